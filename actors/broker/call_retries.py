@@ -31,6 +31,10 @@ from agiraph.llm.token_counts import (
     is_possible_cost,
 )
 
+BAD_ANSWER: FailureKind = "bad_answer"
+BAD_ANSWER_ATTEMPTS = 3
+"""Attempts of a call whose answers cannot be read: each of them is billed."""
+
 
 @dataclass(frozen=True, slots=True)
 class RetryPlanned:
@@ -166,7 +170,7 @@ class CallRetries:
                 rest = max(0.0, queue.concurrency.rests_until - self._clock.monotonic())
                 wait_seconds = max(wait, rest)
                 was_refused = error.kind == TOO_MANY
-                most = None if was_refused else self._most(entry)
+                most = None if was_refused else self._most(entry, error.kind)
                 on_failure(
                     RetryPlanned(request.model, attempt, most, error.kind, str(error), wait_seconds)
                 )
@@ -175,9 +179,11 @@ class CallRetries:
             if not (was_refused and queue.concurrency.answered_at >= tried_at):
                 attempt += 1
 
-    def _most(self, entry: QueueEntry) -> int:
-        """Return how many attempts a call may take."""
-        return min(self._attempts, self._fallback_attempts) if entry.may_leave else self._attempts
+    def _most(self, entry: QueueEntry, kind: FailureKind) -> int:
+        """Return how many attempts a call may take that failed in this way."""
+        most = BAD_ANSWER_ATTEMPTS if kind == BAD_ANSWER else self._attempts
+        most = min(most, self._attempts)
+        return min(most, self._fallback_attempts) if entry.may_leave else most
 
     def _wait_after(
         self, error: ProviderError, attempt: int, queue: ProviderQueue, entry: QueueEntry
@@ -190,13 +196,14 @@ class CallRetries:
         if not error.is_retryable or wish > self._timeout_seconds:
             raise error
         longest = self._backoff.longest_seconds
-        if entry.may_leave and (attempt >= self._most(entry) or wish > longest):
+        most = self._most(entry, error.kind)
+        if entry.may_leave and (attempt >= most or wish > longest):
             raise error
         if error.kind == TOO_MANY:
             if queue.is_stuck(entry):
                 raise error
             return 0.0
-        if attempt >= self._most(entry):
+        if attempt >= most:
             raise error
         return self._backoff.after(attempt, error.retry_after, random.random())
 

@@ -329,7 +329,7 @@ class AcpDriver(Driver):
                 return []
             case "agent_message_chunk":
                 text = updates.text_in(update.get("content"))
-                self.pieces += text
+                self.pieces.append(text)
                 return [TextStreamed(text)] if text else []
             case "tool_call" | "tool_call_update":
                 return [*self.complete_text(), *self._tools.apply(update)]

@@ -27,7 +27,7 @@ class Driver(ABC):
         self.launch = launch
         self.problem = ""
         self.lines = JsonLinesReader()
-        self.pieces = ""
+        self.pieces: list[str] = []
         self.last_message = ""
 
     def opening(self) -> bytes:
@@ -36,7 +36,7 @@ class Driver(ABC):
 
     def complete_text(self) -> list[AgentEvent]:
         """Return the pieces of text so far as one text; it is the last message until the next."""
-        text, self.pieces = self.pieces.strip(), ""
+        text, self.pieces = "".join(self.pieces).strip(), []
         self.last_message = text or self.last_message
         return [TextReported(text)] if text else []
 

@@ -135,7 +135,7 @@ class GeminiDriver(OneShotDriver):
             case {"type": "init", "session_id": str(session)}:
                 return [SessionIdReported(session)]
             case {"type": "message", "role": "assistant", "content": str(text)}:
-                self.pieces += text
+                self.pieces.append(text)
                 return [TextStreamed(text)]
             case {"type": "tool_use", "tool_id": str(id), "tool_name": str(name)}:
                 arguments = mapping(line.get("parameters"))

@@ -6,8 +6,10 @@ import math
 import signal
 
 from agiraph.core.turns import JsonObject
+from agiraph.foreign.lines import LineSplitter
 
-LINE_BYTES = 32 * 1024 * 1024
+LINE_BYTES = 64 << 20
+"""The longest line of an external agent; a longer one is left out."""
 SHOWN_CHARACTERS = 800
 FATAL_SIGNALS = frozenset(
     {signal.SIGHUP, signal.SIGINT, signal.SIGABRT, signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM}
@@ -21,28 +23,29 @@ class JsonLinesReader:
     """
 
     def __init__(self) -> None:
-        self._rest = bytearray()
+        self._lines = LineSplitter(LINE_BYTES)
         self.noise = ""
 
     def objects(self, data: bytes) -> list[JsonObject]:
         """Return the objects that these bytes complete; b"" completes the last line."""
-        self._rest += data if data else b"\n"
-        *lines, rest = bytes(self._rest).split(b"\n")
-        self._rest = bytearray(rest if len(rest) <= LINE_BYTES else b"")
         found: list[JsonObject] = []
-        for line in lines:
-            if (value := _object(line)) is not None:
+        for line in self._lines.feed(data or b"\n"):
+            if not line.is_whole:
+                self._skip(f"(a line of {line.size} bytes was left out: at most {LINE_BYTES})")
+            elif (value := _object(line.data)) is not None:
                 found.append(value)
-            elif line.strip():
-                shown = line.decode("utf-8", "replace").strip()
-                self.noise = f"{self.noise}\n{shown}"[-SHOWN_CHARACTERS:]
+            elif line.data.strip():
+                self._skip(line.data.decode("utf-8", "replace").strip())
         return found
+
+    def _skip(self, shown: str) -> None:
+        self.noise = f"{self.noise}\n{shown}"[-SHOWN_CHARACTERS:]
 
 
 def _object(line: bytes) -> JsonObject | None:
     try:
         value = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
 

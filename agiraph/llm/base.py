@@ -11,11 +11,11 @@ from agiraph.core.turns import ModelRequest, ModelResponse, Usage
 FailureKind = Literal[
     "bad_key", "unknown_model", "bad_request", "rate_limited", "overloaded", "unreachable",
     "timed_out", "context_too_long", "out_of_budget", "no_credit", "diverged",
-    "internal",
+    "bad_answer", "internal",
 ]  # fmt: skip
 
 RETRYABLE: frozenset[FailureKind] = frozenset(
-    {"rate_limited", "overloaded", "unreachable", "timed_out"}
+    {"rate_limited", "overloaded", "unreachable", "timed_out", "bad_answer"}
 )
 
 LATER: Final = "try again later, or with another model"
@@ -68,9 +68,9 @@ def unmetered(_: UsageSoFar) -> None:
 class ProviderError(AgiraphError):
     """A model could not answer; the message is fit to show to a person.
 
-    `retry_after` is the wait in seconds that the provider asks for, if any. `no_credit`: the
-    account at the provider is empty; `out_of_budget`: a budget of ours is, and `shortage` says
-    which.
+    `retry_after` is the wait in seconds that the provider asks for, if any. `bad_answer`: what the
+    service sent cannot be read, or is larger than an answer may be. `no_credit`: the account at the
+    provider is empty; `out_of_budget`: a budget of ours is, and `shortage` says which.
     """
 
     def __init__(

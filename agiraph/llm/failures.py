@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+from agiraph.foreign.http import AnswerRefused, RedirectRefused
 from agiraph.llm.base import FailureKind, ProviderError
 
 STATUS_KINDS: dict[int, FailureKind] = {
@@ -59,6 +60,10 @@ PHRASES: tuple[tuple[str, FailureKind], ...] = (
 TEXT_LIMIT = 500
 
 
+class UnreadableAnswer(AnswerRefused):
+    """An answer has a shape that its format does not have, or more content than an answer may."""
+
+
 class ServiceError(Exception):
     """A service answered with an error: as the status of its answer, or within its stream."""
 
@@ -82,7 +87,15 @@ def explain(error: Exception, provider: str, model: str, url: str, key: str) -> 
     Exceptions of the SDKs are known by their names and attributes, which ServiceError shares:
     neither SDK is imported here.
     """
+    # An SDK wraps what its HTTP client and the hooks of that client raise.
+    refused = error if isinstance(error, AnswerRefused) else error.__cause__
+    if isinstance(refused, AnswerRefused):
+        is_redirect = isinstance(refused, RedirectRefused)
+        text = f"{provider}/{model}: {clean(str(refused), key)}"
+        return ProviderError("bad_request" if is_redirect else "bad_answer", text)
     names = {base.__name__ for base in type(error).__mro__}
+    if "TooManyRedirects" in names | {type(error.__cause__).__name__}:
+        return ProviderError("bad_request", f"{provider} redirects again and again at {url}")
     if names & {"APITimeoutError", "TimeoutException"}:
         return ProviderError("timed_out", f"{provider} did not answer in time")
     if names & {"APIConnectionError", "TransportError"}:

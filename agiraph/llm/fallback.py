@@ -4,6 +4,7 @@ A model's chain is what `models.fallbacks` says of it, then what it says of the 
 model is called once, in that order.
 
 overloaded, unreachable, timed_out    after a few attempts; at once while the breaker is open
+bad_answer                            after a few attempts
 rate_limited                          after a few attempts, or if the service asks for a long wait
 bad_key, no_credit, unknown_model     at once: they are permanent; an event reports them
 context_too_long                      at once, to a model with a larger window

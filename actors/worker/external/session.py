@@ -92,7 +92,7 @@ class AgentSession:
         self._must_end = asyncio.Event()
         self._end_reason: str | None = None
         self._was_interrupted = self._has_spoken = self._is_final = False
-        self._streamed = ""
+        self._streamed: list[str] = []
         self._turn: TurnEnded | None = None
         self._usage = Usage()
         self._sent = self._read_up_to = len(self._state.messages)
@@ -169,7 +169,7 @@ class AgentSession:
             case SessionIdReported():
                 self._session_known(event)
             case TextStreamed(text=text):
-                self._streamed += text
+                self._streamed.append(text)
             case TextReported():
                 self._text_reported(event)
             case ToolUseStarted():
@@ -199,9 +199,10 @@ class AgentSession:
         if self._streamed or is_end:
             address = self._worker.runtime.address
             call = derived_message_id(address, f"outside.{self._worker.transcript.place}")
-            delta = StreamDelta(entity=address, call=call, text=self._streamed, is_end=is_end)
+            text = "".join(self._streamed)
+            delta = StreamDelta(entity=address, call=call, text=text, is_end=is_end)
             self._worker.runtime.post(BROKER, delta)
-            self._streamed = ""
+            self._streamed.clear()
 
     def _text_reported(self, reported: TextReported) -> None:
         self._has_spoken = True

@@ -12,16 +12,15 @@ from typing import TYPE_CHECKING, Protocol
 from agiraph.core.ids import split_model
 from agiraph.core.turns import JsonObject, ModelRequest, ModelResponse
 from agiraph.llm.base import OnAnswer, OnText, PartialUsage, ProviderError, unmetered
-from agiraph.llm.failures import ServiceError, explained
+from agiraph.llm.failures import ServiceError, UnreadableAnswer, explained
 from agiraph.llm.providers.service import EVENT_STREAM, HttpService, events_of
 from agiraph.llm.request_body_cache import as_json
-from agiraph.llm.wire.format import WireFormat
+from agiraph.llm.wire.format import UNREADABLE, WireFormat
 
 if TYPE_CHECKING:
     from httpx2 import Response
 
 PASSED_BACK = ("content-type", "request-id", "x-request-id", "retry-after")
-UNREADABLE = (LookupError, TypeError, AttributeError)
 
 
 class AnswerSink(Protocol):
@@ -137,10 +136,8 @@ class _LenientReader:
         if event is None or self._error is not None:
             return
         try:
-            text = self._reader.feed(event)
-        except UNREADABLE:
-            self._error = ProviderError("internal", "the answer was forwarded, but is unreadable")
-        except ServiceError as error:
+            text = self._reader.read(event)
+        except (ServiceError, UnreadableAnswer) as error:
             self._error = error
         else:
             if text:
@@ -149,8 +146,8 @@ class _LenientReader:
     def feed_whole(self, data: bytes) -> None:
         try:
             events = self._wire.answer_events(json.loads(data))
-        except (ValueError, RecursionError, *UNREADABLE):
-            self._error = ProviderError("internal", "the answer was forwarded, but is unreadable")
+        except UNREADABLE:
+            self._error = UnreadableAnswer("the answer was forwarded, but cannot be read")
             return
         for event in events:
             self.feed(event)

@@ -17,8 +17,8 @@ from urllib.parse import urlsplit
 
 from agiraph.core.turns import JsonObject
 from agiraph.imports import placeholders
-from agiraph.llm.network import CONNECT_SECONDS, mounts_for, trusted
-from agiraph.llm.providers.service import HttpService
+from agiraph.llm.network import CONNECT_SECONDS, client_options
+from agiraph.llm.providers.service import HttpService, objects_of
 from agiraph.llm.wire.format import WireFormat
 
 if TYPE_CHECKING:
@@ -55,8 +55,8 @@ class SdkService(HttpService):
         stream = await self.sdk.post(
             path, cast_to=object, content=body, stream=True, stream_cls=self.stream_class
         )
-        async with stream:
-            yield (event async for event in stream if isinstance(event, dict))
+        async with stream:  # read by our own splitter, which has limits
+            yield objects_of(stream.response)
 
 
 def sdk_service(
@@ -71,9 +71,7 @@ def sdk_service(
     is_anthropic = wire.api == "anthropic"
     maker: Any = load_sdk("anthropic" if is_anthropic else "openai")
     timeout = maker.Timeout(timeout_seconds, connect=CONNECT_SECONDS)
-    client = maker.DefaultAsyncHttpxClient(
-        timeout=timeout, mounts=mounts_for(url), verify=trusted()
-    )
+    client = maker.DefaultAsyncHttpxClient(timeout=timeout, **client_options(url))
     options: dict[str, Any] = {
         "api_key": key or NO_KEY,
         "base_url": url,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from agiraph.core.turns import JsonObject, ModelRequest, ModelResponse
 from agiraph.llm.base import OnAnswer, OnText, unmetered
-from agiraph.llm.failures import ServiceError, explained
-from agiraph.llm.network import CONNECT_SECONDS, mounts_for, trusted
+from agiraph.llm.failures import ServiceError, UnreadableAnswer, explained
+from agiraph.llm.network import CONNECT_SECONDS, client_options
 from agiraph.llm.registry import ProviderPreset
 from agiraph.llm.request_body_cache import RequestBodyCache
 from agiraph.llm.wire.format import AnswerReader, WireFormat
@@ -18,7 +18,6 @@ from agiraph.llm.wire.sse import SseEvent, SseSplitter
 if TYPE_CHECKING:
     from httpx2 import AsyncClient, Response
 
-ERROR_BYTES = 1 << 16
 EVENT_STREAM = "text/event-stream"
 
 
@@ -28,10 +27,8 @@ def http_client(url: str, timeout_seconds: float) -> "AsyncClient":
 
     return httpx2.AsyncClient(
         timeout=httpx2.Timeout(timeout_seconds, connect=CONNECT_SECONDS),
-        mounts=mounts_for(url),
-        verify=trusted(),
         limits=httpx2.Limits(max_connections=None, max_keepalive_connections=100),
-        follow_redirects=True,
+        **client_options(url),
     )
 
 
@@ -63,7 +60,7 @@ class HttpService:
     async def stream(self, path: str, body: bytes) -> AsyncIterator[AsyncIterator[JsonObject]]:
         """Post a request; yield the events of its answer. Raises ServiceError."""
         async with self.post(path, body) as response:
-            yield (event.data async for event in events_of(response) if event.data is not None)
+            yield objects_of(response)
 
     async def ask(
         self, model: str, body: bytes, on_text: OnText, on_answer: OnAnswer
@@ -73,7 +70,7 @@ class HttpService:
         async with self.stream(self.wire.path(model, is_streamed=True), body) as events:
             on_answer(reader.so_far)
             async for event in events:
-                if text := reader.feed(event):
+                if text := reader.read(event):
                     on_text(text)
         return reader
 
@@ -86,13 +83,20 @@ async def events_of(response: "Response") -> AsyncIterator[SseEvent]:
             yield event
 
 
+async def objects_of(response: "Response") -> AsyncIterator[JsonObject]:
+    """Yield the data of the events of an answer. Raises UnreadableAnswer for data of no shape."""
+    async for event in events_of(response):
+        if event.is_end:
+            return  # some services leave the connection open
+        if event.problem:
+            raise UnreadableAnswer(event.problem)
+        if event.data is not None:
+            yield event.data
+
+
 async def _refused(response: "Response") -> ServiceError:
-    """Return the error that an answer without success is, of which only the beginning is read."""
-    data = b""
-    async for piece in response.aiter_bytes():
-        data += piece
-        if len(data) >= ERROR_BYTES:
-            break
+    """Return the error that an answer without success is; the client's hook bounds its size."""
+    data = await response.aread()
     try:
         body: object = json.loads(data)
     except (ValueError, RecursionError):

@@ -34,6 +34,7 @@ from agiraph.llm.wire.format import (
 from agiraph.llm.wire.sse import encode_event
 from agiraph.llm.wire.transcript import Layout, read_call
 
+GROWING = ("text", "thinking")
 STREAMED = ("text", "thinking", "partial_json", "data", "name")
 COUNTS = (
     "input_tokens",
@@ -86,7 +87,11 @@ class AnthropicReader(AnswerReader):
                 self._count(event["message"].get("usage"))
             case "content_block_start":
                 block = event["content_block"]
-                self._blocks[event["index"]] = {**block, "json": ""}
+                self._blocks[event["index"]] = {
+                    **block,
+                    **{name: [block[name]] for name in GROWING if isinstance(block.get(name), str)},
+                    "json": [],
+                }
                 self.streamed_bytes += _streamed(block)
                 return str(block["text"]) if block["type"] == "text" else ""
             case "content_block_delta":
@@ -109,18 +114,21 @@ class AnthropicReader(AnswerReader):
         self.streamed_bytes += _streamed(delta)
         match delta.get("type"):
             case "text_delta":
-                block["text"] += delta["text"]
+                block["text"].append(delta["text"])
                 return str(delta["text"])
             case "input_json_delta":
-                block["json"] += delta["partial_json"]
+                block["json"].append(delta["partial_json"])
             case "thinking_delta":
-                block["thinking"] += delta["thinking"]
+                block["thinking"].append(delta["thinking"])
             case "signature_delta":
                 block["signature"] = delta["signature"]
         return ""
 
+    def parts(self) -> int:
+        return len(self._blocks)
+
     def content(self, model: str) -> AnswerContent:
-        blocks = [self._blocks[index] for index in sorted(self._blocks)]
+        blocks = [_joined(self._blocks[index]) for index in sorted(self._blocks)]
         return AnswerContent(
             "".join(block["text"] for block in blocks if block["type"] == "text"),
             [_call(block) for block in blocks if block["type"] == "tool_use"],
@@ -147,6 +155,12 @@ def _streamed(block: JsonObject) -> int:
     """Return how many bytes a block or a delta brings."""
     size = sum(byte_length(block.get(key) or "") for key in STREAMED)
     return size + (encoded_length(block["input"]) if block.get("input") else 0)
+
+
+def _joined(block: JsonObject) -> JsonObject:
+    """Return a block with its texts, which arrive in pieces, joined."""
+    texts = (name for name in (*GROWING, "json") if isinstance(block.get(name), list))
+    return block | {name: "".join(block[name]) for name in texts}
 
 
 def _call(block: JsonObject) -> ToolCall:

@@ -6,7 +6,7 @@ The reader is lenient: a dozen services speak this format, each in its own diale
 import json
 import secrets
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from agiraph.core.turns import JsonObject, ModelResponse, StopReason, ToolCall, Usage
 from agiraph.llm.base import FailureKind
@@ -74,7 +74,7 @@ SNAPSHOT_FROM = 24
 class _Call:
     id: str = ""
     name: str = ""
-    arguments: str = ""
+    arguments: list[str] = field(default_factory=list)
 
 
 class ChatReader(AnswerReader):
@@ -85,6 +85,8 @@ class ChatReader(AnswerReader):
         self._text: list[str] = []
         self._reasoning = StreamedReasoning()
         self._calls: dict[int, _Call] = {}
+        self._places: dict[str, int] = {}
+        self._last = -1
         self._refused = False
 
     def feed(self, event: JsonObject) -> str:
@@ -108,31 +110,37 @@ class ChatReader(AnswerReader):
 
     def _grow(self, piece: JsonObject, number: int) -> None:
         function = piece.get("function") or {}
-        call = self._calls.setdefault(self._place(piece, number), _Call())
+        place = self._place(piece, number)
+        self._last = max(self._last, place)
+        call = self._calls.setdefault(place, _Call())
         call.id = call.id or piece.get("id") or ""
+        self._places.setdefault(call.id, place)
         call.name = call.name or function.get("name") or ""
         arguments = function.get("arguments") or ""
         # Some services send the arguments as an object, not as the text of one.
-        call.arguments += arguments if isinstance(arguments, str) else json.dumps(arguments)
+        text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+        call.arguments.append(text)
 
     def _place(self, piece: JsonObject, number: int) -> int:
         """Return which call a piece belongs to; without an index a new id begins a new call."""
         index = piece.get("index")
         if isinstance(index, int):
             return index
-        for place, call in self._calls.items():
-            if piece.get("id") and call.id == piece["id"]:
-                return place
-        if piece.get("id") or (piece.get("function") or {}).get("name") or not self._calls:
-            return max(self._calls, default=-1) + 1
-        return max(self._calls)
+        if (id := piece.get("id")) and id in self._places:
+            return self._places[id]
+        if id or (piece.get("function") or {}).get("name") or not self._calls:
+            return self._last + 1
+        return self._last
+
+    def parts(self) -> int:
+        return len(self._calls) + self._reasoning.parts()
 
     def content(self, model: str) -> AnswerContent:
         calls = [self._calls[place] for place in sorted(self._calls)]
         reasoning = self._reasoning.result()
         return AnswerContent(
             "".join(self._text),
-            [read_call(call.id, call.name, call.arguments) for call in calls],
+            [read_call(call.id, call.name, "".join(call.arguments)) for call in calls],
             "refusal" if self._refused else STOP_REASONS.get(self.finish or "", "end_turn"),
             {"api": API, "model": model} | reasoning if reasoning else None,
         )
@@ -161,13 +169,13 @@ class StreamedReasoning:
     def __init__(self) -> None:
         self._field = REASONING_FIELDS[0]
         self._texts: list[str] = []
-        self._details: list[JsonObject] = []
+        self._details: dict[str, dict[str, object]] = {}
 
     def feed(self, delta: JsonObject) -> None:
         """Read one delta of the stream."""
-        for field in REASONING_FIELDS:
-            if isinstance(text := delta.get(field), str) and text:
-                self._field = field
+        for name in REASONING_FIELDS:
+            if isinstance(text := delta.get(name), str) and text:
+                self._field = name
                 self._texts.append(text)
                 break
         for piece in delta.get(DETAILS) or ():
@@ -175,11 +183,21 @@ class StreamedReasoning:
                 self._add(piece)
 
     def _add(self, piece: JsonObject) -> None:
-        for known in reversed(self._details):
-            if all(known.get(key) == piece.get(key) for key in ("type", "index")):
-                _grow_detail(known, piece)
-                return
-        self._details.append(dict(piece))
+        key = repr((piece.get("type"), piece.get("index")))
+        known = self._details.get(key)
+        if known is None:
+            self._details[key] = {name: _growing(name, value) for name, value in piece.items()}
+            return
+        for name, value in piece.items():
+            before = known.get(name)
+            if isinstance(before, _GrowingText) and isinstance(value, str):
+                before.add(value)
+            elif value is not None:
+                known[name] = _growing(name, value)
+
+    def parts(self) -> int:
+        """Return how many parts it has so far."""
+        return len(self._details)
 
     def result(self) -> JsonObject | None:
         """Return what has to go back with the next request, None if there was no reasoning."""
@@ -187,17 +205,37 @@ class StreamedReasoning:
         if not text and not self._details:
             return None
         found = {"reasoning": text, "field": self._field}
-        return found | {"details": self._details} if self._details else found
+        details = [
+            {name: v.text if isinstance(v, _GrowingText) else v for name, v in detail.items()}
+            for detail in self._details.values()
+        ]
+        return found | {"details": details} if details else found
 
 
-def _grow_detail(known: JsonObject, piece: JsonObject) -> None:
-    for key, value in piece.items():
-        before = known.get(key)
-        if key in GROWING and isinstance(before, str) and isinstance(value, str):
-            is_snapshot = len(before) >= SNAPSHOT_FROM and value.startswith(before)
-            known[key] = value if is_snapshot else before + value
-        elif value is not None:
-            known[key] = value
+class _GrowingText:
+    """A text that arrives in pieces, joined when it is needed: appending takes linear time."""
+
+    def __init__(self, text: str) -> None:
+        self._pieces = [text]
+        self._length = len(text)
+
+    @property
+    def text(self) -> str:
+        self._pieces = ["".join(self._pieces)]
+        return self._pieces[0]
+
+    def add(self, piece: str) -> None:
+        """Append a piece, or replace the text by one that repeats all of it."""
+        may_repeat = SNAPSHOT_FROM <= self._length <= len(piece)
+        if may_repeat and piece.startswith(self.text):
+            self._pieces, self._length = [piece], len(piece)
+        else:
+            self._pieces.append(piece)
+            self._length += len(piece)
+
+
+def _growing(name: str, value: object) -> object:
+    return _GrowingText(value) if name in GROWING and isinstance(value, str) else value
 
 
 # --- writing answers -----------------------------------------------------------------------------

@@ -24,6 +24,7 @@ from agiraph.core.turns import (
     Usage,
 )
 from agiraph.llm.base import RETRYABLE, FailureKind, PartialUsage, ProviderError
+from agiraph.llm.failures import UnreadableAnswer
 from agiraph.llm.registry import ModelTraits
 from agiraph.llm.request_body_cache import RequestBodyCache
 from agiraph.llm.token_counts import byte_length
@@ -33,6 +34,13 @@ from agiraph.llm.wire.transcript import unique_calls
 ANSWER_TOKENS = 8192
 """The longest answer if a request does not say."""
 NO_RESULT = "[this call has no result: it was cut off]"
+CONTENT_BYTES = 8 << 20
+"""The most that an answer may hold: text, thinking and the arguments of calls."""
+ANSWER_PARTS = 20_000
+"""The most calls and other parts that an answer may have."""
+SHOWN_CHARACTERS = 200
+UNREADABLE = (LookupError, TypeError, AttributeError, ValueError, RecursionError)
+"""What a reader raises for an event that does not have the shape of its format."""
 NO_RETRY: Mapping[str, str] = {"x-should-retry": "false"}
 
 
@@ -59,12 +67,32 @@ class AnswerReader(ABC):
         self.has_begun = False
         self.finish: str | None = None
 
-    @abstractmethod
-    def feed(self, event: JsonObject) -> str:
+    def read(self, event: JsonObject) -> str:
         """Read one event; return the text that it brought, "" if none.
 
-        Raises ServiceError for an event that is an error.
+        Raises ServiceError for an event that is an error; UnreadableAnswer for one without the
+        shape of the format, and for an answer beyond the limits.
         """
+        try:
+            text = self.feed(event)
+        except UNREADABLE as error:
+            shown = repr(event)[:SHOWN_CHARACTERS]
+            raise UnreadableAnswer(
+                f"an event of the answer cannot be read ({type(error).__name__}: {error}): {shown}"
+            ) from error
+        if self.streamed_bytes > CONTENT_BYTES:
+            raise UnreadableAnswer(f"the content of the answer has more than {CONTENT_BYTES} bytes")
+        if self.parts() > ANSWER_PARTS:
+            raise UnreadableAnswer(f"the answer has more than {ANSWER_PARTS} parts")
+        return text
+
+    @abstractmethod
+    def feed(self, event: JsonObject) -> str:
+        """Do as `read`; raise what the shape of an event leads to."""
+
+    @abstractmethod
+    def parts(self) -> int:
+        """Return how many calls and other parts the answer has so far."""
 
     @abstractmethod
     def usage(self) -> Usage:
@@ -75,10 +103,17 @@ class AnswerReader(ABC):
         """Return what the complete answer of `model` holds."""
 
     def response(self, request: ModelRequest) -> ModelResponse:
-        """Return the complete answer; ProviderError if the stream ended before it was complete."""
+        """Return the complete answer.
+
+        Raises ProviderError if the stream ended before it was complete, UnreadableAnswer.
+        """
         if self.finish is None:
             raise ProviderError("unreachable", "the answer broke off before its end")
-        content = self.content(request.model)
+        try:
+            content = self.content(request.model)
+        except UNREADABLE as error:
+            text = f"the answer cannot be read ({type(error).__name__}: {error})"
+            raise UnreadableAnswer(text[:SHOWN_CHARACTERS]) from error
         stop = content.stop
         return ModelResponse(
             text=content.text or None,

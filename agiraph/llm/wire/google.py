@@ -151,24 +151,31 @@ class GoogleReader(AnswerReader):
             return ""
         last = self._layout[-1] if self._layout else {}
         if "text" in last and not extra and "extra" not in last:
-            last["text"] += part["text"]
+            last["text"].append(part["text"])
         elif part["text"] or extra:
-            self._add({"text": part["text"]}, extra)
+            self._add({"text": [part["text"]]}, extra)
         return str(part["text"])
 
     def _add(self, part: JsonObject, extra: JsonObject) -> None:
         self._layout.append(part | ({"extra": extra} if extra else {}))
 
+    def parts(self) -> int:
+        return len(self._layout)
+
     def content(self, model: str) -> AnswerContent:
         calls = list(self._calls)
         if self.finish in BROKEN_CALLS and not calls:
             calls.append(ToolCall(id="", name="unknown", malformed=self._finish_text))
-        is_signed = any("extra" in part for part in self._layout)
+        layout = [
+            part | ({"text": "".join(part["text"])} if "text" in part else {})
+            for part in self._layout
+        ]
+        is_signed = any("extra" in part for part in layout)
         return AnswerContent(
-            "".join(part.get("text", "") for part in self._layout),
+            "".join(part.get("text", "") for part in layout),
             calls,
             STOP_REASONS.get(self.finish or "", "refusal"),
-            {"api": API, "model": model, "layout": self._layout} if is_signed else None,
+            {"api": API, "model": model, "layout": layout} if is_signed else None,
         )
 
     def usage(self) -> Usage:

@@ -83,6 +83,9 @@ class ResponsesReader(AnswerReader):
         # Sealed thoughts are not streamed; four characters of a seal are three bytes of them.
         self.streamed_bytes += len(item.get("encrypted_content") or "") * 3 // 4
 
+    def parts(self) -> int:
+        return len(self._items)
+
     def content(self, model: str) -> AnswerContent:
         items = [self._items[index] for index in sorted(self._items)]
         items = items or self._answer.get("output") or []

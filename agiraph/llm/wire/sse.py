@@ -4,67 +4,79 @@ An event keeps its bytes, because the LLM proxy forwards a service's events unch
 """
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from agiraph.core.turns import JsonObject
+from agiraph.foreign.http import AnswerRefused
 
 LONGEST_EVENT = 32 << 20
+EVENT_END = re.compile(rb"\r?\n\r?\n")
+END_BYTES = 4
+DONE = b"[DONE]"
+SHOWN_BYTES = 100
 
 
-class SseEventTooLong(Exception):
+class SseEventTooLong(AnswerRefused):
     """An event is longer than LONGEST_EVENT."""
 
 
 @dataclass(frozen=True, slots=True)
 class SseEvent:
-    """One event: its bytes as they came, and its data if that is a JSON object."""
+    """One event: its bytes as they came, and its data if that is a JSON object.
+
+    `problem` says why data that is none is not; `is_end`: the stream says that it is complete.
+    """
 
     raw: bytes
-    data: JsonObject | None
+    data: JsonObject | None = None
+    problem: str = ""
+    is_end: bool = False
 
 
 class SseSplitter:
-    """Cuts a stream at the empty lines between events."""
+    """Cuts a stream at the empty lines between events, in linear time."""
 
     def __init__(self) -> None:
-        self._rest = b""
+        self._rest = bytearray()
+        self._searched = 0
 
     def feed(self, piece: bytes) -> Iterator[SseEvent]:
         """Read a piece; yield the events that are complete. Raises SseEventTooLong."""
-        # A carriage return at the end may be the first half of a line's end: it waits.
         self._rest += piece
-        *complete, self._rest = _parts(self._rest)
-        if len(self._rest) > LONGEST_EVENT:
-            raise SseEventTooLong(f"an event of more than {LONGEST_EVENT} bytes")
-        for raw in complete:
-            yield SseEvent(raw, _data(raw))
+        complete: list[bytes] = []
+        start, search_from = 0, max(0, self._searched - END_BYTES)
+        while (end := EVENT_END.search(self._rest, search_from)) is not None:
+            complete.append(bytes(self._rest[start : end.end()]))
+            start = search_from = end.end()
+        del self._rest[:start]
+        self._searched = len(self._rest)
+        if max(map(len, (self._rest, *complete))) > LONGEST_EVENT:
+            raise SseEventTooLong(f"an event of the answer has more than {LONGEST_EVENT} bytes")
+        return map(_event, complete)
 
 
-def _parts(data: bytes) -> list[bytes]:
-    """Return the events in `data`, each with the empty line that ends it, and what is left."""
-    parts: list[bytes] = []
-    start = 0
-    while True:
-        ends = [
-            place + len(mark)
-            for mark in (b"\n\n", b"\r\n\r\n")
-            if (place := data.find(mark, start)) >= 0
-        ]
-        if not ends:
-            return [*parts, data[start:]]
-        parts.append(data[start : min(ends)])
-        start = min(ends)
-
-
-def _data(raw: bytes) -> JsonObject | None:
+def _event(raw: bytes) -> SseEvent:
     lines = (line for line in raw.splitlines() if line.startswith(b"data:"))
     text = b"\n".join(line[5:].removeprefix(b" ") for line in lines)
+    if not text.strip():
+        return SseEvent(raw)
+    if text.strip() == DONE:
+        return SseEvent(raw, is_end=True)
     try:
         value = json.loads(text)
+    except UnicodeDecodeError:
+        return SseEvent(raw, problem=_problem("is not UTF-8", text))
     except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
+        return SseEvent(raw, problem=_problem("is not JSON", text))
+    if not isinstance(value, dict):
+        return SseEvent(raw, problem=_problem("is not a JSON object", text))
+    return SseEvent(raw, value)
+
+
+def _problem(what: str, text: bytes) -> str:
+    return f"an event of the answer {what}: {text[:SHOWN_BYTES].decode('utf-8', 'replace')!r}"
 
 
 def encode_event(data: JsonObject, type: str = "") -> bytes:

@@ -199,3 +199,17 @@ async def test_a_model_without_tool_calling_gets_text_at_the_same_price(
     assert [call.name for call in response.tool_calls] == ["bash"]
     assert response.usage.cost_usd is not None
     assert stub.requests[0].tools == ()
+
+
+async def test_an_answer_that_cannot_be_read_is_asked_for_three_times_at_most(
+    calls_of: CallsOf,
+) -> None:
+    stub = StubProvider(ProviderError("bad_answer", "an event is not JSON"))
+    with pytest.raises(ProviderError, match="not JSON"):
+        await make(calls_of(stub, quick_config(attempts=6)))
+    assert len(stub.requests) == 3
+
+
+async def test_a_call_is_answered_after_an_answer_that_cannot_be_read(calls_of: CallsOf) -> None:
+    stub = StubProvider(ProviderError("bad_answer", "an event is not JSON"), answer("fine"))
+    assert (await make(calls_of(stub))).text == "fine"

@@ -1,0 +1,54 @@
+"""LineSplitter: a stream of bytes cut into lines, in linear time and within a limit. Pure."""
+
+from dataclasses import dataclass
+
+SHOWN_BYTES = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line without its end. `size` is its length in bytes.
+
+    `data` holds only the first SHOWN_BYTES of a line that is longer than the splitter's limit.
+    """
+
+    data: bytes
+    size: int
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the line is within the limit."""
+        return len(self.data) == self.size
+
+
+class LineSplitter:
+    """Cuts a stream at each newline.
+
+    The rest of a line that is longer than `longest` bytes is dropped as it arrives, so the memory
+    is bounded by `longest`.
+    """
+
+    def __init__(self, longest: int) -> None:
+        self._longest = longest
+        self._line = bytearray()
+        self._size = 0
+
+    def feed(self, data: bytes) -> list[Line]:
+        """Return the lines that these bytes complete."""
+        *ends, rest = data.split(b"\n")
+        lines: list[Line] = []
+        for end in ends:
+            self._add(end)
+            lines.append(Line(bytes(self._line), self._size))
+            self._line, self._size = bytearray(), 0
+        self._add(rest)
+        return lines
+
+    def _add(self, piece: bytes) -> None:
+        self._size += len(piece)
+        if self._size <= self._longest:
+            self._line += piece
+        elif len(self._line) < SHOWN_BYTES:
+            self._line += piece[: SHOWN_BYTES - len(self._line)]
+        else:
+            del self._line[SHOWN_BYTES:]

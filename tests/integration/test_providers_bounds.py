@@ -1,0 +1,287 @@
+"""The real SDKs against services that send too much, packed, from elsewhere, slowly, or garbage."""
+
+import asyncio
+import gzip
+import json
+import zlib
+from collections.abc import Callable, Iterator
+from functools import cache
+
+import pytest
+
+from agiraph.core.turns import ModelResponse
+from agiraph.foreign.http import ERROR_BYTES, PIECE_BYTES
+from agiraph.llm.base import ProviderError
+from agiraph.llm.connect import connect
+from agiraph.llm.network import STREAM_BYTES
+from agiraph.llm.registry import load_presets
+from agiraph.llm.wire.format import CONTENT_BYTES
+from agiraph.llm.wire.sse import LONGEST_EVENT
+from tests.fakes.raw_service import EVENTS, Answering, RawAnswer, RawRequest, RawService
+from tests.integration.test_providers import api
+from tests.integration.test_providers_faults import VARIABLES
+from tests.unit.llm.requests import ask
+
+__all__ = ["api"]
+
+MEBIBYTE = 1 << 20
+KEY = "sk-very-secret-0123456789"
+TRANSPORTS = pytest.mark.parametrize("api", ["openai", "google"])
+"""An SDK, and the plain HTTP client."""
+PACKED = {"content-type": EVENTS, "content-encoding": "gzip"}
+
+
+def sse(*events: object) -> bytes:
+    return b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in events)
+
+
+WHOLE = {
+    "anthropic": sse(
+        {"type": "message_start", "message": {"usage": {"input_tokens": 3}}},
+        {
+            "type": "content_block_start",
+            "index": 0,
+            "content_block": {"type": "text", "text": ""},
+        },
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "hi"}},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}},
+        {"type": "message_stop"},
+    ),
+    "openai": sse({"choices": [{"delta": {"content": "hi"}, "finish_reason": "stop"}]}),
+    "openai-responses": sse(
+        {"type": "response.output_text.delta", "delta": "hi"},
+        {
+            "type": "response.completed",
+            "response": {
+                "output": [{"type": "message", "content": [{"type": "output_text", "text": "hi"}]}]
+            },
+        },
+    ),
+    "google": sse(
+        {"candidates": [{"content": {"parts": [{"text": "hi"}]}, "finishReason": "STOP"}]}
+    ),
+}
+
+
+async def answer(api: str, service: RawService, seconds: float = 20) -> ModelResponse:
+    url, key = VARIABLES[api]
+    environ = {url: service.url, key: KEY}
+    provider = connect(api, load_presets(), environ, timeout_seconds=seconds)
+    try:
+        return await provider.generate(ask(model=f"{api}/fake"), lambda text: None)
+    finally:
+        await provider.close()
+
+
+async def failure(api: str, answering: Answering) -> ProviderError:
+    with RawService(answering) as service:
+        with pytest.raises(ProviderError) as caught:
+            await answer(api, service)
+        assert len(service.requests) == 1
+    assert KEY not in str(caught.value)
+    return caught.value
+
+
+@cache
+def packed_line() -> bytes:
+    """Return a line of 300 MiB without an end, compressed to a thousandth."""
+    packer = zlib.compressobj(1, wbits=31)
+    pieces = [packer.compress(b"data: " + bytes(MEBIBYTE)) for _ in range(300)]
+    return b"".join(pieces) + packer.flush()
+
+
+@TRANSPORTS
+async def test_a_packed_line_of_300_mb_is_refused_and_other_calls_go_on(api: str) -> None:
+    turns = 0
+
+    async def other_call(service: RawService) -> None:
+        nonlocal turns
+        while True:
+            await asyncio.sleep(0)
+            turns += bool(service.requests)
+
+    with RawService(lambda asked: RawAnswer([packed_line()], headers=PACKED)) as service:
+        other = asyncio.create_task(other_call(service))
+        with pytest.raises(ProviderError) as caught:
+            await answer(api, service)
+        other.cancel()
+    assert (caught.value.kind, caught.value.is_retryable) == ("bad_answer", True)
+    assert f"more than {LONGEST_EVENT} bytes" in str(caught.value)
+    assert turns >= LONGEST_EVENT // PIECE_BYTES // 2
+
+
+@TRANSPORTS
+async def test_a_line_without_an_end_is_refused(api: str) -> None:
+    line = [b"data: " + b"x" * MEBIBYTE] * (2 * LONGEST_EVENT // MEBIBYTE)
+    error = await failure(api, lambda asked: RawAnswer(line))
+    assert error.kind == "bad_answer"
+    assert f"more than {LONGEST_EVENT} bytes" in str(error)
+
+
+async def test_an_answer_of_more_bytes_than_a_stream_may_have_is_refused() -> None:
+    comments = gzip.compress((b": " + b"x" * 1021 + b"\n") * 64 + b"\n")
+    more = [comments] * (2 * STREAM_BYTES // (64 << 10))
+    error = await failure("openai", lambda asked: RawAnswer(more, headers=PACKED))
+    assert error.kind == "bad_answer"
+    assert f"more than {STREAM_BYTES} bytes" in str(error)
+
+
+@pytest.mark.parametrize(("name", "pack"), [("gzip", gzip.compress), ("deflate", zlib.compress)])
+async def test_a_compressed_answer_is_read(
+    api: str, name: str, pack: Callable[[bytes], bytes]
+) -> None:
+    headers = {"content-type": EVENTS, "content-encoding": name}
+    with RawService(lambda asked: RawAnswer([pack(WHOLE[api])], headers=headers)) as service:
+        assert (await answer(api, service)).text == "hi"
+        assert service.requests[0].headers["accept-encoding"] == "identity"
+
+
+async def test_an_unknown_compression_is_refused_by_its_name(api: str) -> None:
+    headers = {"content-type": EVENTS, "content-encoding": "zstd"}
+    error = await failure(api, lambda asked: RawAnswer([b"x"], headers=headers))
+    assert "encoding 'zstd' (possible: gzip, deflate, none)" in str(error)
+
+
+@TRANSPORTS
+async def test_of_an_error_only_the_beginning_is_read(api: str) -> None:
+    headers = {"content-type": "text/plain", "content-encoding": "gzip"}
+    error = await failure(
+        api, lambda asked: RawAnswer([packed_line()], status=500, headers=headers)
+    )
+    assert error.kind == "overloaded"
+    assert len(str(error)) < ERROR_BYTES
+
+
+# --- redirects -----------------------------------------------------------------------------------
+
+
+def redirected(to: str, status: int) -> Answering:
+    return lambda asked: RawAnswer(status=status, headers={"location": to + asked.path})
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+async def test_a_redirect_to_another_origin_is_not_followed_and_named(
+    api: str, status: int
+) -> None:
+    with RawService(lambda asked: RawAnswer([WHOLE[api]])) as elsewhere:
+        error = await failure(api, redirected(elsewhere.url + "/there", status))
+        assert elsewhere.requests == []
+    assert (error.kind, error.is_retryable) == ("bad_request", False)
+    assert f"redirects to {elsewhere.url}/there" in str(error)
+
+
+async def test_a_redirect_within_the_origin_is_followed_with_its_key(api: str) -> None:
+    def answering(asked: RawRequest) -> RawAnswer:
+        if asked.path.startswith("/there"):
+            return RawAnswer([WHOLE[api]])
+        return RawAnswer(status=308, headers={"location": "/there" + asked.path})
+
+    with RawService(answering) as service:
+        assert (await answer(api, service)).text == "hi"
+        assert [asked.method for asked in service.requests] == ["POST", "POST"]
+        assert KEY in str(service.requests[1].headers)
+
+
+async def test_a_redirect_that_changes_the_method_is_not_followed(api: str) -> None:
+    answering = redirected("/there", 302)
+    error = await failure(api, answering)
+    assert "/there" in str(error)
+
+
+async def test_redirects_in_a_circle_end(api: str) -> None:
+    with RawService(redirected("", 307)) as service:
+        with pytest.raises(ProviderError, match="redirects again and again") as caught:
+            await answer(api, service)
+        assert len(service.requests) < 10
+    assert caught.value.kind == "bad_request"
+
+
+# --- garbage -------------------------------------------------------------------------------------
+
+GARBAGE = {
+    "bytes that are no UTF-8": (b'data: {"a": "\xff\xfe"}\n\n', "not UTF-8"),
+    "no JSON": (b"data: {oh no\n\n", "not JSON"),
+    "a list": (b"data: [1, 2]\n\n", "not a JSON object"),
+    "a number too long to be one": (b"data: " + b"1" * 10_000 + b"\n\n", "not JSON"),
+    "nested too deeply": (b"data: " + b"[" * 100_000 + b"\n\n", "not JSON"),
+}
+
+
+@pytest.mark.parametrize(("data", "why"), GARBAGE.values(), ids=GARBAGE)
+async def test_garbage_is_a_failure_that_is_tried_again(api: str, data: bytes, why: str) -> None:
+    error = await failure(api, lambda asked: RawAnswer([data]))
+    assert (error.kind, error.is_retryable) == ("bad_answer", True)
+    assert why in str(error)
+
+
+ODD_SHAPES: dict[str, list[object]] = {
+    "anthropic": [
+        {"type": "message_start", "message": 5},
+        {"type": "content_block_start", "index": 0, "content_block": "text"},
+        {"type": "content_block_delta", "index": 7, "delta": {"type": "text_delta", "text": "x"}},
+    ],
+    "openai": [
+        {"choices": 7},
+        {"choices": ["one"]},
+        {"choices": [{"delta": {"tool_calls": [None]}}]},
+    ],
+    "openai-responses": [
+        {"type": "response.output_item.done", "item": "x"},
+        {"type": "response.completed", "response": "all of it"},
+        {"type": "response.completed", "response": {"output": [5]}},
+    ],
+    "google": [
+        {"candidates": 7},
+        {"candidates": [{"content": {"parts": ["one"]}}]},
+        {"candidates": [{"content": {"parts": [{"functionCall": {}}]}}]},
+    ],
+}
+
+
+@pytest.mark.parametrize("number", range(3))
+async def test_an_event_of_the_wrong_shape_is_a_failure_that_is_tried_again(
+    api: str, number: int
+) -> None:
+    error = await failure(api, lambda asked: RawAnswer([sse(ODD_SHAPES[api][number])]))
+    assert (error.kind, error.is_retryable) == ("bad_answer", True)
+    assert "cannot be read" in str(error)
+
+
+# --- content -------------------------------------------------------------------------------------
+
+
+def pieces_of(api: str) -> Iterator[bytes]:
+    """Yield the events of an answer with one call whose arguments never end, 64 characters each."""
+    text = "x" * 64
+    match api:
+        case "anthropic":
+            block = {"type": "tool_use", "id": "a", "name": "bash", "input": {}}
+            yield sse({"type": "content_block_start", "index": 0, "content_block": block})
+            delta: object = {"type": "input_json_delta", "partial_json": text}
+            more = sse({"type": "content_block_delta", "index": 0, "delta": delta})
+        case "openai":
+            piece = {"index": 0, "id": "a", "function": {"name": "bash", "arguments": text}}
+            more = sse({"choices": [{"delta": {"tool_calls": [piece]}}]})
+        case "openai-responses":
+            more = sse({"type": "response.function_call_arguments.delta", "delta": text})
+        case _:
+            more = sse({"candidates": [{"content": {"parts": [{"text": text}]}}]})
+    for _ in range(CONTENT_BYTES // 64 // 256 + 2):
+        yield more * 256
+
+
+async def test_an_answer_with_too_much_content_is_refused(api: str) -> None:
+    error = await failure(api, lambda asked: RawAnswer(pieces_of(api)))
+    assert error.kind == "bad_answer"
+    assert f"more than {CONTENT_BYTES} bytes" in str(error)
+
+
+async def test_an_answer_that_is_marked_complete_ends_though_the_connection_stays_open() -> None:
+    with RawService(lambda asked: RawAnswer(ended_and_open())) as service:
+
+        def ended_and_open() -> Iterator[bytes]:
+            yield WHOLE["openai"] + b"data: [DONE]\n\n"
+            service.closing.wait(60)
+            yield b"\n"
+
+        assert (await answer("openai", service, seconds=30)).text == "hi"

@@ -207,6 +207,8 @@ class HostProcesses:
                     os.kill(process.pid, number)
         elif entity.exited is not None:
             self._exited(entity.exited)
+        elif number == signal.SIGKILL:  # it is being started
+            self._tasks.start(self._kill(entity))
 
     async def kill_all(self) -> int:
         """Kill everything that runs, with all that it started; return how many processes it was."""

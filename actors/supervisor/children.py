@@ -27,6 +27,7 @@ from actors.supervisor.process_handle import LocalHandle, ProcessFiles, ProcessH
 from actors.supervisor.reaper import Reaper
 from actors.supervisor.restarts import GroupKey, RestartPolicy, affected, group_of, members_of
 from actors.supervisor.supervisor_endpoint import SupervisorEndpoint
+from agiraph.core.host_settings import config_for_hosts
 from agiraph.core.hosts import HOME_HOST
 from agiraph.core.ids import (
     FILES,
@@ -484,7 +485,7 @@ class Children:
             router_url=self.url,
             home=self.home,
             args=args,
-            config=self._config,
+            config=config_for_hosts(self._config) if host else self._config,
             entry=entry_named(spec.kind, self.options.kinds),
             last_end=fault_of(self.monitors[spec.address].why),
             host=host,

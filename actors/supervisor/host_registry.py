@@ -15,7 +15,7 @@ from typing import Final, TypeVar
 from pydantic import ValidationError
 
 from agiraph.core.errors import Corrupt, InvalidInput, Refused, listed, unknown
-from agiraph.core.hosts import CurveKey, MachineFacts, check_host_name
+from agiraph.core.hosts import CurveKey, MachineFacts, check_host_name, check_labels
 from agiraph.core.ids import HOST_PREFIX, INVITE_PREFIX
 from agiraph.core.invitation import Invitation
 from agiraph.core.record import Record
@@ -135,7 +135,7 @@ class HostRegistry:
         host = RegisteredHost(
             name=asked.name,
             public_key=asked.public_key,
-            labels=tuple(dict.fromkeys((*used.labels, *asked.labels))),
+            labels=check_labels(tuple(dict.fromkeys((*used.labels, *asked.labels)))),
             facts=asked.facts,
         )
         rest = {key: one for key, one in self._invitations.items() if key != invitation}

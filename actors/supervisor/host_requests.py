@@ -3,6 +3,7 @@
 import asyncio
 import socket
 import time
+from contextlib import suppress
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -38,6 +39,7 @@ from agiraph.messages.host import (
 from transport.uplink import Refusals
 
 LEAVE_SECONDS: Final = 5.0
+"""How long entities have to move away from a host that leaves, or is removed by force."""
 ANYWHERE: Final = frozenset({"0.0.0.0", "::", "*", ""})
 ELSEWHERE: Final = ("192.0.2.1", 9)
 """An address for documentation: connecting UDP to it sends nothing, and shows our own address."""
@@ -120,13 +122,15 @@ class HostRequests:
 
     async def _leave(self, name: str) -> Ok:
         """Move what runs there, as far as that takes no time, and forget the host."""
-        try:
-            async with asyncio.timeout(LEAVE_SECONDS):
-                await self._drain(name)
-        except (TimeoutError, Refused):
-            pass  # it goes anyway: the rest is killed, and started elsewhere
+        await self._drain_for_a_while(name)
         await self._hosts.remove(name)
         return Ok()
+
+    async def _drain_for_a_while(self, name: str) -> None:
+        """Move what runs there; the rest is killed with the host, and started elsewhere."""
+        with suppress(TimeoutError, Refused):
+            async with asyncio.timeout(LEAVE_SECONDS):
+                await self._drain(name)
 
     # --- changing -------------------------------------------------------------------------------
 
@@ -155,13 +159,15 @@ class HostRequests:
                 registry.change(asked.name, labels=tuple(dict.fromkeys(asked.labels)))
             case "drain":
                 await self._drain(asked.name)
+            case "remove" if asked.force:
+                await self._drain_for_a_while(asked.name)
+                await self._hosts.remove(asked.name)
             case "remove":
                 try:
                     await self._drain(asked.name)
                 except Refused as error:
-                    if not asked.force:
-                        hint = f"`agiraph host remove {asked.name} --force` kills it: it then waits"
-                        raise Refused(f"{error}. {hint} for a machine") from None
+                    hint = f"`agiraph host remove {asked.name} --force` kills it: it then waits"
+                    raise Refused(f"{error}. {hint} for a machine") from None
                 await self._hosts.remove(asked.name)
 
     async def _drain(self, name: str) -> None:

@@ -21,12 +21,12 @@ from actors.runtime.machine import cores, found_labels
 from actors.supervisor.child_monitor import ChildMonitor
 from actors.supervisor.child_register import ProcessStarted
 from actors.supervisor.host_registry import HostRegistry, RegisteredHost
-from actors.supervisor.leases import GrantedLease, unknown_lease
+from actors.supervisor.leases import GrantedLease, OverdueKills, unknown_lease
 from actors.supervisor.placement import Machine, NotPlaced, Wish, place
 from actors.supervisor.remote_handle import RemoteHandle
 from actors.supervisor.supervisor_endpoint import SupervisorEndpoint
 from agiraph import __version__
-from agiraph.core.errors import Refused
+from agiraph.core.errors import Refused, listed
 from agiraph.core.host_settings import HostsConfig
 from agiraph.core.hosts import HOME_HOST, HostInfo, HostState, MachineFacts
 from agiraph.core.ids import HOST_PREFIX, ROUTER, Address, AgentId, agent_of
@@ -34,6 +34,7 @@ from agiraph.messages.child import ChildSpec
 from agiraph.messages.control import RefusedReply
 from agiraph.messages.host import (
     ExitedOnHost,
+    HostProcess,
     KnownHosts,
     LeaseRenewed,
     ProcessSpawned,
@@ -57,13 +58,16 @@ class _Host:
     """One host since this supervisor has started.
 
     `strangers` are addresses that may still run there for an earlier supervisor; `concerned` the
-    agents that had something there when it was lost.
+    agents that had something there when it was lost; `kills` what it was told to kill and still
+    lists. A host that is `leaving` gets no further lease.
     """
 
     lease: GrantedLease = field(default_factory=GrantedLease)
     handles: dict[str, RemoteHandle] = field(default_factory=dict)
     strangers: set[str] = field(default_factory=set)
     concerned: set[AgentId] = field(default_factory=set)
+    kills: OverdueKills = field(default_factory=OverdueKills)
+    is_leaving: bool = False
     said: RenewLease | None = None
     seen_at: float | None = None
     skew_seconds: float | None = None
@@ -163,12 +167,16 @@ class Hosts:
         self.known_changed()
 
     async def remove(self, name: str) -> None:
-        """Forget a host, once nothing can run there any more."""
+        """Forget a host, once nothing can run there any more: at the end of its lease at last."""
         host = self._hosts[name]
-        for handle in list(host.handles.values()):
-            handle.give_up(f"its machine '{name}' was removed")
-            await asyncio.wait([handle.ended])
-        await self._changed.until(lambda: not host.strangers)
+        host.is_leaving = True
+        try:
+            for handle in list(host.handles.values()):
+                handle.give_up(f"its machine '{name}' was removed")
+                await asyncio.wait([handle.ended])
+            await self._changed.until(lambda: not host.strangers)
+        finally:
+            host.is_leaving = False
         self.registry.remove(name)
         del self._hosts[name]
         if host.timer is not None:
@@ -187,8 +195,9 @@ class Hosts:
         host, now = self._hosts[name], self._time()
         host.said = body.model_copy(update={"facts": None})
         host.seen_at, host.skew_seconds = time.time(), body.now - time.time()
+        self._compare(name, host, body, now)
+        self._check_obeys(name, host, now)
         host.lease = host.lease.granted(now, seconds)
-        self._compare(name, host, body)
         self._set_timer(name, host)
         self._show(name, host)
         return LeaseRenewed(
@@ -197,6 +206,16 @@ class Hosts:
             epoch=self.epoch,
             renew_seconds=self.config.renew_seconds,
         )
+
+    def _check_obeys(self, name: str, host: _Host, now: float) -> None:
+        """Raise Refused for a host that gets no further lease."""
+        if host.is_leaving:
+            raise Refused(f"host '{name}' is being removed")
+        if ignored := host.kills.ignored(now, self.config.lease_seconds):
+            raise Refused(
+                f"host '{name}' still runs {listed(ignored)}, which it was told to kill: it gets no"
+                " lease until it has"
+            )
 
     def exited(self, name: str, body: ExitedOnHost) -> None:
         """Note that a process has ended on a host."""
@@ -223,19 +242,26 @@ class Hosts:
             if self.is_silent(name):
                 self._lose(name, host, may_still_run=True)
 
-    def _compare(self, name: str, host: _Host, said: RenewLease) -> None:
+    def _compare(self, name: str, host: _Host, said: RenewLease, now: float) -> None:
         """Compare what a host says that it runs with what it should run.
 
         What it does not name has ended for sure once it knows of this supervisor: it might be about
         to start something for the one before.
         """
-        running = {(process.address, process.incarnation): process for process in said.processes}
+        running: dict[tuple[str, int], HostProcess] = {
+            (process.address, process.incarnation): process for process in said.processes
+        }
+        doomed = set(running)
         for handle in list(host.handles.values()):
-            process = running.pop((handle.address, handle.incarnation), None)
+            at = handle.address, handle.incarnation
+            process = running.pop(at, None)
             if process is None:
                 handle.is_not_listed()
             else:
                 handle.runs(process)
+                if not handle.is_killed:
+                    doomed.discard(at)
+        host.kills = host.kills.listed(doomed, now)
         addresses = {address for address, _ in running}
         if said.epoch in ("", self.epoch):
             for gone in host.strangers - addresses:
@@ -349,9 +375,9 @@ class Hosts:
             loop.call_later(STOP_PATIENCE_SECONDS, lambda: handle.lost(reason, may_still_run=True))
 
     async def _spawn(self, host: _Host, handle: RemoteHandle, launch: bytes) -> None:
-        """Ask until the host has answered, or has been given up."""
+        """Ask until the host has answered, or the process is killed or given up."""
         body = SpawnOnHost(launch=launch, epoch=self.epoch)
-        while not handle.ended.done():
+        while not (handle.ended.done() or handle.is_killed):
             try:
                 answer = await self._bus.ask(host_address(handle.host), body, SPAWN_SECONDS)
             except TransportError:

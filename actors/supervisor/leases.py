@@ -8,7 +8,8 @@ waited for as if the last one had been granted at that moment.
 """
 
 import math
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 
 from agiraph.core.hosts import HostState
 
@@ -40,6 +41,25 @@ class GrantedLease:
         if now - self.heard_at <= SILENT_RENEWALS * renew_seconds:
             return "ready"
         return "lost" if -math.inf < self.ends_at <= now else "away"
+
+
+@dataclass(frozen=True, slots=True)
+class OverdueKills:
+    """The processes that a host was told to kill and still lists, and since when.
+
+    A host that ignores a kill for the length of a lease gets no further lease: when its last one
+    has ended, what it was to kill counts as ended, as on a machine that is lost.
+    """
+
+    since: Mapping[tuple[str, int], float] = field(default_factory=dict)
+
+    def listed(self, doomed: Collection[tuple[str, int]], now: float) -> "OverdueKills":
+        """Return them after the host has listed the processes `doomed`, which it was to kill."""
+        return OverdueKills({one: self.since.get(one, now) for one in doomed})
+
+    def ignored(self, now: float, lease_seconds: float) -> list[str]:
+        """Return the addresses of those that the host has had long enough to kill."""
+        return [one for (one, _), since in self.since.items() if now - since > lease_seconds]
 
 
 def unknown_lease(now: float, seconds: float) -> GrantedLease:

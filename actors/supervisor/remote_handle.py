@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import psutil
 
-from actors.supervisor.causes import KillReason
+from actors.supervisor.causes import LINE_LIMIT, TAIL_LINES, KillReason
 from actors.supervisor.launcher import EXIT_NOT_MADE
 from actors.supervisor.process_handle import ExitEvidence
 from actors.supervisor.process_stats import ProcessStats
@@ -16,6 +16,7 @@ from agiraph.messages.host import ExitedOnHost, HostProcess, SignalOnHost
 from agiraph.storage.disk_space import WAITS
 
 MOST_MISSING = 2
+GIVEN_UP_MISSING = 6
 PROBE = 0
 
 
@@ -37,7 +38,7 @@ class RemoteHandle:
         self._post = post
         self._stats: ProcessStats | None = None
         self._evidence = ExitEvidence()
-        self._is_killed = self._waits_for_room = False
+        self.is_killed = self._waits_for_room = False
         self._given_up = ""
         self._missing = 0
 
@@ -47,7 +48,8 @@ class RemoteHandle:
 
     def signal_group(self, number: int) -> None:
         """Have its host send a signal to its group."""
-        self._is_killed |= number == signal.SIGKILL
+        if number == signal.SIGKILL and not self.is_killed:
+            self.is_killed, self._missing = True, 0
         self._post(SignalOnHost(address=self.address, incarnation=self.incarnation, signal=number))
 
     def give_up(self, reason: str) -> None:
@@ -82,20 +84,26 @@ class RemoteHandle:
         self._missing, self.pid = 0, process.pid
         self._waits_for_room = process.waits_for_room
         self._stats = ProcessStats(process.started_at, process.cpu_seconds, process.memory_bytes)
-        if self._is_killed:
+        if self.is_killed:
             self.signal_group(signal.SIGKILL)
 
     def is_not_listed(self) -> None:
-        """Note that its host does not name it; ask how it ended if that stays so."""
+        """Note that its host does not name it; ask how it ended if that stays so.
+
+        A host that does not answer that either does not run it.
+        """
         self._missing += 1
-        if self._missing >= MOST_MISSING and self.pid is not None:
+        was_started = self.pid is not None or self.is_killed
+        if was_started and self._missing >= GIVEN_UP_MISSING:
+            self.lost(f"its machine '{self.host}' does not run it any more")
+        elif was_started and self._missing >= MOST_MISSING:
             self.signal_group(PROBE)
 
     def exited(self, body: ExitedOnHost) -> None:
         """Note how it ended, as its host saw it; a host that has no code has restarted."""
         self._evidence = ExitEvidence(
-            tail=body.tail,
-            step=body.step or None,
+            tail=tuple(line[:LINE_LIMIT] for line in body.tail[-TAIL_LINES:]),
+            step=body.step[:LINE_LIMIT] or None,
             was_ready=body.was_ready,
             oom_kills=body.oom_kills,
             is_repeated_crash=body.is_repeated_crash,

@@ -1,6 +1,7 @@
 """The settings of other machines: how they reach a home, and which it starts by itself."""
 
-from typing import ClassVar, Literal
+from collections.abc import Mapping
+from typing import Any, ClassVar, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -52,3 +53,29 @@ class ScalerConfig(BaseModel):
         if self.min_hosts > self.max_hosts:
             raise ValueError(f"min_hosts {self.min_hosts} is more than max_hosts {self.max_hosts}")
         return self
+
+
+OF_CHANNELS: Final = ("kind", "notices", "urgent_only")
+OF_SERVERS: Final = ("grant", "lend", "only", "repeatable", "timeout_seconds")
+AT_HOME: Final[Mapping[str, Mapping[str, str]]] = {
+    "webhook": {"url": "https://home"},
+    "email": {"to": "you@home", "sender": "you@home", "server": "home"},
+}
+"""The fields that a channel of a kind must have."""
+
+
+def config_for_hosts(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a Config, as plain values, for a process on another machine.
+
+    Channels and MCP servers run at home, and their settings may hold secrets: a host gets only
+    their names and the rules for their use.
+    """
+    channels = {
+        name: {key: one[key] for key in OF_CHANNELS} | dict(AT_HOME.get(one["kind"], {}))
+        for name, one in config["channels"].items()
+    }
+    servers = {
+        name: {key: one[key] for key in OF_SERVERS} | {"command": "at-home"}
+        for name, one in config["mcp"]["servers"].items()
+    }
+    return {**config, "channels": channels, "mcp": {**config["mcp"], "servers": servers}}

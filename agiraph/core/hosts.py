@@ -18,6 +18,9 @@ AUTO_PREFIX = "auto-"
 """What the name of a host begins with that was started by this home itself."""
 UPLINK_PATTERN = r"^tcp://[^\s/]+:\d{1,5}$"
 
+MOST_LABELS = 64
+Fact = Annotated[str, Field(max_length=500)]
+"""What a machine says of itself."""
 HostName = Annotated[str, Field(pattern=NAME_PATTERN)]
 HostLabel = Annotated[str, Field(pattern=LABEL_PATTERN)]
 
@@ -37,7 +40,9 @@ def check_host_name(name: str) -> str:
 
 
 def check_labels(labels: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the labels of a host; raises InvalidInput for what is none."""
+    """Return the labels of a host; raises InvalidInput for one that is no label, or too many."""
+    if len(labels) > MOST_LABELS:
+        raise InvalidInput(f"{len(labels)} labels: a host has at most {MOST_LABELS}")
     for label in labels:
         if not re.fullmatch(LABEL_PATTERN, label):
             raise InvalidInput(f"'{label}' is not a label, as gpu or has:docker")
@@ -67,13 +72,13 @@ class MachineFacts(Record):
     `version` is that of Agiraph, `boot` identifies this boot of the machine.
     """
 
-    version: str
-    platform: str = ""
-    python: str = ""
-    cores: int = 1
+    version: Fact
+    platform: Fact = ""
+    python: Fact = ""
+    cores: int = Field(default=1, ge=1)
     memory_bytes: int = 0
-    labels: tuple[str, ...] = ()
-    boot: str = ""
+    labels: tuple[Fact, ...] = Field(default=(), max_length=MOST_LABELS)
+    boot: Fact = ""
 
 
 class HostInfo(Record):

@@ -14,6 +14,8 @@ from agiraph.core.ids import Address
 from agiraph.core.record import Record
 from agiraph.messages.body import Body
 
+MOST_PROCESSES = 10_000
+
 
 class HostProcess(Record):
     """A process of an entity on a host; `started_at` in seconds since the epoch.
@@ -109,7 +111,7 @@ class RenewLease(Body):
     load: float = 0.0
     free_memory_bytes: int = 0
     facts: MachineFacts | None = None
-    processes: tuple[HostProcess, ...] = ()
+    processes: tuple[HostProcess, ...] = Field(default=(), max_length=MOST_PROCESSES)
     latency_seconds: float | None = None
     is_stopping: bool = False
     epoch: str = ""

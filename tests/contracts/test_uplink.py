@@ -13,14 +13,15 @@ from typing import Any, cast
 import pytest
 import zmq
 
-from tests.contracts.bus import PATIENCE, Ping, Task, numbers, take, until
+from tests.contracts.bus import PATIENCE, Ping, Task, depths_of, numbers, take, until
 from tests.contracts.far import FarHouse, far_house
 from tests.fakes.bad_network import BadNetwork
 from transport import protocol, sockets, uplink
 from transport.endpoint import Endpoint
 from transport.envelope import read_header
 from transport.errors import Fenced, Nacked
-from transport.protocol import link_frame
+from transport.peers import HOST_RID
+from transport.protocol import hello_frame, link_frame
 from transport.sockets import UplinkTarget, curve_keys
 from transport.tickets import NO_TICKET
 
@@ -156,6 +157,32 @@ async def test_a_host_that_floods_keeps_nobody_waiting(far: FarHouse) -> None:
             await bob.reply(await take(bob), Ping(n=n))
             assert (await asked).body == Ping(n=n)
         is_over.set()
+
+
+async def test_a_host_that_reads_and_acknowledges_nothing_keeps_nobody_waiting(
+    far: FarHouse,
+) -> None:
+    await far.know(host_far=FAR)
+    bob = await far.house.join("bob")
+    with zmq.Context[zmq.Socket[bytes]]() as context:
+        socket = sockets.uplink_dealer_socket(context, UplinkTarget(far.url, far.keys[0], *FAR))
+        socket.setsockopt(zmq.IMMEDIATE, 0)
+        socket.setsockopt(zmq.RCVHWM, 1)
+        socket.connect(far.url)
+        socket.send_multipart([HOST_RID, hello_frame("host/far", 1, NO_TICKET, 1)])
+        assert await asyncio.to_thread(socket.poll, 20_000)
+        async with asyncio.timeout(PATIENCE):
+            for n in range(3000):
+                far.supervisor.post("host/far", Ping(data=bytes(10_000)))
+                if n % 3 == 0:
+                    await far.supervisor.send("host/far", Task(n=n))
+                if n % 100 == 0:
+                    asked = asyncio.create_task(far.supervisor.ask("bob", Ping(n=n)))
+                    await bob.reply(await take(bob), Ping(n=n))
+                    assert (await asked).body == Ping(n=n)
+        depths = await depths_of(far.supervisor)
+        context.destroy(linger=0)
+    assert depths["host/far"][0] == 1000, "they wait in its mailbox"
 
 
 async def test_a_router_that_restarts_still_refuses_what_was_followed(far: FarHouse) -> None:

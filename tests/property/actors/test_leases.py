@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.host.lease import Lease
-from actors.supervisor.leases import GrantedLease, unknown_lease
+from actors.supervisor.leases import GrantedLease, OverdueKills, unknown_lease
 from agiraph.messages.host import LeaseRenewed
 
 KILL_SECONDS = 0.7
@@ -32,6 +32,18 @@ def test_the_host_has_killed_all_before_the_home_starts_it_elsewhere(
             answer = LeaseRenewed(sent_at=asked_at + ahead, seconds=seconds, epoch="1")
             host = host.renewed(answer, answered_at + way_back + ahead)
         assert host.ends_at - ahead + KILL_SECONDS <= home.ends_at + 1e-6
+
+
+@given(st.lists(st.tuples(st.floats(0.1, 5), st.sets(st.sampled_from("abc"))), max_size=20))
+def test_a_kill_is_ignored_when_its_process_is_listed_for_longer_than_a_lease(
+    renewals: list[tuple[float, set[str]]],
+) -> None:
+    kills, now, since = OverdueKills(), 0.0, dict[str, float]()
+    for pause, listed in renewals:
+        now += pause
+        since = {one: since.get(one, now) for one in listed}
+        kills = kills.listed({(one, 1) for one in listed}, now)
+        assert set(kills.ignored(now, 3)) == {one for one in listed if now - since[one] > 3}
 
 
 def test_a_host_that_had_no_lease_is_not_lost() -> None:

@@ -91,6 +91,17 @@ async def test_what_is_made_while_all_is_killed_is_killed_too(hand: Hand) -> Non
     assert hand.processes.rows() == ()
 
 
+async def test_a_process_that_is_killed_while_it_is_made_ends_at_once(hand: Hand) -> None:
+    hand.may_spawn.clear()
+    spawning = asyncio.create_task(hand.processes.spawn(launch()))
+    await asyncio.sleep(0)
+    hand.processes.signal(ADA, 1, 9)
+    hand.may_spawn.set()
+    await spawning
+    await hand.changed.until(lambda: bool(hand.reported))
+    assert [(end.incarnation, end.signal) for end in hand.reported] == [(1, 9)]
+
+
 async def test_an_end_is_reported_again_to_who_asks_for_the_dead(hand: Hand) -> None:
     await hand.processes.spawn(launch())
     hand.processes.signal(ADA, 1, 9)

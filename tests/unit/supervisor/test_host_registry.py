@@ -64,6 +64,33 @@ def test_an_invitation_admits_one_host_once_also_after_a_restart(tmp_path: Path)
     assert again.known() == {}
 
 
+def test_an_invitation_is_used_once_under_its_own_name_too(tmp_path: Path) -> None:
+    hosts = registry(tmp_path)
+    id = invite(hosts, "north")
+    other = invite(hosts, "south")
+    first = join("north")
+    hosts.admit(id, first)
+    for again in (hosts, registry(tmp_path)):
+        for invitation in (id, other):
+            with pytest.raises(Refused):
+                again.admit(invitation, join("north"))
+        assert again.hosts["north"].public_key == first.public_key
+    hosts.remove("north")
+    for again in (hosts, registry(tmp_path)):
+        with pytest.raises(Refused, match="was used, or has expired"):
+            again.admit(id, join("north"))
+
+
+def test_a_host_cannot_give_itself_odd_or_many_labels(tmp_path: Path) -> None:
+    hosts = registry(tmp_path)
+    for labels in (("\x1b[2J",), ("Big Label",), tuple(f"l{n}" for n in range(65))):
+        asked = join("north").model_copy(update={"labels": labels})
+        with pytest.raises(AgiraphError, match="label"):
+            hosts.admit(invite(hosts), asked)
+    with pytest.raises(ValueError, match="at most 500"):
+        MachineFacts(version="x" * 1000)
+
+
 def test_an_invitation_expires(tmp_path: Path) -> None:
     clock = Clock()
     hosts = registry(tmp_path, clock)

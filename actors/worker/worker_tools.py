@@ -177,7 +177,7 @@ class WorkerTools(EntityTools):
         _require_result(assignment, home)
         results = await pass_checks(self.tool_context(call_id), assignment, home, now, left)
         commit = await checkout.commit(assignment, summary)
-        files = publish_files(home, but=left)
+        files = publish_files(home, summary, left)
         evidence = await seal(results, assignment, home, now)
         if insight.strip():
             await self._offer(assignment, insight.strip())

@@ -123,6 +123,8 @@ class Team:
     ) -> tuple[str, ...]:
         """Move scratch/ to published/, complete the node; return the published files.
 
+        With nothing in scratch/ the summary is published.
+
         `missing` tells what a result in part lacks, `insight` is offered to the agent's memory,
         `result` is what its `result.json` is to hold.
         """

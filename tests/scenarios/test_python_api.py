@@ -187,13 +187,13 @@ def test_a_manager_of_a_graph_reaches_the_model_of_the_coordinator(place: Place)
     asks: Plays = [
         call("send_message", to="coordinator", content="Is it urgent?"),
         call("wait"),
-        call("write_file", path="found.md", content="it"),
         lambda seen: call("publish", summary="urgent" if "Yes, today" in seen.said else "?"),
     ]
     leads: Plays = [call("send_message", to="second", content="Yes, today"), say("Answered.")]
     place.plays(coordinator=leads, **{"worker-1": FOUND, "second": asks})
     result = Executor(MODEL, home=place.home, timeout=SECONDS).run(chain(role="manager"))
     assert (result.output, len(asked_coordinator(place))) == ("urgent", 2)
+    assert result.files["second/summary.md"].read_text() == "urgent\n"
 
 
 def test_a_graph_fails_with_a_node_unless_it_is_optional(place: Place) -> None:

@@ -21,6 +21,7 @@ from agiraph.storage.files import (
     move,
     open_file,
     remove_file,
+    replace_file,
     set_mode,
     status_of,
     sync_folder,
@@ -28,23 +29,25 @@ from agiraph.storage.files import (
 from agiraph.storage.home import NodeHome
 from agiraph.storage.walk import UnsafeFile, closing, kind_of
 
+SUMMARY_FILE: Final = "summary.md"
 READ_ONLY: Final = 0o444
 WRITABLE: Final = 0o222
 EXECUTABLE: Final = 0o111
 
 
-def publish_files(node: NodeHome, but: Sequence[str] = ()) -> tuple[str, ...]:
+def publish_files(node: NodeHome, summary: str, but: Sequence[str] = ()) -> tuple[str, ...]:
     """Promote everything in scratch/; return the sorted relative paths of all published files.
 
-    Names that match `but` stay in scratch/ (such as its git worktree). Safe to call again after a
-    crash or a success. Raises InvalidInput if there is nothing to
-    publish, OSError if the file system refuses.
+    If there is nothing, the summary is published, as `summary.md`. Names that match `but` stay in
+    scratch/ (such as its git worktree). Safe to call again after a crash or a success. Raises
+    InvalidInput for what cannot be published, OSError if the file system refuses.
     """
     _require_real_folder(node.scratch)
     _require_real_folder(node.published)
     files = _regular_files(node.scratch, but)
     if not files and not _regular_files(node.published):
-        raise InvalidInput("nothing to publish: scratch/ is empty")
+        replace_file(node.scratch / SUMMARY_FILE, f"{summary.rstrip()}\n", is_synced=False)
+        files = [Path(SUMMARY_FILE)]
     for file in files:
         try:
             _promote(node.scratch / file, node.published / file)

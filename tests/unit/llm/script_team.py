@@ -215,7 +215,7 @@ class Desk(Team):
     ) -> tuple[str, ...]:
         assert self.me.node is not None
         node = self.team.nodes[self.me.node]
-        files = publish_files(node.home)
+        files = publish_files(node.home, summary)
         node.status, node.summary = "completed", summary
         self.me.is_over = True
         node.ended.set()

@@ -33,7 +33,7 @@ def published(node: NodeHome) -> dict[str, bytes]:
 
 
 def test_everything_moves_and_cannot_be_written_any_more(node: NodeHome) -> None:
-    assert publish_files(node) == ("a.md", "sub/b.md", "sub/deep/c d.bin")
+    assert publish_files(node, "done") == ("a.md", "sub/b.md", "sub/deep/c d.bin")
     assert published(node) == FILES
     assert not [path for path in node.scratch.rglob("*") if path.is_file()]
     for name in FILES:
@@ -41,13 +41,17 @@ def test_everything_moves_and_cannot_be_written_any_more(node: NodeHome) -> None
 
 
 def test_publishing_twice_is_publishing_once(node: NodeHome) -> None:
-    assert publish_files(node) == publish_files(node)
+    assert publish_files(node, "done") == publish_files(node, "done")
     assert published(node) == FILES
 
 
-def test_there_must_be_something_to_publish(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="nothing to publish: scratch/ is empty"):
-        publish_files(NodeHome(tmp_path / "node"))
+def test_the_summary_is_published_if_there_is_nothing_else(tmp_path: Path) -> None:
+    node = NodeHome(tmp_path / "node")
+    (node.scratch / "repo").mkdir(parents=True)
+    (node.scratch / "repo" / "code.py").touch()
+    for _ in range(2):
+        assert publish_files(node, "It is 4.", ("repo",)) == ("summary.md",)
+    assert published(node) == {"summary.md": b"It is 4.\n"}
 
 
 @pytest.mark.parametrize("dies_at", range(12))
@@ -71,10 +75,10 @@ def test_a_crash_anywhere_is_made_good(
         for act in (files.move, copies.copy_file, files.remove_file, files.set_mode):
             patch.setattr(f"agiraph.tools.scopes.publishing.{act.__name__}", dying(act))
         try:
-            publish_files(node)
+            publish_files(node, "done")
         except KeyboardInterrupt:
             pass
-    assert publish_files(node) == ("a.md", "also-a.md", "sub/b.md", "sub/deep/c d.bin")
+    assert publish_files(node, "done") == ("a.md", "also-a.md", "sub/b.md", "sub/deep/c d.bin")
     assert published(node) == {**FILES, "also-a.md": b"A"}
 
 
@@ -84,7 +88,7 @@ def test_links_and_pipes_are_left_behind(node: NodeHome, tmp_path: Path) -> None
     (node.scratch / "leak").symlink_to(secret)
     (node.scratch / "folder").symlink_to(tmp_path)
     os.mkfifo(node.scratch / "pipe")
-    assert publish_files(node) == ("a.md", "sub/b.md", "sub/deep/c d.bin")
+    assert publish_files(node, "done") == ("a.md", "sub/b.md", "sub/deep/c d.bin")
     assert secret.exists()
     assert not (node.published / "leak").is_symlink()
 
@@ -93,7 +97,7 @@ def test_a_file_with_a_second_name_is_copied(node: NodeHome, tmp_path: Path) -> 
     original = tmp_path / "original.csv"
     original.write_text("1,2")
     os.link(original, node.scratch / "copy.csv")
-    publish_files(node)
+    publish_files(node, "done")
     original.write_text("changed")
     assert (node.published / "copy.csv").read_text() == "1,2"
     assert os.access(original, os.W_OK)
@@ -108,7 +112,7 @@ def test_a_folder_that_became_a_link_is_refused(tmp_path: Path, name: str) -> No
     node.path.mkdir()
     (node.path / name).symlink_to(elsewhere)
     with pytest.raises(InvalidInput, match=f"{name}/ is a symbolic link"):
-        publish_files(node)
+        publish_files(node, "done")
     assert (elsewhere / "x").exists()
 
 
@@ -118,13 +122,13 @@ def test_a_link_inside_published_leads_nothing_out(node: NodeHome, tmp_path: Pat
     node.published.mkdir()
     (node.published / "sub").symlink_to(elsewhere)
     with pytest.raises(InvalidInput, match="sub is a symbolic link"):
-        publish_files(node)
+        publish_files(node, "done")
     assert not list(elsewhere.rglob("*.md"))
 
 
 def test_a_program_stays_runnable(node: NodeHome) -> None:
     (node.scratch / "a.md").chmod(0o755)
-    publish_files(node)
+    publish_files(node, "done")
     assert stat.S_IMODE((node.published / "a.md").stat().st_mode) == 0o555
 
 
@@ -133,7 +137,7 @@ def test_what_matches_a_name_stays_in_scratch(node: NodeHome) -> None:
         (node.scratch / name).parent.mkdir(parents=True, exist_ok=True)
         (node.scratch / name).write_text("x")
     but = (".git", ".aider*")
-    published = publish_files(node, but)
+    published = publish_files(node, "done", but)
     assert "sub/.git/kept" in published, "only names in scratch/ itself are meant"
     assert not {".git/HEAD", ".aider.chat"} & set(published)
     assert files_left(node) == (".aider.chat", ".git/HEAD")

@@ -33,10 +33,6 @@ if TYPE_CHECKING:
     from agiraph.http.client import Client
 
 
-FINISHED = (None, "finalized")
-"""How a team of roles has ended if its lead has finished it; None: there is no team."""
-
-
 @dataclass(frozen=True, slots=True)
 class RunOutcome:
     """The outcome of a run, as `--json` prints it; `reason` says why it is not completed.
@@ -143,7 +139,7 @@ def too_late(limit: float) -> str:
 def verdict(outcome: RunOutcome, watch: RunWatcher) -> int:
     """Say why a run that ended was not completed, if so; return the exit code."""
     if outcome.status == "completed":
-        return DONE if (outcome.team or {}).get("status") in FINISHED else FAILED
+        return DONE
     if outcome.status == "failed":
         where = home_option_of(watch.target.home)
         watch.target.screen.note(f"to try again: agiraph run GOAL --agent {outcome.agent}{where}")

@@ -6,7 +6,7 @@ the fold of these nodes (`agiraph.agentic_team.engine`). So whatever dies, the s
 
 import asyncio
 from contextlib import suppress
-from typing import Final, Literal
+from typing import Final
 
 from actors.coordinator.board_service import BoardService
 from actors.coordinator.context import CoordinatorContext
@@ -74,7 +74,8 @@ class TeamLead:
         try:
             self._board_service.execute(*self._beginning_of(attempt))
         except Refused as error:  # a bound of the run, an agent that is not there any more
-            self._end("failed", f"turn {attempt.state.number} cannot begin: {error}")
+            why = f"turn {attempt.state.number} cannot begin: {error}"
+            self._end(c.StopRun("failed", why))
             return
         self._context.show("waiting_for_nodes", f"turn {attempt.state.number}")
         with self._board_service.following(self._due):
@@ -204,14 +205,16 @@ class TeamLead:
         return False
 
     def _finish(self, state: TeamState) -> None:
-        assert state.end is not None
-        has_failed = state.end.how == "lead_failed"
-        self._end("failed" if has_failed else "completed", state.end.output)
+        end = state.end
+        assert end is not None
+        if end.how == "finalized":
+            self._end(c.FinishRun(end.output))
+        else:
+            self._end(c.StopRun("failed", end.reason, end.output))
 
-    def _end(self, status: Literal["completed", "failed"], output: str) -> None:
+    def _end(self, ended: c.FinishRun | c.StopRun) -> None:
         """Answer the goal, so that the model is not asked about it, and end the run."""
         context = self._context
         if context.transcript.has_news:
             context.conversation.append(ModelAnswered(text=FINISHED, ts=context.now()))
-        ended = c.FinishRun(output) if status == "completed" else c.StopRun("failed", output)
         self._board_service.execute(ended)

@@ -64,10 +64,11 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class TeamEnd:
-    """How a team has ended, and what the person is told."""
+    """How a team has ended, what the person reads of it, and the reason if it has not finished."""
 
     how: Ending
     output: str
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +113,9 @@ def advance(state: TeamState, outcome: Outcome) -> TeamState:
         output = outcome.result.final_response or outcome.result.message
         return replace(after, end=TeamEnd("finalized", output))
     if _has_lead_failed(after):
-        return replace(after, end=TeamEnd("lead_failed", _unfinished(after, "its lead failed")))
+        return _unfinished(after, "lead_failed", f"its lead failed {LEAD_FAILURES} times in a row")
     if len(after.turns) >= state.team.max_turns:
-        why = f"its {state.team.max_turns} turns are used up"
-        return replace(after, end=TeamEnd("max_turns", _unfinished(after, why)))
+        return _unfinished(after, "max_turns", f"its {state.team.max_turns} turns are used up")
     return after
 
 
@@ -169,12 +169,14 @@ def _has_lead_failed(state: TeamState) -> bool:
     return len(failed) == LEAD_FAILURES
 
 
-def _unfinished(state: TeamState, why: str) -> str:
-    last = state.turns[-1]
-    return (
-        f"The team has not finished: {why}. The last message was from {last.from_role} to "
+def _unfinished(state: TeamState, how: Ending, why: str) -> TeamState:
+    """Return the state of a team that has ended without its lead's word."""
+    last, reason = state.turns[-1], f"the team has not finished: {why}"
+    output = (
+        f"{reason.capitalize()}. The last message was from {last.from_role} to "
         f"{last.to_role}:\n\n{last.message}"
     )
+    return replace(state, end=TeamEnd(how, output, reason))
 
 
 # --- how roles talked with each other ------------------------------------------------------------

@@ -250,10 +250,14 @@ class FinishRun:
 
 @dataclass(frozen=True, slots=True)
 class StopRun:
-    """End the run before its goal; what has not ended is cancelled."""
+    """End the run before its goal; what has not ended is cancelled.
+
+    `summary` is the answer that there is all the same, None if there is none.
+    """
 
     status: Literal["failed", "stopped"]
     reason: str
+    summary: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -273,7 +273,7 @@ class RunFinished(BoardEventBase):
 
 
 class RunStopped(BoardEventBase):
-    """The run ended before its goal. `summary` is the answer with which it was to be finished."""
+    """The run ended before its goal. `summary` is the answer that there is all the same."""
 
     type: Literal["run.stopped"] = "run.stopped"
     status: Literal["failed", "stopped"]

@@ -1,5 +1,7 @@
 """Rules of a run (start, finish, stop), and of the cycles of an infinite one."""
 
+from dataclasses import asdict
+
 from agiraph.board import commands as c
 from agiraph.board import events as e
 from agiraph.board.board import Board, RunFacts
@@ -48,7 +50,7 @@ def end(board: Board, command: c.FinishRun | c.StopRun, now: float) -> tuple[Boa
     if isinstance(command, c.FinishRun):
         ended, why = _finished(board, command, now), "the run was finished"
     else:
-        ended = e.RunStopped(ts=now, status=command.status, reason=command.reason)
+        ended = e.RunStopped(ts=now, **asdict(command))
         why = command.reason or "the run was stopped"
     unfinished = (node for node in board.nodes.values() if not node.has_ended)
     cancelled = (e.NodeCancelled(ts=now, node_id=node.id, reason=why) for node in unfinished)

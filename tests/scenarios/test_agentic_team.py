@@ -165,8 +165,11 @@ def test_a_team_that_does_not_finish_says_so_and_exits_with_1(place: Place) -> N
     done = place.command("team", "Do it", "--max-turns", "3", "--name", "endless", "--json")
     told = json.loads(done.stdout)
     place.begun.append(told["agent"])
-    assert (done.returncode, told["team"]["status"]) == (1, "max_turns")
-    assert "its 3 turns are used up" in told["result"]
+    assert (done.returncode, told["status"], told["team"]["status"]) == (1, "failed", "max_turns")
+    assert told["reason"] == "the team has not finished: its 3 turns are used up"
+    assert told["result"].endswith("project_manager to software_developer:\n\nDo it\n")
+    shown = place.json("show", told["agent"])
+    assert (shown["status"], shown["reason"]) == ("failed", told["reason"])
 
 
 def test_a_role_without_a_usable_agent_is_refused_before_anything_runs(

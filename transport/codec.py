@@ -16,16 +16,20 @@ class Codec:
     """Write and read the bodies of a closed set of models.
 
     Each model has the class variables TYPE (its name on the wire) and, if it must survive crashes,
-    DURABLE = True.
+    DURABLE = True. `refusal` is the model with IS_REFUSAL = True, if there is one: it has a field
+    `reason`, answers any request, and is sent in place of an answer that cannot be sent.
     """
 
     def __init__(self, models: Iterable[type[BaseModel]]) -> None:
         self._models: dict[str, type[BaseModel]] = {}
+        self.refusal: type[BaseModel] | None = None
         for model in models:
             name = type_of(model)
             if name in self._models:
                 raise ValueError(f"two models are called {name}")
             self._models[name] = model
+            if getattr(model, "IS_REFUSAL", False):
+                self.refusal = model
 
     @property
     def types(self) -> tuple[str, ...]:

@@ -170,13 +170,18 @@ class Endpoint:
     def post(self, to: str, body: BaseModel, *, reply_to: bytes | None = None) -> None:
         """Send a passing message and forget it; under pressure the oldest are dropped.
 
-        Raises ValueError for a durable body.
+        One that is larger than a message may be is dropped, too. Raises ValueError for a durable
+        body.
         """
         header = self._header(to, body, None, reply_to, None)
         if header.is_durable:
             raise ValueError(f"{header.type} is durable: send it")
         if self._failure is None:
-            self._submit(header, self._pack(header, body))
+            try:
+                blob = self._pack(header, body)
+            except Nacked:
+                return
+            self._submit(header, blob)
 
     async def ask(
         self,
@@ -214,8 +219,21 @@ class Endpoint:
             self._asks.close(header.id)
 
     async def reply(self, received: Received, body: BaseModel, *, id: bytes | None = None) -> bytes:
-        """Answer a request. The same durable answer given again after a crash has the same id."""
-        asked = received.header
+        """Answer a request. The same durable answer given again after a crash has the same id.
+
+        In place of an answer that cannot be sent (it is too large, or a value in it cannot travel)
+        the requester gets the codec's refusal: without one it would wait for ever.
+        """
+        try:
+            return await self._reply(received.header, body, id)
+        except (Nacked, MalformedBody) as error:
+            refusal = self._codec.refusal
+            if refusal is None or (isinstance(error, Nacked) and error.reason != "too_large"):
+                raise
+            why = f"the answer of {self.address} to {received.header.type} cannot be sent: {error}"
+            return await self._reply(received.header, refusal(reason=why), id)
+
+    async def _reply(self, asked: Header, body: BaseModel, id: bytes | None) -> bytes:
         if id is None and is_durable(type(body)):
             id = _answer_id(self.address, asked.id)
         return await self.send(asked.sender, body, id=id, reply_to=asked.id, trace=asked.trace)

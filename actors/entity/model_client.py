@@ -9,7 +9,7 @@ from actors.entity.context import EntityContext
 from actors.runtime.ask_again import ask_until_answered
 from actors.runtime.runtime import Runtime
 from agiraph.agent.loop import PartialAnswer
-from agiraph.core.errors import ModelFailure
+from agiraph.core.errors import ModelFailure, Refused
 from agiraph.core.ids import BROKER
 from agiraph.core.money import Shortage
 from agiraph.core.turns import ModelRequest, ModelResponse
@@ -22,6 +22,7 @@ from agiraph.messages.model import (
     ModelDelta,
     ModelFailed,
 )
+from transport.errors import Nacked
 
 HasRaised = Callable[[Shortage], Awaitable[bool]]
 
@@ -82,6 +83,11 @@ class BrokerModelClient:
                 tools=packed.pack_tools(request.tools),
             )
             answer = await ask_until_answered(runtime, BROKER, body, id=call)
+        except Nacked as error:
+            kind = "context_too_long" if error.reason == "too_large" else "internal"
+            raise ModelFailure(kind, f"the request cannot be sent: {error}") from None
+        except Refused as error:
+            raise ModelFailure("bad_answer", str(error)) from None
         except asyncio.CancelledError:
             self._interruptions += 1
             runtime.post(BROKER, CancelCall(call=call))

@@ -10,3 +10,4 @@ class Body(Record):
 
     TYPE: ClassVar[str]
     DURABLE: ClassVar[bool] = False
+    IS_REFUSAL: ClassVar[bool] = False

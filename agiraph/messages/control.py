@@ -47,6 +47,7 @@ class RefusedReply(Body):
 
     TYPE = "control.refused"
     DURABLE = True
+    IS_REFUSAL = True
     reason: str
     kind: str = "Refused"
 

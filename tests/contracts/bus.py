@@ -55,6 +55,15 @@ class Result(BaseModel):
     n: int = 0
 
 
+class Refusal(BaseModel):
+    """What is sent in place of an answer that cannot be sent."""
+
+    TYPE: ClassVar[str] = "test.refusal"
+    DURABLE: ClassVar[bool] = True
+    IS_REFUSAL: ClassVar[bool] = True
+    reason: str
+
+
 class Ping(BaseModel):
     """Something passing."""
 
@@ -98,7 +107,7 @@ class Depths(BaseModel):
 
 
 HOSTS = (KnownHosts, HostRefused, UplinkState)
-CODEC = Codec([Task, Result, Ping, Text, Addresses, Stop, AskDepths, Depths, *HOSTS])
+CODEC = Codec([Task, Result, Refusal, Ping, Text, Addresses, Stop, AskDepths, Depths, *HOSTS])
 
 
 class LoopbackBus:

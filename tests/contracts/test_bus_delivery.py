@@ -8,6 +8,7 @@ from tests.contracts.bus import (
     PATIENCE,
     House,
     Ping,
+    Refusal,
     Result,
     Task,
     Text,
@@ -80,6 +81,30 @@ async def test_a_message_that_is_too_large_is_refused_and_the_link_lives(house: 
     with pytest.raises(Nacked) as error:
         await ada.send("bob", Task(data=bytes(16 * 1024 * 1024)))
     assert error.value.reason == "too_large"
+    await ada.send("bob", Task(n=7))
+    assert await numbers(bob, 1) == [7]
+
+
+@pytest.mark.parametrize("question", [Ping(n=1), Task(n=1)], ids=["passing", "durable"])
+@pytest.mark.parametrize("answered_with", [Ping, Task], ids=["passing", "durable"])
+async def test_an_answer_that_is_too_large_is_a_refusal_for_its_requester(
+    house: House, question: Ping | Task, answered_with: type[Ping | Task]
+) -> None:
+    ada, bob = await house.join("ada"), await house.join("bob")
+    asking = asyncio.create_task(ada.ask("bob", question, within_seconds=PATIENCE))
+    asked = await take(bob)
+    await bob.reply(asked, answered_with(data=bytes(16 * 1024 * 1024)))
+    refused = (await asking).body
+    assert isinstance(refused, Refusal)
+    assert asked.header.type in refused.reason
+    assert "too_large" in refused.reason
+    await bob.send("ada", Task(n=7))
+    assert await numbers(ada, 1) == [7]
+
+
+async def test_a_passing_message_that_is_too_large_is_dropped(house: House) -> None:
+    ada, bob = await house.join("ada"), await house.join("bob")
+    ada.post("bob", Ping(n=1, data=bytes(16 * 1024 * 1024)))
     await ada.send("bob", Task(n=7))
     assert await numbers(bob, 1) == [7]
 

@@ -1,0 +1,34 @@
+"""The model client: what it makes of requests and answers that cannot travel."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from actors.entity.model_client import BrokerModelClient
+from agiraph.agent.loop import PartialAnswer
+from agiraph.core.errors import ModelFailure
+from agiraph.messages.control import RefusedReply
+from agiraph.messages.model import CallModel
+from tests.unit.entity.contexts import entity_context
+from tests.unit.llm.requests import ask
+from transport.errors import Nacked
+
+NEVER: Any = None
+CANNOT_TRAVEL = {
+    "a request that is too large": (Nacked("too_large", "17 MB"), "context_too_long"),
+    "a request that is malformed": (Nacked("malformed", "odd"), "internal"),
+    "an answer that cannot be sent": (RefusedReply(reason="it has 17 MB"), "bad_answer"),
+}
+
+
+@pytest.mark.parametrize(("answer", "kind"), CANNOT_TRAVEL.values(), ids=CANNOT_TRAVEL)
+async def test_what_cannot_travel_is_a_failure_of_its_kind(
+    tmp_path: Path, answer: Nacked | RefusedReply, kind: str
+) -> None:
+    context, line = entity_context(tmp_path, "shop-1/ada-1")
+    line.answers[CallModel] = lambda body: answer
+    client = BrokerModelClient(context, NEVER)
+    with pytest.raises(ModelFailure) as caught:
+        await client.think(ask(), PartialAnswer())
+    assert caught.value.kind == kind

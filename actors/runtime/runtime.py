@@ -108,6 +108,7 @@ class Runtime:
             launch.incarnation,
             launch.last_end,
         )
+        self.attempts.doing("")  # while there may be room: a note that exists can be replaced
         self._in_hand = ""
         self.quarantine = Quarantine(endpoint, self.attempts, launch.incarnation, self.log)
         self._heartbeat = HeartbeatSender(

@@ -1,4 +1,4 @@
-"""ChildMonitor: one child: start it, wait until it is ready, wait for its end, restart or give up.
+"""ChildMonitor: one child: start it, wait for its end, restart it or give it up.
 
 The desired state decides: an end that was ordered is never followed by a restart.
 """
@@ -9,7 +9,7 @@ import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from actors.supervisor.causes import KillReason, cause_of, fault_of, is_from_outside
 from actors.supervisor.child_register import Desired
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 ENDED = frozenset({"stopped", "failed", "exited", "parked"})
 PLACE_AGAIN_SECONDS = 0.5
 LEAVE_AGAIN_SECONDS = 2.0
-PATIENCE_WITH_HOSTS = 4.0
-"""How much longer a process on another machine may take until it is ready."""
 BY_ORDER = KillReason("ordered", "by order")
 
 
@@ -319,7 +317,6 @@ class ChildMonitor:
             self._now_ready(process)
         if self.desired != "running":
             await self._end(process)
-        await self._await_ready(process)
         ended, left = await handle.ended, handle.evidence()
         if left.step is None:
             left = replace(left, step=process.step)
@@ -377,18 +374,6 @@ class ChildMonitor:
             is_from_outside=is_from_outside(self.why),
             is_again=bool(fault_of(self.why)) and left.is_repeated_crash,
         )
-
-    async def _await_ready(self, process: ChildProcess) -> None:
-        """Wait until the process is ready or has ended; kill one that takes too long."""
-        ready = asyncio.create_task(process.ready.wait())
-        limit = self.spec.ready_within_seconds
-        if process.handle.host:
-            limit *= PATIENCE_WITH_HOSTS
-        events: list[asyncio.Future[Any]] = [ready, process.handle.ended]
-        await asyncio.wait(events, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
-        ready.cancel()
-        if not process.ready.is_set() and not process.handle.ended.done():
-            await self.kill_for(KillReason("not_ready", f"not ready within {limit:g} s"))
 
     async def _pause(self, seconds: float, cause: str | None = None) -> bool:
         """Wait out the back-off; return whether the child is still wanted."""

@@ -51,6 +51,8 @@ if TYPE_CHECKING:
 
 REPORTED = frozenset({"ready", "backing_off", "failed", "exited", "stopped"})
 AT_WORK = frozenset({"starting", "ready", "backing_off", "parked"})
+PATIENCE_WITH_HOSTS = 4.0
+"""How much longer a process on another machine may take until it is ready."""
 LEFT = "the command that watched it has ended"
 Restarted = ChildMonitor | ForkLauncher
 
@@ -245,6 +247,13 @@ class Children:
         return place_at_home(spec.host, spec.labels)
 
     async def _launch(self, spec: ChildSpec, incarnation: int, host: str) -> ProcessHandle:
+        """Start the process of a child; from then on it has a time to become ready."""
+        handle = await self._spawn(spec, incarnation, host)
+        limit = spec.ready_within_seconds * (PATIENCE_WITH_HOSTS if host else 1.0)
+        self.hangs.heartbeats.started(spec.address, incarnation, limit)
+        return handle
+
+    async def _spawn(self, spec: ChildSpec, incarnation: int, host: str) -> ProcessHandle:
         """Start the process of a child: by its host, forked by the spawner, or in a fresh
         interpreter.
 

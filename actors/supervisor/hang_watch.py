@@ -1,4 +1,4 @@
-"""HangWatch: acts on processes whose event loop does not turn, as their heartbeats show."""
+"""HangWatch: kills processes that do not become ready, or whose event loop does not run."""
 
 import time
 from collections.abc import Callable, Coroutine, Mapping
@@ -11,6 +11,7 @@ from actors.supervisor.heartbeat_monitor import (
     HeartbeatLimits,
     HeartbeatMonitor,
     Hung,
+    NotReady,
     SuspectedHang,
 )
 from agiraph.core.config import SupervisorConfig
@@ -48,15 +49,12 @@ class HangWatch:
         )
 
     def check(self, now: float) -> None:
-        """Act on processes whose event loop does not turn; `now` is monotonic seconds."""
+        """Act on processes that have exceeded a limit; `now` is monotonic seconds."""
         self._beat()
-        for finding in self.heartbeats.check(now):
+        for finding in self.heartbeats.check(now, self._is_excused):
             monitor = self._monitors.get(finding.address)
             process = monitor.process if monitor is not None else None
             if monitor is None or process is None or process.incarnation != finding.incarnation:
-                continue
-            if self._is_out_of_reach(process) or self._waits_for_room(monitor, process):
-                self.heartbeats.forgive(finding.address)
                 continue
             match finding:
                 case SuspectedHang(seconds=seconds):
@@ -64,19 +62,28 @@ class HangWatch:
                 case Hung(seconds=seconds):
                     text = f"hung: its event loop had not turned for {seconds:.0f} s"
                     self._run(monitor.kill_for(KillReason("hung", text)))
+                case NotReady(limit=limit):
+                    text = f"not ready within {limit:g} s"
+                    self._run(monitor.kill_for(KillReason("not_ready", text)))
                 case _:
                     assert_never(finding)
 
-    def _is_out_of_reach(self, process: ChildProcess) -> bool:
-        """Whether a process is silent because its machine is."""
-        return bool(process.handle.host) and self._is_silent(process.handle.host)
+    def _is_excused(self, address: str) -> bool:
+        """Whether a process is silent for a reason not its own: its machine, or a full disk."""
+        monitor = self._monitors.get(address)
+        process = monitor.process if monitor is not None else None
+        if monitor is None or process is None:
+            return False
+        is_out_of_reach = bool(process.handle.host) and self._is_silent(process.handle.host)
+        return is_out_of_reach or self._waits_for_room(monitor, process)
 
     def _waits_for_room(self, monitor: ChildMonitor, process: ChildProcess) -> bool:
         """Whether a process is silent because the disk is full; then its step says so."""
         if monitor.last_step(process) != WAITS and has_room(self._home):
             return False
+        if process.step != WAITS:
+            self._log.warning(f"the disk is full: it {WAITS}", child=monitor.address)
         process.note_step(WAITS, time.time())
-        self._log.warning(f"the disk is full: it {WAITS}", child=monitor.address)
         return True
 
     def note_who_waits_for_room(self) -> None:

@@ -1,16 +1,18 @@
-"""HeartbeatMonitor: which processes' event loops have stopped turning. Pure.
+"""HeartbeatMonitor: which processes do not become ready, or do not run their event loop. Pure.
 
-Every actor posts a `child.beat` from its event loop every few seconds, through the router. A
-process that is stopped, spins, or waits inside a call that never returns sends none, though it
-lives: after `suspect_seconds` of silence it is suspect, after `hung_seconds` hung.
+A process that has started must report that it is ready within a time of its own. From then on every
+actor posts a `child.beat` from its event loop every few seconds, through the router. A process that
+is stopped, spins, or waits inside a call that never returns sends none, though it lives: after
+`suspect_seconds` of silence it is suspect, after `hung_seconds` hung.
 
-Silence counts only while a beat could arrive. The supervisor sends beats to itself through the same
-router: while those do not return, the silence is the router's alone. After the supervisor itself
-stood still (a laptop that slept, a busy machine) no more than one check's worth is counted. So a
-healthy process is never taken for a hung one because of another.
+One rule decides for both clocks which time counts: only time in which the report or the beat could
+have arrived. The supervisor sends beats to itself through the same router: while those do not
+return, the silence is the router's alone. After the supervisor itself did not run (a suspended
+laptop, a busy machine) no more than two checks' worth is counted. A process that the caller excuses
+(it waits for room on the disk, its machine is out of reach) begins again with its whole time.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from agiraph.core.ids import ROUTER
@@ -45,15 +47,32 @@ class Hung:
     seconds: float
 
 
-Finding = SuspectedHang | Hung
+@dataclass(frozen=True, slots=True)
+class NotReady:
+    """It has not reported that it is ready for `limit` seconds."""
+
+    address: str
+    incarnation: int
+    limit: float
+
+
+Finding = SuspectedHang | Hung | NotReady
 
 
 @dataclass(slots=True)
 class _Silence:
+    """The counted silence of one incarnation; `ready_within`: its limit while it is starting."""
+
     incarnation: int
+    ready_within: float | None = None
     seconds: float = 0.0
+    is_new: bool = True
     is_suspect: bool = False
-    is_hung: bool = False
+    is_over: bool = False
+
+    @property
+    def is_starting(self) -> bool:
+        return self.ready_within is not None
 
 
 class HeartbeatMonitor:
@@ -64,8 +83,15 @@ class HeartbeatMonitor:
         self._checked_at = 0.0
         self._silences: dict[str, _Silence] = {}
 
+    def started(self, address: str, incarnation: int, ready_within: float) -> None:
+        """Watch a process that is not ready yet; it has so many seconds."""
+        self._silences[address] = _Silence(incarnation, ready_within)
+
     def began(self, address: str, incarnation: int) -> None:
-        """Watch this incarnation from now on. A router that starts resets all silence."""
+        """Watch the heartbeats of an incarnation that is ready.
+
+        A router that is ready resets all silence.
+        """
         self._silences[address] = _Silence(incarnation)
         if address == ROUTER:
             for silence in self._silences.values():
@@ -78,42 +104,46 @@ class HeartbeatMonitor:
     def record(self, address: str, incarnation: int) -> bool:
         """Record a beat; return whether it comes from a suspect."""
         silence = self._silences.get(address)
-        if silence is None or silence.incarnation != incarnation:
+        if silence is None or silence.incarnation != incarnation or silence.is_starting:
             return False
         was_suspect, silence.is_suspect = silence.is_suspect, False
         silence.seconds = 0.0
         return was_suspect
-
-    def forgive(self, address: str) -> None:
-        """Reset the silence of a process that is silent for a reason not its own."""
-        silence = self._silences.get(address)
-        if silence is not None:
-            silence.seconds, silence.is_suspect, silence.is_hung = 0.0, False, False
 
     def record_router(self) -> bool:
         """Record that our own beat came back; return whether the router was suspect."""
         router = self._silences.get(ROUTER)
         return router is not None and self.record(ROUTER, router.incarnation)
 
-    def check(self, now: float) -> list[Finding]:
-        """Count the time since the last check; return who became suspect or hung in it."""
+    def check(self, now: float, is_excused: Callable[[str], bool]) -> list[Finding]:
+        """Count the time since the last check; return the processes that have exceeded a limit.
+
+        `is_excused` is asked about each address that has missed a beat or is not ready.
+        """
         longest = LATE_CHECKS * self._bounds.beat_seconds
         passed, self._checked_at = min(now - self._checked_at, longest), now
         router = self._silences.get(ROUTER)
-        if router is None:
-            return []  # no beat can arrive
-        is_reachable = router.seconds <= longest
+        is_reachable = router is not None and not router.is_starting and router.seconds <= longest
         found: list[Finding] = []
         for address, silence in self._silences.items():
-            if is_reachable or silence is router:
-                silence.seconds += passed
-                found += self._judge(address, silence)
+            if not (is_reachable or silence is router):
+                continue  # nothing that it sends can arrive
+            silence.seconds += 0.0 if silence.is_new else passed
+            silence.is_new = False
+            if (silence.is_starting or silence.seconds > longest) and is_excused(address):
+                silence.seconds, silence.is_suspect, silence.is_over = 0.0, False, False
+            found += self._judge(address, silence)
         return found
 
     def _judge(self, address: str, silence: _Silence) -> Iterator[Finding]:
+        if silence.ready_within is not None:
+            if silence.seconds >= silence.ready_within and not silence.is_over:
+                silence.is_over = True
+                yield NotReady(address, silence.incarnation, silence.ready_within)
+            return
         if silence.seconds >= self._bounds.suspect_seconds and not silence.is_suspect:
             silence.is_suspect = True
             yield SuspectedHang(address, silence.incarnation, silence.seconds)
-        if silence.seconds >= self._bounds.hung_seconds and not silence.is_hung:
-            silence.is_hung = True
+        if silence.seconds >= self._bounds.hung_seconds and not silence.is_over:
+            silence.is_over = True
             yield Hung(address, silence.incarnation, silence.seconds)

@@ -84,6 +84,8 @@ async def serve(runtime: Runtime) -> None:
     note_birth(runtime)
     if args.get("stray"):
         start_stray(Path(args["stray"]))
+    if args.get("room_to_start"):
+        patiently(lambda: write_where_there_is_room(Path(args["room_to_start"])))
     if not args.get("never_ready"):
         await runtime.ready()
     if args.get("end_after_ready"):

@@ -14,6 +14,7 @@ from tests.integration.house import House, await_gone, running, until
 
 SERVICES = ("router", "broker", "human")
 LONGER_THAN_HUNG = 5.0
+LONGER_THAN_THREE_STARTS = 4.0
 SETTINGS = """
 supervisor:
   beat_seconds: 0.2
@@ -79,6 +80,28 @@ def test_one_that_waits_for_room_on_the_disk_is_left_alone(house: House) -> None
     until(lambda: house.row("shop/eli")["step"] != WAITS, "it goes on")
     assert house.row("shop/eli")["pid"] == pid
     assert not house.events("entity.suspect", "shop/eli")
+
+
+def test_a_child_that_is_never_ready_is_given_up_after_three_tries(house: House) -> None:
+    house.start("shop/hal", args={"never_ready": True}, ready_within_seconds=0.3)
+    row = house.await_row("shop/hal", state="failed")
+    assert row["incarnation"] == 3
+    assert "not ready within 0.3 s" in row["cause"]
+
+
+def test_a_start_that_waits_for_room_on_the_disk_is_not_ended(house: House) -> None:
+    room = house.home / "room to start"
+    house.start("shop/fay", args={"room_to_start": str(room)}, ready_within_seconds=0.5)
+
+    def has_waited() -> bool:
+        row = house.row("shop/fay")
+        is_waiting: bool = row["step"] == WAITS
+        return is_waiting and time.time() - float(row["step_since"]) > LONGER_THAN_THREE_STARTS
+
+    until(has_waited, "it has waited for longer than three starts may take")
+    room.touch()
+    assert house.await_row("shop/fay", state="ready")["incarnation"] == 1
+    assert not house.events("child.crashed", "shop/fay")
 
 
 def test_frozen_services_are_killed_and_nobody_else(house: House) -> None:

@@ -1,4 +1,7 @@
-"""However beats and looks fall: who beats often enough is never suspect, who is silent always."""
+"""However beats and checks fall: a process that beats is never suspect, a silent one always is.
+
+Both clocks, that of a start and that of the heartbeats, count only time without an excuse.
+"""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,6 +11,7 @@ from actors.supervisor.heartbeat_monitor import (
     HeartbeatLimits,
     HeartbeatMonitor,
     Hung,
+    NotReady,
     SuspectedHang,
 )
 
@@ -19,7 +23,7 @@ def watching() -> HeartbeatMonitor:
     heartbeats = HeartbeatMonitor(BOUNDS)
     for address in ("router", "shop/ada", "shop/bob"):
         heartbeats.began(address, 1)
-    heartbeats.check(0.0)
+    heartbeats.check(0.0, lambda _address: False)
     return heartbeats
 
 
@@ -27,7 +31,7 @@ def live(heartbeats: HeartbeatMonitor, gaps: list[float], *beating: str) -> list
     found, now = [], 0.0
     for gap in gaps:
         now += gap
-        found += heartbeats.check(now)
+        found += heartbeats.check(now, lambda _address: False)
         for address in beating:
             if address == "router":
                 heartbeats.record_router()
@@ -55,3 +59,22 @@ def test_suspicion_comes_before_the_end_and_each_once(gaps: list[float]) -> None
     counted = sum(min(gap, 2 * BOUNDS.beat_seconds) for gap in gaps)
     if abs(counted - BOUNDS.suspect_seconds) > 0.001:
         assert bool(found) == (counted > BOUNDS.suspect_seconds)
+
+
+@given(st.lists(st.tuples(st.floats(0.01, 100.0), st.booleans()), min_size=1, max_size=80))
+def test_no_clock_counts_time_with_an_excuse(checks: list[tuple[float, bool]]) -> None:
+    heartbeats = watching()
+    heartbeats.started("shop/cleo", 1, BOUNDS.hung_seconds)
+    heartbeats.check(0.0, lambda _address: False)
+    now, counted = 0.0, 0.0
+    for gap, is_excused in checks:
+        now += gap
+        counted = 0.0 if is_excused else counted + min(gap, 2 * BOUNDS.beat_seconds)
+        heartbeats.record_router()
+        found = heartbeats.check(now, lambda at, is_excused=is_excused: is_excused)  # type: ignore[misc]
+        over = [one for one in found if isinstance(one, Hung | NotReady)]
+        if over:
+            assert counted >= BOUNDS.hung_seconds - 0.001
+            assert {one.address for one in over} >= {"shop/cleo"}
+            return
+    assert counted < BOUNDS.hung_seconds + 0.001

@@ -1,20 +1,30 @@
-"""Whose event loop has stopped turning, and who is never taken for it."""
+"""Processes that exceed a limit, and the time that counts against no process."""
+
+from collections.abc import Callable
 
 from actors.supervisor.heartbeat_monitor import (
+    Finding,
     HeartbeatLimits,
     HeartbeatMonitor,
     Hung,
+    NotReady,
     SuspectedHang,
 )
 
 BOUNDS = HeartbeatLimits(beat_seconds=2, suspect_seconds=10, hung_seconds=30)
+READY_WITHIN = 15.0
+
+
+def nobody(_address: str) -> bool:
+    """Excuse no address."""
+    return False
 
 
 def watching(*addresses: str) -> HeartbeatMonitor:
     heartbeats = HeartbeatMonitor(BOUNDS)
     for address in ("router", *addresses):
         heartbeats.began(address, 1)
-    heartbeats.check(0)
+    heartbeats.check(0, nobody)
     for _ in addresses:
         heartbeats.record(_, 1)
     heartbeats.record_router()
@@ -22,14 +32,18 @@ def watching(*addresses: str) -> HeartbeatMonitor:
 
 
 def looks(
-    heartbeats: HeartbeatMonitor, begin: int, end: int, *beating: str
-) -> list[SuspectedHang | Hung]:
-    """Look every two seconds, while those named go on beating."""
+    heartbeats: HeartbeatMonitor,
+    begin: int,
+    end: int,
+    *beating: str,
+    is_excused: Callable[[str], bool] = nobody,
+) -> list[Finding]:
+    """Check every two seconds, while the addresses named go on beating."""
     found = []
     for now in range(begin, end, 2):
         for address in beating:
             heartbeats.record_router() if address == "router" else heartbeats.record(address, 1)
-        found += heartbeats.check(float(now))
+        found += heartbeats.check(float(now), is_excused)
     return found
 
 
@@ -59,7 +73,7 @@ def test_a_router_that_begins_again_sets_all_silence_back() -> None:
 def test_a_supervisor_that_slept_blames_nobody() -> None:
     heartbeats = watching("shop/ada")
     assert looks(heartbeats, 2, 6, "router", "shop/ada") == []
-    assert heartbeats.check(10_000) == []
+    assert heartbeats.check(10_000, nobody) == []
 
 
 def test_beats_of_another_incarnation_do_not_count() -> None:
@@ -75,12 +89,51 @@ def test_who_has_ended_is_not_watched() -> None:
     assert looks(heartbeats, 2, 60, "router") == []
 
 
-def test_one_that_is_forgiven_is_neither_suspect_nor_hung_before_it_is_silent_again() -> None:
+def test_an_excused_process_begins_again_with_its_whole_time() -> None:
     heartbeats = watching("shop/ada")
     assert looks(heartbeats, 2, 14, "router") == [SuspectedHang("shop/ada", 1, 10)]
-    heartbeats.forgive("shop/ada")
-    assert looks(heartbeats, 14, 22, "router") == []
-    assert looks(heartbeats, 22, 44, "router") == [
+    assert looks(heartbeats, 14, 200, "router", is_excused=lambda at: at == "shop/ada") == []
+    assert looks(heartbeats, 200, 230, "router") == [
         SuspectedHang("shop/ada", 1, 10),
         Hung("shop/ada", 1, 30),
     ]
+
+
+def test_a_process_that_is_not_ready_in_time_is_found_once() -> None:
+    heartbeats = watching()
+    heartbeats.started("shop/ada", 1, READY_WITHIN)
+    found = looks(heartbeats, 2, 100, "router", "shop/ada")  # beats before it is ready do not count
+    assert found == [NotReady("shop/ada", 1, READY_WITHIN)]
+
+
+def test_a_process_that_becomes_ready_in_time_is_watched_by_its_beats() -> None:
+    heartbeats = watching()
+    heartbeats.started("shop/ada", 1, READY_WITHIN)
+    assert looks(heartbeats, 2, 16, "router") == []
+    heartbeats.began("shop/ada", 1)
+    assert looks(heartbeats, 16, 100, "router", "shop/ada") == []
+
+
+def test_a_start_that_is_excused_has_its_whole_time_afterwards() -> None:
+    heartbeats = watching()
+    heartbeats.started("shop/ada", 1, READY_WITHIN)
+    assert looks(heartbeats, 2, 200, "router", is_excused=lambda at: at == "shop/ada") == []
+    assert looks(heartbeats, 200, 214, "router") == []
+    assert looks(heartbeats, 214, 230, "router") == [NotReady("shop/ada", 1, READY_WITHIN)]
+
+
+def test_a_start_does_not_count_while_the_router_is_away_or_the_supervisor_does_not_run() -> None:
+    heartbeats = watching()
+    heartbeats.ended("router")
+    heartbeats.started("router", 2, 100.0)
+    heartbeats.started("shop/ada", 1, READY_WITHIN)
+    assert looks(heartbeats, 2, 90) == []
+    heartbeats.began("router", 2)
+    assert looks(heartbeats, 90, 94, "router") == []
+    assert heartbeats.check(10_000, nobody) == []
+
+
+def test_a_router_that_does_not_become_ready_is_found() -> None:
+    heartbeats = HeartbeatMonitor(BOUNDS)
+    heartbeats.started("router", 1, READY_WITHIN)
+    assert looks(heartbeats, 0, 60) == [NotReady("router", 1, READY_WITHIN)]

@@ -1,4 +1,4 @@
-"""FullDiskRun: a team works on a small disk that is filled and freed again and again.
+"""FullDiskRun: a team works on a small disk that is filled and freed repeatedly, or once for long.
 
 The disk is a tmpfs in a mount namespace of its own, where the experiment runs as a further process:
 no other process sees it, and it disappears with that process. That takes Linux, `unshare`, and
@@ -9,22 +9,26 @@ import os
 import random
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from agiraph.core.errors import InvalidInput
+from agiraph.core.errors import InvalidInput, Unavailable
 from agiraph.core.models import ENDED_AGENT
 from agiraph.http.own_supervisor import OwnSupervisor
 from agiraph.storage.files import open_file, remove_file, write_all
-from cli.chaos.chaos_run import ChaosRun, Report, status_of
-from cli.chaos.schedule import strikes
+from cli.chaos.chaos_run import LOOK_SECONDS, ChaosRun, Report, status_of
+from cli.chaos.schedule import KINDS, strikes
+from cli.chaos.targets import SUPERVISOR, living
 
 SIZE = "24m"
 STRIKE = "full disk"
 PIECES = (bytes(64 * 1024), bytes(512))
 PAUSE_SECONDS = (0.05, 0.6)
 FULL_SECONDS = (0.2, 1.2)
+TEAM = ("coordinator", "worker")
+LEFT_BYTES = 5 * 4096
+WORKERS_WITHIN_SECONDS = 30.0
 MOUNT_AND_GO = 'mount -t tmpfs -o "size=$0" tmpfs "$1" && shift && exec "$@"'
 
 
@@ -48,25 +52,67 @@ def run_on_small_disk(folder: Path, command: Sequence[str]) -> int:
 
 
 class FullDiskRun(ChaosRun):
-    """The chaos run whose faults are times without free space on the disk under `folder`."""
+    """The chaos run whose faults are times without free space on the disk under `folder`.
 
-    def __init__(self, folder: Path, seed: int, noise: float, report: Report) -> None:
+    With `full_seconds` each lasts so long. The team's processes are killed at its beginning, and
+    all processes but the supervisor at half time. Each time a few pages are free again, so that
+    they can be started, and find no room for what they write first.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        seed: int,
+        noise: float,
+        report: Report,
+        full_seconds: float | None = None,
+    ) -> None:
         super().__init__(folder, strikes(seed), noise=noise, report=report)
         self._dice = random.Random(seed)
         self._filler = folder / "filler"
+        self._full_seconds = full_seconds
 
     def _disturb(self, supervisor: OwnSupervisor, agent: str, left: int) -> int:
         """Fill the disk now and then until the run has ended; return how many times are left."""
         while left > 0:
+            if self._full_seconds is not None:
+                self._await_workers(supervisor)
             time.sleep(self._dice.uniform(*PAUSE_SECONDS))
             if status_of(supervisor.home, agent) in ENDED_AGENT:
                 return left
             self._fill()
-            time.sleep(self._dice.uniform(*FULL_SECONDS))
-            remove_file(self._filler)
+            try:
+                if self._full_seconds is None:
+                    time.sleep(self._dice.uniform(*FULL_SECONDS))
+                else:
+                    self._kill(supervisor, TEAM)
+                    time.sleep(self._full_seconds / 2)
+                    self._kill(supervisor, KINDS)
+                    time.sleep(self._full_seconds / 2)
+            finally:
+                remove_file(self._filler)
             self.report.strikes[STRIKE] += 1
             left -= 1
         return left
+
+    def _await_workers(self, supervisor: OwnSupervisor) -> None:
+        """Wait until workers run, so that the fault hits a whole team."""
+        assert supervisor.pid is not None
+        deadline = time.monotonic() + WORKERS_WITHIN_SECONDS
+        while not any(one.kind == "worker" for one in living(supervisor.home, supervisor.pid)):
+            if time.monotonic() > deadline:
+                raise Unavailable("the team has no workers")
+            time.sleep(LOOK_SECONDS)
+
+    def _kill(self, supervisor: OwnSupervisor, kinds: Collection[str]) -> None:
+        """Kill every process of these kinds, but not the supervisor."""
+        assert supervisor.pid is not None
+        for target in living(supervisor.home, supervisor.pid):
+            if target.kind in kinds and target.kind != SUPERVISOR:
+                self._hit(target, "kill")
+                self.report.strikes[f"{target.kind} kill"] += 1
+        with suppress(OSError):
+            os.truncate(self._filler, os.stat(self._filler).st_size - LEFT_BYTES)  # plain: ours
 
     def _fill(self) -> None:
         """Write until nothing fits any more."""

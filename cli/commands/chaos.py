@@ -20,6 +20,8 @@ from cli.listing import print_json
 from cli.options import DURATION, duration, examples, json_option
 from cli.shared_options import remark
 
+HAMMER_SECONDS = 60.0
+
 
 @click.command(
     epilog=examples(
@@ -29,6 +31,7 @@ from cli.shared_options import remark
         "agiraph chaos --only router --only worker --json",
         "agiraph chaos --hammer broker --every 0.5s --for 1m",
         "agiraph chaos --full-disk --kills 20",
+        "agiraph chaos --full-disk --for 150s",
         "agiraph chaos --hosts 3 --kills 60",
     )
 )
@@ -63,9 +66,8 @@ from cli.shared_options import remark
     "--for",
     "for_seconds",
     type=DURATION,
-    default="1m",
-    show_default=True,
-    help="With --hammer: for how long.",
+    help="With --hammer: for how long (default: 1m). With --full-disk: fill the disk once for so "
+    "long, and kill processes while it is full.",
 )
 @click.option(
     "--noise",
@@ -82,7 +84,7 @@ from cli.shared_options import remark
 @click.option(
     "--full-disk",
     is_flag=True,
-    help="Kill nothing; fill the disk and free it again, --kills times.",
+    help="Kill nothing; fill the disk and free it again, --kills times (see also --for).",
 )
 @click.option(
     "--hosts",
@@ -98,7 +100,7 @@ def chaos(
     only: tuple[str, ...],
     hammered: tuple[str, ...],
     every_seconds: float,
-    for_seconds: float,
+    for_seconds: float | None,
     noise: float,
     keep: Path | None,
     full_disk: bool,
@@ -127,17 +129,19 @@ def chaos(
     if (full_disk or hosts) and on is None:
         words = ["--kills", str(kills), "--seed", str(seed), "--noise", str(noise)]
         words += ["--json"] if as_json else []
+        words += ["--for", f"{for_seconds}s"] if for_seconds else []
         sys.exit(_on_small_disk(words) if full_disk else _among_namespaces(hosts, words, keep))
     if hammered:
         schedule = hammer(hammered, every_seconds)
-        kills = max(1, round(for_seconds / every_seconds)) * len(hammered)
+        kills = max(1, round((for_seconds or HAMMER_SECONDS) / every_seconds)) * len(hammered)
     else:
         schedule = strikes(seed, only or KINDS)
     with signals_interrupt(), ExitStack() as stack:
         if on is not None and hosts:
             report = HostsRun(on, hosts, seed, noise, remark).run(kills)
         elif on is not None:
-            report = FullDiskRun(on, seed, noise, remark).run(kills)
+            count = kills if for_seconds is None else 1
+            report = FullDiskRun(on, seed, noise, remark, for_seconds).run(count)
         else:
             prefix = "agiraph-chaos-"
             folder = keep or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=prefix)))

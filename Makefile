@@ -32,7 +32,7 @@ help:
 	@echo "make run     a team surveys a folder: no key and no network needed (INPUT=dir MODEL=model GOAL=text ARGS=options)"
 	@echo "make ui      the web UI, built into frontend/dist (brings a Node where there is none)"
 	@echo "make test    every test"
-	@echo "make slow    the tests that take long: the wheel, more outside agents, storms over machines, the local model (installs it)"
+	@echo "make slow    the tests that take long: the wheel, more outside agents, long storms, the local model (installs it)"
 	@echo "make clients  outside agents of other makers, as they ship them: a table (installs them; ARGS=--help)"
 	@echo "make clusters  hosts in a real Ray cluster on this machine (installs Ray)"
 	@echo "make check   format, lint, types, layers, openings of files, the page, docs, what .github/ and deploy/ hold"

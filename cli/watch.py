@@ -156,8 +156,9 @@ class RunWatcher:
         return agent.model_copy(update=ended | {"reason": ours.reason})
 
     def _wait_for_gateway(self, now: float) -> None:
-        """Wait for a gateway that restarts, for at most AWAY_SECONDS."""
-        self._away_since = now if self._away_since is None else self._away_since
+        """Wait for a gateway that restarts, for at most AWAY_SECONDS with room on its disk."""
+        if self._away_since is None or self._is_full:
+            self._away_since = now
         if now - self._away_since > AWAY_SECONDS:
             raise NotReachable(f"the gateway has been away for {AWAY_SECONDS:.0f} seconds")
         with contextlib.suppress(NotReachable):

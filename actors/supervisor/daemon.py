@@ -15,6 +15,7 @@ from actors.supervisor.paths import make_folders
 from agiraph.core.errors import Unavailable
 from agiraph.core.ids import SUPERVISOR
 from agiraph.http.discovery import is_held
+from agiraph.storage.disk_space import full_message, has_room
 from agiraph.storage.files import read_text
 from agiraph.storage.home import Home
 
@@ -59,7 +60,7 @@ def start_daemon(home: Path, options: Sequence[str]) -> str:
     if ready is not None:
         return f"agiraph-supervisor runs: pid {process.pid}, {ready}, log {log}"
     code = process.wait()
-    tail = tail_of(log, offset) or [f"exit code {code}"]
+    tail = tail_of(log, offset) or [f"exit code {code}" if has_room(home) else full_message(home)]
     why = "\n".join(tail) if code == EXIT_USAGE else tail[-1]
     raise DaemonFailed(f"agiraph-supervisor did not start: {why} (log {log})", code)
 

@@ -1,4 +1,4 @@
-"""A short storm of a disk that is full again and again: nobody is lost, and nothing."""
+"""A disk that is full repeatedly, or for minutes, while a team works: nothing is lost."""
 
 import json
 import os
@@ -39,6 +39,18 @@ def test_a_disk_that_is_full_again_and_again_loses_nothing(
     assert command.returncode == 0, out + errors
     told = json.loads(out)
     assert told["strikes"] == {"full disk": 2}
+    assert told["verdict"] == "good"
+
+
+@pytest.mark.machines
+def test_a_disk_that_stays_full_for_minutes_loses_nothing(tmp_path: Path) -> None:
+    words = ("chaos", "--on", str(tmp_path / "disk"), "--full-disk", "--for", "150s", "--json")
+    with small_disk(tmp_path):
+        command = Forked(words, cwd=tmp_path, env=os.environ)
+        out, errors = command.communicate(2 * DEADLINE_SECONDS)
+    assert command.returncode == 0, out + errors
+    told = json.loads(out)
+    assert told["strikes"].keys() >= {"full disk", "coordinator kill", "worker kill", "router kill"}
     assert told["verdict"] == "good"
 
 

@@ -123,14 +123,16 @@ def test_nothing_is_begun_on_a_disk_that_is_full_already(
     full_place: Place, disk: SmallDisk
 ) -> None:
     home = disk.path / "late"
+    (home / "system" / "logs").mkdir(parents=True)
     disk.fill()
     try:
-        done = full_place.process("run", "x", "--model", "openai/fake", "--home", str(home))
+        for words in (("run", "x", "--model", "openai/fake"), ("up",)):
+            done = full_place.process(*words, "--home", str(home))
+            assert done.returncode == 1
+            assert "Traceback" not in done.stderr
+            assert "no space left on device" in done.stderr.splitlines()[-1].lower()
     finally:
         disk.free()
-    assert done.returncode == 1
-    assert "Traceback" not in done.stderr
-    assert "no space left on device" in done.stderr.splitlines()[-1].lower()
     assert not processes_of(home)
 
 

@@ -450,6 +450,31 @@ def test_a_gateway_that_comes_back_elsewhere_is_found_again(
     assert (result.exit_code, result.stdout) == (0, "done\n")
 
 
+def test_a_gateway_is_waited_for_as_long_as_the_disk_is_full(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    client = FakeClient(files={"_output.md": b"done"})
+    refusals = [1, 2, 3]
+
+    def agent(_agent: str) -> AgentView:
+        if refusals:
+            refusals.pop()
+            raise NotReachable("no room for its database")
+        return client.record
+
+    seconds = iter(range(0, 1_000_000, 100))
+    monkeypatch.setattr("cli.watch.time.monotonic", lambda: float(next(seconds)))
+    monkeypatch.setattr(client, "agent", agent)
+    monkeypatch.setattr("cli.watch.has_room", lambda _home: not refusals)
+    client.script += [
+        *(event("agent.resumed") for _ in range(6)),
+        client.end("completed"), event("agent.completed"),
+    ]  # fmt: skip
+    result = command(client, "run", "x")
+    assert (result.exit_code, result.stdout) == (0, "done\n")
+    assert "is full: the team waits" in result.stderr
+
+
 def test_a_goal_for_a_known_agent_begins_a_run_of_it_and_shows_only_that_run() -> None:
     client = FakeClient(files={"_output.md": REPORT.encode()}, record=summary(status="completed"))
     client.script += [

@@ -72,13 +72,11 @@ class RunProgress:
             case "message.sent":
                 return bool(self.failure) and text_of(event.data, "content") == self.failure
             case "node.created" | "node.completed" if self.has_team:
-                from agiraph.agentic_team.on_board import (  # few runs are a team's
-                    CAUSE,
-                    turn_number,
-                )
+                from agiraph.agentic_team.on_board import turn_number  # few runs are a team's
+                from agiraph.board.commands import OF_TEAM
 
                 name = text_of(event.data, "name") or self.narrator.node(event)
-                return turn_number(f"{CAUSE}{name}") is not None
+                return turn_number(f"{OF_TEAM}{name}") is not None
             case kind:
                 return kind == "human.question" or kind in TOLD_AT_THE_END
 

@@ -180,14 +180,27 @@ class BoardService:
             self._on_event(event, place)
 
     def _check_outside(self, command: c.Command) -> None:
-        """Refuse an external agent that is unknown or not installed, and an unknown tool."""
+        """Refuse an external agent that cannot or may not be used, and an unknown tool."""
         if isinstance(command, c.CreateNode) and command.spec.tools is not None:
             Toolbox.for_entity("worker", command.spec.tools, can_lead=True)
-        for agent_command in c.agents_hired(command):
-            from agiraph.external.preflight import check_agent_command  # few teams need it
+        for asked in () if self._has_done(command) else c.agents_hired(command):
+            from agiraph.external.preflight import check_agent  # few teams need it
 
             home, config = self._runtime.home.path, self._runtime.config.sandbox
-            check_agent_command(agent_command, home, config, os.environ)
+            check_agent(asked, home, config, os.environ)
+
+    def _has_done(self, command: c.Command) -> bool:
+        """Whether a command that asks for workers was carried out before."""
+        match command:
+            case c.SpawnWorker(cause=cause):
+                return self.board.worker_by_cause(cause) is not None
+            case c.CreateNode(cause=cause):
+                return self.board.node_by_cause(cause) is not None
+            case c.LaunchRoles(cause=cause):
+                created = f"{cause}#node:"
+                return any(node.cause.startswith(created) for node in self.board.nodes.values())
+            case _:
+                return False
 
     def _check_machines(self, command: c.Command) -> None:
         """Refuse another machine for who works on this one only; raises InvalidInput."""

@@ -108,11 +108,10 @@ class CoordinatorTools(EntityTools):
         cause = self._context.cause(call_id)
         if self._board.worker_by_cause(cause) is None:
             await require_worker(self._runtime, worker)
-        self._board_service.execute(c.SpawnWorker(cause, worker))
-        spawned = self._board.worker_by_cause(cause)
-        assert spawned is not None
-        hired = (spawned.name, spawned.role, spawned.agent_command)
-        warnings = warnings_of(self._runtime, *hired) if spawned.type == "autonomous" else []
+        command = c.SpawnWorker(cause, worker)
+        self._board_service.execute(command)
+        asked = c.agents_hired(command)
+        warnings = [text for one in asked for text in warnings_of(self._runtime, one)]
         hired_row = hired_worker(self._board, cause)
         return hired_row | ({"warnings": warnings} if warnings else {})
 

@@ -9,7 +9,7 @@ import asyncio
 import os
 from collections.abc import Iterable
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from actors.coordinator.context import CoordinatorContext
 from actors.runtime.ask_again import ask_for
@@ -27,10 +27,14 @@ MODELS_SHOWN = 24
 
 
 class AvailableAgent(Record):
-    """An external agent that is installed here, by the name that `agent_command` takes."""
+    """An external agent that can be used here, by the name that `agent_command` takes.
+
+    `parameters` are those that it has, each with its possible values.
+    """
 
     name: str
     about: str
+    parameters: dict[str, tuple[str, ...]] = Field(default_factory=dict)
 
 
 class PromptFacts(Record):
@@ -52,7 +56,7 @@ async def facts_for(context: CoordinatorContext, period: str) -> PromptFacts:
     if (stored := _stored(home)) is not None and stored.period == period:
         return stored
     models, agents = await asyncio.gather(
-        _usable_models(context), asyncio.to_thread(_installed_agents, context)
+        _usable_models(context), asyncio.to_thread(_usable_agents, context)
     )
     facts = PromptFacts(
         period=period,
@@ -102,8 +106,16 @@ def _serves(provider: str, models: Iterable[str]) -> bool:
     return any(split_model(model)[0] == provider for model in models)
 
 
-def _installed_agents(context: CoordinatorContext) -> tuple[AvailableAgent, ...]:
-    from agiraph.external.preset import known_agents  # few processes need it
+def _usable_agents(context: CoordinatorContext) -> tuple[AvailableAgent, ...]:
+    """Return the external agents that are installed and that the approval rules allow."""
+    from agiraph.external.preflight import permitted_agents  # few processes need it
 
-    found = known_agents(context.runtime.home.path, os.environ)
-    return tuple(AvailableAgent(name=a.name, about=a.preset.about) for a in found if a.program)
+    found = permitted_agents(context.runtime.home.path, context.runtime.config.sandbox, os.environ)
+    return tuple(
+        AvailableAgent(
+            name=agent.name,
+            about=agent.preset.about,
+            parameters={name: tuple(values) for name, values in agent.preset.parameters.items()},
+        )
+        for agent in found
+    )

@@ -1,8 +1,8 @@
 """Public events: board events as the public events that people, logs and triggers follow."""
 
-from agiraph.agentic_team.on_board import CAUSE as TEAM
 from agiraph.board import events as e
 from agiraph.board.board import Board
+from agiraph.board.commands import OF_TEAM
 from agiraph.core.ids import AgentId, NodeId, RunId
 from agiraph.core.models import Event
 from agiraph.core.turns import JsonObject
@@ -57,7 +57,7 @@ def public_events(board: Board, event: e.BoardEvent) -> list[Told]:
             return [("worker.stopped", None, {"name": name, "reason": event.reason})]
         case e.NodeCreated(node=node):
             # A turn of an Agentic Team says in its first line which one it is.
-            task = node.task.split("\n")[0] if node.cause.startswith(TEAM) else node.task[:500]
+            task = node.task.split("\n")[0] if node.cause.startswith(OF_TEAM) else node.task[:500]
             created: JsonObject = {"name": node.name, "role": node.role, "task": task}
             if node.parent_node is not None:
                 created["parent_node"] = node.parent_node

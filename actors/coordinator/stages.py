@@ -10,32 +10,18 @@ from agiraph.board.board import Board
 from agiraph.board.stage_rules import node_contract
 from agiraph.board.view import node_row
 from agiraph.core.errors import Refused
-from agiraph.core.specs import StageSpec
+from agiraph.core.specs import AskedAgent, StageSpec
 from agiraph.core.turns import JsonObject
-from agiraph.tools.approvals.policy import ActingEntity
-from agiraph.tools.approvals.policy_file import ApprovalPolicyFile
-from agiraph.tools.sandbox.sandbox import find_sandbox
-from agiraph.tools.table import tool_names
 
 
-def warnings_of(runtime: Runtime, name: str, role: str, agent_command: str | None) -> list[str]:
-    """Return what is to be known of an external agent before it starts, as its worker will report.
+def warnings_of(runtime: Runtime, asked: AskedAgent) -> list[str]:
+    """Return the warnings about an external agent; none if it cannot be used any more."""
+    from agiraph.external.preflight import check_agent  # few teams need it
 
-    Nothing of a worker without one, or with one that is not known any more.
-    """
-    if not agent_command:
-        return []
-    from agiraph.external.preflight import warnings_about  # few teams need it
-    from agiraph.external.preset import load_agents, meant_by
-
-    home = runtime.home.path
     try:
-        agent = meant_by(agent_command, load_agents(home), os.environ)
+        return check_agent(asked, runtime.home.path, runtime.config.sandbox, os.environ)
     except Refused:
         return []
-    is_sandboxed = find_sandbox(runtime.config.sandbox).is_up
-    policy = ApprovalPolicyFile(home, tool_names()).current()
-    return warnings_about(agent, policy, ActingEntity(name, role, is_sandboxed=is_sandboxed))
 
 
 async def launch_roles(
@@ -49,13 +35,13 @@ async def launch_roles(
     is_open = any(known.cause == cause for known in board_service.board.stages)
     for role in () if is_open else stage.roles:
         await require_worker(runtime, role)
-    board_service.execute(c.LaunchRoles(cause, stage, trigger))
+    command = c.LaunchRoles(cause, stage, trigger)
+    board_service.execute(command)
     launched = launched_stage(board_service.board, cause)
     warnings = [
-        f"{role.name}: {text}"
-        for role in stage.roles
-        if role.type == "autonomous"
-        for text in warnings_of(runtime, role.name, role.name, role.agent_command)
+        f"{asked.name}: {text}"
+        for asked in c.agents_hired(command)
+        for text in warnings_of(runtime, asked)
     ]
     return launched | ({"warnings": warnings} if warnings else {})
 

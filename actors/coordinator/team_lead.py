@@ -15,7 +15,6 @@ from agiraph.agent.records import ModelAnswered
 from agiraph.agentic_team.decisions import SCHEMA
 from agiraph.agentic_team.engine import TeamState
 from agiraph.agentic_team.on_board import (
-    CAUSE,
     Attempt,
     TurnFold,
     turn_number,
@@ -173,7 +172,7 @@ class TeamLead:
             name=attempt.node, task=task, worker=spec.name, output_schema=SCHEMA, refs=refs
         )
         created = c.CreateNode(attempt.cause, node)
-        cause = f"{CAUSE}{spec.name}"
+        cause = f"{c.OF_TEAM}{spec.name}"
         if board.worker_by_cause(cause) is not None:
             return (created,)
         if spec.type == "harnessed":

@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from actors.gateway.gateway import UNPROCESSABLE, Gateway
 from agiraph.core.errors import InvalidInput, Refused, listed
 from agiraph.core.ids import BROKER
+from agiraph.core.specs import AskedAgent
 from agiraph.core.team import (
     DEFAULT_ROLES,
     SECTION,
@@ -21,7 +22,7 @@ from agiraph.core.team import (
     problems_of,
     team_of,
 )
-from agiraph.external.preflight import check_agent_command
+from agiraph.external.preflight import check_agent
 from agiraph.external.preset import AgentPreset, find_program, load_agents
 from agiraph.http.api import ApiError, TeamRequest, TeamRolesView, TeamRoleView
 from agiraph.llm.registry import (
@@ -138,8 +139,7 @@ async def bound_team(
     home that cannot be read.
     """
     known = await asyncio.to_thread(KnownAgents.of, gateway.home.path)
-    agents = [*([] if named_only else [""]), *agents_of(team)]
-    unusable = await _unusable(gateway, agents, model, known)
+    unusable = await _unusable(gateway, team, model, known, named_only=named_only)
     roles, left_out = [], dict[str, str]()
     for name, role in team.roles.items():
         agent, fallback = role.agent, role.fallback
@@ -175,26 +175,46 @@ async def bound_team(
 
 
 async def _unusable(
-    gateway: Gateway, agents: Iterable[str], model: str, known: KnownAgents
+    gateway: Gateway, team: TeamSpec, model: str, known: KnownAgents, *, named_only: bool
 ) -> dict[str, str]:
-    """Return each of these agents that cannot be used, and why."""
+    """Return each agent of a team that cannot be used, and why; '' is the run's model."""
     found: dict[str, str] = {}
-    for agent in agents:
-        if why := await _why_unusable(gateway, agent, model, known):
+    for agent in [*([] if named_only else [""]), *agents_of(team)]:
+        if kind_of(agent) == "cli":
+            why = await asyncio.to_thread(_why_not_outside, gateway, team, agent, known)
+        else:
+            why = await _why_unusable(gateway, agent, model, known)
+        if why:
             found[agent] = why
     return found
+
+
+def _why_not_outside(gateway: Gateway, team: TeamSpec, agent: str, known: KnownAgents) -> str:
+    """Return why an external agent cannot or may not work for one of its roles, '' if it can."""
+    try:
+        for asked in _asked_for(team, agent):
+            check_agent(asked, gateway.home.path, gateway.config.sandbox, os.environ)
+    except Refused as error:
+        return known.why_not(agent, str(error))
+    return ""
+
+
+def _asked_for(team: TeamSpec, agent: str) -> Iterator[AskedAgent]:
+    """Yield an agent as each role asks for it that names it as its agent or its fallback."""
+    for name, role in team.roles.items():
+        for worker, named in ((name, role.agent), (f"{name}-fallback", role.fallback)):
+            if named == agent:
+                yield AskedAgent(
+                    command=command_of(agent),
+                    author="person",
+                    name=worker,
+                    role=role.title or name,
+                )
 
 
 async def _why_unusable(gateway: Gateway, agent: str, model: str, known: KnownAgents) -> str:
     if not (agent or model):
         return pick_default(gateway.config, known.models, os.environ)[1]
-    if kind_of(agent) == "cli":
-        args = (gateway.home.path, gateway.config.sandbox, os.environ)
-        try:
-            await asyncio.to_thread(check_agent_command, command_of(agent), *args)
-        except Refused as error:
-            return known.why_not(agent, str(error))
-        return ""
     try:
         await gateway.ask(BROKER, CheckModel(model=agent or model), Ok, refused=UNPROCESSABLE)
     except ApiError as error:

@@ -7,14 +7,12 @@ from typing import Final
 from agiraph.agentic_team.decisions import decision_of
 from agiraph.agentic_team.engine import Failure, Outcome, TeamState, advance
 from agiraph.board.board import Board
+from agiraph.board.commands import OF_TEAM
 from agiraph.core.errors import InvalidInput
 from agiraph.core.models import WorkNode
 from agiraph.core.specs import WorkerSpec
 from agiraph.core.team import Role, TeamSpec, command_of, kind_of
 from agiraph.core.turns import JsonObject
-
-CAUSE: Final = "team:"
-"""What the causes of a team's nodes and workers begin with."""
 
 LONGEST_REASON: Final = 1000
 
@@ -34,7 +32,7 @@ class Attempt:
     @property
     def cause(self) -> str:
         """The cause of its node."""
-        return f"{CAUSE}{self.node}"
+        return f"{OF_TEAM}{self.node}"
 
     @property
     def role(self) -> Role:
@@ -129,9 +127,9 @@ def turns_seen(board: Board, worker: str) -> int:
 
 def turn_number(cause: str) -> int | None:
     """Return of which turn a node of this cause is an attempt, None if of none."""
-    if not cause.startswith(CAUSE):
+    if not cause.startswith(OF_TEAM):
         return None
-    number = cause.removeprefix(CAUSE).split("-")[1:2]
+    number = cause.removeprefix(OF_TEAM).split("-")[1:2]
     return int(number[0]) if number and number[0].isdigit() else None
 
 

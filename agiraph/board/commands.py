@@ -9,9 +9,11 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from agiraph.board.events import RunSpec
-from agiraph.core.ids import NodeId
+from agiraph.core.ids import NodeId, slug
 from agiraph.core.models import CancelledBy, NodeResult
 from agiraph.core.specs import (
+    AskedAgent,
+    Author,
     CheckpointPolicy,
     ForEach,
     NodeSpec,
@@ -23,6 +25,9 @@ from agiraph.core.specs import (
 
 OF_PLAN: Final = "plan:"
 """What the causes of a plan's own nodes and workers begin with."""
+
+OF_TEAM: Final = "team:"
+"""What the causes of the nodes and workers of an Agentic Team begin with."""
 
 
 class StartRun(RunSpec):
@@ -319,18 +324,39 @@ def workers_asked_for(command: Command) -> tuple[WorkerSpec | RoleSpec, ...]:
             return ()
 
 
-def agents_hired(command: Command) -> tuple[str, ...]:
-    """Return the commands of the external agents that a command would have as workers."""
-    specs: tuple[NodeSpec | WorkerSpec | RoleSpec, ...] = ()
+def author_of(cause: str) -> Author:
+    """Return who has written what this cause has led to.
+
+    A person writes plans and the roles of an Agentic Team (a plan that a model makes names no
+    external agent). Everything else is the call of a model's tool.
+    """
+    return "person" if cause.startswith((OF_PLAN, OF_TEAM)) else "model"
+
+
+def agents_hired(command: Command) -> tuple[AskedAgent, ...]:
+    """Return the external agents that a command would have as workers."""
     match command:
         case SpawnWorker() | CreateNode():
-            specs = (command.spec,)
+            specs: tuple[NodeSpec | WorkerSpec | RoleSpec, ...] = (command.spec,)
         case LaunchRoles():
             specs = command.stage.roles
         case _:
-            pass
+            return ()
     return tuple(
-        spec.agent_command
+        AskedAgent(
+            command=spec.agent_command,
+            author=author_of(command.cause),
+            name=_worker_of(spec),
+            role=(spec.role or "").strip() or "worker",
+            model=spec.model,
+        )
         for spec in specs
         if spec.type != "harnessed" and spec.agent_command and spec.agent_command.strip()
     )
+
+
+def _worker_of(spec: NodeSpec | WorkerSpec | RoleSpec) -> str:
+    """Return the worker's name; of a node that names none, as the scheduler may name it."""
+    if isinstance(spec, NodeSpec):
+        return spec.worker or f"{slug(spec.role or '', fallback='worker')}-1"
+    return spec.name

@@ -27,6 +27,7 @@ from typing import TypeGuard
 from agiraph.board import events as e
 from agiraph.board.board import Board
 from agiraph.board.commands import (
+    OF_PLAN,
     AssignNode,
     CancelNode,
     DecideNode,
@@ -34,6 +35,7 @@ from agiraph.board.commands import (
     EndStageEarly,
     FailNode,
     SpawnWorker,
+    author_of,
 )
 from agiraph.board.matching import can_do, what_it_asks_for
 from agiraph.board.plan_stages import ALL, can_be_enough, cohort_of, stragglers
@@ -268,7 +270,9 @@ def _spawns(board: Board, homeless: list[WorkNode]) -> tuple[SpawnWorker, ...]:
         role = slug(node.role, fallback="worker")
         name = next(n for i in count(1) if (n := f"{role}-{i}") not in taken)
         taken.add(name)
-        cause = f"scheduler:{number}"
+        # The author of a worker's agent_command is the author of its node.
+        of_plan = OF_PLAN if author_of(node.cause) == "person" else ""
+        cause = f"{of_plan}scheduler:{number}"
         asked = {**node.shared_with(WorkerSpec), "name": name, "tools": None}  # its own only now
         spec = WorkerSpec.model_validate(asked)
         spawns.append(SpawnWorker(cause, spec))

@@ -27,6 +27,8 @@ WorkMode = Literal["multi_turn", "single_inference"]
 """How a node is done: in a loop with tools, or by one model call without any."""
 
 CheckpointPolicy = Literal["all_must_complete", "majority", "any"]
+Author = Literal["model", "person"]
+"""Who has written an `agent_command`."""
 
 MOST_LABELS: Final = 8
 LONGEST_LABEL: Final = 32
@@ -142,7 +144,7 @@ class NodeTerms(Record):
         description="who does it; harnessed: a model that we drive; autonomous: an external agent",
     )
     agent_command: str | None = Field(
-        default=None, description="the command of an autonomous one: claude-code, codex ..."
+        default=None, description="the name of an external agent: claude-code, codex ..."
     )
     model: str | None = Field(default=None, description="provider/model; else the worker's own")
     checks: Names = Field(
@@ -217,20 +219,36 @@ class WorkerSpec(Record):
 
     name: str = Field(min_length=1, description="a short name, unique in the team")
     type: WorkerType = Field(
-        default="harnessed", description="harnessed: a model that we drive; autonomous: a command"
+        default="harnessed",
+        description="harnessed: a model that we drive; autonomous: an external agent",
     )
     mode: WorkMode = Field(
         default="multi_turn",
         description="multi_turn: a loop with tools; single_inference: one model call, no tools",
     )
     model: str | None = Field(default=None, description="provider/model; else the run's own")
-    agent_command: str | None = Field(default=None, description="the command of an autonomous one")
+    agent_command: str | None = Field(
+        default=None, description="the name of an external agent, if it is autonomous"
+    )
     role: str | None = Field(default=None, description="what it is: researcher, writer ...")
     tools: ToolNames = Field(default=None, description="the tools it may use; else all")
     memory: MemoryText = Field(default="", description="what it should know before it starts")
     can_lead: bool = Field(default=False, description=CAN_LEAD)
     host: str | None = Field(default=None, description=HOST)
     host_labels: Names = Field(default=(), description=HOST_LABELS)
+
+
+class AskedAgent(Record):
+    """An external agent that somebody asks for, as the worker `name` with this role.
+
+    `model` is the one that the agent is to use, None for the run's own.
+    """
+
+    command: str
+    author: Author
+    name: str
+    role: str = "worker"
+    model: str | None = None
 
 
 # --- stages --------------------------------------------------------------------------------------
@@ -297,12 +315,12 @@ class RoleSpec(NodeTerms):
     )
     type: AnyWorkerType | None = Field(
         default=None,
-        description="harnessed: a model that we drive; autonomous: a command",
+        description="harnessed: a model that we drive; autonomous: an external agent",
         validation_alias=AliasChoices("type", "node_type"),
     )
     agent_command: str | None = Field(
         default=None,
-        description="the command of an autonomous one",
+        description="the name of an external agent, if it is autonomous",
         validation_alias=AliasChoices("agent_command", "agent"),
     )
     tools: ToolNames = Field(default=None, description="the tools it may use; else all")

@@ -10,11 +10,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from agiraph.core.errors import InvalidInput
 from agiraph.core.turns import Usage
 from agiraph.external.preset import COMMAND, ExternalAgent
 from agiraph.tools.sandbox.toolchain import prefix_of
 
 OPTIONS = "{options}"
+PLACEHOLDER = re.compile(r"\{(model|session|folder|home|door|token|permitted|prompt)\}")
+NAME_IN_OPTIONS = re.compile(r"[^\s\"'\\{}$`-][^\s\"'\\{}$`]*")
+"""What may stand in an argument and in JSON or TOML without another meaning."""
+
 INHERITED = ("LANG", "LANGUAGE", "TZ", "USER", "LOGNAME", "SSL_CERT_FILE", "SSL_CERT_DIR")
 TEMPORARY = "tmp"
 TEMPORARY_MAX_BYTES = 80
@@ -128,7 +133,20 @@ def files_of(launch: AgentLaunch) -> dict[Path, str]:
     return {launch.home / path: _filled(text, launch) for path, text in files.items()}
 
 
+def require_safe_name(kind: str, name: str) -> None:
+    """Raise InvalidInput for a name that an agent could read as an option or a setting."""
+    if name and not NAME_IN_OPTIONS.fullmatch(name):
+        raise InvalidInput(
+            f"the {kind} {name!r} cannot be given to an external agent: its name begins with '-', "
+            "or has spaces, quotes, braces or backslashes"
+        )
+
+
 def _filled(text: str, launch: AgentLaunch) -> str:
+    """Return a text with its placeholders filled in; the values are not searched for others.
+
+    Raises InvalidInput for a model or a session that could be read as an option or a setting.
+    """
     values = {
         "model": launch.model,
         "session": launch.session,
@@ -137,11 +155,16 @@ def _filled(text: str, launch: AgentLaunch) -> str:
         "door": launch.proxy.url if launch.proxy else "",
         "token": launch.proxy.token if launch.proxy else "",
         "permitted": _permitted(launch),
-        "prompt": launch.prompt,  # last: what it contains is not filled in
+        "prompt": launch.prompt,
     }
-    for name, value in values.items():
-        text = text.replace("{" + name + "}", value)
-    return text
+
+    def value(place: re.Match[str]) -> str:
+        name, filled = place[1], values[place[1]]
+        if name in ("model", "session"):
+            require_safe_name(name, filled)
+        return filled
+
+    return PLACEHOLDER.sub(value, text)
 
 
 def _permitted(launch: AgentLaunch) -> str:
@@ -158,16 +181,14 @@ def _permitted(launch: AgentLaunch) -> str:
 def sandbox_readable(agent: ExternalAgent, path: str) -> list[Path]:
     """Return what a sandbox has to show of the machine for this agent's program to run.
 
-    Of a preset, which a person wrote, the package of its program, the interpreter of a script,
-    which is looked for on `path`, and what the preset names as `readable`. Of a command line, which
-    a model may have written, the program's file; its interpreter too if it was found on the PATH.
+    The interpreter of a script is looked for on `path`. Of a preset also the package of its
+    program, and what it names as `readable`.
     """
     program = Path(agent.required())
     real = program.resolve()
-    if agent.name == COMMAND:
-        is_trusted = "/" not in agent.preset.command[0]
-        return [program, *(script_needs(real, path) if is_trusted else ())]
     needs = script_needs(real, path)
+    if agent.name == COMMAND:
+        return [program, *needs]
     return [program, _package_of(real), *needs, *_existing(agent.preset.readable)]
 
 

@@ -1,8 +1,8 @@
-"""Preflight: what is checked and said before an external agent starts.
+"""Preflight: what is checked before an external agent starts.
 
-Which rules of approvals.yaml do not apply to it, and whether its own sandbox works here: Codex
-confines its commands by user namespaces. Where the kernel forbids them, as Docker does by default,
-each of its commands fails, and Codex continues without any.
+Whether each rule of approvals.yaml can be enforced for it, and whether its own sandbox works here:
+Codex confines its commands by user namespaces. Where the kernel forbids them, as Docker does by
+default, each of its commands fails, and Codex continues without any.
 """
 
 import os
@@ -15,10 +15,22 @@ from pathlib import Path
 
 from agiraph.core.config import SandboxConfig
 from agiraph.core.errors import InvalidInput
+from agiraph.core.ids import split_model
+from agiraph.core.specs import AskedAgent
 from agiraph.core.turns import JsonObject
-from agiraph.external.preset import DISABLED, ExternalAgent, load_agents, meant_by
+from agiraph.external.launching import require_safe_name
+from agiraph.external.preset import (
+    COMMAND,
+    DISABLED,
+    ExternalAgent,
+    known_agents,
+    load_agents,
+    meant_by,
+)
 from agiraph.tools.approvals.policy import SPEND, ActingEntity, ApprovalPolicy, ApprovalRule
+from agiraph.tools.approvals.policy_file import ApprovalPolicyFile
 from agiraph.tools.sandbox.sandbox import Sandbox, find_sandbox
+from agiraph.tools.table import tool_names
 
 COUNTED_TOOLS = ("bash", "read_file", "write_file", "web_fetch", "web_search")
 """The tools of Agiraph's that the tools of an external agent count as."""
@@ -28,14 +40,40 @@ NOT_REASONS = ("WARNING:", "note:", "stack backtrace:")
 USAGE_ERROR = 2
 
 
-def check_agent_command(
-    agent_command: str | None, home: Path, config: SandboxConfig, environ: Mapping[str, str]
-) -> None:
-    """Raise InvalidInput unless an autonomous worker can be run with this command here."""
-    agent = meant_by(agent_command or "", load_agents(home), environ)
+def check_agent(
+    asked: AskedAgent, home: Path, config: SandboxConfig, environ: Mapping[str, str]
+) -> list[str]:
+    """Return the warnings about an external agent that is asked for (`warnings_about`).
+
+    Raises InvalidInput unless it can work here, and approval rules can be enforced for it or a
+    person has exempted it.
+    """
+    agent = meant_by(asked.command, load_agents(home), environ, asked.author)
     agent.required()
+    require_safe_name("model", split_model(asked.model or "")[1])
+    sandbox = find_sandbox(config)
+    policy = ApprovalPolicyFile(home, tool_names()).current()
+    who = ActingEntity(asked.name, asked.role, is_sandboxed=sandbox.is_up)
+    require_rules(agent, policy, who)
     if agent.preset.trial:
-        require_sandbox(agent, find_sandbox(config), environ)
+        require_sandbox(agent, sandbox, environ)
+    return warnings_about(agent, policy, who)
+
+
+def permitted_agents(
+    home: Path, config: SandboxConfig, environ: Mapping[str, str]
+) -> list[ExternalAgent]:
+    """Return the installed external agents that no rule about every worker keeps from work.
+
+    Raises InvalidInput as `load_agents`.
+    """
+    policy = ApprovalPolicyFile(home, tool_names()).current()
+    worker = ActingEntity("worker", "worker", is_sandboxed=find_sandbox(config).is_up)
+    return [
+        agent
+        for agent in known_agents(home, environ)
+        if agent.program and (agent.preset.rule_exempt or not unenforced(agent, policy, worker))
+    ]
 
 
 def agent_row(agent: ExternalAgent, sandbox: Sandbox, environ: Mapping[str, str]) -> JsonObject:
@@ -62,15 +100,7 @@ def warnings_about(agent: ExternalAgent, policy: ApprovalPolicy, who: ActingEnti
 
     `who` is the worker that the agent works for.
     """
-    warnings: list[str] = []
-    if rules := rules_not_enforced(agent, policy, who):
-        warnings.append(_not_enforced(agent, rules, is_sandboxed=who.is_sandboxed))
-    if spending := policy.strict((SPEND,), who):
-        limit = "a budget stops it" if agent.preset.account == "door" else "nothing stops it"
-        warnings.append(
-            f"{_named(spending)} of approvals.yaml cannot ask before {agent.name} calls a model "
-            f"({limit}: `agiraph budget`)"
-        )
+    warnings = unenforced(agent, policy, who)
     if agent.preset.account == "own":
         warnings.append(
             f"{agent.name} works with your own login and HOME: it can read your keys and settings "
@@ -79,11 +109,41 @@ def warnings_about(agent: ExternalAgent, policy: ApprovalPolicy, who: ActingEnti
     return warnings
 
 
-def rules_not_enforced(
+def require_rules(agent: ExternalAgent, policy: ApprovalPolicy, who: ActingEntity) -> None:
+    """Raise InvalidInput if there are rules about a worker that cannot be enforced for its agent,
+    unless a person has exempted the agent (`rule_exempt`)."""
+    if agent.preset.rule_exempt or not (reasons := unenforced(agent, policy, who)):
+        return
+    how = (
+        "make it a preset with `rule_exempt: true` in agents.yaml"
+        if agent.name == COMMAND
+        else f"set `rule_exempt: true` for {agent.name} in agents.yaml"
+    )
+    raise InvalidInput(
+        f"the external agent '{agent.name}' is refused, because rules cannot be enforced for it: "
+        f"{'; '.join(reasons)}. Use an agent that asks before it acts, or have a person {how}"
+    )
+
+
+def unenforced(
     agent: ExternalAgent, policy: ApprovalPolicy, who: ActingEntity | None = None
-) -> list[ApprovalRule]:
-    """Return the rules that would ask for or deny what this agent does, and cannot."""
-    return [] if agent.preset.rules == "asked" else policy.strict(COUNTED_TOOLS, who)
+) -> list[str]:
+    """Return which rules about a worker cannot be enforced for its agent, and why.
+
+    Without `who` the rules about any worker.
+    """
+    reasons: list[str] = []
+    if agent.preset.rules != "asked" and (rules := policy.strict(COUNTED_TOOLS, who)):
+        reasons.append(
+            _not_enforced(agent, rules, is_sandboxed=who is not None and who.is_sandboxed)
+        )
+    if spending := policy.strict((SPEND,), who):
+        limit = "a budget stops it" if agent.preset.account == "door" else "nothing stops it"
+        reasons.append(
+            f"{_named(spending)} of approvals.yaml cannot ask before {agent.name} calls a model "
+            f"({limit}: `agiraph budget`)"
+        )
+    return reasons
 
 
 def _not_enforced(

@@ -15,7 +15,8 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from agiraph.core.config import ConfigSection, configs_folder
-from agiraph.core.errors import InvalidInput, unknown
+from agiraph.core.errors import InvalidInput, listed, unknown
+from agiraph.core.specs import Author
 from agiraph.core.team import SECTION as TEAM_SECTION
 from agiraph.core.turns import JsonObject
 from agiraph.llm.registry import read_row, read_table
@@ -32,6 +33,9 @@ what it may not do, the rules are not asked. `sandbox`: it does not ask, only th
 it.
 """
 
+PARAMETER = r"^[A-Za-z][\w-]*$"
+VALUE = r"^[^\s=]+$"
+
 
 def _names(value: object) -> object:
     return ((value,) if value else ()) if isinstance(value, str) else value
@@ -44,6 +48,8 @@ def _below(path: str) -> str:
 
 
 Names = Annotated[tuple[str, ...], BeforeValidator(_names)]
+Parameter = dict[Annotated[str, Field(pattern=VALUE)], tuple[str, ...]]
+"""The values that a parameter can have, each with the arguments that it stands for."""
 
 
 class AgentToolServer(ConfigSection):
@@ -71,11 +77,13 @@ class AgentPreset(ConfigSection):
     login). `start` and `resume` are the arguments of a new and of a resumed session, `model` those
     that name the model, `walled` and `bare` further ones inside and outside of a sandbox of ours.
     `carried` is where in site-packages a Python package has the program. `folders` of its HOME
-    are created, `files` of its HOME are written before each start.
+    are created, `files` of its HOME are written before each start. `parameters` can be set in an
+    `agent_command`, each to one of its values.
 
-    How it is confined: `rules` as above; `readable` and `writable` are folders that it needs inside
-    a sandbox of ours; `trial` is a command that succeeds where its own sandbox works, tried
-    outside of one of ours ({program} is its program).
+    How it is confined: `rules` as above; one that is `rule_exempt` may work although there are
+    approval rules that cannot be enforced for it; `readable` and `writable` are folders that it
+    needs inside a sandbox of ours; `trial` is a command that succeeds where its own sandbox works,
+    tried outside of one of ours ({program} is its program).
 
     With the driver `acp`: `authenticate` is the method by which it logs in; `mode` and, inside a
     sandbox of ours, `walled_mode` are the mode that each session is put into, of several names the
@@ -99,7 +107,11 @@ class AgentPreset(ConfigSection):
     resume: tuple[str, ...] = ()
     model: tuple[str, ...] = ()
     authenticate: str = ""
+    parameters: dict[Annotated[str, Field(pattern=PARAMETER)], Parameter] = Field(
+        default_factory=dict
+    )
     rules: RulesHeld = "sandbox"
+    rule_exempt: bool = False
     mode: Names = ()
     walled_mode: Names = ()
     further_modes: Names = ()
@@ -171,18 +183,68 @@ def meant_by(
     agent_command: str,
     presets: Mapping[str, AgentPreset],
     environ: Mapping[str, str],
+    author: Author,
 ) -> ExternalAgent:
-    """Return what an `agent_command` means: a preset's name (words after it are added to its
-    options), or a whole command line, which is run as it is with the task on its stdin.
+    """Return the agent that an `agent_command` names: a preset, with values of its parameters as
+    NAME=VALUE behind its name.
 
-    Raises InvalidInput for one that is neither.
+    A person may also write a command line, which is run as it is with the task on its stdin, and
+    further words behind a preset's name, which are added to its options. These can change how the
+    agent asks, so its rules count as not enforced. Raises InvalidInput for any other command.
     """
     words = _words(agent_command)
-    if (preset := presets.get(words[0])) is not None:
-        more = {"walled": (*words[1:], *preset.walled), "bare": (*words[1:], *preset.bare)}
-        return ExternalAgent(
-            words[0], preset.model_copy(update=more), find_program(preset, environ)
-        )
+    name, preset = words[0], presets.get(words[0])
+    if preset is None:
+        if author == "model":
+            raise _unknown_preset(name, presets)
+        return _command_line(words, presets, environ)
+    options, further = _filled_in(name, preset, words[1:])
+    if further and author == "model":
+        raise _unknown_word(name, preset, further[0])
+    changes: dict[str, object] = {
+        "walled": (*options, *further, *preset.walled),
+        "bare": (*options, *further, *preset.bare),
+    }
+    if further and preset.rules == "asked":
+        changes["rules"] = "sandbox"
+    return ExternalAgent(name, preset.model_copy(update=changes), find_program(preset, environ))
+
+
+def _filled_in(name: str, preset: AgentPreset, words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the arguments of the parameters that these words set, and the other words.
+
+    Raises InvalidInput for a value that a parameter cannot have, or a parameter that is set twice.
+    """
+    options, further, found = list[str](), list[str](), set[str]()
+    for word in words:
+        parameter, equals, value = word.partition("=")
+        values = preset.parameters.get(parameter) if equals else None
+        if values is None:
+            further.append(word)
+            continue
+        if parameter in found:
+            raise InvalidInput(f"{parameter} of the external agent '{name}' is set twice")
+        if value not in values:
+            raise unknown(f"{parameter} of the external agent '{name}'", value, list(values))
+        found.add(parameter)
+        options.extend(values[value])
+    return options, further
+
+
+def _unknown_preset(name: str, presets: Mapping[str, AgentPreset]) -> InvalidInput:
+    error = unknown("external agent", name, list(presets))
+    return InvalidInput(f"{error}; a command line can only be used as a preset in agents.yaml")
+
+
+def _unknown_word(name: str, preset: AgentPreset, word: str) -> InvalidInput:
+    known = [f"{one}={'|'.join(values)}" for one, values in preset.parameters.items()]
+    possible = f"parameters: {listed(known)}" if known else "it has no parameters"
+    return InvalidInput(f"unknown parameter '{word}' of the external agent '{name}' ({possible})")
+
+
+def _command_line(
+    words: Sequence[str], presets: Mapping[str, AgentPreset], environ: Mapping[str, str]
+) -> ExternalAgent:
     preset = AgentPreset(command=tuple(words))
     program = find_program(preset, environ)
     if program is None and len(words) == 1 and "/" not in words[0]:

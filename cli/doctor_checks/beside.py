@@ -41,7 +41,7 @@ def _advice(wall: Sandbox) -> str:
 
 def check_agents(context: DoctorContext) -> DoctorCheck:
     """Which external agents can be workers; none is required."""
-    from agiraph.external.preflight import rules_not_enforced, why_not_confined
+    from agiraph.external.preflight import unenforced, why_not_confined
     from agiraph.external.preset import known_agents
 
     try:
@@ -56,12 +56,15 @@ def check_agents(context: DoctorContext) -> DoctorCheck:
         detail += f"; with your own login, keys and settings: {_names(own)}"
     advice: list[str] = []
     policy = _policy_of(context)
-    if free := [agent for agent in there if rules_not_enforced(agent, policy)]:
-        detail += f"; not bound by your approvals.yaml: {_names(free)}"
-        advice.append(
-            "where the rules must be enforced, use agents that ask (docs/outside.md, Rules)"
-        )
     wall = find_sandbox(context.settings().sandbox)
+    free = [agent for agent in there if unenforced(agent, policy)]
+    if refused := [agent for agent in free if not agent.preset.rule_exempt]:
+        detail += f"; refused, as your approvals.yaml cannot be enforced: {_names(refused)}"
+        advice.append(
+            "use agents that ask, or set `rule_exempt: true` for these (docs/outside.md, Rules)"
+        )
+    if exempt := [agent for agent in free if agent.preset.rule_exempt]:
+        detail += f"; not bound by your approvals.yaml: {_names(exempt)}"
     problems = {agent.name: why_not_confined(agent, wall, context.environ) for agent in there}
     if found := [f"{name} cannot work here: {why}" for name, why in problems.items() if why]:
         detail = "; ".join([detail, *found])

@@ -23,6 +23,7 @@ import psutil
 import yaml
 
 from agiraph.external import process_guard
+from agiraph.external.preset import load_agents
 from tests.clients import script
 from tests.clients.catalog import KILLED, Client
 from tests.clients.judge import DENIED_FILE, Killed, Observed
@@ -72,6 +73,8 @@ class ClientPlace(Place):
         rules = [rule | {"pattern": f"*{DENIED_FILE}*", "reason": self.reason}]
         (home / "approvals.yaml").write_text(yaml.safe_dump({"rules": rules}), "utf-8")
         (home / "agiraph.yaml").write_text(yaml.safe_dump(SETTINGS), "utf-8")
+        exempt = {name: {"rule_exempt": True} for name in load_agents()}
+        (home / "agents.yaml").write_text(yaml.safe_dump(exempt), "utf-8")
         for file in (".netrc", ".env", ".config/keys"):
             (self.person / file).parent.mkdir(parents=True, exist_ok=True)
             (self.person / file).write_text(f"key = {kept.person}\n", "utf-8")

@@ -1,5 +1,6 @@
 """Steps of the models of scenarios: the calls that they make, and brains that play them."""
 
+import json
 import re
 import stat
 from collections.abc import Callable, Mapping, Sequence
@@ -184,6 +185,13 @@ def program(folder: Path, text: str, name: str = "agent") -> str:
     path.write_text(text)
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
     return str(path)
+
+
+def preset(home: Path, name: str, *command: str, **more: Any) -> str:
+    """Make a command the external agent NAME of a home, and return its name."""
+    row = {"command": [*command], **more}
+    (home / "agents.yaml").write_text(json.dumps({name: row}))
+    return name
 
 
 def working_folder(seen: SeenRequest) -> str:

@@ -26,16 +26,19 @@ def lead(place: Place, tmp_path: Path) -> Lead:
     """Return what has the scripted agent do a node of the worker NAME in these turns."""
     known: dict[str, Any] = {"driver": "acp", "command": ["python3", acp_agent.__file__]}
     shown = [str(Path(acp_agent.__file__).parent), str(tmp_path)]
-    known |= {"resume": ["{options}"], "readable": shown}
+    script = tmp_path / "script.json"
+    known["command"].append(str(script))
+    known |= {"resume": ["{options}"], "readable": shown, "rule_exempt": True}
+    ways = ("modes", "resumes", "forgets")
+    known |= {"parameters": {way: {"yes": [way]} for way in ways}}
     presets = {"scripted": known, "moded": {**known, "rules": "asked", "mode": "default"}}
     (place.home / "agents.yaml").write_text(json.dumps(presets))
 
     def run(
-        name: str, *turns: Steps, between: Sequence[Reaction] = (), command: str = "scripted {}"
+        name: str, *turns: Steps, between: Sequence[Reaction] = (), command: str = "scripted"
     ) -> Outcome:
-        script = tmp_path / "script.json"
         script.write_text(json.dumps(turns))
-        place.plays(coordinator=led(name, command.format(script), *between))
+        place.plays(coordinator=led(name, command, *between))
         return place.complete("Have it made")
 
     return run
@@ -128,7 +131,7 @@ def test_one_that_begins_in_a_mode_of_its_own_obeys_the_rules_and_fails_when_it_
             {"local": "dated.txt", "content": ""},
         ],
         [{"local": "_result.md", "content": "Done."}, {"mode": "auto"}, {"hold": True}],
-        command="moded {} modes",
+        command="moded modes=yes",
     )
     [failed] = outcome.data("node.failed")
     reason = "moded was ended: it is in its mode 'auto', and is to work in 'default' only"
@@ -155,7 +158,7 @@ def test_one_that_asks_for_the_same_for_ever_is_ended(lead: Lead) -> None:
 
 @pytest.mark.usefixtures("denying")
 def test_one_that_loses_its_conversation_says_so_and_begins_anew_with_its_task(lead: Lead) -> None:
-    outcome = lead("dot", DONE_AFTER_ALL, command="scripted {} resumes forgets")
+    outcome = lead("dot", DONE_AFTER_ALL, command="scripted resumes=yes forgets=yes")
     [completed] = outcome.data("node.completed")
     summary = "Done after all.\n\n(Its conversation was lost at start 2, and begun again.)"
     assert completed["summary"] == summary

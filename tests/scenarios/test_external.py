@@ -10,11 +10,24 @@ import pytest
 
 from actors.runtime.processes import is_alive
 from agiraph.external import process_guard
-from tests.fakes.model_server import say
+from tests.fakes.model_server import call, calls, say
 from tests.integration.house import until
 from tests.scenarios.house import MODEL, JsonObject, Outcome, words_of
-from tests.scenarios.place import Place
-from tests.scenarios.steps import WAIT, finish, led, once_told, program, tell
+from tests.scenarios.place import Place, whole_lines
+from tests.scenarios.steps import (
+    WAIT,
+    WORK,
+    Plays,
+    finish,
+    finish_with,
+    led,
+    node,
+    once_told,
+    preset,
+    program,
+    spawn,
+    tell,
+)
 
 
 @pytest.fixture
@@ -41,7 +54,7 @@ open("_result.md", "w").write("Wrote tool.py, which prints 42.\\n")
 
 
 def test_a_command_does_a_node_and_speaks_with_its_team(place: Place, tmp_path: Path) -> None:
-    command = program(tmp_path, AGENT)
+    command = preset(place.home, "writer", program(tmp_path, AGENT))
     go_on = tell("ann", "go on")
     place.plays(coordinator=led("ann", command, once_told("half of it is done", go_on)))
     outcome = place.complete("Have a tool written")
@@ -115,7 +128,7 @@ def test_a_killed_worker_leaves_no_agent_and_its_next_incarnation_goes_on(
     place: Place, tmp_path: Path
 ) -> None:
     command = program(tmp_path, STUBBORN)
-    place.plays(coordinator=led("bea", f"{command} 2"))
+    place.plays(coordinator=led("bea", preset(place.home, "stubborn", command, "2")))
 
     def meanwhile() -> None:
         folder = working_in(place, "killed", "bea-tool")
@@ -135,7 +148,8 @@ def test_a_killed_agent_is_started_again_and_one_that_fails_for_good_fails_its_n
     place: Place, tmp_path: Path
 ) -> None:
     command = program(tmp_path, STUBBORN)
-    place.plays(coordinator=led("cal", f"{command} 2 fails"))
+    agent = preset(place.home, "stubborn", command, "2", "fails")
+    place.plays(coordinator=led("cal", agent))
 
     def meanwhile() -> None:
         folder = working_in(place, "failing", "cal-tool")
@@ -147,7 +161,7 @@ def test_a_killed_agent_is_started_again_and_one_that_fails_for_good_fails_its_n
     outcome = place.lead("Have a tool written", "--name", "failing", meanwhile=meanwhile)
     [failed] = outcome.data("node.failed")
     reason = failed["reason"]
-    assert reason == "command failed 3 times; at last: exit code 1: out of paper"
+    assert reason == "stubborn failed 3 times; at last: exit code 1: out of paper"
     problems = [event["problem"] for event in outcome.data("outside.ended")]
     assert problems[0].startswith("killed by SIGKILL")
     assert problems[1:] == ["exit code 1: out of paper"] * 2
@@ -157,7 +171,7 @@ def test_an_agent_is_paused_and_stopped_with_all_it_has_started(
     place: Place, tmp_path: Path
 ) -> None:
     command = program(tmp_path, STUBBORN)
-    place.plays(coordinator=led("dan", f"{command} 2"))
+    place.plays(coordinator=led("dan", preset(place.home, "stubborn", command, "2")))
     agent = place.begin("halted-outside")
     folder = working_in(place, "halted-outside", "dan-tool")
     everyone = [one for one in of_folder(folder) if process_guard.START not in words_of(one)]
@@ -185,7 +199,8 @@ print("It is blue.")
 
 
 def test_a_question_to_the_human_is_answered_into_the_inbox(place: Place, tmp_path: Path) -> None:
-    place.plays(coordinator=led("eli", program(tmp_path, CURIOUS)))
+    curious = preset(place.home, "curious", program(tmp_path, CURIOUS))
+    place.plays(coordinator=led("eli", curious))
     agent = place.begin("curious-outside")
     question = place.await_question("curious-outside")
     assert (question["question"], question["from"]) == ("Which colour?", "eli")
@@ -220,7 +235,8 @@ else:
 
 def test_no_node_is_completed_without_a_result_and_its_checks(place: Place, tmp_path: Path) -> None:
     checks = ["python3 tool.py | grep -x 42"]
-    place.plays(coordinator=led("fay", program(tmp_path, HASTY), checks=checks))
+    hasty = preset(place.home, "hasty", program(tmp_path, HASTY))
+    place.plays(coordinator=led("fay", hasty, checks=checks))
     outcome = place.complete("Have a tool written", "--name", "hasty")
     published = outcome.published("fay-tool")
     assert published["tool.py"] == "print(42)"
@@ -292,6 +308,65 @@ def test_a_plan_with_a_command_is_done(place: Place, tmp_path: Path) -> None:
     outcome = place.complete("A copy", "--plan", plan_with(tmp_path, command), "--name", "planned")
     [done] = outcome.data("node.completed")
     assert done["summary"] == "Copied."
+
+
+def test_a_command_line_that_a_model_writes_is_refused_by_each_tool(
+    place: Place, tmp_path: Path
+) -> None:
+    mark = tmp_path / "ran"
+    hostile = {"type": "autonomous", "agent_command": f"sh -c 'touch {mark}'"}
+    role = {"name": "lou", "prompt": "t", **hostile}
+    tries = calls(
+        spawn("kim", **hostile),
+        node("kim-tool", **hostile),
+        call("launch_roles", stage={"roles": [role]}),
+        spawn("max", can_lead=True),
+    )
+    leads: Plays = [tries, node("part", "max"), WAIT, finish_with("wait")]
+    led_by_max = [calls(spawn("zoe", **hostile), node("zoe-tool", **hostile)), *WORK]
+    place.plays(coordinator=leads, max=led_by_max)
+    outcome = place.complete("Have a tool written", "--name", "hostile")
+    [worker] = (outcome.run / "workers").iterdir()
+    records = [*outcome.conversation(), *whole_lines(worker / "conversation.jsonl")]
+    found = [
+        r["content"] for r in records if "unknown external agent 'sh'" in str(r.get("content"))
+    ]
+    assert len(found) == 5
+    assert all("known: " in text and "preset in agents.yaml" in text for text in found)
+    assert not mark.exists()
+    assert not outcome.events("outside.started")
+
+
+@pytest.fixture
+def rules(place: Place) -> Iterator[Path]:
+    """Return the file of the home's approval rules, which is removed afterwards."""
+    file = place.home / "approvals.yaml"
+    yield file
+    file.unlink(missing_ok=True)
+
+
+def test_an_agent_that_does_not_ask_is_refused_while_there_are_rules(
+    place: Place, rules: Path, tmp_path: Path
+) -> None:
+    """Hired by a model, or named by a person's plan; and when its rules come after it."""
+    robot = preset(place.home, "robot", program(tmp_path, CURIOUS))
+    place.plays(coordinator=led("eve", robot))
+
+    def meanwhile() -> None:
+        folder_of(place, "ruled-outside", "eve-tool")
+        place.await_question("ruled-outside")
+        rules.write_text("rules: [{name: no-date, tool: bash, pattern: 'date*', action: deny}]\n")
+        place.kill("worker eve-")
+
+    outcome = place.lead("A tool", "--name", "ruled-outside", meanwhile=meanwhile)
+    [failed] = outcome.data("node.failed")
+    assert "'robot' is refused, because rules cannot be enforced" in failed["reason"]
+    done = place.command("run", "A tool", "--plan", plan_with(tmp_path, robot), *MODEL)
+    assert done.returncode == 2
+    assert "robot does not ask before it acts: the rule 'no-date'" in " ".join(done.stderr.split())
+    place.plays(coordinator=[spawn("ned", type="autonomous", agent_command=robot), finish()])
+    outcome = place.complete("Have a tool written", "--name", "ruled")
+    assert any("set `rule_exempt: true` for robot" in str(r) for r in outcome.conversation())
 
 
 READER = """\
@@ -386,6 +461,7 @@ def caller(place: Place, tmp_path: Path) -> Iterator[str]:
     resumed.
     """
     agent: JsonObject = {"driver": "plain", "command": [program(tmp_path, CALLER)]}
+    agent |= {"parameters": {"way": {way: [way] for way in ("waits", "heeds", "ends")}}}
     environment = {"DOOR": "{door}/openai/v1/chat/completions", "TOKEN": "{token}"}
     agent |= {"wire": "openai", "environment": environment, "readable": [str(tmp_path)]}
     agents = place.home / "agents.yaml"
@@ -404,7 +480,7 @@ def calls_of(place: Place, outcome: Outcome, node: str) -> int:
 def test_an_agent_is_ended_at_a_bound_of_its_node_also_after_its_worker_was_killed(
     place: Place, caller: str
 ) -> None:
-    place.plays(coordinator=led("gus", f"{caller} waits"), **{"*": [say("fine")] * 9})
+    place.plays(coordinator=led("gus", f"{caller} way=waits"), **{"*": [say("fine")] * 9})
 
     def meanwhile() -> None:
         working_in(place, "bound", "gus-tool")  # it has made two calls
@@ -425,7 +501,7 @@ def test_an_agent_is_ended_at_a_bound_of_its_node_also_after_its_worker_was_kill
 def test_what_an_agent_has_for_a_result_at_a_bound_is_published_in_part(
     place: Place, caller: str, way: str
 ) -> None:
-    place.plays(coordinator=led("hal", f"{caller} {way}"), **{"*": [say("fine")] * 9})
+    place.plays(coordinator=led("hal", f"{caller} way={way}"), **{"*": [say("fine")] * 9})
     outcome = place.complete("Have a tool written")
     [done] = outcome.data("node.completed")
     assert done["summary"] == "half of it"

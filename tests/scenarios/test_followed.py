@@ -16,7 +16,7 @@ from agiraph.http.api import StreamedTextView as Piece
 from agiraph.http.client import Client, read_door
 from tests.integration.house import until
 from tests.scenarios.place import Place
-from tests.scenarios.steps import DONE, FACT, led, one_worker, program
+from tests.scenarios.steps import DONE, FACT, led, one_worker, preset, program
 
 CHANGE: TypeAdapter[ChangeView] = TypeAdapter(ChangeView)
 STORY = "Once upon a time there was a table."
@@ -136,7 +136,8 @@ echo Looked. > _result.md
 
 def test_what_an_external_agent_writes_is_streamed_too(rough_place: Place, tmp_path: Path) -> None:
     place = rough_place
-    place.plays(coordinator=led("hal", program(tmp_path, SLOW)))
+    slow = preset(place.home, "slow", program(tmp_path, SLOW))
+    place.plays(coordinator=led("hal", slow))
     agent = place.begin("overheard")
     with opened(place, "/agents/overheard/stream?entity=hal") as watching:
         begun = piece_of("hal", watching)

@@ -21,7 +21,7 @@ from tests.fakes.model_server import call
 from tests.integration.house import until
 from tests.scenarios.house import title_of
 from tests.scenarios.place import MakePlace, Place
-from tests.scenarios.steps import DONE, FACT, WAIT, bash, finish, node, program, spawn
+from tests.scenarios.steps import DONE, FACT, WAIT, bash, finish, node, preset, program, spawn
 
 FOUND = probe()
 LINUX_ONLY = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
@@ -92,7 +92,7 @@ def holders(place: Place) -> tuple[dict[str, bool], list[str]]:
 
 @LINUX_ONLY
 def test_nobody_but_broker_and_supervisor_holds_a_key(keyed: Place, tmp_path: Path) -> None:
-    command = program(tmp_path, AGENT)
+    command = preset(keyed.home, "looking", program(tmp_path, AGENT))
     hired = [spawn("ada"), spawn("ann", type="autonomous", agent_command=command)]
     leads = [*hired, node("shell", "ada"), node("agent", "ann"), WAIT, finish()]
     keyed.plays(coordinator=leads, ada=[bash(AT_WORK), DONE])

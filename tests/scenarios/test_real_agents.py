@@ -11,7 +11,7 @@ from actors.runtime.processes import is_alive
 from tests.fakes.model_server import Reply, SeenRequest, call, calls, say
 from tests.fakes.real_agents import CLAUDE, CODEX, program_of
 from tests.integration.house import until
-from tests.scenarios.house import MODEL, words_of
+from tests.scenarios.house import MODEL, JsonObject, words_of
 from tests.scenarios.place import Place, whole_lines
 from tests.scenarios.steps import (
     WAIT,
@@ -43,8 +43,10 @@ print(json.dumps(list(csv.DictReader(open(sys.argv[1])))))
 @pytest.fixture(scope="module")
 def place(place: Place) -> Iterator[Place]:
     """A place that knows where the programs are, and where `date` is asked about."""
-    programs = {"claude-code": CLAUDE, "codex": CODEX}
-    where = {name: {"command": [str(program_of(one))]} for name, one in programs.items()}
+    where: dict[str, JsonObject] = {
+        "claude-code": {"command": [str(program_of(CLAUDE))]},
+        "codex": {"command": [str(program_of(CODEX))], "rule_exempt": True},
+    }
     agents, rules = place.home / "agents.yaml", place.home / "approvals.yaml"
     agents.write_text(json.dumps(where))
     rules.write_text(RULES)

@@ -1,5 +1,6 @@
 """A team changes a person's git repository: a worktree a node, merged by the coordinator alone."""
 
+import json
 import subprocess
 import threading
 from collections.abc import Callable
@@ -133,13 +134,12 @@ def test_two_outside_agents_change_one_line_and_the_later_one_is_started_again_t
 ) -> None:
     go = project.path / ".git" / "go"
     script = AGENT.replace("GO", str(go))
-    commands = {
-        name: program(tmp_path, script.replace("NAME", name), name) for name in ("ann", "ben")
-    }
-    hired = [
-        spawn(name, type="autonomous", agent_command=command) for name, command in commands.items()
-    ]
-    nodes = [node(f"{name}-node", name) for name in commands]
+    names = ("ann", "ben")
+    programs = {name: program(tmp_path, script.replace("NAME", name), name) for name in names}
+    presets = {name: {"command": [path]} for name, path in programs.items()}
+    (place.home / "agents.yaml").write_text(json.dumps(presets))
+    hired = [spawn(name, type="autonomous", agent_command=name) for name in names]
+    nodes = [node(f"{name}-node", name) for name in names]
     place.plays(coordinator=[calls(*hired), calls(*nodes), WAIT, finish()])
 
     def meanwhile(agent: Path) -> None:
@@ -152,7 +152,7 @@ def test_two_outside_agents_change_one_line_and_the_later_one_is_started_again_t
     assert set(project.show(result, "a.txt").split()) == {"ann", "ben", "two", "three"}
     assert len(outcome.events("worktree.conflict")) == 1
     assert len(outcome.events("outside.started")) == 3
-    for name in ("ann", "ben"):
+    for name in names:
         assert outcome.published(f"{name}-node").keys() == {"_result.md", "changes.patch"}
     assert_consistent(project)
 

@@ -217,18 +217,10 @@ def _about_agents(gateway: Gateway, plan: Plan | None) -> list[str]:
     """Return what should be known of the external agents of a plan."""
     from agiraph.board.commands import agents_hired
 
-    commands = [agent for one in plan_commands(plan) for agent in agents_hired(one)] if plan else []
-    if not commands:
+    asked = [agent for one in plan_commands(plan) for agent in agents_hired(one)] if plan else []
+    if not asked:
         return []
-    from agiraph.external.preflight import warnings_about
-    from agiraph.external.preset import load_agents, meant_by
-    from agiraph.tools.approvals.policy import ActingEntity
-    from agiraph.tools.approvals.policy_file import ApprovalPolicyFile
-    from agiraph.tools.sandbox.sandbox import find_sandbox
-    from agiraph.tools.table import tool_names
+    from agiraph.external.preflight import check_agent
 
-    home = gateway.home.path
-    policy = ApprovalPolicyFile(home, tool_names()).current()
-    who = ActingEntity("", "", is_sandboxed=find_sandbox(gateway.config.sandbox).is_up)
-    agents = (meant_by(command, load_agents(home), os.environ) for command in commands)
-    return list(dict.fromkeys(w for one in agents for w in warnings_about(one, policy, who)))
+    args = (gateway.home.path, gateway.config.sandbox, os.environ)
+    return list(dict.fromkeys(text for one in asked for text in check_agent(one, *args)))

@@ -413,8 +413,8 @@ def check_leader(request: RunRequest, plan: Plan | None) -> None:
 
 
 def check_plan(text: str, gateway: Gateway) -> Plan:
-    """Return the plan; ApiError 422 with line and key, or an external agent that cannot work."""
-    from agiraph.external.preflight import check_agent_command  # few plans need it
+    """Return the plan; ApiError 422 with line and key, or an external agent that cannot be used."""
+    from agiraph.external.preflight import check_agent  # few plans need it
     from agiraph.tools.toolbox import Toolbox
 
     home, config = gateway.home.path, gateway.config.sandbox
@@ -422,8 +422,8 @@ def check_plan(text: str, gateway: Gateway) -> Plan:
         plan = parse_plan(text)
         for command in plan_commands(plan):
             Toolbox.for_entity("worker", command.spec.tools, can_lead=True)
-            for agent_command in agents_hired(command):
-                check_agent_command(agent_command, home, config, os.environ)
+            for asked in agents_hired(command):
+                check_agent(asked, home, config, os.environ)
     except Refused as error:
         raise ApiError(UNPROCESSABLE, str(error)) from None
     return plan

@@ -28,6 +28,7 @@ from agiraph.agent.records import (
     ExternalAgentStarted,
     LimitReached,
 )
+from agiraph.board.commands import author_of
 from agiraph.core.errors import InvalidInput, ModelFailure, Refused
 from agiraph.core.ids import derived_id
 from agiraph.core.models import Assignment
@@ -37,7 +38,7 @@ from agiraph.external.agent_prompts import summary_of
 from agiraph.external.drivers import driver_for
 from agiraph.external.exchange_files import NOT_PUBLISHED, RESULT, ExchangeFolder, failure_in
 from agiraph.external.launching import environment_of
-from agiraph.external.preflight import warnings_about
+from agiraph.external.preflight import require_rules, warnings_about
 from agiraph.external.preset import ExternalAgent, load_agents, meant_by
 from agiraph.messages.llm_proxy import ProxyCostsSettled
 from agiraph.storage.files import is_file, replace_file
@@ -77,12 +78,12 @@ class ExternalAgentRunner:
         self._agent = self._find_agent()
         worker.unpublished = (*NOT_PUBLISHED, *self._agent.preset.leaves)
         self._launcher = AgentLauncher(worker, self._assignment, self._agent, self._exchange)
+        self._policy_file = ApprovalPolicyFile(worker.runtime.home.path, tool_names())
 
     async def run(self) -> None:
         """Work until the node is published. Raises NodeLimitReached if it cannot be."""
         await until_gone(self._worker.files.home.warden)
         await self._permissions.withdraw_all()
-        self._report_warnings()
         try:
             while not self._worker.transcript.is_published:
                 await self._next()
@@ -95,19 +96,27 @@ class ExternalAgentRunner:
         return self._worker.transcript.outside
 
     def _find_agent(self) -> ExternalAgent:
-        command = self._worker.args.worker.agent_command or ""
+        worker = self._worker.args.worker
+        command = worker.agent_command or ""
         try:
             presets = load_agents(self._worker.runtime.home.path)
-            return meant_by(command, presets, dict(os.environ))
+            return meant_by(command, presets, dict(os.environ), author_of(worker.cause))
         except Refused as error:
             raise NodeLimitReached(str(error)) from None
 
-    def _report_warnings(self) -> None:
-        """Report, before its first start, which rules do not apply to it; each once a run."""
+    def _check_rules(self) -> None:
+        """Report which rules cannot be enforced for it, each once a run.
+
+        Raises NodeLimitReached if there are any and the agent is not exempt from them.
+        """
         worker, agent = self._worker, self._agent
-        policy = ApprovalPolicyFile(worker.runtime.home.path, tool_names()).current()
+        policy = self._policy_file.current()
         is_sandboxed = self._launcher.sandbox.is_up
         who = ActingEntity(worker.name, worker.args.worker.role, is_sandboxed=is_sandboxed)
+        try:
+            require_rules(agent, policy, who)
+        except Refused as error:
+            raise NodeLimitReached(str(error)) from None
         for text in warnings_about(agent, policy, who):
             about = {"agent": agent.name, "rules": agent.preset.rules, "text": text}
             worker.report("outside.warning", about, f"{worker.args.run}:{derived_id(text)}")
@@ -136,6 +145,7 @@ class ExternalAgentRunner:
     async def _start(self) -> None:
         """Start the agent once, and record how that ended."""
         worker = self._worker
+        self._check_rules()
         self._bridge.receive(with_followups=self._state.starts == 0)
         launch = await self._launcher.prepare()
         command = await asyncio.to_thread(self._launcher.command, launch)

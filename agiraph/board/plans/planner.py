@@ -35,6 +35,8 @@ SCHEMA: Final[dict[str, Any]] = {
 }
 """The JSON Schema of the planner's answer."""
 
+NAMES_PROGRAMS: Final = ("agent_command", "checks")
+
 
 def plan_of_answer(answer: str, planning: PlanningMode, goal: str, most_nodes: int) -> str:
     """Return the plan file of an answer; InvalidInput says why it cannot be followed.
@@ -45,10 +47,22 @@ def plan_of_answer(answer: str, planning: PlanningMode, goal: str, most_nodes: i
     if begin < 0 or end < begin:
         raise InvalidInput("the answer holds no JSON object (it must be one, with 'nodes')")
     graph = Graph.parse(answer[begin : end + 1], "plan")
+    for node in graph.nodes:
+        _require_no_commands(node)
     if len(graph) > most_nodes:
         raise InvalidInput(f"the plan has {len(graph)} nodes, and {most_nodes} are possible")
     nodes = graph.nodes if planning == "hybrid" else [_without_team(node) for node in graph.nodes]
     return Graph(nodes, goal=goal).to_yaml()
+
+
+def _require_no_commands(node: Node) -> None:
+    """Raise InvalidInput for a node that names a program: no approval rule has been asked."""
+    for field in NAMES_PROGRAMS:
+        if getattr(node, field):
+            raise InvalidInput(
+                f"node '{node.id}' has {field}, which a plan that a model makes cannot have "
+                f"(possible: {', '.join(PLANNED)})"
+            )
 
 
 def _without_team(node: Node) -> Node:

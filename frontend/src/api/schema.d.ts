@@ -3090,7 +3090,7 @@ export interface components {
             mode: ("multi_turn" | "single_inference") | null;
             /** @description who does it; harnessed: a model that we drive; autonomous: an external agent */
             type: ("harnessed" | "autonomous") | null;
-            /** @description the command of an autonomous one: claude-code, codex ... */
+            /** @description the name of an external agent: claude-code, codex ... */
             agent_command: string | null;
             /** @description provider/model; else the worker's own */
             model: string | null;
@@ -3197,7 +3197,7 @@ export interface components {
             mode: ("multi_turn" | "single_inference") | null;
             /** @description who does it; harnessed: a model that we drive; autonomous: an external agent */
             type: ("harnessed" | "autonomous") | null;
-            /** @description the command of an autonomous one: claude-code, codex ... */
+            /** @description the name of an external agent: claude-code, codex ... */
             agent_command: string | null;
             /** @description provider/model; else the worker's own */
             model: string | null;

@@ -19,9 +19,9 @@ from agiraph.core.config import load_config
 from agiraph.core.errors import InvalidInput
 from agiraph.core.event_types import EVENT_TYPES
 from agiraph.core.models import Event
-from agiraph.core.specs import WorkerSpec
+from agiraph.core.specs import AskedAgent, WorkerSpec
 from agiraph.core.team import USER, TeamTerms, agents_of, kind_of, problems_of, team_of
-from agiraph.external.preflight import check_agent_command
+from agiraph.external.preflight import check_agent
 from agiraph.external.preset import load_agents
 from agiraph.http.api import CheckTeamRequest, CreateAgentRequest, TeamRunView
 from agiraph.http.mcp_server.clients import ApiClients
@@ -515,7 +515,8 @@ def test_extension_guide_an_agent_is_added_and_enabled_by_configuration(tmp_path
     environ = {"PATH": "/usr/bin:/bin"}
 
     def check() -> None:
-        check_agent_command("mine", tmp_path, load_config().sandbox, environ)
+        asked = AskedAgent(command="mine", author="model", name="ada")
+        check_agent(asked, tmp_path, load_config().sandbox, environ)
 
     table.write_text("mine: {command: [sh], enabled: true}\n")
     check()

@@ -3,8 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agiraph.agentic_team.on_board import CAUSE, TurnFold, current_turn
+from agiraph.agentic_team.on_board import TurnFold, current_turn
 from agiraph.board import commands as c
+from agiraph.board.commands import OF_TEAM
 from agiraph.core.models import NodeResult
 from agiraph.core.specs import NodeSpec
 from agiraph.core.team import team_of
@@ -60,4 +61,4 @@ def test_a_turn_that_is_done_again_is_taken_as_it_ends_the_second_time() -> None
     take(desk, "to the lead", 3)
     after = fold.current_turn(desk.board)
     assert [turn.message for turn in after.state.turns] == ["message 3"]
-    assert after.cause == f"{CAUSE}turn-2"
+    assert after.cause == f"{OF_TEAM}turn-2"

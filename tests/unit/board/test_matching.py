@@ -99,7 +99,7 @@ def test_in_a_full_team_that_has_nobody_for_it_a_node_fails_with_the_reason(
 def test_the_agents_that_a_command_hires_are_known_before_it_is_carried_out(
     command: Command, hired: tuple[str, ...]
 ) -> None:
-    assert agents_hired(command) == hired
+    assert tuple(asked.command for asked in agents_hired(command)) == hired
 
 
 def test_a_nodes_own_bounds_hold_instead_of_its_stages() -> None:

@@ -172,7 +172,7 @@ def test_installed_agents_that_the_rules_do_not_hold_are_named(tmp_path: Path) -
     (tmp_path / "agents.yaml").write_text("claude-code: {account: own}")
     check = checks(tmp_path, {"PATH": str(tmp_path)})["external agents"]
     assert check.status == "warn"
-    assert check.detail.endswith("; not bound by your approvals.yaml: codex")
+    assert check.detail.endswith("; refused, as your approvals.yaml cannot be enforced: codex")
     assert "with your own login, keys and settings: claude-code" in check.detail
     (tmp_path / "approvals.yaml").write_text("rules: [{tool: bash, action: allow}]")
     assert checks(tmp_path, {"PATH": str(tmp_path)})["external agents"].status == "ok"

@@ -1,4 +1,4 @@
-"""What a coordinator is told of an outside agent that it hires."""
+"""The warnings that a coordinator gets about an external agent that it hires."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -8,6 +8,7 @@ import pytest
 
 from actors.coordinator.stages import warnings_of
 from agiraph.core.config import load_config
+from agiraph.core.specs import AskedAgent
 
 
 @pytest.fixture
@@ -19,13 +20,20 @@ def runtime(tmp_path: Path) -> Any:
     return SimpleNamespace(home=SimpleNamespace(path=tmp_path), config=load_config())
 
 
-def test_it_is_told_which_rules_do_not_hold_the_one_it_hires(runtime: Any) -> None:
-    [told] = warnings_of(runtime, "ada", "writer", "codex --search")
-    assert told.startswith("codex does not ask before it acts: the rule 'no-push'")
-    assert warnings_of(runtime, "bob", "writer", "codex") == [], "the rule is about ada"
-    assert warnings_of(runtime, "ada", "writer", "claude-code-acp") == [], "it asks"
-    assert warnings_of(runtime, "ada", "writer", None) == []
+def asked(command: str, name: str = "ada") -> AskedAgent:
+    """Return an external agent that a model asks for."""
+    return AskedAgent(command=command, author="model", name=name, role="writer")
 
 
-def test_one_that_is_not_known_any_more_stops_nothing(runtime: Any) -> None:
-    assert warnings_of(runtime, "ada", "writer", "no-such-agent") == []
+def test_the_rules_that_do_not_bind_an_exempt_agent_are_warnings(runtime: Any) -> None:
+    home = runtime.home.path
+    row = "{command: [sh], rule_exempt: true, rules: %s}"
+    (home / "agents.yaml").write_text(f"free: {row % 'sandbox'}\nasks: {row % 'asked'}\n")
+    [told] = warnings_of(runtime, asked("free"))
+    assert told.startswith("free does not ask before it acts: the rule 'no-push'")
+    assert warnings_of(runtime, asked("free", "bob")) == [], "the rule is about ada"
+    assert warnings_of(runtime, asked("asks")) == []
+
+
+def test_an_agent_that_does_not_exist_any_more_has_no_warnings(runtime: Any) -> None:
+    assert warnings_of(runtime, asked("no-such-agent")) == []

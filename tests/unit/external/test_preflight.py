@@ -6,13 +6,20 @@ import pytest
 
 from agiraph.core.config import load_config
 from agiraph.core.errors import InvalidInput
-from agiraph.external.preflight import check_agent_command, warnings_about, why_not_confined
+from agiraph.core.specs import AskedAgent, Author
+from agiraph.external.preflight import (
+    check_agent,
+    permitted_agents,
+    warnings_about,
+    why_not_confined,
+)
 from agiraph.external.preset import AgentPreset, ExternalAgent, RulesHeld, load_agents, meant_by
 from agiraph.tools.approvals.policy import ActingEntity, ApprovalPolicy, ApprovalRule
 from agiraph.tools.sandbox.probe import SandboxProbe
 from agiraph.tools.sandbox.sandbox import Sandbox
 
 PUSH = ApprovalRule(action="ask", name="no-push", tool=("bash",), pattern="*git push*")
+CONFIG = load_config().sandbox
 ADA = ActingEntity("ada", "writer", is_sandboxed=True)
 
 
@@ -61,6 +68,72 @@ def test_for_one_that_asks_there_is_a_warning_only_of_spending_and_of_its_own_ac
     assert "it can read your keys and settings" in own
 
 
+# --- rules that cannot be enforced ----------------------------------------------------------------
+
+
+def asked(command: str, author: Author = "model", **more: str) -> AskedAgent:
+    return AskedAgent.model_validate({"command": command, "author": author, "name": "ada", **more})
+
+
+NO_BASH = "{name: no-bash, tool: bash, action: deny}"
+SPENDING = "{name: limit, tool: spend, over_usd: 5, action: ask}"
+INTERNS = "{name: interns, tool: bash, action: ask, worker: 'intern*'}"
+AGENTS = """
+asks: {command: [sh], rules: asked, parameters: {depth: {deep: [--deep]}}}
+asks-freely: {command: [sh], rules: asked, rule_exempt: true}
+denies: {command: [sh], rules: denied}
+robot: {command: [sh], parameters: {depth: {deep: [--deep]}}}
+free: {command: [sh], rule_exempt: true}
+"""
+REFUSED, ALLOWED = True, False
+ENFORCED: list[tuple[str, Author, str, bool]] = [
+    # agent_command, its author, a rule, whether the agent is refused
+    ("asks", "model", NO_BASH, ALLOWED),
+    ("asks depth=deep", "model", NO_BASH, ALLOWED),
+    ("asks --deep", "person", NO_BASH, REFUSED),
+    ("asks", "model", SPENDING, REFUSED),
+    ("asks-freely", "model", SPENDING, ALLOWED),
+    ("denies", "model", NO_BASH, REFUSED),
+    ("robot", "model", NO_BASH, REFUSED),
+    ("robot depth=deep", "model", NO_BASH, REFUSED),
+    ("robot", "person", NO_BASH, REFUSED),
+    ("robot", "model", INTERNS, ALLOWED),
+    ("robot", "model", "{name: all, action: allow}", ALLOWED),
+    ("robot", "model", "not a rule", REFUSED),
+    ("free", "model", NO_BASH, ALLOWED),
+    ("free --deep", "person", NO_BASH, ALLOWED),
+    ("sh -c true", "person", NO_BASH, REFUSED),
+    ("sh -c true", "person", INTERNS, ALLOWED),
+]
+
+
+@pytest.mark.parametrize(("command", "author", "rule", "is_refused"), ENFORCED)
+def test_an_agent_for_which_a_rule_cannot_be_enforced_is_refused_unless_a_person_exempts_it(
+    command: str, author: Author, rule: str, is_refused: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "agents.yaml").write_text(AGENTS)
+    (tmp_path / "approvals.yaml").write_text(f"rules: [{rule}]\n")
+    args = (asked(command, author), tmp_path, CONFIG, {"PATH": "/usr/bin:/bin"})
+    if is_refused:
+        with pytest.raises(InvalidInput, match="rules cannot be enforced"):
+            check_agent(*args)
+    else:
+        check_agent(*args)
+    permitted = permitted_agents(tmp_path, CONFIG, {"PATH": "/usr/bin:/bin"})
+    name = command.partition(" ")[0]
+    if author == "model":
+        assert (name in {agent.name for agent in permitted}) == (not is_refused)
+
+
+@pytest.mark.parametrize("model", ['p/m","permission":{"*":"allow"}', "p/--yolo", "p/a b", "p/{x}"])
+def test_a_model_that_an_agent_could_read_as_a_setting_is_refused(
+    model: str, tmp_path: Path
+) -> None:
+    (tmp_path / "agents.yaml").write_text(AGENTS)
+    with pytest.raises(InvalidInput, match="cannot be given to an external agent"):
+        check_agent(asked("asks", model=model), tmp_path, CONFIG, {"PATH": "/usr/bin:/bin"})
+
+
 def program(folder: Path, text: str, name: str = "codex") -> Path:
     path = folder / name
     path.write_text(text)
@@ -70,12 +143,11 @@ def program(folder: Path, text: str, name: str = "codex") -> Path:
 
 def test_a_command_line_does_not_ask(tmp_path: Path) -> None:
     build = program(tmp_path, "#!/bin/sh\n", "build")
-    assert warnings(meant_by(f"{build} --all", load_agents(), {"PATH": "/bin"}), PUSH)
+    assert warnings(meant_by(f"{build} --all", load_agents(), {"PATH": "/bin"}, "person"), PUSH)
 
 
 # --- its own sandbox -----------------------------------------------------------------------------
 
-CONFIG = load_config().sandbox
 MISSING = SandboxProbe(why="bubblewrap is not installed", advice="apt install bubblewrap")
 WITHOUT, WITHIN = Sandbox(CONFIG, MISSING), Sandbox(CONFIG, SandboxProbe("/usr/bin/bwrap"))
 FORBIDDEN = """\
@@ -125,4 +197,4 @@ def test_a_worker_with_such_an_agent_is_refused_when_it_is_created(tmp_path: Pat
     config = CONFIG.model_copy(update={"mode": "none"})
     message = "'codex' cannot work here.*No permissions.*sandbox.mode is none"
     with pytest.raises(InvalidInput, match=message):
-        check_agent_command("codex", tmp_path, config, {"PATH": str(tmp_path)})
+        check_agent(asked("codex"), tmp_path, config, {"PATH": str(tmp_path)})

@@ -9,6 +9,7 @@ import pytest
 
 from agiraph.core.config import load_config
 from agiraph.core.errors import InvalidInput
+from agiraph.core.specs import AskedAgent, Author
 from agiraph.external.launching import (
     AgentLaunch,
     ProxyEndpoint,
@@ -17,7 +18,7 @@ from agiraph.external.launching import (
     files_of,
     sandbox_readable,
 )
-from agiraph.external.preflight import check_agent_command
+from agiraph.external.preflight import check_agent
 from agiraph.external.preset import (
     COMMAND,
     AgentPreset,
@@ -65,17 +66,33 @@ def agents_with(folder: Path, text: str) -> dict[str, AgentPreset]:
 # --- what a command means ------------------------------------------------------------------------
 
 
-def test_the_name_of_a_preset_is_that_agent_and_further_words_are_options(tmp_path: Path) -> None:
+@pytest.mark.parametrize("author", ["model", "person"])
+def test_a_value_of_a_parameter_adds_the_arguments_that_the_preset_has_for_it(
+    author: Author, tmp_path: Path
+) -> None:
     program = put_program(tmp_path, "claude")
-    agent = meant_by("claude-code --effort high", load_agents(), {"PATH": str(tmp_path)})
+    path = {"PATH": str(tmp_path)}
+    agent = meant_by("claude-code effort=high", load_agents(), path, author)
     assert (agent.name, agent.required()) == ("claude-code", str(program))
+    assert agent.preset.rules == "asked"
     words = argv_of(launch_of(agent))
     assert words[words.index("--effort") + 1] == "high"
 
 
-def test_anything_else_is_a_command_line(tmp_path: Path) -> None:
+def test_further_words_of_a_person_are_options_of_the_preset_and_unbind_its_rules(
+    tmp_path: Path,
+) -> None:
+    put_program(tmp_path, "claude")
+    path = {"PATH": str(tmp_path)}
+    agent = meant_by("claude-code --effort high", load_agents(), path, "person")
+    words = argv_of(launch_of(agent))
+    assert words[words.index("--effort") + 1] == "high"
+    assert agent.preset.rules == "sandbox"
+
+
+def test_any_other_command_of_a_person_is_a_command_line(tmp_path: Path) -> None:
     program = put_program(tmp_path, "build")
-    agent = meant_by("build --all 'two words'", load_agents(), {"PATH": str(tmp_path)})
+    agent = meant_by("build --all 'two words'", load_agents(), {"PATH": str(tmp_path)}, "person")
     assert agent.name == COMMAND
     assert argv_of(launch_of(agent)) == [str(program), "--all", "two words"]
 
@@ -94,8 +111,9 @@ def test_what_cannot_be_run_is_refused_with_what_is_possible(
     command: str, message: str, tmp_path: Path
 ) -> None:
     agents_with(tmp_path, "claude-code: {carried: ''}\n")
+    asked = AskedAgent(command=command, author="person", name="ada")
     with pytest.raises(InvalidInput, match=message):
-        check_agent_command(command, tmp_path, load_config().sandbox, {"PATH": str(tmp_path)})
+        check_agent(asked, tmp_path, load_config().sandbox, {"PATH": str(tmp_path)})
 
 
 def test_a_program_in_a_python_package_is_found(tmp_path: Path) -> None:
@@ -292,10 +310,11 @@ def test_the_interpreter_is_found_however_a_script_names_it(tool: Path, head: st
     assert {venv / "bin/python", venv / "lib", venv / "pyvenv.cfg"} <= set(shown)
 
 
-def test_of_a_command_line_with_a_path_only_the_programs_file_is_shown(tool: Path) -> None:
-    assert sandbox_readable(agent_at(tool, COMMAND, str(tool)), "") == [tool]
-    on_path = sandbox_readable(agent_at(tool, COMMAND, "aider"), "")
-    assert len(on_path) > 1, "one on the PATH is trusted"
+@pytest.mark.parametrize("name", ["aider", "PATH"])
+def test_of_a_command_line_the_interpreter_of_its_script_is_shown(tool: Path, name: str) -> None:
+    command = str(tool) if name == "PATH" else name
+    shown = sandbox_readable(agent_at(tool, COMMAND, command), "")
+    assert (shown[0], tool.parents[1] / "venvs/aider/bin/python" in shown) == (tool, True)
 
 
 def test_a_binary_and_a_script_without_its_interpreter_need_nothing_else(tmp_path: Path) -> None:

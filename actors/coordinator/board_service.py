@@ -460,6 +460,7 @@ class BoardService:
             context_keys=self.shared_context.keys[:CONTEXT_KEYS_NAMED],
             input_dir=self._agent.input_dir,
             today=iso_date(self._context.now()),
+            cycle_began_at=self.board.run.cycle_began_at if self.board.run else 0.0,
             roster=self._context.roster.current,
         )
 

@@ -308,7 +308,9 @@ class CoordinatorActor:
         return not transcript.open_calls and not transcript.has_news
 
     def tool_context(self, key: str) -> ToolContext:
-        return self.entity.tool_context(key, "coordinator", self.context.scope, self._tools)
+        run, scope = self.board_service.board.run, self.context.scope
+        began_at = run.cycle_began_at if run is not None else 0.0
+        return self.entity.tool_context(key, "coordinator", scope, self._tools, began_at)
 
     def notices(self) -> list[InputReceived]:
         """Return the events of the board that the model has not been shown, as one turn.

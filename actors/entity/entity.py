@@ -103,7 +103,9 @@ class Entity:
             **billing(context.run, context.terms, node.trigger if node else transcript.woken_by),
         )
 
-    def tool_context(self, key: str, kind: EntityKind, scope: Scope, team: Team) -> ToolContext:
+    def tool_context(
+        self, key: str, kind: EntityKind, scope: Scope, team: Team, cycle_began_at: float = 0.0
+    ) -> ToolContext:
         context = self.context
         return ToolContext(
             kind=kind,
@@ -117,6 +119,7 @@ class Entity:
             report=context.report,
             skills=context.skills,
             prepare=context.prepare_call,
+            cycle_began_at=cycle_began_at,
         )
 
     async def receive_messages(self, handler: Handler) -> None:

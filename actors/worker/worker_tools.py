@@ -59,7 +59,9 @@ class WorkerTools(EntityTools):
         self._runtime = worker.runtime
 
     def tool_context(self, key: str) -> ToolContext:
-        return self._entity.tool_context(key, "worker", self._worker.scope, self)
+        assignment, scope = self._worker.transcript.assignment, self._worker.scope
+        began_at = assignment.cycle_began_at if assignment is not None else 0.0
+        return self._entity.tool_context(key, "worker", scope, self, began_at)
 
     async def create_node(
         self, call_id: str, node: NodeSpec, stage: StageTerms | None = None

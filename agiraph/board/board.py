@@ -32,8 +32,9 @@ ATTEMPTS_SKIPPED = 1000
 class RunFacts(e.RunSpec):
     """What is known of the run itself.
 
-    An infinite one counts cycles; `is_asleep` between two of them, `cycle_cause` is what ended the
-    last one, `cycle_turns` and `cycle_nodes` how many model turns and nodes there were by then.
+    An infinite one counts cycles; `is_asleep` between two of them, `cycle_began_at` is when the
+    current one began (0 in a finite run), `cycle_cause` what ended the last one, `cycle_turns` and
+    `cycle_nodes` how many model turns and nodes there were by then.
     """
 
     started_at: float
@@ -43,6 +44,7 @@ class RunFacts(e.RunSpec):
     incomplete: tuple[str, ...] = ()
     ended_at: float | None = None
     cycle: int = 1
+    cycle_began_at: float = 0.0
     is_asleep: bool = False
     notes: str = ""
     next_at: float | None = None
@@ -243,7 +245,8 @@ def _begin_epoch(board: Board, epoch: str) -> Board:
 
 def _apply_to_run(board: Board, event: e.RunStarted | e.RunFinished | e.RunStopped) -> Board:
     if isinstance(event, e.RunStarted):
-        facts = RunFacts(started_at=event.ts, **dict(event))
+        began_at = event.ts if event.mode == "infinite" else 0.0
+        facts = RunFacts(started_at=event.ts, cycle_began_at=began_at, **dict(event))
         return replace(board, run=facts, epoch=event.epoch)
     if board.run is None:
         raise KeyError("run")
@@ -379,7 +382,8 @@ def _apply_to_cycle(board: Board, event: e.CycleEnded | e.CycleStarted) -> Board
     if board.run is None:
         raise KeyError("run")
     if isinstance(event, e.CycleStarted):
-        changes: dict[str, Any] = {"cycle": event.cycle, "is_asleep": False}
+        began = {"cycle": event.cycle, "cycle_began_at": event.ts}
+        changes: dict[str, Any] = {**began, "is_asleep": False}
     else:
         changes = {
             "is_asleep": True,

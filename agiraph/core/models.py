@@ -295,9 +295,9 @@ class Assignment(Record):
     """All that a worker needs to start on a node; `worktree` is None if it works in none.
 
     `stage` and `stage_goal` are those of the node's stage, `context_keys` what stood in the shared
-    context when it was assigned.
-    `today` is the date on which it was given (UTC). `notes` is what earlier work has taught, as a
-    section of its prompt (`agiraph.context.relevant`), "" if nothing.
+    context when it was assigned. `cycle_began_at` is when the cycle of an infinite run began, else
+    0. `today` is the date on which it was given (UTC). `notes` is what earlier work has taught, as
+    a section of its prompt (`agiraph.context.relevant`), "" if nothing.
     """
 
     node: WorkNode
@@ -312,6 +312,7 @@ class Assignment(Record):
     input_dir: str | None = None
     worktree: WorktreeOrder | None = None
     today: str = ""
+    cycle_began_at: float = 0.0
     notes: str = ""
     roster: TeamRoster = TeamRoster()
 

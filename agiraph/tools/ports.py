@@ -210,7 +210,8 @@ class ToolContext:
 
     `calls` is the entity's folder of what its running calls leave for its next incarnation.
     `report` reports an event about what a tool has done. `skills` are those its prompt lists.
-    `prepare` is awaited before each call.
+    `prepare` is awaited before each call. `cycle_began_at` is when the current cycle of an infinite
+    run began, in seconds since the epoch, else 0.
     """
 
     kind: EntityKind
@@ -224,6 +225,7 @@ class ToolContext:
     report: Callable[[str, JsonObject], None] = lambda event, data: None
     skills: tuple[Skill, ...] = ()
     prepare: Callable[[ToolCall], Awaitable[None]] | None = None
+    cycle_began_at: float = 0.0
 
     @property
     def call_folder(self) -> Path:

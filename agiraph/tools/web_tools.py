@@ -14,6 +14,16 @@ class WebSearchParams(ToolParams):
 class WebFetchParams(ToolParams):
     url: str = Field(min_length=1, description="the page's address")
     offset: int = Field(default=0, ge=0, description="read on from this character")
+    fresh: bool = Field(default=False, description="fetch it again instead of from the cache")
+
+
+class PageRequest(WebFetchParams):
+    """What the process `tools/web` is asked for; a page that it fetched before `since` is too old.
+
+    `since` is wall time in seconds since the epoch.
+    """
+
+    since: float = 0.0
 
 
 @tool("Search the web. Returns a list of results with titles, URLs, and snippets.", idempotent=True)
@@ -27,5 +37,6 @@ async def web_search(context: ToolContext, params: WebSearchParams) -> str:
 @tool("Fetch a webpage and return its content as markdown.", idempotent=True)
 async def web_fetch(context: ToolContext, params: WebFetchParams) -> str:
     """Return a page as markdown; Refused with the reason if it cannot be had."""
-    arguments = {"url": params.url, "offset": params.offset}
+    asked = PageRequest(**dict(params), since=context.cycle_began_at)
+    arguments = asked.model_dump(mode="json")
     return await context.remote_tools.call(context.call_id, WEB, web_fetch.name, arguments)

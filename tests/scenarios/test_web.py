@@ -12,7 +12,17 @@ from tests.fakes.model_server import SeenRequest, call
 from tests.fakes.site import FakeSite
 from tests.integration.house import until
 from tests.scenarios.place import MakePlace, Place, whole_lines
-from tests.scenarios.steps import bash, finish, one_worker, publish, write
+from tests.scenarios.steps import (
+    WAIT,
+    Plays,
+    bash,
+    finish,
+    node,
+    one_worker,
+    publish,
+    spawn,
+    write,
+)
 
 SECRET = "brave-key-of-this-test"
 DONE = publish("done")
@@ -21,7 +31,7 @@ DONE = publish("done")
 @pytest.fixture(scope="module")
 def place(site: FakeSite, make_place: MakePlace) -> Place:
     web = {"search_url": f"{site.url}/brave", "results": 3, "allow_private": True}
-    settings = {"web": web, "run": {"park_after_seconds": 0.5}}
+    settings = {"web": web, "run": {"park_after_seconds": 2}}
     return make_place(settings, environ={"BRAVE_API_KEY": SECRET})
 
 
@@ -103,6 +113,19 @@ def test_a_worker_that_is_killed_in_a_fetch_asks_again_and_does_nothing_twice(
     records = whole_lines(worker / "conversation.jsonl")
     finished = [record["name"] for record in records if record["kind"] == "tool.finished"]
     assert finished == ["web_fetch", "publish"]
+
+
+def test_a_page_of_an_earlier_cycle_is_fetched_again(place: Place, site: FakeSite) -> None:
+    url = f"{site.url}/meta"
+    fetch = call("web_fetch", url=url)
+    looks = node("look", "eve")
+    first: Plays = [spawn("eve"), fetch, fetch, looks, WAIT]
+    ends = call("end_cycle", notes="seen", next_in="1s")
+    place.plays(coordinator=[*first, ends, fetch, finish("Done.")], eve=[fetch, DONE])
+    outcome = place.complete("Watch it", "--mode", "infinite")
+    assert site.paths().count("/meta") == 2
+    shown = [data["preview"] for data in outcome.data("tool.result") if data["tool"] == "web_fetch"]
+    assert ["[from the cache: fetched " in one for one in shown] == [False, True, True, False]
 
 
 def test_without_a_search_service_the_model_is_told_what_to_do(drowsy_place: Place) -> None:

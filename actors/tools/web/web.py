@@ -22,7 +22,7 @@ from agiraph.tools.web.fetching import PageFetcher
 from agiraph.tools.web.pages import PageReader
 from agiraph.tools.web.render import shown_hits, shown_page
 from agiraph.tools.web.searching import WebSearch
-from agiraph.tools.web_tools import WebFetchParams, WebSearchParams
+from agiraph.tools.web_tools import PageRequest, WebSearchParams
 from transport.endpoint import Received
 
 READER_MEMORY_MB = 1024
@@ -79,23 +79,24 @@ class WebActor:
         try:
             match body.tool:
                 case "web_fetch":
-                    return await self._fetched(WebFetchParams.model_validate(body.arguments), mark)
+                    return await self._fetched(PageRequest.model_validate(body.arguments), mark)
                 case "web_search":
                     return await self._found(WebSearchParams.model_validate(body.arguments), mark)
         except ValidationError as error:
             raise InvalidInput(f"wrong arguments for {body.tool}: {error}") from None
         raise unknown("tool", body.tool, TOOLS)
 
-    async def _fetched(self, params: WebFetchParams, mark: str) -> str:
-        page = await self._pages.page(params.url)
+    async def _fetched(self, asked: PageRequest, mark: str) -> str:
+        page = await self._pages.page(asked.url, since=asked.since, fresh=asked.fresh)
         return shown_page(
             page.url,
             page.title,
             page.text,
-            offset=params.offset,
+            offset=asked.offset,
             limit=self._config.page_limit,
             mark=mark,
             note=page.note,
+            age=page.age,
         )
 
     async def _found(self, params: WebSearchParams, mark: str) -> str:

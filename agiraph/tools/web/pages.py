@@ -2,7 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Any, Literal, Protocol
 
@@ -35,12 +35,16 @@ class ContentReader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PageText:
-    """What a url led to, as text; `note` says what is missing of it."""
+    """What a url led to, as text; `note` says what is missing of it.
+
+    `age` is how long ago it was fetched, in seconds, if it is from the cache.
+    """
 
     url: str
     title: str
     text: str
     note: str = ""
+    age: float | None = None
 
 
 class PageCache:
@@ -74,18 +78,24 @@ class PageReader:
         self._config = config
         self._fetcher = fetcher
         self._reader = reader
+        self._clock = clock
         self._pages = PageCache(CACHED_PAGES, config.cache_seconds, clock.monotonic)
         self._robots = PageCache(CACHED_ROBOTS, config.cache_seconds, clock.monotonic)
 
-    async def page(self, text: str) -> PageText:
-        """Return the text of a page; raises Refused with the reason if there is none."""
+    async def page(self, text: str, *, since: float = 0.0, fresh: bool = False) -> PageText:
+        """Return the text of a page; raises Refused with the reason if there is none.
+
+        It may be from the cache if it was fetched at `since` (wall time) or later, unless it is to
+        be `fresh`.
+        """
         key = str(parsed(text))
-        cached: PageText | None = self._pages.get(key)
-        if cached is not None:
-            return cached
+        cached: tuple[float, PageText] | None = None if fresh else self._pages.get(key)
+        now = self._clock.now()
+        if cached is not None and cached[0] >= since:
+            return replace(cached[1], age=max(0.0, now - cached[0]))
         fetched = await self._fetcher.fetch(text, self._permit)
         page = await self._read(fetched)
-        self._pages.put(key, page)
+        self._pages.put(key, (now, page))
         return page
 
     async def _read(self, fetched: FetchedPage) -> PageText:

@@ -13,13 +13,26 @@ SEPARATOR = "\n---\n"
 
 
 def shown_page(
-    url: str, title: str, text: str, *, offset: int, limit: int, mark: str, note: str = ""
+    url: str,
+    title: str,
+    text: str,
+    *,
+    offset: int,
+    limit: int,
+    mark: str,
+    note: str = "",
+    age: float | None = None,
 ) -> str:
-    """Return a page's text from `offset` on, with its place, and how to read on."""
+    """Return a page's text from `offset` on, with its place, and how to read on.
+
+    `age` is how old a page from the cache is, in seconds.
+    """
     piece = cut(text, offset, limit)
     head = [f"Title: {title}"] if title else []
     head.append(f"URL: {url}")
     head.append(f"Characters {piece.offset} to {piece.end} of {piece.total}")
+    if age is not None:
+        head.append(f"[from the cache: fetched {age:.0f} s ago; `fresh: true` fetches it again]")
     if note:
         head.append(note)
     rest = "" if piece.is_last else f"\n[to read on: web_fetch with offset {piece.end}]"

@@ -11,8 +11,8 @@ from agiraph.core.models import Mode
 from agiraph.core.specs import NodeSpec
 
 
-def do(board: Board, command: c.Command) -> Board:
-    return fold(decide(board, command, 1.0), board)
+def do(board: Board, command: c.Command, now: float = 1.0) -> Board:
+    return fold(decide(board, command, now), board)
 
 
 def started(mode: Mode = "infinite") -> Board:
@@ -40,6 +40,13 @@ def test_a_cycle_ends_once_and_the_next_begins_once() -> None:
     board = do(board, c.EndCycle("call-2", "seen: a, b", 120.0))
     assert facts(do(board, c.StartCycle("call-1"))).is_asleep
     assert facts(do(board, c.StartCycle("call-2"))).cycle == 3
+
+
+def test_it_is_known_when_a_cycle_began() -> None:
+    assert facts(started("finite")).cycle_began_at == 0.0
+    board = do(started(), c.EndCycle("call-1", "seen: a", 60.0))
+    assert facts(board).cycle_began_at == 1.0
+    assert facts(do(board, c.StartCycle("call-1"), now=60.0)).cycle_began_at == 60.0
 
 
 def test_a_cycle_that_has_ended_cannot_end_again() -> None:

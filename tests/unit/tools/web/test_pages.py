@@ -1,5 +1,7 @@
 """PageReader: what a url's body becomes, whose robots.txt is kept to, and what is remembered."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from agiraph.core.clock import SystemClock
@@ -135,6 +137,24 @@ async def test_a_page_is_read_again_from_memory(site: FakeSite) -> None:
     await read(f"{site.url}/article", f"{site.url}/article#part")
     assert site.paths() == ["/article"]
     await read(f"{site.url}/article", f"{site.url}/article", cache_seconds=0)
+    assert site.paths() == ["/article"] * 3
+
+
+async def test_a_cached_page_tells_its_age_and_is_fetched_again_if_it_is_too_old(
+    site: FakeSite,
+) -> None:
+    config, now = settings(), 1000.0
+    clock = SimpleNamespace(now=lambda: now, monotonic=lambda: now)
+    fetcher = PageFetcher(config)
+    pages, url = PageReader(config, fetcher, InlineReader(), clock), f"{site.url}/article"
+    try:
+        assert (await pages.page(url, since=900.0)).age is None
+        now = 1045.0
+        assert (await pages.page(url, since=900.0)).age == 45.0
+        assert (await pages.page(url, since=1010.0)).age is None
+        assert (await pages.page(url, fresh=True)).age is None
+    finally:
+        await fetcher.close()
     assert site.paths() == ["/article"] * 3
 
 

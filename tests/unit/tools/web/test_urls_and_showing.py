@@ -61,6 +61,8 @@ def test_a_page_says_where_it_goes_on() -> None:
     last = shown_page("https://x.example/", "", text, offset=450, limit=100, mark="w1", note="[n]")
     assert last.startswith("URL: https://x.example/\nCharacters 450 to 500 of 500\n[n]\n")
     assert last.endswith("[end of web page w1]")
+    cached = shown_page("https://x.example/", "", text, offset=0, limit=9, mark="w1", age=45.2)
+    assert "\n[from the cache: fetched 45 s ago; `fresh: true` fetches it again]\n" in cached
 
 
 def test_hits_are_shown_one_a_paragraph() -> None:

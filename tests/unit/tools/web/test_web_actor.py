@@ -40,7 +40,7 @@ class StubPages:
         self.dropped = asyncio.Event()
         self.fault: Exception | None = None
 
-    async def page(self, url: str) -> PageText:
+    async def page(self, url: str, *, since: float, fresh: bool) -> PageText:
         self.asked.append(url)
         self.begun.set()
         if self.fault is not None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from actors.broker.agent_budgets import AgentBudgets
+from actors.broker.call_quarantine import CallQuarantine
 from actors.broker.call_retries import AttemptFailure
 from actors.broker.calls import ModelCalls
 from actors.broker.provider_pool import ProviderPool
@@ -75,6 +76,7 @@ class Broker:
         self._subscribers, self._streamed = StreamSubscribers(), StreamedTexts()
         self._tasks = BackgroundTasks()
         self._in_flight = CallsInFlight(runtime, self._tasks, orphan_seconds=ORPHAN_SECONDS)
+        self._quarantine = CallQuarantine.of(runtime)
         self._proxy: LlmProxy | None = None
 
     async def serve(self) -> None:
@@ -98,6 +100,7 @@ class Broker:
         if self._proxy is not None:
             await self._proxy.stop()
         await self._services.close()
+        self._quarantine.close()
 
     def _handle(self, received: Received) -> None:
         match received.body:
@@ -198,7 +201,12 @@ class Broker:
             from actors.broker.llm_proxy.proxy import LlmProxy
 
             self._proxy = LlmProxy(
-                self._runtime, self._services, self._calls, self._accounts, self._report
+                self._runtime,
+                self._services,
+                self._calls,
+                self._quarantine,
+                self._accounts,
+                self._report,
             )
         return self._proxy
 
@@ -267,7 +275,8 @@ class Broker:
 
         try:
             request = self._accounts.billed(request)
-            response = await self._calls.answer(request, deltas.add, on_failure)
+            async with self._quarantine.making(shown.call.hex()):
+                response = await self._calls.answer(request, deltas.add, on_failure)
         except ProviderError as error:
             failed = {"model": request.model, "kind": error.kind, "message": str(error)}
             self._report(request, "model.failed", failed)

@@ -52,10 +52,16 @@ class ProcessNote:
 
 
 class CrashCounter:
-    """The counts of one address, kept in `folder`. `last_end` tells of an end by own fault."""
+    """The counts of one address, kept in `folder`. `last_end` tells of an end by own fault.
 
-    def __init__(self, folder: Path, name: str, incarnation: int, last_end: str) -> None:
+    `limit` deaths make a message poison.
+    """
+
+    def __init__(
+        self, folder: Path, name: str, incarnation: int, last_end: str, limit: int = LIMIT
+    ) -> None:
         self.last_end = last_end
+        self._limit = limit
         self._incarnation = incarnation
         self._is_ready = False
         self._folder = folder
@@ -110,8 +116,8 @@ class CrashCounter:
         return id in self._counts
 
     def is_poison(self, id: str) -> bool:
-        """Whether a message has ended this actor LIMIT times."""
-        return self._counts.get(id, 0) >= LIMIT
+        """Whether a message has ended this actor `limit` times."""
+        return self._counts.get(id, 0) >= self._limit
 
     def forget(self, id: str) -> None:
         """Count from the beginning if this message comes again."""

@@ -57,3 +57,25 @@ def test_a_step_that_ends_its_coordinator_three_times_fails_the_run_and_it_still
     assert place.command("send", "fatal", "What happened?").returncode == 0
     place.server.wait_for(lambda seen: "What happened?" in seen.said)
     until(lambda: "I died three times" in place.command("messages", "fatal").stdout, "its answer")
+
+
+def test_a_model_call_in_flight_at_two_ends_of_the_broker_fails_with_their_cause(
+    place: Place,
+) -> None:
+    gate = threading.Event()
+    place.plays(coordinator=[held(finish("never"), gate)])
+
+    def meanwhile() -> None:
+        for number in (1, 2):
+            until(lambda: len(place.server.requests) >= number, f"request {number}")  # noqa: B023
+            place.kill("agiraph: broker", signal.SIGSEGV)
+
+    try:
+        outcome = place.run("Find a fact", "--name", "poisoned-call", meanwhile=meanwhile)
+    finally:
+        gate.set()
+    assert outcome.result["status"] == "failed"
+    reason = outcome.data("agent.failed")[0]["reason"]
+    assert "in flight when the broker ended 2 times" in reason
+    assert "killed by SIGSEGV" in reason
+    assert len(place.server.requests) == 2

@@ -7,6 +7,7 @@ shape of the format that the client speaks. Imported when the first grant is ope
 
 import asyncio
 import json
+from hashlib import blake2b
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -189,12 +190,13 @@ class _Endpoints:
         if method not in (None, *GOOGLE_METHODS):
             raise HTTPException(404)
         try:
-            body = await self._body(request)
+            data = await self._body(request)
         except _BodyTooLarge:
             text = f"the request has more than {self._body_bytes} bytes (door.body_bytes)"
             return _response(wire.refusal(413, text))
         except ClientDisconnect:
             return Response(status_code=499)
+        body = _parsed(data)
         if method is not None:
             body = _google_body(request, body)
         state = request.state
@@ -203,6 +205,7 @@ class _Endpoints:
             token=state.token,
             grant=state.grant,
             body=body,
+            digest=blake2b(state.token.encode() + data, digest_size=16).digest(),
             headers=dict(request.headers),
             # The query of Google's format is about the path, and may hold the token.
             query="" if request.path_params else request.url.query,
@@ -211,8 +214,8 @@ class _Endpoints:
             return JSONResponse({wire.count_field: await self._proxy.count(asked)})
         return _Answer(self._proxy, asked)
 
-    async def _body(self, request: Request) -> JsonObject:
-        """Return the body. Raises _BodyTooLarge, ClientDisconnect, TimeoutError, InvalidInput."""
+    async def _body(self, request: Request) -> bytes:
+        """Return the body. Raises _BodyTooLarge, ClientDisconnect, TimeoutError."""
         length = request.headers.get("content-length", "0")
         if length.isdecimal() and int(length) > self._body_bytes:
             raise _BodyTooLarge
@@ -222,13 +225,18 @@ class _Endpoints:
                 data += piece
                 if len(data) > self._body_bytes:
                     raise _BodyTooLarge
-        try:
-            value = json.loads(bytes(data))
-        except (ValueError, RecursionError):
-            raise InvalidInput("the body is no JSON") from None
-        if not isinstance(value, dict):
-            raise InvalidInput("the body is no JSON object")
-        return value
+        return bytes(data)
+
+
+def _parsed(data: bytes) -> JsonObject:
+    """Return a body as an object; InvalidInput."""
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        raise InvalidInput("the body is no JSON") from None
+    if not isinstance(value, dict):
+        raise InvalidInput("the body is no JSON object")
+    return value
 
 
 def _google_body(request: Request, body: JsonObject) -> JsonObject:

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from actors.broker.call_quarantine import CallQuarantine
 from actors.broker.call_retries import AttemptFailure
 from actors.broker.calls import ModelCalls
 from actors.broker.llm_proxy.grant_table import ProxyGrant
@@ -35,12 +36,16 @@ STREAM_HEADERS = {
 
 @dataclass(frozen=True, slots=True)
 class ProxyRequest:
-    """A request of an external agent: its format, its grant, and what is forwarded of it."""
+    """A request of an external agent: its format, its grant, and what is forwarded of it.
+
+    `digest` is the same if the agent sends it again.
+    """
 
     wire: WireFormat
     token: str
     grant: ProxyGrant
     body: JsonObject
+    digest: bytes
     headers: Mapping[str, str]
     query: str
 
@@ -95,6 +100,7 @@ class ProxyCall:
     request: ModelRequest
     reply: ProxyReply
     calls: ModelCalls
+    quarantine: CallQuarantine
     services: ProviderPool
     report: Report
     on_failure: OnFailure
@@ -112,9 +118,10 @@ class ProxyCall:
         sending = asyncio.create_task(self._send_pieces())
         try:
             try:
-                response = await self.calls.answer(
-                    self.request, self._on_text, self._on_attempt_failed, via=self._via
-                )
+                async with self.quarantine.making(self.asked.digest.hex()):
+                    response = await self.calls.answer(
+                        self.request, self._on_text, self._on_attempt_failed, via=self._via
+                    )
             except Exception as error:
                 await self._send_rest(sending)
                 await self._fail(error)

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from actors.broker.agent_budgets import AgentBudgets
+from actors.broker.call_quarantine import CallQuarantine
 from actors.broker.calls import ModelCalls
 from actors.broker.llm_proxy.call import (
     ProxyAnswerBroken,
@@ -46,6 +47,7 @@ class LlmProxy:
         runtime: Runtime,
         services: ProviderPool,
         calls: ModelCalls,
+        quarantine: CallQuarantine,
         accounts: AgentBudgets,
         report: Report,
     ) -> None:
@@ -53,6 +55,7 @@ class LlmProxy:
         self._runtime = runtime
         self._services = services
         self._calls = calls
+        self._quarantine = quarantine
         self._accounts = accounts
         self._table = ProxyGrantTable(runtime.home.system.doors)
         self._report = report
@@ -193,6 +196,7 @@ class LlmProxy:
             request=request.model_copy(update=own),
             reply=reply,
             calls=self._calls,
+            quarantine=self._quarantine,
             services=self._services,
             report=self._report,
             on_failure=self._on_failure,

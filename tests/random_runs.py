@@ -15,7 +15,6 @@ import shutil
 import sys
 import tempfile
 import time
-from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,8 +27,9 @@ from actors.entity.args import CoordinatorArgs
 from agiraph.board.store import read_board
 from agiraph.core.money import RunTerms
 from agiraph.core.team import TeamTerms, team_of
-from agiraph.storage.journal import read_journal
+from agiraph.storage.home import Home
 from agiraph.testing import RandomModel
+from cli.chaos.random_run import board_faults
 from tests.fakes.simulated_home import (
     AGENT,
     RUN,
@@ -135,28 +135,10 @@ def faults_of(run: SimulatedRun, folder: Path) -> list[str]:
         faults.append(f"written outside of the home: {others}")
     if run.wakes > 20 * run.calls + 100:
         faults.append(f"{run.wakes} wakes for {run.calls} calls")
-    return faults + _faults_of_board(run, folder / HOME / "agents" / AGENT / "runs" / RUN)
-
-
-def _faults_of_board(run: SimulatedRun, folder: Path) -> list[str]:
-    board = run.board
-    faults = [
-        f"internal error of node {node.name}: {node.details}"
-        for node in board.nodes.values()
-        if node.details
-    ]
-    ended = Counter(
-        (record["node_id"], record.get("attempt", 1))
-        for record in read_journal(folder / "journal.jsonl")
-        if record["type"] == "node.completed"
-    )
-    faults += [f"node {node} completed {count} times" for node, count in ended.items() if count > 1]
-    if board != read_board(folder / "journal.jsonl"):
+    run_home = Home(folder / HOME).agent(AGENT).run(RUN)
+    if run.board != read_board(run_home.journal):
         faults.append("the board read again is another one")
-    if not board.is_running:
-        open_nodes = [node.name for node in board.nodes.values() if not node.has_ended]
-        faults += [f"nodes of an ended run are open: {open_nodes}"] if open_nodes else []
-    return faults
+    return faults + board_faults(run_home)
 
 
 def _play_alone(seed: int) -> RandomRun:

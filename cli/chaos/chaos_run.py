@@ -103,13 +103,13 @@ class ChaosRun:
     def run(self, count: int) -> ChaosReport:
         """Inject `count` faults, over as many runs as that takes. Raises Unavailable."""
         undisturbed = self._undisturbed()
-        supervisor = _supervisor(self._storm_home, self._noise, self._more_settings())
+        supervisor = new_supervisor(self._storm_home, self._noise, self._more_settings())
         supervisor.start()
         left, idle_runs = count, 0
         try:
             self._set_up(supervisor)
             while left > 0:
-                agent = _create(supervisor.home)
+                agent = create(supervisor.home)
                 before, left = left, self._disturb(supervisor, agent, left)
                 idle_runs = idle_runs + 1 if left == before else 0
                 if idle_runs == IDLE_RUNS:
@@ -137,12 +137,12 @@ class ChaosRun:
 
     def _undisturbed(self) -> RunCounts:
         self._print("an undisturbed run")
-        supervisor = _supervisor(self._calm_home)
+        supervisor = new_supervisor(self._calm_home)
         supervisor.start()
         try:
-            agent = _create(supervisor.home)
+            agent = create(supervisor.home)
             self._finish(supervisor, agent)
-            return count_run(_run_of(supervisor.home, agent))
+            return count_run(run_of(supervisor.home, agent))
         finally:
             supervisor.stop(STOP_WITHIN_SECONDS)
 
@@ -218,7 +218,7 @@ class ChaosRun:
     def _await_ticks(self, home: Path, agent: str) -> None:
         """Wait until the agent's triggers have fired and their messages are in the log."""
         deadline = time.monotonic() + TICKS_WITHIN_SECONDS
-        while ticks_left(Home(home).agent(agent), _run_of(home, agent)):
+        while ticks_left(Home(home).agent(agent), run_of(home, agent)):
             if time.monotonic() > deadline:
                 self._print(f"{agent} has a trigger that does not fire or is not reported")
                 return
@@ -226,14 +226,14 @@ class ChaosRun:
             time.sleep(LOOK_SECONDS)
 
     def _count(self, home: Path, agent: str, undisturbed: RunCounts) -> None:
-        counts = count_run(_run_of(home, agent))
+        counts = count_run(run_of(home, agent))
         self.report.runs += 1
         self.report.messages += counts.messages.total()
         self.report.steps += counts.lines.total()
         self.report.difference += difference(undisturbed, counts)
 
 
-def _supervisor(home: Path, noise: float = 0.0, more: str = "") -> OwnSupervisor:
+def new_supervisor(home: Path, noise: float = 0.0, more: str = "") -> OwnSupervisor:
     """Return the supervisor of a new home whose bus has `noise`; it is given no keys."""
     make_folder(Home(home).path)
     replace_file(Home(home).config, SETTINGS.format(noise=noise) + more)
@@ -251,11 +251,11 @@ def _ready_times(home: Path) -> dict[str, list[float]]:
     return found
 
 
-def _create(home: Path) -> str:
-    """Create an agent, through a gateway that may be restarting."""
+def create(home: Path, goal: str = GOAL, model: str = MODEL) -> str:
+    """Create an agent, through a gateway that may be restarting; return its id."""
     for client in _clients(home):
         with client:
-            return client.create_agent(CreateAgentRequest(goal=GOAL, model=MODEL)).id
+            return client.create_agent(CreateAgentRequest(goal=goal, model=model)).id
     raise Unavailable("the API does not respond again")
 
 
@@ -273,7 +273,8 @@ def status_of(home: Path, agent: str) -> str:
     return Agent.model_validate_json(read_bytes(record)).status
 
 
-def _run_of(home: Path, agent: str) -> RunHome:
+def run_of(home: Path, agent: str) -> RunHome:
+    """Return the folder of an agent's run."""
     files = Home(home).agent(agent)
     record = Agent.model_validate_json(read_bytes(files.record))
     assert record.run is not None

@@ -14,6 +14,7 @@ from cli.chaos.chaos_run import NOISE, ChaosReport, ChaosRun
 from cli.chaos.full_disk import FullDiskRun, run_on_small_disk
 from cli.chaos.hosts_run import HostsRun
 from cli.chaos.network import run_apart
+from cli.chaos.random_run import RandomModelRun
 from cli.chaos.schedule import KINDS, hammer, strikes
 from cli.interrupts import signals_interrupt
 from cli.listing import print_json
@@ -21,6 +22,9 @@ from cli.options import DURATION, duration, examples, json_option
 from cli.shared_options import remark
 
 HAMMER_SECONDS = 60.0
+
+
+STRIKES = 40
 
 
 @click.command(
@@ -33,9 +37,15 @@ HAMMER_SECONDS = 60.0
         "agiraph chaos --full-disk --kills 20",
         "agiraph chaos --full-disk --for 150s",
         "agiraph chaos --hosts 3 --kills 60",
+        "agiraph chaos --random-model 7 --kills 20",
     )
 )
-@click.option("--kills", type=click.IntRange(min=1), default=40, show_default=True)
+@click.option(
+    "--kills",
+    type=click.IntRange(min=0),
+    show_default="40; 0 with --random-model",
+    help="Number of faults.",
+)
 @click.option(
     "--seed", type=int, default=1, show_default=True, help="The same seed gives the same faults."
 )
@@ -92,10 +102,16 @@ HAMMER_SECONDS = 60.0
     metavar="N",
     help="With N further machines (network namespaces) whose processes, power and links fail too.",
 )
+@click.option(
+    "--random-model",
+    type=click.IntRange(min=0),
+    metavar="SEED",
+    help="The team's model calls its tools at random; its run must end, with a consistent board.",
+)
 @click.option("--on", type=click.Path(path_type=Path), hidden=True)
 @json_option("one JSON object: strikes, runs, lost, done_twice and more, verdict")
 def chaos(
-    kills: int,
+    kills: int | None,
     seed: int,
     only: tuple[str, ...],
     hammered: tuple[str, ...],
@@ -105,6 +121,7 @@ def chaos(
     keep: Path | None,
     full_disk: bool,
     hosts: int | None,
+    random_model: int | None,
     on: Path | None,
     as_json: bool,
 ) -> None:
@@ -121,11 +138,19 @@ def chaos(
 
     With --hosts the team works on this home and N machines; host processes, relays and whole
     machines are killed too, links are cut, and the network loses, delays and reorders packets.
+
+    With --random-model there is no script: the model calls tools at random. The run must end, and
+    leave a consistent board, whatever it does.
     """
     if hammered and (only or full_disk):
         raise InvalidInput("--hammer cannot be used with --only or --full-disk")
     if hosts and (hammered or only or full_disk):
         raise InvalidInput("--hosts cannot be used with --hammer, --only or --full-disk")
+    if random_model is not None and (hammered or only or full_disk or hosts):
+        others = "--hammer, --only, --full-disk or --hosts"
+        raise InvalidInput(f"--random-model cannot be used with {others}")
+    if kills is None:
+        kills = STRIKES if random_model is None else 0
     if (full_disk or hosts) and on is None:
         words = ["--kills", str(kills), "--seed", str(seed), "--noise", str(noise)]
         words += ["--json"] if as_json else []
@@ -146,6 +171,8 @@ def chaos(
             prefix = "agiraph-chaos-"
             folder = keep or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=prefix)))
             folder.mkdir(parents=True, exist_ok=True)  # plain: a folder that the person names
+            if random_model is not None:
+                sys.exit(_with_random_model(folder, random_model, kills, noise, as_json))
             report = ChaosRun(folder, schedule, noise, remark).run(kills)
     found = ({} if hammered else {"seed": seed}) | facts(report)
     if as_json:
@@ -153,6 +180,17 @@ def chaos(
     else:
         click.echo(table(report.strikes, found))
     sys.exit(0 if report.is_good else 1)
+
+
+def _with_random_model(folder: Path, seed: int, kills: int, noise: float, as_json: bool) -> int:
+    """Play one run of a random model and print its report; return the exit code."""
+    report = RandomModelRun(folder, seed, noise, remark).play(kills)
+    if as_json:
+        print_json(report.facts)
+    else:
+        shown = {name: value for name, value in report.facts.items() if name != "faults"}
+        click.echo("\n".join([table(report.strikes, shown), *report.faults]))
+    return 1 if report.faults else 0
 
 
 def _on_small_disk(words: list[str]) -> int:

@@ -22,8 +22,6 @@ from cli.options import DURATION, duration, examples, json_option
 from cli.shared_options import remark
 
 HAMMER_SECONDS = 60.0
-
-
 STRIKES = 40
 
 

@@ -12,6 +12,7 @@ from agiraph.core.turns import JsonObject, ModelRequest
 from agiraph.llm.base import Provider, ProviderError, TokenCounter
 from agiraph.llm.connect import connect, first_of_each
 from agiraph.llm.embedded.playbook import load_playbook
+from agiraph.llm.embedded.random_model import random_model
 from agiraph.llm.local_servers import find_servers, with_answers, with_files
 from agiraph.llm.local_weights import file_of
 from agiraph.llm.prices import Price, catalog
@@ -179,7 +180,8 @@ class ProviderPool:
             if preset.api == "replay":
                 load(name.name)
             if preset.api == "script":
-                load_playbook(configs_folder() / "playbooks", name.name)
+                if random_model(name.name) is None:
+                    load_playbook(configs_folder() / "playbooks", name.name)
         except ProviderError as error:
             raise InvalidInput(str(error)) from None
         return name

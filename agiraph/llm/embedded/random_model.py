@@ -25,8 +25,7 @@ from agiraph.core.turns import (
     Usage,
 )
 
-NAME: Final = re.compile(r"random-([0-9]{1,9})")
-"""The name of a random model: `random-SEED`."""
+_NAME: Final = re.compile(r"random-([0-9]{1,9})")
 
 SHELL_FIELDS: Final = frozenset({"command", "checks", "agent_command"})
 """Parameters whose texts are run as commands."""
@@ -116,6 +115,12 @@ class RandomModel:
         if kind < 0.04:
             name = draw.choice((name + "s", name.upper(), "spawn_agent", "x" * 300))
         return ToolCall(id=key, name=name, arguments=arguments.parameters(tool.parameters))
+
+
+def random_model(name: str) -> RandomModel | None:
+    """Return the random model called `random-SEED`, None for another name."""
+    named = _NAME.fullmatch(name)
+    return RandomModel(int(named[1])) if named else None
 
 
 class ArgumentDraw:

@@ -26,8 +26,7 @@ from agiraph.llm.embedded.playbook import (
     PlaybookStep,
     load_playbook,
 )
-from agiraph.llm.embedded.random_model import NAME as RANDOM
-from agiraph.llm.embedded.random_model import RandomModel
+from agiraph.llm.embedded.random_model import random_model
 from agiraph.llm.embedded.script_state import (
     MARK,
     ScriptState,
@@ -70,8 +69,8 @@ class ScriptProvider:
     ) -> ModelResponse:
         """Answer with the next step of the role that calls. Raises ProviderError."""
         name = request.model.removeprefix("script/")
-        if random_model := RANDOM.fullmatch(name):
-            return RandomModel(int(random_model[1])).answer(request)
+        if (model := random_model(name)) is not None:
+            return model.answer(request)
         playbook = load_playbook(self._folder, name)
         try:
             play = script_play(self._renderer, playbook, request)

@@ -179,9 +179,8 @@ class ProviderPool:
         try:
             if preset.api == "replay":
                 load(name.name)
-            if preset.api == "script":
-                if random_model(name.name) is None:
-                    load_playbook(configs_folder() / "playbooks", name.name)
+            if preset.api == "script" and random_model(name.name) is None:
+                load_playbook(configs_folder() / "playbooks", name.name)
         except ProviderError as error:
             raise InvalidInput(str(error)) from None
         return name

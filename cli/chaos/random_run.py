@@ -110,18 +110,13 @@ def crashes_in(home: Home) -> list[str]:
 def board_faults(run: RunHome) -> list[str]:
     """Return what is inconsistent in the board of a run, in words."""
     board = read_board(run.journal)
-    faults = [
-        f"internal error of node {node.name}: {node.details}"
-        for node in board.nodes.values()
-        if node.details
-    ]
     ended = Counter(
         record["node_id"]
         for record in read_journal(run.journal)
         if record["type"] == "node.completed"
     )
     attempts = {node.id: node.attempt + 1 for node in board.nodes.values()}
-    faults += [
+    faults = [
         f"node {node} was completed {count} times in {attempts[node]} attempts"
         for node, count in ended.items()
         if count > attempts[node]

@@ -99,7 +99,8 @@ class FaultInjectingWire:
         self._is_cut = True
         self._out.drop()
         self._in.drop()
-        self._events.disconnected()
+        # Not within `send`: a real wire reports a lost connection from its monitor.
+        self._loop.call_soon(self._events.disconnected)
         self._loop.call_later(CUT_SECONDS, self._mend)
 
     def _mend(self) -> None:

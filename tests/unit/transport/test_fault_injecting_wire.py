@@ -67,6 +67,8 @@ async def scene(dice: Dice, frames: int = 3) -> tuple[Quiet, Listener]:
     wire.open(listener)
     for number in range(frames):
         wire.send(bytes([number]))
+    assert listener.downs == 0, "the sender would be interrupted in its own `send`"
+    await asyncio.sleep(0)
     async with asyncio.timeout(5):
         while listener.ups < listener.downs or wire._out._held:  # noqa: ASYNC110
             await asyncio.sleep(0.001)

@@ -5,6 +5,7 @@ import os
 import statistics
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from agiraph.core.config import load_config
@@ -38,10 +39,11 @@ async def _measure(folder: Path, rounds: int) -> dict[str, list[float]]:
     if not sandbox.is_up:
         return {}
     scope = home.worker()
-    few = sandbox.words_before(scope)
+    few = sandbox.enclose(scope).words
     for number in range(NODES):
         (home.run.nodes / f"n{number}-worker-{number:06x}" / "published").mkdir(parents=True)
-    ways = {"bare": [], "walled": few, "many": sandbox.words_before(scope)}
+    many = sandbox.enclose(scope).words
+    ways: dict[str, Sequence[str]] = {"bare": (), "walled": few, "many": many}
     times: dict[str, list[float]] = {way: [] for way in ways}
     progress(f"{rounds} rounds")
     for number in range(rounds):
@@ -50,7 +52,7 @@ async def _measure(folder: Path, rounds: int) -> dict[str, list[float]]:
     return times
 
 
-async def _milliseconds(folder: Path, scope: Scope, before: list[str]) -> float:
+async def _milliseconds(folder: Path, scope: Scope, before: Sequence[str]) -> float:
     began = time.perf_counter()
     await run_command(
         "true",

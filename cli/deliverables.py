@@ -7,8 +7,8 @@ into the run's folder. All of it stays in the home, so nothing is lost if it can
 import base64
 import contextlib
 import os
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
@@ -17,6 +17,7 @@ import click
 
 from agiraph.core.errors import InvalidInput
 from agiraph.http.errors import ApiError
+from agiraph.tools.sandbox.autorun import GIT, is_git_folder, program_of
 from cli.options import require_writable
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 ANSWER: Final = "_output.md"
 OF_THE_RUN: Final = frozenset({"nodes", "workers", "journal.jsonl", "context.jsonl"})
+MOST_NAMED: Final = 10
 PIECE: Final = 8 * 1024 * 1024
 NO_SUCH_RANGE: Final = 416
 
@@ -105,15 +107,23 @@ def _is_the_runs(path: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """What was written, and what could not be read any more (paths under the run)."""
+    """What was written, and what was not: what could not be read any more (paths under the run),
+    and what was left out because it would be a repository's `.git`."""
 
     written: list[Path]
     missing: list[str]
+    left_out: list[PurePosixPath] = field(default_factory=list)
+    autorun: list[PurePosixPath] = field(default_factory=list)
+    """Files and folders because of which programs run commands."""
 
     @property
     def notes(self) -> list[str]:
         """Lines for people."""
         lost = [f"not written, for it cannot be read: {path}" for path in self.missing]
+        if self.left_out:
+            lost.append(f"not written, because git runs programs from it: {_named(self.left_out)}")
+        if self.autorun:
+            lost.append(f"look at these, because of which programs run: {_named(self.autorun)}")
         if len(self.written) < 2:
             return [*(f"result: {path}" for path in self.written), *lost]
         folder = os.path.commonpath(self.written)
@@ -125,15 +135,25 @@ def deliver(
 ) -> Delivered:
     """Write the answer, and into a folder everything else.
 
-    Raises InvalidInput, which says where the result is kept, if something cannot be written.
+    No file or folder called `.git` is written. Raises InvalidInput, which says where the result is
+    kept, if something cannot be written.
     """
     written: list[Path] = []
     missing: list[str] = []
+    left_out: dict[PurePosixPath, None] = {}
+    autorun: dict[PurePosixPath, None] = {}
     with _explained(to, agent):
         if to.is_folder:
             to.path.mkdir(exist_ok=True)  # plain: where the person wants it
-            for name, path in deliverables(client, agent, run).items():
+            files = deliverables(client, agent, run)
+            autorun |= dict.fromkeys(_bare_repositories(files))
+            for name, path in files.items():
                 place = _place(to.path, name)
+                found, program = _autorun_in(PurePosixPath(name))
+                if program:
+                    (left_out if program == GIT else autorun)[found] = None
+                if program == GIT:
+                    continue
                 try:
                     _write(place, partial(_pieces, client, agent, run, path), to)
                     written.append(place)
@@ -143,7 +163,34 @@ def deliver(
             place = to.path / ANSWER if to.is_folder else to.path
             _write(place, lambda: iter((f"{answer.rstrip()}\n".encode(),)), to)
             written.append(place)
-    return Delivered(written, missing)
+    return Delivered(written, missing, list(left_out), list(autorun))
+
+
+def _autorun_in(name: PurePosixPath) -> tuple[PurePosixPath, str]:
+    """Return the part of a path because of which a program runs commands, and the program, or ''.
+
+    If several parts are such, the one that is git's counts.
+    """
+    parts = [(at, program_of(part)) for at, part in enumerate(name.parts, start=1)]
+    found = [one for one in parts if one[1]]
+    git = [one for one in found if one[1] == GIT]
+    at, program = next(iter((*git, *found)), (0, ""))
+    return PurePosixPath(*name.parts[:at]), program
+
+
+def _bare_repositories(names: Iterable[str]) -> list[PurePosixPath]:
+    """Return the folders that git takes for repositories without any `.git`."""
+    inner: dict[PurePosixPath, set[str]] = {}
+    for name in names:
+        path = PurePosixPath(name)
+        for place in (path, *path.parents[:-1]):
+            inner.setdefault(place.parent, set()).add(place.name)
+    return [folder for folder, found in inner.items() if is_git_folder(found)]
+
+
+def _named(paths: list[PurePosixPath]) -> str:
+    more = f" and {len(paths) - MOST_NAMED} more" if len(paths) > MOST_NAMED else ""
+    return ", ".join(map(str, paths[:MOST_NAMED])) + more
 
 
 def _place(folder: Path, name: str) -> Path:

@@ -27,7 +27,7 @@ from actors.coordinator.worker_requests import WorkerRequestHandler
 from actors.entity.args import CoordinatorArgs
 from actors.entity.entity import Entity, toolbox_for
 from actors.entity.mcp_tools import grants_for, lent_in_words
-from actors.entity.sandbox_report import report_missing_sandbox
+from actors.entity.sandbox_report import report_sandbox
 from actors.runtime.background_tasks import first_to_end
 from actors.runtime.runtime import Runtime
 from agiraph.agent.compaction import CompactionContext
@@ -167,7 +167,9 @@ class CoordinatorActor:
                 board.pages.run(lambda: board.board),
                 self._deadlocks.run(),
                 self._stage_timeouts.run(),
-                report_missing_sandbox(context.report, self.runtime.config.sandbox, context.run),
+                report_sandbox(
+                    context.report, self.runtime.config.sandbox, context.run, context.scope
+                ),
                 self._run_loop(),
             )
         except NextRunRequested as next_run:

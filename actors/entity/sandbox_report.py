@@ -12,6 +12,7 @@ from agiraph.core.config import SandboxConfig
 from agiraph.core.turns import JsonObject
 from agiraph.tools.sandbox import probe
 from agiraph.tools.sandbox.sandbox import Sandbox, find_sandbox
+from agiraph.tools.scopes.scope import Scope
 from agiraph.tools.shell import bash
 from agiraph.tools.toolbox import Toolbox
 
@@ -26,6 +27,11 @@ BARE = (
 )
 REFUSED = "Commands are refused here until there is a sandbox ({why}): do without them."
 
+
+INPUT_WRITE = (
+    " You may change files of the input, but not `.git`, git hooks, and settings of editors, "
+    "shells and package managers in it: those are read-only, and `git commit` fails there."
+)
 
 Report = Callable[[str, JsonObject, str], None]
 
@@ -42,7 +48,8 @@ def guidance_of(toolbox: Toolbox, config: SandboxConfig, *called: str) -> str:
 def in_words(sandbox: Sandbox, *, has_network: bool) -> str:
     """Return what a model is told about the sandbox of its commands."""
     if sandbox.is_up:
-        return WALLED if has_network else WALLED + NO_NETWORK
+        network = "" if has_network else NO_NETWORK
+        return WALLED + network + (INPUT_WRITE if sandbox.config.input == "write" else "")
     return (REFUSED if sandbox.is_required else BARE).format(why=sandbox.why_missing)
 
 
@@ -54,8 +61,14 @@ def effect_of(sandbox: Sandbox) -> str:
     return "commands run without" + (", and with the network" if keeps_from_network else "")
 
 
-async def report_missing_sandbox(report: Report, config: SandboxConfig, run: str) -> None:
-    """Report, once a run, that commands run without the sandbox that they should have; stay."""
+async def report_sandbox(
+    report: Report, config: SandboxConfig, run: str, scope: Scope | None = None
+) -> None:
+    """Report, once a run, what of the sandbox is not as the settings say; then stay.
+
+    Commands may run without it, or see the input folder of `scope` read-only though they should be
+    able to write it.
+    """
     if config.mode != "none":
         look = partial(find_sandbox, config)
         sandbox = look() if probe.is_known() else await asyncio.to_thread(look)
@@ -66,4 +79,9 @@ async def report_missing_sandbox(report: Report, config: SandboxConfig, run: str
                 "effect": effect_of(sandbox),
             }
             report("sandbox.missing", data, f"{run}:sandbox")
+        elif scope is not None and config.input == "write":
+            guard = await asyncio.to_thread(sandbox.input_guard, scope)
+            if guard is not None and guard.why_read_only:
+                data = {"folder": str(guard.folder), "why": guard.why_read_only}
+                report("sandbox.input_read_only", data, f"{run}:input")
     await asyncio.get_running_loop().create_future()

@@ -1,4 +1,8 @@
-"""A folder over HTTP as a zip file, made while it is sent; links are left out."""
+"""A folder over HTTP as a zip file, made while it is sent.
+
+Links are left out, and everything called `.git`: where a person unpacks it, git would run programs
+from there.
+"""
 
 import io
 import os
@@ -14,6 +18,7 @@ from actors.gateway.file_browser import opened
 from agiraph.http.api import ApiError
 from agiraph.storage.files import entries_below, is_part, open_file
 from agiraph.storage.walk import closing, kind_of
+from agiraph.tools.sandbox.autorun import is_git_name
 
 CHUNK = 256 * 1024
 MOST_FILES = 20_000
@@ -30,7 +35,7 @@ def zipped_folder(root: Path, path: str, most_bytes: int, *, is_head: bool = Fal
         if kind_of(os.fstat(fd)) != "folder":
             raise ApiError(409, f"'{shown}' is a file (possible: as=raw, as=json)")
         found = entries_below(fd, MOST_FILES + 1)
-    files = [(p, e.size) for p, e in found if e.kind == "file" and not is_part(e.name)]
+    files = [(p, e.size) for p, e in found if e.kind == "file" and _is_sent(p)]
     size = sum(size for _, size in files)
     if len(found) > MOST_FILES or size > most_bytes:
         raise ApiError(
@@ -46,6 +51,10 @@ def zipped_folder(root: Path, path: str, most_bytes: int, *, is_head: bool = Fal
     names = sorted(path for path, _ in files)
     chunks = iter(()) if is_head else _zip(root.joinpath(*PurePosixPath(shown).parts), names)
     return StreamingResponse(chunks, media_type="application/zip", headers=headers)
+
+
+def _is_sent(path: Path) -> bool:
+    return not is_part(path.name) and not any(map(is_git_name, path.parts))
 
 
 class _Outlet(io.RawIOBase):

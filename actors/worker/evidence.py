@@ -19,6 +19,8 @@ from agiraph.storage.files import read_bytes, replace_file
 from agiraph.storage.home import NodeHome
 from agiraph.tools.checking import evidence_of, run_checks, why_not
 from agiraph.tools.ports import ToolContext
+from agiraph.tools.sandbox.input_news import report_input_news
+from agiraph.tools.sandbox.sandbox import find_sandbox
 from agiraph.tools.scopes.publishing import files_left
 from agiraph.tools.worktrees.git import FOLDER
 
@@ -73,6 +75,7 @@ async def pass_checks(
         cwd=home.scratch.resolve() / FOLDER if assignment.worktree else None,
     )
     _report(context, results)
+    await report_input_news(find_sandbox(context.config.sandbox), context.scope, context.report)
     if said := why_not(results):
         raise Refused(said)
     _keep(home, assignment.attempt, Evidence(checks=results, at=now))

@@ -116,6 +116,11 @@ EVENT_TYPES: tuple[EventType, ...] = (
               ("tool", "subject", "rule", "by", "reason")),
     EventType("sandbox.missing", "commands run without the sandbox that they should have",
               _COORDINATOR, ("why", "advice", "effect")),
+    EventType("sandbox.input_read_only", "commands see the input folder read-only, although the "
+              "settings allow them to write it", _COORDINATOR, ("folder", "why")),
+    EventType("sandbox.autorun", "files because of which git, an editor or another program runs "
+              "commands have appeared in the input folder", _ENTITY,
+              ("folder", "paths", "programs", "more")),
     EventType("tool.loop", "the same call returned the same result repeatedly", _ENTITY,
               ("call", "count")),
     EventType("outside.warning", "an external agent is about to start to which rules do not apply, "

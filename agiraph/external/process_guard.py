@@ -24,7 +24,8 @@ import signal
 import sys
 import time
 
-from agiraph.tools.runner import kill_tree, parents, signal_to, write
+from agiraph.tools.runner import identity_of, kill_tree, parents, signal_to, write
+from agiraph.tools.sandbox.standin import StandIns
 
 START = (
     "import sys; sys.path.append(sys.argv[1]); "
@@ -39,8 +40,12 @@ KILL_PAUSE_SECONDS = 0.005
 
 
 def main() -> None:
-    """Run `FOLDER LIFELINE COMMAND...`; the lifeline is a descriptor. Exits with 0 at the end."""
-    folder, lifeline, *command = sys.argv[2:]
+    """Run `FOLDER LIFELINE COUNT [STAND_IN ...] COMMAND...`; the lifeline is a descriptor.
+
+    `COUNT` is the number of stand-ins (`sandbox/standin.py`). Exits with 0 at the end.
+    """
+    folder, lifeline, count, *rest = sys.argv[2:]
+    standins, command = rest[: int(count)], rest[int(count) :]
     _prctl(PR_SET_CHILD_SUBREAPER, 1)
     read_fd, write_fd = os.pipe()
     woken, wake = os.pipe()
@@ -54,13 +59,15 @@ def main() -> None:
     signal.signal(signal.SIGCHLD, lambda number, frame: None)  # wakes `select` up
     signal.set_wakeup_fd(wake)
     signal.signal(signal.SIGTERM, lambda number, frame: signal_to(pid, signal.SIGTERM))
-    write(os.path.join(folder, IDENTITY), f'{{"pid":{os.getpid()},"agent":{pid}}}\n'.encode())
+    write(os.path.join(folder, IDENTITY), identity_of("agent", pid, standins))
+    held = StandIns(standins)
+    os.write(2, held.problem.encode("utf-8", "replace"))
     _release_pipes()
-    if not select.select([int(lifeline)], [], [], 0)[0]:
+    if held.is_complete and not select.select([int(lifeline)], [], [], 0)[0]:
         os.write(write_fd, b"!")
     os.close(write_fd)
     code = _wait_for(pid, int(lifeline), woken)
-    _kill_descendants()
+    held.release(is_over=_kill_descendants())
     if code is not None:
         write(os.path.join(folder, ENDED), f'{{"exit_code":{code}}}\n'.encode())
 
@@ -116,8 +123,8 @@ def _reap(but: int) -> None:
                 pass
 
 
-def _kill_descendants() -> None:
-    """Kill all descendants, until there are none."""
+def _kill_descendants() -> bool:
+    """Kill all descendants, until there are none; return whether that is so."""
     for _ in range(KILL_ROUNDS):
         for child in _children():
             kill_tree(child)
@@ -125,8 +132,9 @@ def _kill_descendants() -> None:
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
         except ChildProcessError:
-            return
+            return True
         time.sleep(KILL_PAUSE_SECONDS)
+    return False
 
 
 def _children() -> list[int]:

@@ -49,6 +49,15 @@ def plan_copy(run: Path) -> Path:
     return run.parent.parent / "snapshots" / f"{run.name}.plan.md"
 
 
+def input_at_start(run: Path) -> Path:
+    """Return the file that says what a run's input folder had before the run's first command.
+
+    It is not in the run's folder, where commands write. Written by the first process of the run
+    that starts a command.
+    """
+    return run.parent.parent / "snapshots" / f"{run.name}.input.json"
+
+
 class PathBelow:
     """A file or folder with this name in the folder `path` of the object that it is read from."""
 

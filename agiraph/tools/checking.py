@@ -10,6 +10,7 @@ A check that has ended is not run again under the same `folder`, not even by the
 of a process that was killed; one that was interrupted is, because its outcome is unknown.
 """
 
+import asyncio
 import hashlib
 import os
 from collections.abc import Mapping, Sequence
@@ -26,7 +27,7 @@ from agiraph.tools.command import (
     recover_command,
     run_command,
 )
-from agiraph.tools.sandbox.sandbox import Sandbox, find_sandbox
+from agiraph.tools.sandbox.sandbox import Enclosure, Sandbox, find_sandbox
 from agiraph.tools.scopes.scope import Scope
 from agiraph.tools.shell import visible_environment
 
@@ -55,14 +56,16 @@ async def run_checks(
     sandbox = find_sandbox(config.sandbox)
     where = cwd or scope.cwd
     variables = visible_environment(dict(environment), config.shell) | CLEAN
-    before = sandbox.words_before(scope, path=variables["PATH"], writable=writable, cwd=where)
+    enclosure = await asyncio.to_thread(
+        sandbox.enclose, scope, path=variables["PATH"], writable=writable, cwd=where
+    )
     results = []
     for number, check in enumerate(checks):
         place = folder / f"check-{number}"
         limits = _limits(config)
         finished = await recover_command(place) if is_folder(place) else None
         if finished is None:
-            finished = await _run(check, place, where, variables, limits, before)
+            finished = await _run(check, place, where, variables, limits, enclosure)
         results.append(_result(check, finished, sandbox))
     return tuple(results)
 
@@ -78,11 +81,17 @@ async def _run(
     cwd: Path,
     variables: dict[str, str],
     limits: CommandLimits,
-    before: Sequence[str],
+    enclosure: Enclosure,
 ) -> CommandResult | None:
     try:
         return await run_command(
-            check, folder=place, cwd=cwd, environment=variables, limits=limits, before=before
+            check,
+            folder=place,
+            cwd=cwd,
+            environment=variables,
+            limits=limits,
+            before=enclosure.words,
+            standins=enclosure.standins,
         )
     except (OSError, ValueError) as error:
         raise InvalidInput(f"the check `{check[:200]}` cannot be run ({error})") from None

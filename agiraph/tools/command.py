@@ -18,11 +18,13 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psutil
 
 from agiraph.storage.files import entries, is_folder, make_folder, read_bytes, remove_tree
 from agiraph.tools import runner
+from agiraph.tools.sandbox.standin import remove_unused
 
 RUNNER = (sys.executable, "-I", "-S", "-c", runner.START, str(Path(runner.__file__).parent))
 RUNNER_SLACK_SECONDS = 5.0
@@ -65,13 +67,14 @@ async def run_command(
     environment: dict[str, str],
     limits: CommandLimits,
     before: Sequence[str] = (),
+    standins: Sequence[str] = (),
 ) -> CommandResult | None:
     """Run `command` in bash with nothing on stdin; OSError or ValueError if it cannot start.
 
-    `before` are arguments that run the shell in a sandbox (`Sandbox.words_before`); the runner
-    itself stays outside. `folder` is the call's own, made here; it holds the outcome until
-    `forget_command`. Returns None if the runner was killed before it could leave one. Cancelling
-    the task kills the command before the cancellation continues.
+    `before` are arguments that run the shell in a sandbox (`Sandbox.enclose`); the runner itself
+    stays outside, and holds the `standins`. `folder` is the call's own, made here; it holds the
+    outcome until `forget_command`. Returns None if the runner was killed before it could leave one.
+    Cancelling the task kills the command before the cancellation continues.
     """
     forget_command(folder)
     make_folder(folder)
@@ -79,7 +82,7 @@ async def run_command(
         process = await asyncio.create_subprocess_exec(
             *RUNNER,
             *_arguments(command, folder, limits),
-            *before,
+            *(str(len(standins)), *standins, *before),
             stdin=stdin,
             stdout=asyncio.subprocess.DEVNULL,
             cwd=cwd,
@@ -174,6 +177,7 @@ async def _end(process: asyncio.subprocess.Process, folder: Path, seconds: float
             runner.kill_tree(process.pid)
         if identity and read_outcome(folder) is None:
             runner.kill_session(identity["session"])
+            await asyncio.to_thread(_remove_standins, identity)
         with suppress(TimeoutError):
             async with asyncio.timeout(REAP_SECONDS):
                 await process.wait()
@@ -185,11 +189,20 @@ def _kill(folder: Path) -> None:
     if identity and _living_runner(folder):
         runner.kill_tree(identity["pid"])
         runner.kill_session(identity["session"])
+    if identity:
+        _remove_standins(identity)
 
 
-def _identity(folder: Path) -> dict[str, int] | None:
+def _remove_standins(identity: dict[str, Any]) -> None:
+    """Remove the stand-ins of a runner that was killed, once its command is gone."""
+    if identity.get("standins") and runner.until_gone(identity["session"]):
+        for path in identity["standins"]:
+            remove_unused(path)
+
+
+def _identity(folder: Path) -> dict[str, Any] | None:
     try:
-        identity: dict[str, int] = json.loads(read_bytes(folder / runner.IDENTITY))
+        identity: dict[str, Any] = json.loads(read_bytes(folder / runner.IDENTITY))
     except (FileNotFoundError, ValueError):  # ValueError: it was killed while it wrote
         return None
     return identity

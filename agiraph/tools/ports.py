@@ -209,9 +209,10 @@ class ToolContext:
     """What a tool is given besides its parameters.
 
     `calls` is the entity's folder of what its running calls leave for its next incarnation.
-    `report` reports an event about what a tool has done. `skills` are those its prompt lists.
-    `prepare` is awaited before each call. `cycle_began_at` is when the current cycle of an infinite
-    run began, in seconds since the epoch, else 0.
+    `report` reports an event about what a tool has done; reported again with the same key (its
+    third argument) it is one event. `skills` are those its prompt lists. `prepare` is awaited
+    before each call. `cycle_began_at` is when the current cycle of an infinite run began, in
+    seconds since the epoch, else 0.
     """
 
     kind: EntityKind
@@ -222,7 +223,7 @@ class ToolContext:
     environment: dict[str, str]
     calls: Path
     remote_tools: RemoteTools = field(default_factory=RemoteTools)
-    report: Callable[[str, JsonObject], None] = lambda event, data: None
+    report: Callable[..., None] = lambda event, data, key="": None
     skills: tuple[Skill, ...] = ()
     prepare: Callable[[ToolCall], Awaitable[None]] | None = None
     cycle_began_at: float = 0.0

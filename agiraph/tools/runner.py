@@ -12,6 +12,9 @@ three steps:
 3. It writes `outcome` (one line of JSON, then the output), to disk first and then by rename into
    place: an outcome that can be seen is whole, and stays after a crash of the machine.
 
+Where the sandbox must keep a path empty, the runner holds a stand-in there as long as the command
+lives (`sandbox/standin.py`).
+
 Its stdin is a pipe whose other end the entity holds. When that closes, the entity is dead: the
 command has `ORPHAN_SECONDS` to end by itself, so that a command which was just ending leaves its
 outcome. Then it is killed without one. So no command outlives its entity by more. While the disk is
@@ -26,6 +29,10 @@ import select
 import sys
 import time
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from agiraph.tools.sandbox.standin import StandIns
+
 # As a module, not as a script: a script would be compiled again at every start.
 START = "import sys; sys.path.append(sys.argv[1]); import runner; runner.main(sys.argv[2:])"
 SHELL = "bash"
@@ -35,6 +42,11 @@ ORPHAN_SECONDS = 1.0
 PIPE_CHUNK = 65536
 DRAIN_READS = 64
 KILL_ROUNDS = 20
+GONE_SECONDS = 3.0
+GONE_POLL_SECONDS = 0.002
+ENDED = ("Z", "X")
+"""States of a process that no longer runs (proc(5))."""
+
 NO_SHELL = 127
 FULL = (errno.ENOSPC, errno.EDQUOT)
 PAUSE_SECONDS = 0.2
@@ -70,11 +82,13 @@ class OutputExcerpt:
 
 
 def main(arguments: list[str]) -> None:
-    """Run `FOLDER SECONDS OUTPUT_LIMIT MEMORY_BYTES TASKS COMMAND [BEFORE ...]` (0: no limit).
+    """Run `FOLDER SECONDS OUTPUT_LIMIT MEMORY_BYTES TASKS COMMAND COUNT [STAND_IN ...] BEFORE...`.
 
-    `BEFORE` are arguments in front of the shell's own: a program that runs it in a sandbox.
+    A limit of 0 is none. `COUNT` is the number of stand-ins. `BEFORE` are arguments in front of the
+    shell's own: a program that runs it in a sandbox.
     """
-    folder, seconds, output, memory, tasks, command, *before = arguments
+    folder, seconds, output, memory, tasks, command, count, *rest = arguments
+    standins, before = rest[: int(count)], rest[int(count) :]
     read_fd, write_fd = os.pipe()
     gate_read, gate_write = os.pipe()
     pid = os.fork()
@@ -84,16 +98,44 @@ def main(arguments: list[str]) -> None:
             [*before, SHELL, "-c", command, SHELL], write_fd, gate_read, int(memory), int(tasks)
         )
     os.close(write_fd)
-    write(os.path.join(folder, IDENTITY), f'{{"pid":{os.getpid()},"session":{pid}}}\n'.encode())
+    write(os.path.join(folder, IDENTITY), identity_of("session", pid, standins))
     if select.select([LIFELINE], [], [], 0)[0]:
         return  # checked after the identity is written: if there is none, nothing was started
-    os.write(gate_write, b"!")
     kept = OutputExcerpt(int(output))
+    held = stand_ins(standins)
+    if held is None or held.is_complete:
+        os.write(gate_write, b"!")
+    else:
+        kept.add(held.problem.encode("utf-8", "replace"))
+    os.close(gate_write)  # a command that was not let through exits
     ended = _see_through(pid, read_fd, kept, float(seconds))
     kill_session(pid)
+    if held is not None:
+        held.release(is_over=until_gone(pid))
     _drain(read_fd, kept)
     if ended != ORPHANED:
         _leave_outcome(folder, kept, "null" if ended == OVERDUE else ended)
+
+
+def identity_of(name: str, pid: int, standins: list[str]) -> bytes:
+    """Return the content of a file that names this process, its child and their stand-ins."""
+    paths = ""
+    if standins:
+        import json  # most commands have none
+
+        paths = f',"standins":{json.dumps(standins)}'
+    return f'{{"pid":{os.getpid()},"{name}":{pid}{paths}}}\n'.encode()
+
+
+def stand_ins(paths: list[str]) -> "StandIns | None":
+    """Return the stand-ins of a command, None if it needs none: then nothing is imported."""
+    if not paths:
+        return None
+    sys.path.append(os.path.dirname(LANDLOCK))
+    import standin  # type: ignore[import-not-found]  # a bare interpreter knows no package
+
+    held: StandIns = standin.StandIns(paths)
+    return held
 
 
 # --- the command ----------------------------------------------------------------------------------
@@ -219,6 +261,28 @@ def kill_session(session: int) -> None:
         for pid in members:
             signal_to(pid, _signal.SIGKILL)
         killed |= members
+
+
+def until_gone(session: int) -> bool:
+    """Wait until no process of a session is left; return whether that is so.
+
+    Of a sandbox, the first process is gone only when all others are.
+    """
+    ends_at = time.monotonic() + GONE_SECONDS
+    while has_members(session):
+        if time.monotonic() > ends_at:
+            return False
+        time.sleep(GONE_POLL_SECONDS)
+    return True
+
+
+def has_members(session: int) -> bool:
+    """Whether a process of a session is left that has not ended yet."""
+    for pid in pids():
+        fields = _read_file(f"/proc/{pid}/stat").rpartition(")")[2].split()
+        if fields[3:4] == [str(session)] and fields[0] not in ENDED:
+            return True
+    return False
 
 
 def parents() -> dict[int, int]:

@@ -1,5 +1,6 @@
 """The shell tool: a command in bash, on the real files, without any secrets."""
 
+import asyncio
 import errno
 import os
 
@@ -17,6 +18,7 @@ from agiraph.tools.command import (
     run_command,
 )
 from agiraph.tools.ports import ToolContext
+from agiraph.tools.sandbox.input_news import report_input_news
 from agiraph.tools.sandbox.sandbox import find_sandbox
 
 INPUT_VARIABLE = "AGIRAPH_INPUT"
@@ -37,7 +39,8 @@ LOST = (
 async def recover(context: ToolContext, params: BashParams) -> str | None:
     """Return how a command that an earlier incarnation started has ended, None if unknown."""
     finished = await recover_command(context.call_folder)
-    return _shown(finished, _seconds(context, params)) if finished else None
+    news = await _input_news(context)
+    return _shown(finished, _seconds(context, params), news) if finished else None
 
 
 def forget(context: ToolContext) -> None:
@@ -57,7 +60,7 @@ async def bash(context: ToolContext, params: BashParams) -> str:
     limits = CommandLimits(seconds, shell.output_limit, shell.memory_mb, shell.processes)
     environment = visible_environment(context.environment, shell)
     sandbox = find_sandbox(context.config.sandbox)
-    before = sandbox.words_before(context.scope, path=environment["PATH"])
+    enclosure = await asyncio.to_thread(sandbox.enclose, context.scope, path=environment["PATH"])
     try:
         finished = await run_command(
             params.command,
@@ -65,7 +68,8 @@ async def bash(context: ToolContext, params: BashParams) -> str:
             cwd=context.scope.cwd,
             environment=environment,
             limits=limits,
-            before=before,
+            before=enclosure.words,
+            standins=enclosure.standins,
         )
     except ValueError as error:  # a NUL or half a surrogate pair in the command
         raise InvalidInput(f"bash cannot take this command ({error})") from None
@@ -73,9 +77,16 @@ async def bash(context: ToolContext, params: BashParams) -> str:
         if error.errno != errno.E2BIG:
             raise
         raise InvalidInput("the command is too long; write it to a file and run that") from None
+    news = await _input_news(context)
     if finished is None:
-        raise Refused(LOST)
-    return _shown(finished, seconds)
+        raise Refused(f"{LOST}\n{news}".rstrip())
+    return _shown(finished, seconds, news)
+
+
+async def _input_news(context: ToolContext) -> str:
+    """Report what has appeared in the input folder; return the note for the model."""
+    sandbox = find_sandbox(context.config.sandbox)
+    return await report_input_news(sandbox, context.scope, context.report)
 
 
 def _seconds(context: ToolContext, params: BashParams) -> int:
@@ -99,8 +110,8 @@ def visible_environment(environment: dict[str, str], shell: ShellConfig) -> dict
     return {"PATH": os.defpath} | visible
 
 
-def _shown(finished: CommandResult, seconds: float) -> str:
+def _shown(finished: CommandResult, seconds: float, news: str) -> str:
     late = f"timed out after {seconds} seconds: the command and all it started were killed"
     end = how_ended(finished.exit_code, late)
     gap = "\n" if finished.output and not finished.output.endswith("\n") else ""
-    return f"{finished.output}{gap}{end}"
+    return f"{finished.output}{gap}{end}" + (f"\n{news}" if news else "")

@@ -223,6 +223,19 @@ def _no_sandbox(_narrator: EventNarrator, event: Event) -> Described:
     return _with(text, advice, ". To fix it: "), "bad"
 
 
+def _autorun(_narrator: EventNarrator, event: Event) -> Described:
+    paths, more = event.data.get("paths"), event.data.get("more")
+    named = ", ".join(map(str, paths)) if isinstance(paths, list) else ""
+    rest = f" and {more} more" if more else ""
+    programs = event.data.get("programs")
+    by = " and ".join(map(str, programs)) if isinstance(programs, list) else ""
+    return (
+        f"look at these before you use {by or 'programs'} in {text_of(event.data, 'folder')}: "
+        f"{named}{rest} (new, and programs run commands because of them)",
+        "bad",
+    )
+
+
 def _outside_started(_narrator: EventNarrator, event: Event) -> Described:
     agent, number = text_of(event.data, "agent"), event.data.get("number")
     if number in (None, 1):
@@ -378,6 +391,10 @@ _DESCRIBERS: dict[str, Callable[[EventNarrator, Event], Described]] = {
     "outside.started": _outside_started,
     "outside.ended": _outside_ended,
     "sandbox.missing": _no_sandbox,
+    "sandbox.input_read_only": _phrase(
+        "the input folder is read-only for commands", "why", tone="bad"
+    ),
+    "sandbox.autorun": _autorun,
     "entity.failed": _phrase("failed for good", "reason", "cause", tone="bad"),
     "entity.suspect": _phrase("does not respond", "step", tone="bad"),
     "entity.recovered": _phrase("responds again"),

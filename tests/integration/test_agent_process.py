@@ -28,7 +28,11 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="orphans come to
 
 
 def run(folder: Path, last: str, use: Use) -> list[psutil.Process]:
-    """Start an agent that starts something in a session of its own; return all it was."""
+    """Start an agent that starts something in a session of its own; return all it was.
+
+    Its stand-in is there as long as the agent.
+    """
+    standin = folder / "stand-in"
 
     async def main() -> list[psutil.Process]:
         process = await ExternalAgentProcess.start(
@@ -38,13 +42,16 @@ def run(folder: Path, last: str, use: Use) -> list[psutil.Process]:
             folder=folder / ".warden",
             opening=b"",
             keeps_stdin_open=True,
+            standins=(str(standin),),
         )
         try:
             everyone = [psutil.Process(int(pid)) for pid in (await process.read()).split()]
             assert process.pid == everyone[0].pid
+            assert standin.is_dir()
             await use(process, everyone)
         finally:
             await process.stop(0.1)
+        assert not standin.exists()
         return everyone
 
     return asyncio.run(main())

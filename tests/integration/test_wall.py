@@ -57,16 +57,15 @@ def inside(tmp_path: Path) -> Inside:
     def run(
         scope: Scope, command: str, path: str = os.defpath, has_network: bool | None = None
     ) -> CommandResult:
-        before = find_sandbox(load_config().sandbox).words_before(
-            scope, path=path, has_network=has_network
-        )
+        sandbox = find_sandbox(load_config().sandbox)
+        enclosure = sandbox.enclose(scope, path=path, has_network=has_network)
         running = run_command(
             command,
             folder=tmp_path / "call",
             cwd=scope.cwd,
             environment={"PATH": os.defpath, "AGIRAPH_RUN": "/some/run"},
             limits=CommandLimits(20, 20_000),
-            before=before,
+            before=enclosure.words,
         )
         finished = asyncio.run(running)
         assert finished is not None
@@ -97,10 +96,10 @@ def test_an_agent_in_a_virtual_environment_of_its_own_runs_there(
     agent = ExternalAgent("robot", AgentPreset(command=("robot",)), str(link))
     scope = house.worker()
     job = AgentLaunch(agent, "p", house.node.scratch, tmp_path, is_sandboxed=True)
-    before = find_sandbox(load_config().sandbox).words_before(
+    enclosure = find_sandbox(load_config().sandbox).enclose(
         scope, readable=sandbox_readable(agent, os.defpath), cwd=job.folder
     )
-    argv = [*before, *argv_of(job)]
+    argv = [*enclosure.words, *argv_of(job)]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=20, check=False)
     assert (done.stdout, done.stderr) == (f"{house.node.scratch} [1]\n", "")
 
@@ -204,7 +203,7 @@ def test_with_the_network_the_machines_abstract_sockets_are_out_of_reach(
         server.listen()
         bare = subprocess.run(argv, capture_output=True, text=True, check=False)
         agent = subprocess.run(
-            [*wall.words_before(house.worker(), path=TOOLS), *argv],
+            [*wall.enclose(house.worker(), path=TOOLS).words, *argv],
             capture_output=True,
             text=True,
             check=False,

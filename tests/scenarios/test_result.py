@@ -13,7 +13,11 @@ ANSWER = "The fact is in facts.md."
 
 def delivering(place: Place) -> None:
     """Let a worker publish two files, one of them empty, and its coordinator write one."""
-    made = calls(write("facts.md", "one fact"), bash("mkdir data; : > data/empty.csv"))
+    made = calls(
+        write("facts.md", "one fact"),
+        bash("mkdir -p data/.Git x/.git/hooks; : > data/empty.csv; : > data/.Git/config"),
+        bash("echo exit > x/.git/hooks/pre-commit; echo exit > x/.envrc"),
+    )
     steps = [spawn("ada"), node("facts", "ada"), WAIT]
     place.plays(
         coordinator=[*steps, calls(write("notes/n.txt", "a note"), finish(ANSWER))],
@@ -29,19 +33,21 @@ def test_the_answer_is_printed_and_everything_written_into_a_folder(place: Place
     assert (printed.returncode, printed.stdout) == (0, f"{ANSWER}\n")
     told = place.json("result", agent.name)
     assert (told["status"], told["result"].strip(), told["written"]) == ("completed", ANSWER, [])
-    assert sorted(path.rpartition("/")[2] for path in told["files"]) == [
-        *("empty.csv", "facts.md", "n.txt")
-    ]
+    assert {path.rpartition("/")[2] for path in told["files"]} >= {"empty.csv", "facts.md", "n.txt"}
     written = place.command("result", "delivers", "-o", "results/")
     assert written.returncode == 0
     assert written.stdout == ""
-    assert "result: 4 files in results/" in written.stderr
+    assert "result: 5 files in results/" in written.stderr
+    left_out = "not written, because git runs programs from it: facts/data/.Git, facts/x/.git"
+    assert left_out in written.stderr
+    assert "look at these, because of which programs run: facts/x/.envrc" in written.stderr
     folder = place.home / "results"
     found = {str(p.relative_to(folder)): p.read_text() for p in folder.rglob("*") if p.is_file()}
     assert found == {
         "_output.md": f"{ANSWER}\n",
         "facts/facts.md": "one fact",
         "facts/data/empty.csv": "",
+        "facts/x/.envrc": "exit\n",
         "notes/n.txt": "a note",
     }
 

@@ -2,6 +2,7 @@
 command line."""
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
 from actors.entity.args import billing
@@ -38,6 +39,14 @@ from agiraph.storage.walk import UnsafeFile
 from agiraph.tools.sandbox.sandbox import find_sandbox
 
 WORKER_DIED = "your worker's process was ended"
+
+
+@dataclass(frozen=True, slots=True)
+class AgentCommand:
+    """What starts an agent, and the stand-ins that must exist while it runs (`Enclosure`)."""
+
+    words: tuple[str, ...]
+    standins: tuple[str, ...] = ()
 
 
 class AgentLauncher:
@@ -94,10 +103,11 @@ class AgentLauncher:
             readable_patterns=(*inputs, f"{nodes}/*/published"),
         )
 
-    def command(self, launch: AgentLaunch) -> list[str]:
+    def command(self, launch: AgentLaunch) -> AgentCommand:
         """Return the command line, in the sandbox if there is one; write the files of its HOME.
 
-        Blocks as `require_sandbox`. Raises NodeLimitReached if the agent cannot work here.
+        Blocks as `Sandbox.enclose` and `require_sandbox`. Raises NodeLimitReached if the agent
+        cannot work here.
         """
         path = os.environ.get("PATH", os.defpath)
         try:
@@ -105,7 +115,7 @@ class AgentLauncher:
             for file, text in files_of(launch).items():
                 replace_file(file, text)
             argv = argv_of(launch)
-            before = self.sandbox.words_before(
+            enclosure = self.sandbox.enclose(
                 self._worker.scope,
                 path=path,
                 writable=sandbox_writable(launch),
@@ -113,7 +123,7 @@ class AgentLauncher:
                 has_network=True if launch.proxy else None,
                 cwd=launch.folder,
             )
-            return [*before, *argv]
+            return AgentCommand((*enclosure.words, *argv), enclosure.standins)
         except (Refused, UnsafeFile) as error:
             raise NodeLimitReached(str(error)) from None
 

@@ -22,6 +22,8 @@ import psutil
 from actors.runtime.processes import all_processes, descendants, kill_all
 from agiraph.external import process_guard
 from agiraph.storage.files import is_folder, make_folder, read_bytes, remove_tree
+from agiraph.tools.runner import until_gone as until_session_gone
+from agiraph.tools.sandbox.standin import remove_unused
 
 ROOT = str(Path(process_guard.__file__).parents[2])
 MARK = "AGIRAPH_WARDEN"
@@ -64,10 +66,12 @@ class ExternalAgentProcess:
         folder: Path,
         opening: bytes,
         keeps_stdin_open: bool,
+        standins: Sequence[str] = (),
     ) -> "ExternalAgentProcess":
         """Start a command; its stdin is closed after `opening` unless it `keeps_stdin_open`.
 
-        `folder` is where its guard writes the process ids. Raises OSError or ValueError.
+        `folder` is where its guard writes the process ids; the guard holds the `standins`. Raises
+        OSError or ValueError.
         """
         forget(folder)
         make_folder(folder, 0o700)
@@ -75,7 +79,7 @@ class ExternalAgentProcess:
         try:
             process, transport = await _subprocess(
                 *(sys.executable, "-I", "-S", "-c", process_guard.START, ROOT),
-                *(str(folder), str(read_fd), *command),
+                *(str(folder), str(read_fd), str(len(standins)), *standins, *command),
                 cwd=cwd,
                 env=environment | {MARK: str(folder)},
                 pass_fds=(read_fd,),
@@ -172,6 +176,7 @@ class ExternalAgentProcess:
             await asyncio.wait([self._exited], timeout=REAP_SECONDS)
         if self._process.returncode != 0:  # the guard was killed: what it had adopted lives
             kill_all(_orphans(self._folder))
+            await asyncio.to_thread(_remove_standins, self._folder)
         for task in (self._stderr, self._exited):
             task.cancel()
         await asyncio.wait([self._stderr, self._exited])
@@ -231,7 +236,16 @@ def forget(folder: Path) -> None:
         kill_all([*descendants(process.pid), process])
     if is_folder(folder):
         kill_all(_orphans(folder))
+        _remove_standins(folder)
         remove_tree(folder)
+
+
+def _remove_standins(folder: Path) -> None:
+    """Remove the stand-ins of a guard that was killed, once its agent is gone."""
+    identity = _identity(folder)
+    if identity and identity.get("standins") and until_session_gone(identity["agent"]):
+        for path in identity["standins"]:
+            remove_unused(path)
 
 
 def _living(folder: Path) -> list[psutil.Process]:
@@ -257,9 +271,9 @@ def _orphans(folder: Path) -> list[psutil.Process]:
     return found
 
 
-def _identity(folder: Path) -> dict[str, int] | None:
+def _identity(folder: Path) -> dict[str, Any] | None:
     try:
-        identity: dict[str, int] = json.loads(read_bytes(folder / process_guard.IDENTITY))
+        identity: dict[str, Any] = json.loads(read_bytes(folder / process_guard.IDENTITY))
     except (OSError, ValueError):
         return None
     return identity

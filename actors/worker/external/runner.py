@@ -44,6 +44,7 @@ from agiraph.messages.llm_proxy import ProxyCostsSettled
 from agiraph.storage.files import is_file, replace_file
 from agiraph.tools.approvals.policy import ActingEntity
 from agiraph.tools.approvals.policy_file import ApprovalPolicyFile
+from agiraph.tools.sandbox.input_news import report_input_news
 from agiraph.tools.table import tool_names
 
 PAUSE_SECONDS = 0.5
@@ -83,6 +84,7 @@ class ExternalAgentRunner:
     async def run(self) -> None:
         """Work until the node is published. Raises NodeLimitReached if it cannot be."""
         await until_gone(self._worker.files.home.warden)
+        await report_input_news(self._launcher.sandbox, self._worker.scope, self._worker.report)
         await self._permissions.withdraw_all()
         try:
             while not self._worker.transcript.is_published:
@@ -171,9 +173,10 @@ class ExternalAgentRunner:
         try:
             ended = await session.run(command, environment, worker.files.home.warden)
         except (OSError, ValueError) as error:
-            program = shlex.join(command[:1])
+            program = shlex.join(command.words[:1])
             raise NodeLimitReached(f"{program} cannot be started: {error}") from None
         await self._permissions.withdraw_all()
+        await report_input_news(self._launcher.sandbox, worker.scope, worker.report)
         self._record_end(ended, await self._launcher.settle_costs())
         if ended.is_final:
             raise NodeLimitReached(f"{self._agent.name} was ended: {ended.problem}")

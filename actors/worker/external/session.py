@@ -8,6 +8,7 @@ from pathlib import Path
 
 from actors.runtime.background_tasks import BackgroundTasks, first_to_end
 from actors.worker.context import WorkerContext
+from actors.worker.external.launcher import AgentCommand
 from actors.worker.external.permission_requests import PermissionRequests, TooManyPermissionRequests
 from actors.worker.external.process import ExternalAgentProcess
 from actors.worker.external.team_bridge import TeamBridge
@@ -104,11 +105,12 @@ class AgentSession:
         self._refused_at: float | None = None
 
     async def run(
-        self, command: Sequence[str], environment: dict[str, str], folder: Path
+        self, command: AgentCommand, environment: dict[str, str], folder: Path
     ) -> AgentSessionResult:
         """Start `command` and wait for its end. Raises OSError, ValueError if it cannot start."""
         self._process = await ExternalAgentProcess.start(
-            command,
+            command.words,
+            standins=command.standins,
             environment=environment,
             cwd=self._launch.folder,
             folder=folder,

@@ -1,6 +1,6 @@
 """The sandbox of every command of a model: bubblewrap shows it its own files and nothing else.
 
-`Sandbox.words_before(scope)` is what in front of an argv runs it in the sandbox; `find_sandbox`
+`Sandbox.enclose(scope)` is what runs a command in the sandbox; `find_sandbox`
 returns the sandbox of this machine. What is seen inside has the same paths as outside:
 
     scratch/ of the node            writable, the working directory

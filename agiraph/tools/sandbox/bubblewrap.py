@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from agiraph.tools.sandbox.input_guard import GuardMount
 from agiraph.tools.sandbox.mounts import Mount
 from agiraph.tools.sandbox.toolchain import Toolchain
 
@@ -30,7 +31,7 @@ class SandboxContents:
     """What a command sees inside. Later mounts cover earlier ones.
 
     `home` is the home of Agiraph: where a folder of `around` holds it, it is covered before what
-    `mounts` shows of it is shown.
+    `mounts` shows of it is shown. `guards` come last: they protect paths in what `mounts` shows.
     """
 
     toolchain: Toolchain
@@ -39,6 +40,7 @@ class SandboxContents:
     mounts: tuple[Mount, ...]
     cwd: Path
     has_network: bool
+    guards: tuple[GuardMount, ...] = ()
 
 
 def words_before(program: str, inside: SandboxContents) -> list[str]:
@@ -58,6 +60,7 @@ def words_before(program: str, inside: SandboxContents) -> list[str]:
         words += ["--tmpfs", str(inside.home)]
     words += _shown([Mount(path) for path in within])
     words += _shown(inside.mounts)
+    words += _guarded(inside.guards)
     return [*words, "--chdir", str(inside.cwd), "--"]
 
 
@@ -71,4 +74,19 @@ def _shown(mounts: Sequence[Mount]) -> list[str]:
     for mount in mounts:
         way = "--bind-try" if mount.is_writable else "--ro-bind-try"
         words += [way, str(mount.shown), str(mount.path)]
+    return words
+
+
+def _guarded(guards: Sequence[GuardMount]) -> list[str]:
+    """Return the arguments that protect paths; without any one of them the command must not run."""
+    words: list[str] = []
+    for guard in guards:
+        path = str(guard.path)
+        match guard.kind:
+            case "pin":
+                words += ["--bind", path, path]
+            case "read":
+                words += ["--ro-bind", path, path]
+            case "stand_in":
+                words += ["--tmpfs", path, "--remount-ro", path]
     return words

@@ -1,10 +1,11 @@
 """Sandbox: what separates a model's command from the machine; bubblewrap, or nothing and why.
 
     sandbox = find_sandbox(config.sandbox)
-    argv = [*sandbox.words_before(scope, path=environment["PATH"]), "bash", "-c", "make"]
+    enclosure = sandbox.enclose(scope, path=environment["PATH"])
+    argv = [*enclosure.words, "bash", "-c", "make"]
 
 runs `make` where the scope says, with the scope table as folders. The command's environment and
-limits are the caller's.
+limits are the caller's, and the caller holds the stand-ins (`standin.py`) as long as it runs.
 """
 
 import os
@@ -15,12 +16,24 @@ from pathlib import Path
 from agiraph.core.config import SandboxConfig
 from agiraph.core.errors import Refused
 from agiraph.tools.sandbox.bubblewrap import SandboxContents
-from agiraph.tools.sandbox.mounts import Mount, is_real, mounts_of
+from agiraph.tools.sandbox.input_guard import InputGuard, guard_of
+from agiraph.tools.sandbox.mounts import Mount, mounts_of
 from agiraph.tools.sandbox.probe import SandboxProbe, probe
 from agiraph.tools.sandbox.toolchain import toolchain
 from agiraph.tools.scopes.scope import Scope
 
 OFF = "sandbox.mode is none"
+
+
+@dataclass(frozen=True, slots=True)
+class Enclosure:
+    """What runs one command in the sandbox: the arguments in front of its own; empty without one.
+
+    `standins` are paths at which an empty folder must exist while it runs.
+    """
+
+    words: tuple[str, ...] = ()
+    standins: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +88,7 @@ class Sandbox:
         )
         return [*self.found.words_before(inside), *command]
 
-    def words_before(
+    def enclose(
         self,
         scope: Scope,
         *,
@@ -84,17 +97,19 @@ class Sandbox:
         readable: Sequence[Path] = (),
         has_network: bool | None = None,
         cwd: Path | None = None,
-    ) -> list[str]:
-        """Return what in front of a command's argv runs it for the entity of this scope.
+    ) -> Enclosure:
+        """Return what runs a command for the entity of this scope.
 
-        Nothing without a sandbox; Refused if one is required, or if the kernel cannot keep it.
         `path` is the command's PATH: the folders on it are shown. `writable` and `readable` are
         folders beyond the scope table, which must exist; `has_network` None: as the settings say of
         this entity; `cwd` None: where the scope's shell starts. The paths inside are those outside.
+
+        The first call of a run blocks while an input folder that may be written is surveyed. Raises
+        Refused if a sandbox is required and missing, or if the kernel cannot keep it.
         """
         if not self.is_up:
             self._refuse_without()
-            return []
+            return Enclosure()
         network = scope.has_network if has_network is None else has_network
         if not network and not self.found.has_no_network:
             raise Refused("this command may not have the network, and the kernel cannot remove it")
@@ -103,6 +118,9 @@ class Sandbox:
         further += [folder.resolve() for folder in readable]
         around = tuple(folder for folder in dict.fromkeys(further) if folder.exists())
         tools = toolchain(path)
+        guard = self.input_guard(scope)
+        guards = guard.mounts() if guard is not None else ()
+        written = [Mount(guard.folder, is_writable=True)] if guard is not None and guards else []
         inside = SandboxContents(
             toolchain=tools,
             around=around,
@@ -110,13 +128,29 @@ class Sandbox:
             mounts=(
                 *_links_to(readable, (*tools.readable, *around), scope.home),
                 *mounts_of(scope),
-                *_input_mounts(scope, self.config),
+                *written,
                 *(Mount(folder.resolve(), is_writable=True) for folder in writable),
             ),
             cwd=cwd or scope.cwd,
             has_network=network,
+            guards=guards,
         )
-        return self.found.words_before(inside)
+        return Enclosure(
+            tuple(self.found.words_before(inside)),
+            tuple(str(one.path) for one in guards if one.kind == "stand_in"),
+        )
+
+    def input_guard(self, scope: Scope) -> InputGuard | None:
+        """Return the guard of the input folder; None if no command of this scope may write there.
+
+        Blocks as `enclose`.
+        """
+        folder = scope.input_dir
+        if not self.is_up or self.config.input == "read" or folder is None or not folder.is_dir():
+            return None
+        if scope.home is not None and scope.home.is_relative_to(folder):
+            return None
+        return guard_of(scope.rules.run, folder)
 
     def _refuse_without(self) -> None:
         if not self.is_required:
@@ -140,21 +174,6 @@ def _links_to(
         holds_home = home is not None and home.is_relative_to(real)
         if path != real and not holds_home and not any(map(path.is_relative_to, shown)):
             yield Mount(path, source=real)
-
-
-def _input_mounts(scope: Scope, config: SandboxConfig) -> list[Mount]:
-    """Return the input folder if it may be written, unless it contains the home."""
-    folder = scope.input_dir
-    if folder is None or config.input == "read" or not folder.is_dir():
-        return []
-    if scope.home is not None and scope.home.is_relative_to(folder):
-        return []
-    # Of a repository, what makes git run programs stays as the person has it: git also runs for the
-    # person, and outside the sandbox. A mount itself, .git cannot be exchanged for another.
-    git = folder / ".git"
-    shown = [Mount(folder, is_writable=True), Mount(git, is_writable=True)]
-    shown += [Mount(git / name) for name in ("config", "config.worktree", "hooks")]
-    return [mount for mount in shown if is_real(mount.path)]
 
 
 def find_sandbox(config: SandboxConfig) -> Sandbox:

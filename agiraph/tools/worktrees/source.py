@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agiraph.core.errors import Refused
+from agiraph.tools.sandbox.input_guard import is_empty_folder
 from agiraph.tools.worktrees.git import Git, GitFailed, ref, remove_stale_lock
 
 NOBODY = ("Agiraph", "agiraph@localhost")
@@ -32,8 +33,9 @@ class RepositoryInfo:
 
 
 def looks_like_one(folder: Path) -> bool:
-    """Whether a folder may be the top of a checkout; one disk access."""
-    return (folder / ".git").exists()
+    """Whether a folder may be the top of a checkout; an empty `.git` is a stand-in."""
+    git = folder / ".git"
+    return git.exists() and not is_empty_folder(git)
 
 
 class SourceRepository:

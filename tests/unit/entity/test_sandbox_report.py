@@ -1,17 +1,23 @@
 """What is told of the wall round commands: to the model that gives them, and to the person."""
 
 import asyncio
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from actors.entity.sandbox_report import guidance_of, report_missing_sandbox
+from actors.entity.sandbox_report import guidance_of, report_sandbox
 from agiraph.core.config import SandboxConfig, load_config
 from agiraph.core.ids import AgentId
 from agiraph.core.models import Event
+from agiraph.tools.sandbox.input_news import EVENT, event_data, note
 from agiraph.tools.sandbox.probe import SandboxProbe
+from agiraph.tools.sandbox.survey import FoundAutorun
+from agiraph.tools.scopes.scope import Scope
 from agiraph.tools.toolbox import Toolbox
 from cli.console.event_text import EventNarrator
+from tests.unit.tools.scopes.house import build
 
 WORKS = SandboxProbe("/usr/bin/bwrap")
 MISSING = SandboxProbe(why="bubblewrap is not installed", advice="apt install bubblewrap")
@@ -26,7 +32,10 @@ def found(monkeypatch: pytest.MonkeyPatch, what: SandboxProbe) -> None:
 
 
 async def told(
-    monkeypatch: pytest.MonkeyPatch, what: SandboxProbe, config: SandboxConfig
+    monkeypatch: pytest.MonkeyPatch,
+    what: SandboxProbe,
+    config: SandboxConfig,
+    scope: Scope | None = None,
 ) -> list[Any]:
     """Return what is reported at a run's beginning."""
     found(monkeypatch, what)
@@ -35,7 +44,7 @@ async def told(
     def report(event: str, data: dict[str, Any], key: str) -> None:
         reported.append((event, data, key))
 
-    task = asyncio.ensure_future(report_missing_sandbox(report, config, "r1"))
+    task = asyncio.ensure_future(report_sandbox(report, config, "r1", scope))
     done, _ = await asyncio.wait([task], timeout=0.2)
     assert not done, "it stays, for the coordinator ends with the first that ends"
     task.cancel()
@@ -46,6 +55,8 @@ def test_a_worker_is_told_what_stands_round_its_commands(monkeypatch: pytest.Mon
     toolbox = Toolbox.for_entity("worker")
     found(monkeypatch, WORKS)
     assert "run in a sandbox" in guidance_of(toolbox, settings(), "ada")
+    written = guidance_of(toolbox, settings(input="write"), "ada")
+    assert "You may change files of the input, but not `.git`" in written
     alone = guidance_of(toolbox, settings(no_network_for=("ada",)), "ada")
     assert "They have no network." in alone
     found(monkeypatch, MISSING)
@@ -78,3 +89,28 @@ async def test_the_person_is_told_once_a_run_that_there_is_none(
 async def test_what_was_asked_for_or_stands_is_no_news(monkeypatch: pytest.MonkeyPatch) -> None:
     assert await told(monkeypatch, WORKS, settings()) == []
     assert await told(monkeypatch, MISSING, settings(mode="none")) == []
+
+
+async def test_an_input_folder_that_stays_read_only_is_reported_once_a_run(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    house = build(tmp_path.resolve() / "home")
+    scope = house.worker()
+    assert await told(monkeypatch, WORKS, settings(input="write"), scope) == []
+    (house.input_dir / ".git").symlink_to("elsewhere")
+    scope = replace(scope, rules=replace(scope.rules, run=house.agent.run("r2").path))
+    assert await told(monkeypatch, WORKS, settings(), scope) == [], "it is not to be written"
+    [(event, data, key)] = await told(monkeypatch, WORKS, settings(input="write"), scope)
+    assert (event, key) == ("sandbox.input_read_only", "r1:input")
+    line = EventNarrator().describe(Event(type=event, agent_id=AgentId("a"), ts=0.0, data=data))
+    assert line.text.startswith("the input folder is read-only for commands: .git is a symbolic")
+
+
+def test_new_files_by_which_programs_run_are_described() -> None:
+    found = [FoundAutorun(f"sub{number}/.git", "git", number) for number in range(30)]
+    data = event_data("/shop", found)
+    happened = Event(type=EVENT, agent_id=AgentId("a"), ts=0.0, data=data)
+    text = EventNarrator().describe(happened).text
+    assert "before you use git in /shop: sub0/.git, sub1/.git" in text
+    assert "sub19/.git and 10 more" in text
+    assert "New in the input folder: sub0/.git" in note(found)

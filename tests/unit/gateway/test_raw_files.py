@@ -1,13 +1,15 @@
 """Raw files: ranges as RFC 9110 has them, ETags, and nothing that a browser would run."""
 
 import asyncio
+import io
+import zipfile
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from starlette.datastructures import Headers
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.types import Message
 
 from actors.gateway.media_types import kind_of
@@ -148,3 +150,13 @@ def test_a_folder_that_is_too_large_is_not_zipped(tmp_path: Path) -> None:
     with pytest.raises(ApiError, match="1 files of 2048 bytes") as refused:
         zipped_folder(tmp_path, "", 1024)
     assert refused.value.status == 413
+
+
+async def test_a_zip_file_has_nothing_called_git(tmp_path: Path) -> None:
+    for name in ("a/.git/config", "a/.GIT/x", "a/.gitignore", "b/x"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x")
+    response = zipped_folder(tmp_path, "", 1024)
+    assert isinstance(response, StreamingResponse)
+    data = b"".join([bytes(chunk) async for chunk in response.body_iterator])  # type: ignore[arg-type]
+    assert zipfile.ZipFile(io.BytesIO(data)).namelist() == ["a/.gitignore", "b/x"]

@@ -1,5 +1,6 @@
 """A desk for tools under test: real folders, and a team that writes down what it is asked."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -113,6 +114,7 @@ class Desk:
         self.team = RecordingTeam()
         self.config: Config = load_config()
         self.environment: dict[str, str] = {}
+        self.report: Callable[..., None] = lambda event, data, key="": None
         self.toolbox = Toolbox.for_entity(kind)
 
     def limited(self, section: str, **values: object) -> None:
@@ -134,6 +136,7 @@ class Desk:
             team=self.team,
             environment=self.environment,
             calls=self.run.worker("ada-1").calls,
+            report=self.report,
         )
 
     async def call(self, tool: str, **arguments: object) -> ToolTurn:

@@ -1,5 +1,6 @@
 """The words before a command: what is shown, in which order, and when a command is refused."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ def settings(**values: Any) -> SandboxConfig:
     return load_config().sandbox.model_copy(update=values)
 
 
-def shown(words: list[str], way: str) -> list[Path]:
+def shown(words: Sequence[str], way: str) -> list[Path]:
     return [Path(words[at + 1]) for at, word in enumerate(words) if word == way]
 
 
@@ -62,15 +63,15 @@ def test_a_link_is_never_shown_for_what_it_leads_to(house: House) -> None:
 
 
 def test_what_lies_below_comes_after_what_it_lies_in(house: House) -> None:
-    words = Sandbox(settings(), WORKS).words_before(house.worker())
+    words = Sandbox(settings(), WORKS).enclose(house.worker()).words
     assert words[0] == "/usr/bin/bwrap"
     assert words[-1] == "--"
     assert words.index(str(house.node.path)) < words.index(str(house.node.scratch))
-    assert words[-4:-1] == [
+    assert words[-4:-1] == (
         str(house.run.worker("ada-111111").notebook),
         "--chdir",
         str(house.node.scratch),
-    ]
+    )
 
 
 def test_a_home_inside_a_programs_folder_is_covered_and_a_link_does_not_lead_round(
@@ -78,7 +79,7 @@ def test_a_home_inside_a_programs_folder_is_covered_and_a_link_does_not_lead_rou
 ) -> None:
     link = tmp_path_factory.mktemp("elsewhere") / "link"
     link.symlink_to(house.root.parent)
-    words = Sandbox(settings(), WORKS).words_before(house.worker(), readable=[link])
+    words = Sandbox(settings(), WORKS).enclose(house.worker(), readable=[link]).words
     at = words.index(str(house.root.parent))
     assert at < words.index(str(house.root)) < words.index(str(house.node.scratch))
     assert words[words.index(str(house.root)) - 1] == "--tmpfs"
@@ -92,17 +93,17 @@ def test_a_program_behind_a_link_is_shown_at_both_places(
     (folder / "3.12.1/lib").mkdir(parents=True)
     (folder / "3.12").symlink_to("3.12.1")
     named, real = folder / "3.12/lib", folder / "3.12.1/lib"
-    words = Sandbox(settings(), WORKS).words_before(house.worker(), readable=[named])
+    words = Sandbox(settings(), WORKS).enclose(house.worker(), readable=[named]).words
     at = words.index(str(named))
-    assert words[at - 2 : at] == ["--ro-bind-try", str(real)]
-    words = Sandbox(settings(), WORKS).words_before(house.worker(), readable=[named, folder])
+    assert words[at - 2 : at] == ("--ro-bind-try", str(real))
+    words = Sandbox(settings(), WORKS).enclose(house.worker(), readable=[named, folder]).words
     assert str(named) not in words, "the link itself is shown"
 
 
 def test_a_home_inside_the_input_is_covered(house: House) -> None:
     scope = house.worker()
     around = type(scope)(scope.rules, scope.cwd, house.root.parent, scope.home)
-    words = Sandbox(settings(input="write"), WORKS).words_before(around)
+    words = Sandbox(settings(input="write"), WORKS).enclose(around).words
     assert shown(words, "--bind-try")[0] == house.node.scratch, "nor may it be written"
     cover = words.index("--tmpfs", words.index("--tmpfs") + 1)
     assert words[cover + 1] == str(house.root)
@@ -111,24 +112,53 @@ def test_a_home_inside_the_input_is_covered(house: House) -> None:
 
 def test_the_input_may_be_written_if_the_settings_say_so(house: House) -> None:
     scope = house.worker()
-    assert house.input_dir in shown(Sandbox(settings(), WORKS).words_before(scope), "--ro-bind-try")
-    words = Sandbox(settings(input="write"), WORKS).words_before(scope)
+    assert house.input_dir in shown(
+        Sandbox(settings(), WORKS).enclose(scope).words, "--ro-bind-try"
+    )
+    words = Sandbox(settings(input="write"), WORKS).enclose(scope).words
     assert house.input_dir in shown(words, "--bind-try")
 
 
-def test_of_an_input_that_may_be_written_what_makes_git_run_programs_may_not(house: House) -> None:
+def test_in_an_input_that_may_be_written_git_stays_read_only(house: House) -> None:
     git = house.input_dir / ".git"
-    (git / "hooks").mkdir(parents=True)
-    (git / "config").touch()
-    words = Sandbox(settings(input="write"), WORKS).words_before(house.worker())
-    assert {house.input_dir, git} <= set(shown(words, "--bind-try"))
-    assert {git / "config", git / "hooks"} <= set(shown(words, "--ro-bind-try"))
-    assert words.index(str(git)) < words.index(str(git / "config"))
+    git.mkdir()
+    (git / "HEAD").touch()
+    enclosure = Sandbox(settings(input="write"), WORKS).enclose(house.worker())
+    words = enclosure.words
+    assert house.input_dir in shown(words, "--bind-try")
+    assert shown(words, "--ro-bind") == [git]
+    assert enclosure.standins == ()
+    assert words.index(str(house.input_dir)) < words.index(str(git))
+
+
+def test_where_an_input_has_no_git_an_empty_folder_stands_in_for_it(house: House) -> None:
+    git = str(house.input_dir / ".git")
+    enclosure = Sandbox(settings(input="write"), WORKS).enclose(house.worker())
+    at = enclosure.words.index("--tmpfs", enclosure.words.index(str(house.input_dir)))
+    assert enclosure.words[at : at + 4] == ("--tmpfs", git, "--remount-ro", git)
+    assert enclosure.standins == (git,)
+    assert Sandbox(settings(), WORKS).enclose(house.worker()).standins == ()
+
+
+def test_what_protects_the_input_comes_after_every_folder_that_may_be_written(house: House) -> None:
+    above = house.input_dir.parent
+    sandbox = Sandbox(settings(input="write"), WORKS)
+    words = sandbox.enclose(house.worker(), writable=[above]).words
+    last = len(words) - 1 - words[::-1].index("--bind-try")
+    assert words[last + 1] == str(above)
+    assert last < words.index("--remount-ro")
+
+
+def test_an_input_that_cannot_be_protected_is_read_only(house: House) -> None:
+    (house.input_dir / ".git").symlink_to("elsewhere")
+    words = Sandbox(settings(input="write"), WORKS).enclose(house.worker()).words
+    assert house.input_dir in shown(words, "--ro-bind-try")
+    assert house.input_dir not in shown(words, "--bind-try")
 
 
 def test_the_network_is_taken_from_all_or_from_some(house: House) -> None:
     def has_network(wall: Sandbox, **asked: Any) -> bool:
-        return "--unshare-net" not in wall.words_before(house.worker(), **asked)
+        return "--unshare-net" not in wall.enclose(house.worker(), **asked).words
 
     assert has_network(Sandbox(settings(), WORKS))
     assert not has_network(Sandbox(settings(), WORKS), has_network=False)
@@ -141,17 +171,17 @@ def test_the_network_is_taken_from_all_or_from_some(house: House) -> None:
 
 def test_without_a_wall_a_command_runs_as_it_is_or_is_refused(house: House) -> None:
     down = SandboxProbe(why="bubblewrap is not installed", advice="apt install bubblewrap")
-    assert Sandbox(settings(), down).words_before(house.worker()) == []
-    assert Sandbox(settings(mode="none"), WORKS).words_before(house.worker()) == []
+    assert Sandbox(settings(), down).enclose(house.worker()).words == ()
+    assert Sandbox(settings(mode="none"), WORKS).enclose(house.worker()).words == ()
     for strict in (settings(required=True), settings(mode="bwrap")):
         with pytest.raises(Refused, match=r"not installed \(apt install bubblewrap\)"):
-            Sandbox(strict, down).words_before(house.worker())
+            Sandbox(strict, down).enclose(house.worker())
 
 
 def test_no_network_is_refused_where_the_kernel_cannot_take_it(house: House) -> None:
     wall = Sandbox(settings(), SandboxProbe("/usr/bin/bwrap", has_no_network=False))
     with pytest.raises(Refused, match="network"):
-        wall.words_before(house.worker(), has_network=False)
+        wall.enclose(house.worker(), has_network=False)
 
 
 def test_required_and_none_contradict_each_other(tmp_path: Path) -> None:

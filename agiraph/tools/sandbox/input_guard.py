@@ -1,0 +1,305 @@
+"""Input guard: what of an input folder that commands may write stays read-only, or absent.
+
+Programs of the person's machine run commands because of some files in a folder (`autorun.py`,
+`repositories.py`). Before the first command of a run the folder is surveyed, and the result is kept
+as long as the run: every command of the run has the same paths covered, and a folder that contains
+one is a mount of its own, so no command can rename it and put another in its place. A file that
+appears later is reported (`news`), not covered.
+
+If that is not possible, all commands of the run see the folder read-only: `why_read_only`.
+"""
+
+import fcntl
+import json
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, ValidationError
+
+from agiraph.core.record import Record
+from agiraph.storage.files import opened, read_descriptor, write_all
+from agiraph.storage.home import input_at_start
+from agiraph.tools.sandbox.autorun import GIT
+from agiraph.tools.sandbox.repositories import (
+    NotGuarded,
+    Repository,
+    enclosing,
+    files_of,
+    paths_of,
+    repository_at,
+)
+from agiraph.tools.sandbox.survey import ROOT, FoundAutorun, InputSurvey, survey
+
+MOST_REPOSITORIES = 500
+MOST_GUARDED = 2_000
+DOT_GIT = ".git"
+
+GuardKind = Literal["pin", "read", "stand_in"]
+
+
+class GuardedPath(Record):
+    """A path within the input folder. `is_kept_absent`: if nothing is there, nothing may appear."""
+
+    path: str
+    is_kept_absent: bool = False
+
+
+class InputBaseline(Record):
+    """An input folder before the first command of a run.
+
+    `known` are the inodes of its autorun files by their paths.
+    """
+
+    folder: str
+    known: dict[str, int] = Field(default_factory=dict)
+    guarded: tuple[GuardedPath, ...] = ()
+    why_read_only: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GuardMount:
+    """A mount that protects a path: a folder that cannot be renamed (`pin`), a file or folder that
+    is read-only (`read`), or an empty folder where nothing may appear (`stand_in`)."""
+
+    path: Path
+    kind: GuardKind
+
+
+# --- the baseline --------------------------------------------------------------------------------
+
+
+def look_at(folder: Path) -> InputBaseline:
+    """Survey a folder that commands are about to write; `os.environ` is the person's.
+
+    Blocks as long as the walk takes, and some milliseconds for each repository.
+    """
+    try:
+        found = survey(folder)
+        guarded = _guarded(folder, found)
+    except OSError as error:
+        return InputBaseline(folder=str(folder), why_read_only=str(error))
+    except NotGuarded as error:
+        return InputBaseline(folder=str(folder), why_read_only=str(error))
+    known = {one.path: one.inode for one in found.found}
+    return InputBaseline(folder=str(folder), known=known, guarded=guarded)
+
+
+def _guarded(folder: Path, found: InputSurvey) -> tuple[GuardedPath, ...]:
+    """Return the paths to protect, sorted, outer ones first. Raises NotGuarded."""
+    _refuse_unguardable(folder, found)
+    paths = {one.path: False for one in found.found if not one.is_link} | {DOT_GIT: True}
+    repositories = list(_repositories(folder, found.found))
+    for repository in repositories:
+        for one in paths_of(repository, folder, os.environ):
+            path = one.path.relative_to(folder).as_posix()
+            paths[path] = paths.get(path, False) or one.is_missing
+    paths |= dict.fromkeys(own_programs(folder, os.environ.get("PATH", "")), False)
+    paths |= dict.fromkeys(_other_names(folder, paths, repositories), False)
+    if len(paths) > MOST_GUARDED:
+        raise NotGuarded(f"more than {MOST_GUARDED:,} paths in it would have to be protected")
+    ordered = sorted(paths.items(), key=lambda one: one[0].split("/"))
+    return tuple(GuardedPath(path=path, is_kept_absent=absent) for path, absent in ordered)
+
+
+def _refuse_unguardable(folder: Path, found: InputSurvey) -> None:
+    if found.gap:
+        raise NotGuarded(found.gap)
+    if Path.home().resolve().is_relative_to(folder):
+        raise NotGuarded("it contains your home folder, from which many programs take settings")
+    if not os.access(folder, os.W_OK):
+        raise NotGuarded("you may not write it yourself")
+    if ignores_case(folder):
+        raise NotGuarded("its file system does not distinguish upper and lower case")
+    for one in found.found:
+        if one.program == GIT and one.is_link:
+            raise NotGuarded(f"{one.path} is a symbolic link, which a command could replace")
+        if one.path == ROOT and not os.path.lexists(folder / DOT_GIT):
+            raise NotGuarded("it is itself a git repository, without a worktree")
+
+
+def own_programs(folder: Path, path: str) -> Iterator[str]:
+    """Yield what is in the folder of the programs that Agiraph itself and the person's shell run.
+
+    That is the virtual environment and the packages of Agiraph, and the folders on `path`. Raises
+    NotGuarded if the folder itself is one of them.
+    """
+    packages = (
+        Path(__file__).parents[3] / name for name in ("agiraph", "actors", "transport", "cli")
+    )
+    on_path = (Path(entry) for entry in path.split(os.pathsep) if os.path.isabs(entry))
+    for place in (Path(sys.prefix), *packages, *on_path):
+        real = place.resolve()
+        if real == folder:
+            raise NotGuarded("programs are run from it: it is on your PATH, or Agiraph is in it")
+        if real.is_relative_to(folder) and real.exists():
+            yield real.relative_to(folder).as_posix()
+
+
+def ignores_case(folder: Path) -> bool:
+    """Whether a folder finds its files under names in another case, too."""
+    with os.scandir(folder) as listed:  # plain: the person's input folder
+        names = {entry.name for entry in listed}
+    for name in names:
+        other = name.swapcase()
+        if other != name and other not in names:
+            return os.path.lexists(folder / other)
+    other = folder.name.swapcase()
+    return other != folder.name and _is_same(folder, folder.parent / other)
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return False
+
+
+def _repositories(folder: Path, found: Sequence[FoundAutorun]) -> Iterator[Repository]:
+    """Yield the repositories in a folder, and the one that it is in."""
+    places = [folder / one.path for one in found if one.program == GIT and one.path != ROOT]
+    if len(places) > MOST_REPOSITORIES:
+        raise NotGuarded(f"it has more than {MOST_REPOSITORIES} git repositories")
+    outer = None if os.path.lexists(folder / DOT_GIT) else enclosing(folder)
+    for place in (*places, *([outer] if outer else [])):
+        repository = repository_at(place)
+        if repository is not None:
+            yield repository
+
+
+def _other_names(
+    folder: Path, paths: dict[str, bool], repositories: Sequence[Repository]
+) -> tuple[str, ...]:
+    """Return further names (hard links) in the folder of the files that are protected."""
+    inodes = set()
+    for file in (*(folder / path for path in paths), *_files(repositories)):
+        try:
+            status = file.lstat()
+        except OSError:
+            continue
+        if status.st_nlink > 1 and not file.is_dir():
+            inodes.add(status.st_ino)
+    return survey(folder, frozenset(inodes)).same if inodes else ()
+
+
+def _files(repositories: Sequence[Repository]) -> Iterator[Path]:
+    for repository in repositories:
+        yield from files_of(repository)
+
+
+# --- the guard of a run --------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class InputGuard:
+    """The protection of one run's input folder; one object per process, made by `guard_of`."""
+
+    baseline: InputBaseline
+    _reported: set[str] = field(default_factory=set)
+
+    @property
+    def folder(self) -> Path:
+        """The input folder."""
+        return Path(self.baseline.folder)
+
+    @property
+    def why_read_only(self) -> str:
+        """Why commands may not write the folder at all, '' if they may."""
+        return self.baseline.why_read_only
+
+    def mounts(self) -> tuple[GuardMount, ...]:
+        """Return the mounts that protect the folder in a command that starts now.
+
+        Nothing if the folder cannot be protected, or if a person has since put a link where
+        something has to be protected.
+        """
+        found: dict[Path, GuardKind] = {}
+        for guarded in self.baseline.guarded:
+            path = self.folder / guarded.path
+            if any(found.get(above) in ("read", "stand_in") for above in path.parents):
+                continue
+            parts = [self.folder / above for above in path.relative_to(self.folder).parents]
+            pins = [above for above in reversed(parts) if above != self.folder and above.is_dir()]
+            if path.is_symlink() or any(pin.is_symlink() for pin in pins):
+                return ()
+            kind = _kind(path, guarded)
+            if kind is None:
+                continue
+            for pin in pins:
+                found.setdefault(pin, "pin")
+            place = path if kind == "read" else _first_missing(self.folder, path)
+            found[place] = kind
+        return tuple(GuardMount(path, kind) for path, kind in sorted(found.items()))
+
+    def news(self) -> tuple[FoundAutorun, ...]:
+        """Return the autorun files that have appeared since the run began, each once a process.
+
+        Blocks as long as the walk takes.
+        """
+        if self.why_read_only:
+            return ()
+        try:
+            seen = survey(self.folder)
+        except OSError:
+            return ()
+        found = [one for one in seen.found if self.baseline.known.get(one.path) != one.inode]
+        if seen.gap:
+            found.append(FoundAutorun(f"(not all of it was searched: {seen.gap})", "", 0))
+        new = [one for one in found if f"{one.path}\0{one.inode}" not in self._reported]
+        self._reported |= {f"{one.path}\0{one.inode}" for one in new}
+        return tuple(new)
+
+
+def _kind(path: Path, guarded: GuardedPath) -> GuardKind | None:
+    """Return how to protect a path, None if it needs nothing now."""
+    if path.exists() and not (guarded.is_kept_absent and is_empty_folder(path)):
+        return "read"
+    return "stand_in" if guarded.is_kept_absent else None
+
+
+def is_empty_folder(path: Path) -> bool:
+    """Whether a path is a folder with nothing in it."""
+    try:
+        return path.is_dir() and not os.listdir(path)  # plain: the person's input folder
+    except OSError:
+        return False
+
+
+def _first_missing(folder: Path, path: Path) -> Path:
+    """Return the outermost part of a path that is missing or an empty folder."""
+    for above in reversed(path.relative_to(folder).parents):
+        place = folder / above
+        if place != folder and not place.exists():
+            return place
+    return path
+
+
+def guard_of(run: Path, folder: Path) -> InputGuard:
+    """Return the guard of a run's input folder; the first in the run surveys it, and blocks."""
+    return _guard_of(input_at_start(run), folder)
+
+
+@lru_cache(maxsize=64)
+def _guard_of(file: Path, folder: Path) -> InputGuard:
+    # The lock makes one process of the run survey: a command of it may write from then on.
+    with opened(file, os.O_RDWR | os.O_CREAT) as fd:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        known = _parsed(read_descriptor(fd))
+        if known is None or known.folder != str(folder):
+            known = look_at(folder)
+            os.ftruncate(fd, 0)
+            os.lseek(fd, 0, os.SEEK_SET)
+            write_all(fd, known.model_dump_json().encode() + b"\n")
+            os.fsync(fd)
+    return InputGuard(known)
+
+
+def _parsed(data: bytes) -> InputBaseline | None:
+    try:
+        return InputBaseline.model_validate(json.loads(data))
+    except (ValueError, ValidationError):
+        return None

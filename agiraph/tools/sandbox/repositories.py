@@ -1,0 +1,266 @@
+"""Repositories: every path in a person's folder from which their git takes settings or programs.
+
+That is more than `.git`: a configuration names hooks, included files and programs in the worktree
+(`core.hooksPath=.husky`, `filter.x.clean=./tools/clean`), `.git/hooks/pre-commit` may be a link to
+a script of the project, and git looks into the submodules of its index.
+
+Git itself is asked for the configuration and the index: neither runs a program.
+"""
+
+import contextlib
+import os
+import re
+import shlex
+import stat
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+GITLINK: Final = "160000 "
+GITFILE: Final = "gitdir:"
+GITFILE_BYTES: Final = 4096
+GIT_SECONDS: Final = 10.0
+MOST_LINKS: Final = 1000
+
+NAMES_NO_PROGRAM: Final = re.compile(
+    r"(safe|maintenance|scalar|gui|user|author|committer|branch|url|color|extensions)\..*"
+    r"|core\.(worktree|excludesfile|attributesfile|bare|repositoryformatversion|filemode|abbrev)"
+    r"|remote\..*\.(url|pushurl|fetch|push|promisor|partialclonefilter)"
+    r"|submodule\..*\.(url|path|branch|active|ignore)|commit\.template"
+)
+"""Settings that may name a path in the folder and by which git runs nothing."""
+
+INCLUDES: Final = re.compile(r"include\.path|includeif\..*\.path")
+HOOKS_PATH: Final = "core.hookspath"
+
+
+class NotGuarded(Exception):
+    """A folder cannot be kept from making git run programs; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class RepositoryPath:
+    """A path from which git takes settings or programs; `is_missing`: nothing must appear there.
+
+    `setting` is the key of the configuration that names it.
+    """
+
+    path: Path
+    is_missing: bool = False
+    setting: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A line of a configuration. `origin` is the file that has it, "" if there is none."""
+
+    key: str
+    value: str
+    origin: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """A repository as git sees it. `top` is the folder of its worktree, None of a bare one."""
+
+    git: Path
+    common: Path
+    top: Path | None
+
+
+def repository_at(path: Path) -> Repository | None:
+    """Return the repository of a `.git` (a folder or a file) or of a bare folder, None if none."""
+    git = _git_folder(path)
+    if git is None:
+        return None
+    common = _line(git / "commondir")
+    is_bare = path.name.lower() != ".git" and path == git
+    return Repository(
+        git=git,
+        common=Path(os.path.realpath(git / common)) if common else git,
+        top=None if is_bare else path.parent,
+    )
+
+
+def _git_folder(path: Path) -> Path | None:
+    if path.is_dir():
+        return Path(os.path.realpath(path))
+    named = _line(path)
+    if not named.startswith(GITFILE):
+        return None
+    found = Path(os.path.realpath(path.parent / named.removeprefix(GITFILE).strip()))
+    return found if found.is_dir() else None
+
+
+def _line(path: Path) -> str:
+    """Return the first line of a small file of git's, '' if there is none."""
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            return ""
+        with open(path, "rb") as file:  # plain: the person's repository
+            return os.fsdecode(file.read(GITFILE_BYTES)).split("\n", 1)[0]
+    except OSError:
+        return ""
+
+
+def enclosing(folder: Path) -> Path | None:
+    """Return the `.git` of the nearest folder above that has one."""
+    found = (above / ".git" for above in folder.parents)
+    return next((git for git in found if os.path.lexists(git)), None)
+
+
+def paths_of(
+    repository: Repository, folder: Path, environ: Mapping[str, str]
+) -> Iterator[RepositoryPath]:
+    """Yield the paths in `folder` from which git takes settings or programs in a repository.
+
+    `environ` are the person's variables. Raises NotGuarded.
+    """
+    for place in dict.fromkeys((repository.git, repository.common)):
+        yield from _inside(RepositoryPath(place), folder)
+        for target in _linked_from(place):
+            yield from _inside(RepositoryPath(target, not target.exists()), folder)
+    settings = read_settings(repository, environ)
+    home = Path(environ.get("HOME") or "/nonexistent")
+    top = repository.top or repository.git
+    for origin in dict.fromkeys(setting.origin for setting in settings if setting.origin):
+        yield from _inside(RepositoryPath(Path(os.path.realpath(top / origin))), folder)
+    for one in named_paths(settings, top, home):
+        _refuse_unguardable(one, folder)
+        yield from _inside(one, folder)
+    if repository.top is not None:
+        for name in submodules(repository, environ):
+            git = repository.top / name / ".git"
+            yield from _inside(RepositoryPath(git, not os.path.lexists(git)), folder)
+
+
+def _inside(found: RepositoryPath, folder: Path) -> Iterator[RepositoryPath]:
+    if found.path != folder and found.path.is_relative_to(folder):
+        yield found
+
+
+def _refuse_unguardable(found: RepositoryPath, folder: Path) -> None:
+    named = f"git's setting {found.setting} names {found.path}"
+    if found.setting == HOOKS_PATH and found.path == folder:
+        raise NotGuarded(f"{named}, the folder itself: git runs every file in it")
+    is_inside = found.path.is_relative_to(folder)
+    if INCLUDES.fullmatch(found.setting) and found.is_missing and is_inside:
+        raise NotGuarded(f"{named}, which does not exist (create it, or remove the setting)")
+
+
+def _linked_from(git: Path) -> Iterator[Path]:
+    """Yield the targets of links among the files that git reads in its folder."""
+    for place in (git, git / "hooks", git / "info"):
+        if place.is_symlink():
+            yield Path(os.path.realpath(place))
+        try:
+            with os.scandir(place) as entries:  # plain: the person's repository
+                links = [entry.path for entry in entries if entry.is_symlink()]
+        except OSError:
+            continue
+        if len(links) > MOST_LINKS:
+            raise NotGuarded(f"{place} has more than {MOST_LINKS} links")
+        yield from (Path(os.path.realpath(link)) for link in links)
+
+
+def files_of(repository: Repository) -> Iterator[Path]:
+    """Yield the files of a repository by which git can run programs, to look for other names."""
+    for place in dict.fromkeys((repository.git, repository.common)):
+        names = ("config", "config.worktree", "commondir", "gitdir", "HEAD")
+        yield from (place / name for name in names)
+        for inner in (place / "hooks", place / "info"):
+            try:
+                yield from (inner / name for name in os.listdir(inner))  # plain: the repository
+            except OSError:
+                continue
+
+
+# --- the configuration ---------------------------------------------------------------------------
+
+
+def read_settings(repository: Repository, environ: Mapping[str, str]) -> list[Setting]:
+    """Return the whole configuration that applies in a repository, the person's own included."""
+    words = ("config", "--list", "--includes", "--show-origin", "-z")
+    fields = _git(repository, words, environ).split("\0")
+    found = []
+    for origin, line in zip(fields[::2], fields[1::2], strict=False):
+        key, _, value = line.partition("\n")
+        file = origin.removeprefix("file:") if origin.startswith("file:") else ""
+        found.append(Setting(key, value, file))
+    return found
+
+
+def submodules(repository: Repository, environ: Mapping[str, str]) -> list[str]:
+    """Return the paths at which the index of a repository has a submodule."""
+    rows = _git(repository, ("ls-files", "--stage", "-z"), environ).split("\0")
+    return [row.partition("\t")[2] for row in rows if row.startswith(GITLINK)]
+
+
+def _git(repository: Repository, words: tuple[str, ...], environ: Mapping[str, str]) -> str:
+    """Return the output of git, '' if it cannot read the repository: then it runs nothing."""
+    top = repository.top or repository.git
+    at = ["-C", str(top), f"--git-dir={repository.git}"]
+    if repository.top is not None:
+        at.append(f"--work-tree={repository.top}")
+    passed = ("PATH", "HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM")
+    env = {name: environ[name] for name in passed if name in environ}
+    try:
+        ended = subprocess.run(
+            ["git", "-c", "safe.directory=*", "-c", "core.fsmonitor=false", *at, *words],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=GIT_SECONDS,
+            check=False,
+            env={"PATH": os.defpath} | env | {"GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"},
+        )
+    except subprocess.TimeoutExpired:
+        raise NotGuarded(f"git took more than {GIT_SECONDS:g} s in {repository.git}") from None
+    except OSError:  # there is no git
+        return ""
+    return os.fsdecode(ended.stdout) if ended.returncode == 0 else ""
+
+
+def named_paths(settings: list[Setting], top: Path, home: Path) -> Iterator[RepositoryPath]:
+    """Yield the paths that a configuration names: included files, hooks, words of its programs.
+
+    `top` is where git runs them. A word of a program is a path if it exists, or if it is written as
+    one (`./tool`).
+    """
+    for setting in settings:
+        if INCLUDES.fullmatch(setting.key):
+            base = (top / setting.origin).parent if setting.origin else top
+            yield _named(setting, _place(setting.value, base, home))
+        elif setting.key == HOOKS_PATH:
+            yield _named(setting, _place(setting.value, top, home))
+        elif not (NAMES_NO_PROGRAM.fullmatch(setting.key) or _is_plain_alias(setting)):
+            for word in _words(setting.value):
+                path = _place(word, top, home)
+                is_path = word.startswith(("./", "../", "/", "~/"))
+                if is_path or (path.exists() if "/" in word else path.is_file()):
+                    yield _named(setting, path)
+
+
+def _named(setting: Setting, path: Path) -> RepositoryPath:
+    return RepositoryPath(path, not os.path.lexists(path), setting.key)
+
+
+def _is_plain_alias(setting: Setting) -> bool:
+    """Whether a setting is another name of a git command, not of a program."""
+    return setting.key.startswith("alias.") and not setting.value.startswith("!")
+
+
+def _place(value: str, base: Path, home: Path) -> Path:
+    if value.startswith("~/"):
+        return Path(os.path.realpath(home / value[2:]))
+    return Path(os.path.realpath(base / value))
+
+
+def _words(value: str) -> list[str]:
+    """Return the words of a command that may be paths."""
+    text = value.removeprefix("!")
+    words = dict.fromkeys(re.split(r"[\s'\"=;|&()]+", text))
+    with contextlib.suppress(ValueError):  # a quotation mark that is not closed
+        words |= dict.fromkeys(shlex.split(text))  # a path may contain spaces
+    return [word for word in words if word.strip("./") and "\0" not in word]

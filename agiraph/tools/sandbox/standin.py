@@ -1,0 +1,97 @@
+"""Stand-in: an empty folder at a path where a command must not create anything, such as `.git`.
+
+A sandbox can cover only what exists. So the process that waits for a command creates the missing
+folder before the sandbox is built, and removes it after the command has ended; git ignores an
+empty folder of this name. Several commands may share one: each holds a shared lock (flock) on the
+folder, and the last removes it. Removing it earlier would uncover the path for the others.
+
+The folder is removed by `rmdir` alone, so nothing that a person has put there is lost. Inside the
+sandbox another empty folder covers it: no command can open, and so lock, the real one. After kill
+-9 of all processes that wait, it is left until the next command in the same folder has ended.
+
+The runner of commands, a bare interpreter, imports this: it imports only what costs nothing.
+"""
+
+import fcntl
+import os
+
+_OPEN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class StandIns:
+    """The stand-ins of one command, created at once. If one cannot be, `problem` says why."""
+
+    def __init__(self, paths: list[str]) -> None:
+        self._held: list[tuple[str, int]] = []
+        self.problem = ""
+        for path in paths:
+            try:
+                self._held.append((path, hold(path)))
+            except OSError as error:
+                self.problem = f"{path} cannot be kept empty: {error.strerror}\n"
+                break
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the command may start."""
+        return not self.problem
+
+    def release(self, *, is_over: bool) -> None:
+        """Give them up, and remove those that no other command needs.
+
+        They stay if the command may still run (not `is_over`): it would be uncovered.
+        """
+        for path, fd in self._held:
+            os.close(fd)
+            if is_over:
+                remove_unused(path)
+        self._held.clear()
+
+
+def hold(path: str) -> int:
+    """Create the folder unless it exists; return a descriptor with a shared lock on it.
+
+    Raises OSError, also if something else has the name.
+    """
+    while True:
+        try:
+            os.mkdir(path, 0o755)  # plain: the person's input folder
+        except FileExistsError:
+            pass
+        try:
+            fd = os.open(path, _OPEN)  # plain: the person's input folder
+        except FileNotFoundError:
+            continue  # the last command before this one has just removed it
+        try:
+            fcntl.flock(fd, fcntl.LOCK_SH)
+            if _is_at(path, fd):
+                return fd
+        except BaseException:
+            os.close(fd)
+            raise
+        os.close(fd)
+
+
+def remove_unused(path: str) -> None:
+    """Remove the folder if it is empty and no command holds it; otherwise do nothing."""
+    try:
+        fd = os.open(path, _OPEN)  # plain: the person's input folder
+    except OSError:
+        return
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if _is_at(path, fd):
+            os.rmdir(path)  # plain: the person's input folder
+    except OSError:
+        pass  # another command holds it, or the person has put something into it
+    finally:
+        os.close(fd)
+
+
+def _is_at(path: str, fd: int) -> bool:
+    """Whether the open folder still has this path."""
+    try:
+        found = os.lstat(path)
+    except FileNotFoundError:
+        return False
+    return os.path.samestat(found, os.fstat(fd))

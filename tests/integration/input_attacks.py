@@ -1,0 +1,222 @@
+"""Attacks on the person's git, by a command that may write the input folder: one row each.
+
+A row says what the person has in the folder, what a model's command does there, and which git
+commands the person runs afterwards, in which folders.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+TOOLS: Final = r"""
+evil() {  # a repository at $1 that runs $PROOF; its git folder is called $2 (default: .git)
+    local new=$(mktemp -d)
+    git init -q --template= "$new"
+    git -C "$new" config core.fsmonitor "touch $PROOF; false"
+    hook "$new/.git/hooks/post-index-change"; hook "$new/.git/hooks/pre-commit"
+    rm -rf "$1/${2:-.git}"; mkdir -p "$1"
+    cp -rT "$new/.git" "$1/${2:-.git}"
+}
+setting() {  # a setting in the file $1 by which git runs $PROOF
+    printf '[core]\n\tfsmonitor = "touch %s; false"\n' "$PROOF" >> "$1"
+}
+hook() {  # a program $1 that leaves a proof
+    mkdir -p "$(dirname "$1")"
+    printf '#!/bin/sh\ntouch %s\ncat\nexit 0\n' "$PROOF" > "$1"; chmod +x "$1"
+}
+export -f evil setting hook; export PROOF
+"""
+STATUS: Final = (
+    *("status --short", "add -A", "status", "commit -qm x --allow-empty", "diff", "checkout -q ."),
+)
+
+PLAIN: Final = "mkdir src && echo a > src/a"
+REPOSITORY: Final = "git init -q . && echo a > a && git add a && git commit -qm first && mkdir src"
+WORKTREE_CONFIG: Final = f"{REPOSITORY} && git config extensions.worktreeConfig true"
+SUBMODULE: Final = (
+    "git init -q ../lib && git -C ../lib commit -q --allow-empty -m one && "
+    f"{REPOSITORY} && git -c protocol.file.allow=always submodule --quiet add ../lib sub && "
+    "git commit -qm two"
+)
+NOT_CHECKED_OUT: Final = f"{SUBMODULE} && git submodule --quiet deinit -f sub && rm -r .git/modules"
+NESTED: Final = "mkdir src && git init -q sub && git -C sub commit -q --allow-empty -m x"
+DEEP: Final = "mkdir src && git init -q src/sub && git -C src/sub commit -q --allow-empty -m x"
+HUSKY: Final = f"{REPOSITORY} && git config core.hooksPath .husky && mkdir .husky && touch .husky/x"
+TOOL: Final = (
+    f"{REPOSITORY} && mkdir tools && printf '#!/bin/sh\\ncat' > tools/x && chmod +x tools/x"
+)
+
+
+@dataclass(frozen=True)
+class Attack:
+    """One row. `reported` are the beginnings of new paths that must be reported.
+
+    `is_held`: no program runs. What is not held must be reported. `is_read_only`: the folder cannot
+    be protected, so that commands see it read-only.
+    """
+
+    name: str
+    command: str
+    given: str = REPOSITORY
+    reported: tuple[str, ...] = ()
+    is_held: bool = True
+    is_read_only: bool = False
+    where: tuple[str, ...] = (".", "src", "sub")
+    then: tuple[str, ...] = STATUS
+
+
+def only_reported(name: str, command: str, *reported: str, given: str = PLAIN) -> Attack:
+    """Return a row whose new repository, below the folder, can only be reported."""
+    return Attack(name, command, given, reported, is_held=False)
+
+
+NO_REPOSITORY: Final = (
+    Attack("git-init", "evil .", PLAIN),
+    Attack("git-file", "evil . store; echo 'gitdir: store' > .git", PLAIN, ("store",)),
+    Attack("git-link", "evil . store; ln -s store .git", PLAIN, ("store",)),
+    Attack("case-variant", "evil . .GIT; evil . .Git", PLAIN, (".GIT", ".Git")),
+    Attack("stand-in-removed", "rmdir .git; mv .git x; umount .git; evil .", PLAIN),
+    Attack("stand-in-covered", "mount -t tmpfs none .git; evil .", PLAIN),
+    Attack("input-renamed", "cd ..; mv files x; mkdir files; cd files; evil .", PLAIN),
+    Attack("mercurial", "mkdir .hg; touch .hg/hgrc", PLAIN, (".hg",)),
+    only_reported("bare-root", "evil . x; mv x/* .; rmdir x", "."),
+    only_reported("nested-init", "evil sub", "sub/.git"),
+    only_reported("nested-file", "evil sub x; echo 'gitdir: x' > sub/.git", "sub/.git", "sub/x"),
+    only_reported("nested-link", "evil sub x; ln -s x sub/.git", "sub/.git", "sub/x"),
+    only_reported("nested-bare", "evil sub x; mv sub/x/* sub; rmdir sub/x", "sub"),
+    only_reported(
+        "nested-commondir",
+        "evil sub x; mv sub/x/HEAD sub; echo x > sub/commondir; echo ref: refs/x > sub/x/HEAD",
+        "sub",
+    ),
+    only_reported("nested-in-tracked", "evil src", "src/.git", given=REPOSITORY),
+    only_reported("too-deep", "mkdir -p $(printf 'd/%.0s' $(seq 150)); evil sub", "(not all"),
+)
+
+REPOSITORIES: Final = (
+    Attack("config", "setting .git/config"),
+    Attack("config-replaced", "setting x; mv x .git/config"),
+    Attack("config-worktree", "setting .git/config.worktree", WORKTREE_CONFIG),
+    Attack("commondir", "evil x common; echo ../x/common > .git/commondir", reported=("x/common",)),
+    Attack("hook", "hook .git/hooks/pre-commit; hook .git/hooks/post-index-change"),
+    Attack("hooks-missing", "hook .git/hooks/pre-commit", f"{REPOSITORY} && rm -r .git/hooks"),
+    Attack("git-moved", "mv .git x; evil ."),
+    Attack("git-removed", "rm -rf .git; evil ."),
+    Attack("unmounted", "unshare -Um bash -c 'umount -l .git; evil .'"),
+    Attack("first-process", "cd /proc/1/root/$PWD && rm -rf .git; evil ."),
+    Attack("hard-link-of-config", "ln .git/config x && setting x"),
+    Attack("hard-link", "setting other", f"{REPOSITORY} && ln .git/config other"),
+    Attack("alternates", "evil x; echo ../../x > .git/objects/info/alternates", reported=("x/",)),
+    Attack(
+        "gitmodules",
+        "printf '[submodule \"s\"]\\n\\tpath = s\\n\\turl = ./x\\n\\tupdate = !touch %s\\n' $PROOF "
+        "> .gitmodules",
+        then=(*STATUS, "submodule update --init"),
+    ),
+    Attack("attributes", "hook ./x; echo '* filter=x diff=x merge=x' > .gitattributes"),
+    Attack(
+        "linked-git",
+        "rm .git; evil .",
+        f"{REPOSITORY} && mv .git ../real && ln -s ../real .git",
+        is_read_only=True,
+    ),
+    Attack(
+        "separate-git-folder",
+        "setting store/config; rm -rf store; evil . store",
+        "git init -q --separate-git-dir=store . && git commit -q --allow-empty -m x",
+    ),
+    Attack(
+        "bare-and-worktree",
+        "setting .bare/config; hook .bare/hooks/post-index-change",
+        "git init -q --bare .bare && echo 'gitdir: .bare' > .git && git config core.bare false",
+    ),
+    Attack(
+        "gitdir-file",
+        "echo 'gitdir: x' > .git; evil . x",
+        "git init -q ../main && git -C ../main commit -q --allow-empty -m x && "
+        "git -C ../main worktree add -q -f $PWD",
+        ("x",),
+    ),
+    Attack(
+        "within-a-repository",
+        "evil .; hook hooks/pre-commit",
+        "git init -q .. && mkdir src && git -C .. config core.hooksPath files/hooks",
+    ),
+)
+
+NAMED_BY_SETTINGS: Final = (
+    Attack("hooks-path", "hook .husky/pre-commit; hook .husky/post-index-change", HUSKY),
+    Attack("hooks-path-exchanged", "mv .husky x; hook .husky/pre-commit", HUSKY),
+    Attack(
+        "hooks-path-missing",
+        "hook .hooks/_/pre-commit; hook .hooks/_/post-index-change",
+        f"{REPOSITORY} && git config core.hooksPath .hooks/_",
+    ),
+    Attack(
+        "hooks-path-of-the-person",
+        "hook .githooks/pre-commit",
+        f"{REPOSITORY} && git config --global core.hooksPath .githooks",
+    ),
+    Attack(
+        "hooks-path-is-the-folder",
+        "hook ./pre-commit",
+        f"{REPOSITORY} && git config core.hooksPath $PWD",
+        is_read_only=True,
+    ),
+    Attack(
+        "hook-is-a-link",
+        "hook tools/x",
+        f"{TOOL} && ln -s ../../tools/x .git/hooks/pre-commit",
+    ),
+    Attack(
+        "hook-is-a-broken-link",
+        "hook tools/check",
+        f"{REPOSITORY} && ln -s ../../tools/check .git/hooks/pre-commit",
+    ),
+    Attack(
+        "included",
+        "setting team.config",
+        f"{REPOSITORY} && touch team.config && git config include.path ../team.config",
+    ),
+    Attack(
+        "included-missing",
+        "setting team.config",
+        f"{REPOSITORY} && git config include.path ../team.config",
+        is_read_only=True,
+    ),
+    Attack(
+        "settings-of-the-person",
+        "setting gitconfig",
+        f"{REPOSITORY} && touch gitconfig && git config --global include.path $PWD/gitconfig",
+    ),
+    Attack(
+        "filter",
+        "hook tools/x; echo '* filter=x' > .gitattributes",
+        f"{TOOL} && git config filter.x.clean ./tools/x",
+    ),
+    Attack(
+        "filter-missing",
+        "hook tools/x; echo '* filter=x' > .gitattributes",
+        f"{REPOSITORY} && git config filter.x.clean './tools/x --all'",
+    ),
+    Attack("fsmonitor", "hook tools/x", f"{TOOL} && git config core.fsmonitor tools/x"),
+    Attack("alias", "hook tools/x", f"{TOOL} && git config alias.st '!sh tools/x'", then=("st",)),
+)
+
+NESTED_REPOSITORIES: Final = (
+    Attack("submodule-config", "setting .git/modules/sub/config", SUBMODULE),
+    Attack("submodule-git-file", "rm sub/.git; evil sub", SUBMODULE),
+    Attack("submodule-moved", "mv sub x; evil sub", SUBMODULE),
+    Attack("submodule-not-checked-out", "evil sub", NOT_CHECKED_OUT),
+    Attack("submodule-missing", "evil sub", f"{NOT_CHECKED_OUT} && rm -rf sub"),
+    Attack("linked-worktree", "rm sub/.git; evil sub", f"{REPOSITORY} && git worktree add -q sub"),
+    Attack(
+        "linked-worktree-config",
+        "setting .git/worktrees/sub/config.worktree",
+        f"{WORKTREE_CONFIG} && git worktree add -q sub",
+    ),
+    Attack("other-config", "setting sub/.git/config; hook sub/.git/hooks/pre-commit", NESTED),
+    Attack("other-moved", "mv sub x; evil sub", NESTED),
+    Attack("folder-above-moved", "mv src x; evil src/sub", DEEP, where=("src/sub",)),
+)
+
+ATTACKS: Final = (*NO_REPOSITORY, *REPOSITORIES, *NAMED_BY_SETTINGS, *NESTED_REPOSITORIES)

@@ -1,0 +1,56 @@
+"""Names because of which programs run commands, in every spelling that a file system accepts."""
+
+import pytest
+
+from agiraph.tools.sandbox.autorun import GIT, is_git_folder, is_git_name, program_of
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(".git", ".GIT", ".Git", "GIT~1", "git~2", ".git.", ".git ", ".git. ."),
+        *(
+            ".git::$INDEX_ALLOCATION",
+            ".git:x",
+            ".g\u200cit",
+            "\ufeff.git",
+            "x\\.git",
+            ".git\\hooks",
+        ),
+    ],
+)
+def test_a_name_that_some_file_system_takes_for_git(name: str) -> None:
+    assert is_git_name(name)
+    assert program_of(name) == GIT
+
+
+@pytest.mark.parametrize("name", [".gitignore", ".gitmodules", "git", "x.git", ".github", "agit~1"])
+def test_other_names_are_not_git(name: str) -> None:
+    assert not is_git_name(name)
+    assert program_of(name) == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "program"),
+    [
+        (".envrc", "the shell"),
+        (".VSCode", "an editor"),
+        ("shop.code-workspace", "an editor"),
+        (".npmrc", "a package manager"),
+        (".claude", "a coding agent"),
+        (".agiraph.toml", "agiraph"),
+        (".Rprofile", "an interpreter or a debugger"),
+        ("Makefile", ""),
+        ("conftest.py", ""),
+        ("package.json", ""),
+    ],
+)
+def test_the_program_that_reads_a_file_by_itself(name: str, program: str) -> None:
+    assert program_of(name) == program
+
+
+def test_a_folder_is_a_repository_by_its_files() -> None:
+    assert is_git_folder({"HEAD", "objects", "refs", "config"})
+    assert is_git_folder({"head", "commondir"})
+    assert not is_git_folder({"HEAD", "objects"})
+    assert not is_git_folder({"objects", "refs"})

@@ -1,13 +1,12 @@
 """How a service is reached: the time-out of a connection, the certificates, when a proxy is used;
 which redirects are followed, and how large an answer may be."""
 
-import ipaddress
 import os
 from functools import cache
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from agiraph.foreign.http import MOST_REDIRECTS, guard
+from agiraph.foreign.proxies import proxy_for
 
 if TYPE_CHECKING:
     from ssl import SSLContext
@@ -18,28 +17,15 @@ STREAM_BYTES = 128 << 20
 """The largest answer of a service in one piece, and as events, of which each takes up to 400 bytes
 for a token."""
 
-# Overrides HTTP_PROXY and such (`mounts` of the HTTP clients; not all SDKs respect `trust_env`).
-PAST_PROXIES: dict[str, None] = {"http://": None, "https://": None, "all://": None}
-
-
-def is_loopback(url: str) -> bool:
-    """Whether a service is on this machine, where no proxy can reach it."""
-    host = urlsplit(url).hostname or ""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
-def mounts_for(url: str) -> dict[str, None]:
-    """Return the `mounts` of an HTTP client for `url`."""
-    return PAST_PROXIES if is_loopback(url) else {}
-
 
 def client_options(url: str) -> dict[str, Any]:
-    """Return the options of every HTTP client for the service at `url`; imports httpx2."""
+    """Return the options of every HTTP client for the service at `url`; imports httpx2.
+
+    Raises InvalidInput for a variable that names no usable proxy.
+    """
     return {
-        "mounts": mounts_for(url),
+        "proxy": proxy_for(url, os.environ),
+        "trust_env": False,
         "verify": trusted(),
         "headers": {"accept-encoding": "identity"},
         "follow_redirects": True,  # those that the hook lets pass

@@ -18,8 +18,8 @@ from agiraph.core.config import Config, ConfigSection, configs_folder
 from agiraph.core.errors import InvalidInput, unknown
 from agiraph.core.ids import TEXT_PREFIX
 from agiraph.core.yaml_text import key_lines, nearest, parse_yaml, read_text
+from agiraph.foreign.proxies import is_loopback, proxy_for
 from agiraph.llm.local_weights import HONESTLY, own_name, why_not
-from agiraph.llm.network import is_loopback
 
 JsonObject = dict[str, Any]
 SURVEY = "script/survey"
@@ -162,9 +162,14 @@ def why_unusable(preset: ProviderPreset, environ: Mapping[str, str]) -> str | No
         return why_not(preset.model)
     if preset.api in BUILT_IN:
         return None
-    if preset.url(environ) is None:
+    url = preset.url(environ)
+    if url is None:
         variable = preset.base_url_env
         return f"{variable} is not set" if variable else "has no base_url in its preset"
+    try:
+        proxy_for(url, environ)
+    except InvalidInput as error:
+        return str(error)
     if not preset.needs_key or preset.local or preset.key(environ) is not None:
         return None
     names = " or ".join(preset.key_names)

@@ -8,6 +8,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any
 
 from actors.tools.mcp.command_line import ServerCommand
+from agiraph.foreign.proxies import proxy_for
 
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
@@ -82,8 +83,11 @@ async def over_http(
 
     timeout = httpx2.Timeout(HTTP_SECONDS, read=None)
     hooks = {"response": [check]}
+    proxy = proxy_for(url, os.environ)
     async with (
-        httpx2.AsyncClient(headers=headers, timeout=timeout, event_hooks=hooks) as http,
+        httpx2.AsyncClient(
+            headers=headers, timeout=timeout, event_hooks=hooks, proxy=proxy, trust_env=False
+        ) as http,
         streamable_http_client(url, http_client=http) as streams,
     ):
         yield streams

@@ -6,7 +6,6 @@ A call whose sender is gone is cancelled: to read the web twice does no harm.
 import asyncio
 import os
 import secrets
-from collections.abc import Mapping
 
 from pydantic import ValidationError
 
@@ -26,7 +25,6 @@ from agiraph.tools.web_tools import PageRequest, WebSearchParams
 from transport.endpoint import Received
 
 READER_MEMORY_MB = 1024
-PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")
 MARK_BYTES = 4
 TOOLS = ("web_fetch", "web_search")
 
@@ -115,7 +113,7 @@ async def serve(runtime: Runtime) -> None:
     wall = await asyncio.to_thread(find_sandbox, runtime.config.sandbox)
     reader = ReaderProcess(environ, wall, runtime.home.path, READER_MEMORY_MB)
     searcher = ReaderProcess(environ, wall, runtime.home.path, has_network=True)
-    fetcher = PageFetcher(config, proxy=proxy_of(environ))
+    fetcher = PageFetcher(config, environ=environ)
     search = WebSearch(config, environ, searcher)
     pages = PageReader(config, fetcher, reader, runtime.clock)
     try:
@@ -125,9 +123,3 @@ async def serve(runtime: Runtime) -> None:
         await searcher.close()
         await fetcher.close()
         await search.close()
-
-
-def proxy_of(environ: Mapping[str, str]) -> str | None:
-    """Return the HTTP proxy to use, if there is one."""
-    names = (name for wanted in PROXIES for name in (wanted, wanted.lower()))
-    return next((environ[name] for name in names if environ.get(name)), None)

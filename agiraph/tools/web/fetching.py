@@ -5,21 +5,24 @@ the addresses are checked, and the connection is made to an address that was che
 name server that answers differently the second time (DNS rebinding) gains nothing. No cookie or
 key is ever sent, and no connection is kept alive.
 
-Behind a proxy (`proxy`) names are resolved by the proxy, which must then protect private networks;
-only what a host's name alone gives away is refused here.
+Behind a proxy, which environment variables name (`agiraph.foreign.proxies`), names are resolved by
+the proxy, which must then protect private networks; only what a host's name alone gives away is
+refused here.
 """
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from email.message import Message
+from types import MappingProxyType
 
 import httpx
 
 from agiraph.core.config import WebConfig
 from agiraph.core.errors import Refused
+from agiraph.foreign.proxies import proxy_for
 from agiraph.tools.web.addresses import is_local_name, parsed, target, why_refused
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -56,23 +59,32 @@ async def permit_all(url: httpx.URL) -> None:
 
 
 class PageFetcher:
-    """Fetches pages; host names are resolved by `resolve`, or by a `proxy`.
+    """Fetches pages; host names are resolved by `resolve`, or by the proxy that `environ` names.
 
     The settings limit a fetch, except its time, which is the caller's to limit.
     """
 
     def __init__(
-        self, config: WebConfig, resolve: Resolve = resolve, proxy: str | None = None
+        self,
+        config: WebConfig,
+        resolve: Resolve = resolve,
+        environ: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self._config = config
         self._resolve = resolve
-        self._is_proxied = proxy is not None
-        limits = httpx.Limits(max_keepalive_connections=0)
-        self._transport = httpx.AsyncHTTPTransport(proxy=proxy, limits=limits)
+        self._environ = environ
+        self._transports: dict[str | None, httpx.AsyncHTTPTransport] = {}
 
     async def close(self) -> None:
         """Close all connections."""
-        await self._transport.aclose()
+        for transport in self._transports.values():
+            await transport.aclose()
+
+    def _transport(self, proxy: str | None) -> httpx.AsyncHTTPTransport:
+        if proxy not in self._transports:
+            limits = httpx.Limits(max_keepalive_connections=0)
+            self._transports[proxy] = httpx.AsyncHTTPTransport(proxy=proxy, limits=limits)
+        return self._transports[proxy]
 
     async def fetch(self, text: str, permit: Permit = permit_all) -> FetchedPage:
         """Return what a url leads to; `permit` is asked before each hop and raises Refused.
@@ -109,10 +121,13 @@ class PageFetcher:
     @asynccontextmanager
     async def _answered(self, url: httpx.URL) -> AsyncIterator[httpx.Response]:
         """Connect to the first address of the host that accepts, and send the request."""
-        addresses = await self._addresses(url)
+        proxy = proxy_for(str(url), self._environ)
+        addresses = await self._addresses(url, is_proxied=proxy is not None)
         for number, address in enumerate(addresses, start=1):
             try:
-                response = await self._transport.handle_async_request(self._request(url, address))
+                response = await self._transport(proxy).handle_async_request(
+                    self._request(url, address)
+                )
             except (httpx.ConnectError, httpx.ConnectTimeout):
                 if number == len(addresses):
                     raise
@@ -123,11 +138,11 @@ class PageFetcher:
                 await response.aclose()
             return
 
-    async def _addresses(self, url: httpx.URL) -> list[str | None]:
+    async def _addresses(self, url: httpx.URL, *, is_proxied: bool) -> list[str | None]:
         """Return the addresses to try; None stands for the name itself, which a proxy resolves."""
         if not self._config.allow_private:
             _refuse_local(url.host)
-        if self._is_proxied:
+        if is_proxied:
             return [None]
         port = url.port or (443 if url.scheme == "https" else 80)
         try:

@@ -8,6 +8,7 @@ import httpx
 
 from agiraph.core.config import WebConfig
 from agiraph.core.errors import InvalidInput, Refused
+from agiraph.foreign.proxies import proxy_for
 from agiraph.tools.web.pages import ContentReader
 from agiraph.tools.web.services import (
     DUCKDUCKGO,
@@ -45,11 +46,12 @@ class WebSearch:
         self._searcher = searcher
         self._pause_seconds = pause_seconds
         self.name = chosen(config.search, config.search_url, environ)
-        self._client = httpx.AsyncClient(timeout=None)
+        self._client: httpx.AsyncClient | None = None
 
     async def close(self) -> None:
         """Close all connections."""
-        await self._client.aclose()
+        if self._client is not None:
+            await self._client.aclose()
 
     async def hits(self, query: str) -> list[SearchHit]:
         """Return what the service finds; raises Refused, with what the user can do."""
@@ -93,6 +95,9 @@ class WebSearch:
 
     async def _answer(self, service: SearchService, ask: httpx.Request) -> httpx.Response:
         """Return a good answer of the service, asked again while it is busy; raises Refused."""
+        if self._client is None:
+            proxy = proxy_for(str(ask.url), self._environ)
+            self._client = httpx.AsyncClient(timeout=None, proxy=proxy, trust_env=False)
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 response = await self._client.send(ask)

@@ -7,8 +7,9 @@ from pathlib import Path
 import certifi
 import pytest
 
+from agiraph.foreign.proxies import is_loopback
 from agiraph.llm.connect import connect
-from agiraph.llm.network import is_loopback, trusted
+from agiraph.llm.network import trusted
 from agiraph.llm.registry import load_presets
 
 IMPORTS = """

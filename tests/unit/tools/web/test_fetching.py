@@ -32,7 +32,8 @@ def answering(*answers: list[str]) -> tuple[Resolve, list[str]]:
 async def fetch(
     url: str, resolve: Resolve = resolve, proxy: str | None = None, **over: object
 ) -> FetchedPage:
-    fetcher = PageFetcher(settings(**over), resolve, proxy)
+    environ = {"HTTP_PROXY": proxy} if proxy else {}
+    fetcher = PageFetcher(settings(**over), resolve, environ)
     try:
         async with asyncio.timeout(20):
             return await fetcher.fetch(url)

@@ -75,28 +75,30 @@ class AttemptMeter:
     size: InputSize
     price: Price | None
     so_far: UsageSoFar | None = None
-    accepted_at: float = 0.0
+    sent_at: float = 0.0
     streamed_bytes: int = 0
     response: ModelResponse | None = None
     outcome: Outcome = "failed"
     is_cut_off: bool = False
 
     def on_answer(self, so_far: UsageSoFar) -> None:
-        """Note that the service has accepted the request."""
-        self.so_far, self.accepted_at = so_far, self.clock.monotonic()
+        """Note that the request is sent."""
+        self.so_far, self.sent_at = so_far, self.clock.monotonic()
 
     def usage(self, request: ModelRequest) -> Usage | None:
         """Return what the attempt is billed for, with its cost; None if for nothing.
 
         The service's own counts and cost are used where they can be true, otherwise estimates. A
-        service that refused before any part of an answer arrived is billed for nothing.
+        service that failed before any part of an answer arrived is billed for nothing; one that was
+        interrupted by then, for the input.
         """
         if self.so_far is None and self.response is not None:
             return priced(self.response.usage, self.price)  # counted in this process
         so_far = self._so_far()
         if not (so_far.has_begun or so_far.is_complete or so_far.streamed_bytes):
             return None
-        usage = believed_usage(so_far, self.size, request.max_tokens, self._unseen_tokens())
+        unseen = self._unseen_tokens() if so_far.is_accepted else 0
+        usage = believed_usage(so_far, self.size, request.max_tokens, unseen)
         if usage.cost_usd is not None and not is_possible_cost(
             usage.cost_usd, self._most_usd(max(request.max_tokens, usage.output_tokens))
         ):
@@ -117,9 +119,9 @@ class AttemptMeter:
 
     def _unseen_tokens(self) -> int:
         """Return how much the service may have reasoned without streaming it; 0 if it is free."""
-        if self.so_far is None or (self.price is not None and not self.price.output):
+        if self.price is not None and not self.price.output:
             return 0
-        return int((self.clock.monotonic() - self.accepted_at) * UNSEEN_TOKENS_PER_SECOND)
+        return int((self.clock.monotonic() - self.sent_at) * UNSEEN_TOKENS_PER_SECOND)
 
     def _most_usd(self, output_tokens: int) -> float:
         """Return the most that the attempt can cost."""

@@ -21,6 +21,7 @@ from agiraph.llm.base import OnText, Provider, ProviderError
 from agiraph.llm.fallback import ROLES, FallbackStarted, chain_of, is_handed_on
 from agiraph.llm.model_limits import SMALL_WINDOW
 from agiraph.llm.prices import FREE, Price, price_of
+from agiraph.llm.providers.forwarding import ForwardingProvider
 from agiraph.llm.registry import ModelName
 from agiraph.llm.token_counts import REAL_CHARACTERS_PER_TOKEN, guess_input_tokens, input_size
 
@@ -175,7 +176,7 @@ class ModelCalls:
         provider = None if via is None else await via(name)
         if provider is None:
             provider = await self._services.provider(name)
-        size = input_size(own)
+        size = provider.size if isinstance(provider, ForwardingProvider) else input_size(own)
         response = await self.attempts.until_answered(
             provider,
             self.queues[name.provider],

@@ -30,6 +30,7 @@ from agiraph.llm.registry import (
 )
 from agiraph.llm.structured import PromptedSchemaProvider
 from agiraph.llm.text_tools.text_tools import TextToolsProvider
+from agiraph.llm.wire.format import ANSWER_TOKENS
 from agiraph.storage.files import status_of
 
 
@@ -78,6 +79,11 @@ class ProviderPool:
     def window(self, model: ModelName) -> int:
         """Return how many tokens a model's context window has."""
         return self.presets[model.provider].window(model.name)
+
+    def longest_answer(self, model: str) -> int:
+        """Return how many tokens an answer of a model may have if its request does not say."""
+        name = self.name(model)
+        return self.presets[name.provider].of(name.name).max_output or ANSWER_TOKENS
 
     def secrets(self) -> tuple[str, ...]:
         """Return all keys: they must never be written anywhere."""

@@ -248,6 +248,7 @@ class DoorConfig(ConfigSection):
     connections: int = Field(ge=1)
     calls_at_once: int = Field(ge=1)
     stall_seconds: float = Field(gt=0)
+    service_tools: tuple[str, ...]
 
 
 class SupervisorConfig(ConfigSection):

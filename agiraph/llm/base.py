@@ -45,14 +45,16 @@ class PartialUsage:
     """What an answer has used until now, whether or not it will be completed.
 
     `usage` is what the service has counted so far, which may be wrong or missing;
-    `streamed_bytes` is the size of all text, thinking and calls. `has_begun`: the service has
-    worked on the request; `is_complete`: nothing of the answer is outstanding.
+    `streamed_bytes` is the size of all text, thinking and calls. `is_accepted`: the service may be
+    working on the request; `has_begun`: it has worked on it; `is_complete`: nothing of the answer
+    is outstanding.
     """
 
     usage: Usage
     streamed_bytes: int
     has_begun: bool
     is_complete: bool = False
+    is_accepted: bool = False
 
 
 UsageSoFar = Callable[[], PartialUsage]
@@ -100,9 +102,8 @@ class Provider(Protocol):
     ) -> ModelResponse:
         """Answer one request, calling `on_text` with pieces of text as they arrive.
 
-        `on_answer` is called once the service has accepted the request: what the answer uses from
-        then on is billed even if it is cut off. Raises ProviderError. Cancelling the task drops
-        the call.
+        `on_answer` is called when the request is sent: what the answer uses from then on is billed
+        even if it is cut off. Raises ProviderError. Cancelling the task drops the call.
         """
         ...
 

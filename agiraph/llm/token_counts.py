@@ -6,6 +6,7 @@ received allow it; any other is replaced by an estimate, and the usage is marked
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -21,6 +22,11 @@ MOST_TOKENS_PER_PIECE: Final = 64
 MOST_HIDDEN_TOKENS: Final = 4096
 """The most that services and prompts for tools as text add to the input of a request."""
 CHARACTERS_PER_CALL: Final = 40
+PICTURE_TOKENS: Final = 3000
+"""For estimates: services scale large pictures down to about 1,500 tokens, some to 5,000."""
+MOST_PICTURE_TOKENS: Final = 50_000
+"""What the most expensive models count for one picture in full detail."""
+MOST_SERVICE_TOOL_RUNS: Final = 20
 UNSEEN_TOKENS_PER_SECOND: Final = 100
 """How fast a service reasons while it streams nothing; 60 to 150 are usual."""
 IMPOSSIBLE: Final = 10**15
@@ -51,6 +57,42 @@ def input_size(request: ModelRequest) -> InputSize:
         guess=size // BYTES_PER_TOKEN + TOKENS_PER_PIECE * pieces,
         most=size + MOST_TOKENS_PER_PIECE * pieces + MOST_HIDDEN_TOKENS,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A picture, or a document of any other kind, in a request that is forwarded.
+
+    `encoded` is its length in the body of the request; 0: it is elsewhere, at a URL.
+    """
+
+    encoded: int
+    is_picture: bool
+
+    def size(self, window: int) -> InputSize:
+        """Return how many tokens it has at most; `window` is that of the model."""
+        if self.is_picture:
+            return InputSize(PICTURE_TOKENS, MOST_PICTURE_TOKENS)
+        decoded = self.encoded * 3 // 4
+        guess = min(window, max(decoded, PICTURE_TOKENS)) if self.encoded else window
+        return InputSize(guess, max(window, decoded))
+
+
+def forwarded_size(
+    body_bytes: int, attachments: Iterable[Attachment], window: int, *, has_service_tools: bool
+) -> InputSize:
+    """Return the size of the input of a request that is forwarded with a body of so many bytes.
+
+    `window` is that of the model. What a tool of the service finds is input, too, each time.
+    """
+    text, guess, most = body_bytes, 0, MOST_HIDDEN_TOKENS
+    for one in attachments:
+        size = one.size(window)
+        text, guess, most = text - one.encoded, guess + size.guess, most + size.most
+    if has_service_tools:
+        most += window * MOST_SERVICE_TOOL_RUNS
+    text = max(0, text)
+    return InputSize(text // BYTES_PER_TOKEN + guess, text + most)
 
 
 def guess_input_tokens(request: ModelRequest) -> int:

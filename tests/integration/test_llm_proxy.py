@@ -212,7 +212,7 @@ async def test_an_agent_of_each_format_talks_to_each_service_and_is_metered(
     [
         ("anthropic", "/anthropic/v1/messages?beta=true", {"metadata": {"user_id": "u"}}),
         ("openai-responses", RESPONSES, {"truncation": "auto"}),
-        ("google", GOOGLE, {"generationConfig": {"topK": 3}, "safetySettings": []}),
+        ("google", GOOGLE, {"safetySettings": []}),
     ],
 )
 async def test_what_only_the_service_understands_is_forwarded(
@@ -463,6 +463,29 @@ async def test_a_budget_shortens_the_answer_that_is_forwarded(
     assert (settings["topK"], 1024 <= settings["maxOutputTokens"] < 10_000) == (3, True)
 
 
+@pytest.mark.parametrize(
+    ("service", "path", "more"),
+    [
+        ("openai", "/openai/v1/chat/completions", {"n": 128}),
+        ("openai-responses", RESPONSES, {"background": True}),
+        ("anthropic", ANTHROPIC, {"max_tokens": -1}),
+        ("google", GOOGLE, {"generationConfig": {"candidateCount": 8}}),
+        ("anthropic", RESPONSES, {"background": True}),
+    ],
+)
+async def test_a_request_for_more_than_one_answer_is_refused_before_the_service_sees_it(
+    house: House, server: FakeModelServer, service: str, path: str, more: JsonObject
+) -> None:
+    before = len(server.requests)
+    async with worker(house, f"{service}/fake") as ada:
+        body = BODIES.get(path, QUESTION) | more
+        refused = await ada.post(path, body)
+        assert (refused.status_code, refused.headers["x-should-retry"]) == (400, "false")
+        named = [*more, *more.get("generationConfig", {})][-1]
+        assert f"{named}: " in refused.text
+    assert len(server.requests) == before
+
+
 async def ask_once(ada: Worker, **more: Any) -> int:
     """Ask a question through the worker's door; return the status of the answer."""
     return (await ada.post(ANTHROPIC, QUESTION | more)).status_code
@@ -473,6 +496,26 @@ async def settle(ada: Worker) -> ProxyCostsSettled:
     body = (await ada.endpoint.ask(BROKER, SettleProxyCosts(token=ada.door.token))).body
     assert isinstance(body, ProxyCostsSettled)
     return body
+
+
+async def test_a_call_that_an_agent_abandons_is_paid_for_also_if_nothing_was_streamed(
+    house: House, server: FakeModelServer
+) -> None:
+    gate = threading.Event()
+    server.brain = lambda seen: Reply(text="never", gate=gate)
+    try:
+        async with worker(house) as ada:
+            asking = QUESTION | {"messages": [{"role": "user", "content": "abandoned"}]}
+            call = asyncio.create_task(ada.post(ANTHROPIC, asking))
+            await asyncio.to_thread(server.wait_for, lambda seen: "abandoned" in seen.said)
+            call.cancel()
+            await asyncio.wait([call])
+            settled = await settle(ada)
+            assert (settled.calls, settled.usage.is_estimate) == (1, True)
+            assert settled.usage.input_tokens > 0
+            assert settled.usage.output_tokens > 0
+    finally:
+        gate.set()
 
 
 async def heard(ada: Worker, kind: type[ProxyBudgetLow | ProxyCallFailed]) -> Any:

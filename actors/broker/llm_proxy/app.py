@@ -9,7 +9,7 @@ import asyncio
 import json
 from hashlib import blake2b
 from typing import Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlencode
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -46,6 +46,7 @@ STREAM_METHOD, COUNT_METHOD = "streamGenerateContent", "countTokens"
 GOOGLE_METHODS = ("generateContent", STREAM_METHOD, COUNT_METHOD)
 GOOGLE_MODELS = tuple(f"{GOOGLE}/{version}/models" for version in ("v1", "v1beta", "v1alpha"))
 MODELS = ("/anthropic/v1/models", "/openai/v1/models", *GOOGLE_MODELS)
+QUERY = ("beta", "api-version")
 ROOTS = (ANTHROPIC, OPENAI, f"{OPENAI}/v1", GOOGLE)
 
 
@@ -208,7 +209,7 @@ class _Endpoints:
             digest=blake2b(state.token.encode() + data, digest_size=16).digest(),
             headers=dict(request.headers),
             # The query of Google's format is about the path, and may hold the token.
-            query="" if request.path_params else request.url.query,
+            query="" if request.path_params else _forwarded_query(request),
         )
         if method == COUNT_METHOD or request.url.path == COUNT:
             return JSONResponse({wire.count_field: await self._proxy.count(asked)})
@@ -237,6 +238,12 @@ def _parsed(data: bytes) -> JsonObject:
     if not isinstance(value, dict):
         raise InvalidInput("the body is no JSON object")
     return value
+
+
+def _forwarded_query(request: Request) -> str:
+    """Return the part of the query that is about the format."""
+    pairs = request.query_params.multi_items()
+    return urlencode([(name, value) for name, value in pairs if name in QUERY])
 
 
 def _google_body(request: Request, body: JsonObject) -> JsonObject:

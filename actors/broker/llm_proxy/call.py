@@ -22,6 +22,8 @@ from agiraph.core.turns import JsonObject, ModelRequest
 from agiraph.llm.base import Provider, ProviderError
 from agiraph.llm.providers.forwarding import ForwardingProvider
 from agiraph.llm.registry import ModelName
+from agiraph.llm.request_body_cache import as_json
+from agiraph.llm.token_counts import InputSize, forwarded_size
 from agiraph.llm.wire.format import AnswerWriter, WireError, WireFormat
 from agiraph.logs.log import Logger
 
@@ -38,7 +40,8 @@ STREAM_HEADERS = {
 class ProxyRequest:
     """A request of an external agent: its format, its grant, and what is forwarded of it.
 
-    `digest` is the same if the agent sends it again.
+    `digest` is the same if the agent sends it again. `body` is what the rules of the format allow,
+    once the call has begun.
     """
 
     wire: WireFormat
@@ -147,16 +150,27 @@ class ProxyCall:
         service = await self.services.native_service(name, self.asked.wire.api)
         self._is_forwarded = service is not None
         if service is None:
-            if problem := self.asked.wire.why_native_only(self.asked.body):
+            if problem := self.asked.wire.rules.why_native_only(self.asked.body):
                 raise InvalidInput(problem)
             return None
         return ForwardingProvider(
             service,
             self.asked.body,
             self.reply,
-            max_tokens=self.request.max_tokens,
+            size=self._size(name),
+            traits=self.services.presets[name.provider].of(name.name),
             headers=self.asked.headers,
             query=f"?{self.asked.query}" if self.asked.query else "",
+        )
+
+    def _size(self, name: ModelName) -> InputSize:
+        """Return the size of the body as input of a model."""
+        body, rules = self.asked.body, self.asked.wire.rules
+        return forwarded_size(
+            len(as_json(body)),
+            rules.attachments(body),
+            self.services.window(name),
+            has_service_tools=any(map(rules.service_tools, rules.tools(body))),
         )
 
     # --- while the answer streams in -------------------------------------------------------------

@@ -5,6 +5,7 @@ import importlib
 import json
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from actors.broker.agent_budgets import AgentBudgets
@@ -189,6 +190,8 @@ class LlmProxy:
             text = f"{grant.entity} has {most} calls open (door.calls_at_once)"
             await reply.send_error(asked.wire.error("rate_limited", text, retry_after=1))
             return
+        rules = asked.wire.rules
+        asked = replace(asked, body=rules.checked(asked.body, self._config.service_tools))
         request = self._accounts.billed(self._request(asked))
         own = {"door": digest, "budgets": (*request.budgets, grant.budget)}
         call = ProxyCall(
@@ -243,4 +246,5 @@ class LlmProxy:
         request, grant = asked.wire.parse_request(asked.body), asked.grant
         own = grant.model_dump(include={"entity", "run_id", "node_id", "trigger", "attempt"})
         model = model_for(request.model, grant, self._services.presets)
-        return request.model_copy(update={**own, "model": model})
+        longest = asked.wire.rules.limit(asked.body) or self._services.longest_answer(model)
+        return request.model_copy(update={**own, "model": model, "max_tokens": longest})

@@ -1,12 +1,14 @@
-"""ForwardingProvider: a request that is in the service's own format already is forwarded unchanged.
+"""ForwardingProvider: a request that is in the service's own format already is forwarded.
 
-The answer goes to the external agent event by event, as fast as the agent reads, and is read
-meanwhile for what it says and what it costs. So whatever a format can do that Agiraph's own request
-cannot (pictures, cache marks, the service's tools) works for an external agent.
+What may be in it is decided by the rules of its format (`agiraph.llm.wire.request_rules`). The
+answer goes to the external agent event by event, as fast as the agent reads, and is read meanwhile
+for what it says and what it costs. So what a format can do that Agiraph's own request cannot
+(pictures, cache marks, reasoning settings) works for an external agent.
 """
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from agiraph.core.ids import split_model
@@ -14,13 +16,19 @@ from agiraph.core.turns import JsonObject, ModelRequest, ModelResponse
 from agiraph.llm.base import OnAnswer, OnText, PartialUsage, ProviderError, unmetered
 from agiraph.llm.failures import ServiceError, UnreadableAnswer, explained
 from agiraph.llm.providers.service import EVENT_STREAM, HttpService, events_of
+from agiraph.llm.registry import ModelTraits
 from agiraph.llm.request_body_cache import as_json
+from agiraph.llm.token_counts import InputSize
 from agiraph.llm.wire.format import UNREADABLE, WireFormat
 
 if TYPE_CHECKING:
     from httpx2 import Response
 
 PASSED_BACK = ("content-type", "request-id", "x-request-id", "retry-after")
+FORMAT_HEADERS = ("anthropic-version", "anthropic-beta")
+BETAS = "anthropic-beta"
+PRICED_BETAS = ("context-1m", "fast-mode")
+"""How betas begin that change the price of a call."""
 
 
 class AnswerSink(Protocol):
@@ -46,14 +54,16 @@ class AnswerBrokenOff(ProviderError):
 
 def format_headers(headers: Mapping[str, str]) -> dict[str, str]:
     """Return the agent's headers that are forwarded: those about the format itself, no others."""
-    return {name: value for name, value in headers.items() if name.startswith("anthropic-")}
+    kept = {name: headers[name] for name in FORMAT_HEADERS if name in headers}
+    betas = [beta.strip() for beta in kept.pop(BETAS, "").split(",")]
+    sent = [beta for beta in betas if beta and not beta.startswith(PRICED_BETAS)]
+    return kept | ({BETAS: ",".join(sent)} if sent else {})
 
 
 class ForwardingProvider:
     """A Provider for one request: forwards the agent's own body, and the answer back.
 
-    `max_tokens` is the longest answer that the agent asked for; the answer is bounded if the
-    request that is made for it may have less. `query` is appended to the path.
+    `size` is that of the body, `traits` are those of the model; `query` is appended to the path.
     """
 
     def __init__(
@@ -62,14 +72,16 @@ class ForwardingProvider:
         body: JsonObject,
         sink: AnswerSink,
         *,
-        max_tokens: int,
+        size: InputSize,
+        traits: ModelTraits,
         headers: Mapping[str, str],
         query: str,
     ) -> None:
         self._service = service
         self._body = body
         self._sink = sink
-        self._max_tokens = max_tokens
+        self.size = size
+        self._traits = traits
         self._headers = format_headers(headers)
         self._query = query
         self._has_begun = False
@@ -83,14 +95,17 @@ class ForwardingProvider:
         service = self._service
         model = split_model(request.model)[1]
         reader = _LenientReader(service.wire, on_text)
-        bound = request.max_tokens if request.max_tokens != self._max_tokens else None
-        body = as_json(service.wire.forwarded(self._body, model, bound))
+        limit = request.max_tokens
+        body = as_json(service.wire.forwarded(self._body, model, limit, self._traits))
         is_streamed = self._body.get("stream") is True
         path = service.wire.path(model, is_streamed=is_streamed) + self._query
         try:
             with explained(service.name, model, service.url, service.key):
+                # The head of an answer in one piece comes when all of it is made.
+                reader.is_accepted = not is_streamed
+                on_answer(reader.so_far)
                 async with service.post(path, body, self._headers) as response:
-                    on_answer(reader.so_far)
+                    reader.is_accepted = True
                     await self._pass_on(response, reader)
                 return reader.response(request)
         except ProviderError as error:
@@ -111,7 +126,7 @@ class ForwardingProvider:
                 if event.data is not None and "error" in event.data:
                     raise ServiceError(event.data, response.status_code, response.headers)
                 await self._begin(response.status_code, headers)
-            reader.feed(event.data)
+            reader.feed(event.data, len(event.raw))
             if self._service.wire.is_shown(self._body, event.data):
                 await self._sink.write(event.raw)
 
@@ -131,13 +146,19 @@ class _LenientReader:
         self._reader = wire.reader()
         self._on_text = on_text
         self._error: Exception | None = None
+        self._unread_bytes = 0
+        self.is_accepted = False
 
-    def feed(self, event: JsonObject | None) -> None:
+    def feed(self, event: JsonObject | None, size: int) -> None:
         if event is None or self._error is not None:
+            self._unread_bytes += size if self._error is not None else 0
             return
         try:
             text = self._reader.read(event)
-        except (ServiceError, UnreadableAnswer) as error:
+        except UnreadableAnswer as error:
+            self._error = error
+            self._unread_bytes += size
+        except ServiceError as error:
             self._error = error
         else:
             if text:
@@ -148,12 +169,16 @@ class _LenientReader:
             events = self._wire.answer_events(json.loads(data))
         except UNREADABLE:
             self._error = UnreadableAnswer("the answer was forwarded, but cannot be read")
+            self._unread_bytes = len(data)
             return
         for event in events:
-            self.feed(event)
+            self.feed(event, len(data))
 
     def so_far(self) -> PartialUsage:
-        return self._reader.so_far()
+        """Return what the answer has used; of what cannot be read, all bytes count."""
+        so_far = self._reader.so_far()
+        size = so_far.streamed_bytes + self._unread_bytes
+        return replace(so_far, streamed_bytes=size, is_accepted=self.is_accepted)
 
     def response(self, request: ModelRequest) -> ModelResponse:
         if self._error is not None:

@@ -67,8 +67,9 @@ class HttpService:
     ) -> AnswerReader:
         """Post a request for a streamed answer; return what was read of it to its end."""
         reader = self.wire.reader()
+        on_answer(reader.so_far)
         async with self.stream(self.wire.path(model, is_streamed=True), body) as events:
-            on_answer(reader.so_far)
+            reader.is_accepted = True
             async for event in events:
                 if text := reader.read(event):
                     on_text(text)

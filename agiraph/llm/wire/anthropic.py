@@ -15,9 +15,11 @@ from agiraph.core.turns import (
 )
 from agiraph.llm.base import FailureKind, PartialUsage
 from agiraph.llm.failures import ServiceError
+from agiraph.llm.registry import ModelTraits
 from agiraph.llm.token_counts import byte_length, token_count
 from agiraph.llm.wire.anthropic_requests import (
     API,
+    RULES,
     THINKING,
     encode_request,
     parse_request,
@@ -30,11 +32,14 @@ from agiraph.llm.wire.format import (
     WireError,
     WireFormat,
     asked_model,
+    clamped,
+    mapping,
 )
 from agiraph.llm.wire.sse import encode_event
 from agiraph.llm.wire.transcript import Layout, read_call
 
 GROWING = ("text", "thinking")
+SHORTEST_THINKING = 1024
 STREAMED = ("text", "thinking", "partial_json", "data", "name")
 COUNTS = (
     "input_tokens",
@@ -278,6 +283,7 @@ class AnthropicFormat(WireFormat):
     """Messages, at `/v1/messages`."""
 
     api = API
+    rules = RULES
     endpoint = "/v1/messages"
     count_field = "input_tokens"
     errors = ERRORS
@@ -315,6 +321,18 @@ class AnthropicFormat(WireFormat):
     def model(self, name: str) -> JsonObject:
         created = "1970-01-01T00:00:00Z"
         return {"type": "model", "id": name, "display_name": name, "created_at": created}
+
+    def forwarded(
+        self, body: JsonObject, model: str, max_tokens: int, traits: ModelTraits
+    ) -> JsonObject:
+        sent = super().forwarded(body, model, max_tokens, traits)
+        thinking = mapping(body.get("thinking"))
+        if isinstance(thinking.get("budget_tokens"), int):
+            # The service refuses a budget that leaves nothing for the answer, or is very small.
+            thinking = clamped(thinking, "budget_tokens", max_tokens - 1)
+            is_possible = thinking["budget_tokens"] >= SHORTEST_THINKING
+            sent["thinking"] = thinking if is_possible else {"type": "disabled"}
+        return sent
 
     def answer_events(self, answer: JsonObject) -> list[JsonObject]:
         blocks = answer.get("content") or []

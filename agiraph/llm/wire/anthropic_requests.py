@@ -27,6 +27,7 @@ from agiraph.core.turns import (
 )
 from agiraph.llm.registry import ModelTraits
 from agiraph.llm.request_body_cache import RequestBodyCache, as_json, body_with
+from agiraph.llm.wire.anthropic_rules import AnthropicRules
 from agiraph.llm.wire.format import (
     messages_in,
     parsed_request,
@@ -39,6 +40,7 @@ from agiraph.llm.wire.format import (
 from agiraph.llm.wire.transcript import GO_ON, head_of, laid_out, tail_of, wire_id, wire_name
 
 API = "anthropic"
+RULES = AnthropicRules()
 THINKING = ("thinking", "redacted_thinking")
 CACHE_MARK = {"type": "ephemeral"}
 MARKED = b',"cache_control":%b}' % as_json(CACHE_MARK)
@@ -230,7 +232,7 @@ def parse_request(body: JsonObject) -> ModelRequest:
             *(m.get("content") for m in messages if _role_of(m) == "system"),
         ),
         turns=list(_turns(messages)),
-        max_tokens=body.get("max_tokens"),
+        max_tokens=RULES.limit(body),
         tools=() if is_mute else tuple(_tools(tools)),
         temperature=body.get("temperature"),
         response_schema=schema_in(body, "output_config", "format", "schema"),

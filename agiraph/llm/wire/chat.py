@@ -11,21 +11,24 @@ from dataclasses import dataclass, field
 from agiraph.core.turns import JsonObject, ModelResponse, StopReason, ToolCall, Usage
 from agiraph.llm.base import FailureKind
 from agiraph.llm.failures import ServiceError
+from agiraph.llm.registry import ModelTraits
 from agiraph.llm.token_counts import charged_usd, token_count
 from agiraph.llm.wire.chat_requests import (
     API,
-    MAX_TOKENS_FIELDS,
     REASONING_FIELDS,
+    RULES,
     encode_request,
     function_call,
     parse_request,
 )
+from agiraph.llm.wire.chat_rules import THINKING_LIMITS
 from agiraph.llm.wire.format import (
     AnswerContent,
     AnswerReader,
     AnswerWriter,
     WireFormat,
     asked_model,
+    clamped,
     mapping,
     text_bytes,
 )
@@ -321,6 +324,7 @@ class ChatFormat(OpenAIFormat):
     """Chat Completions, at `/chat/completions`."""
 
     api = API
+    rules = RULES
     endpoint = "/chat/completions"
     encode_request = staticmethod(encode_request)
     parse_request = staticmethod(parse_request)
@@ -338,12 +342,17 @@ class ChatFormat(OpenAIFormat):
         head = _head(asked_model(body), "chat.completion")
         return head | {"choices": [choice], "usage": _encode_usage(response.usage)}
 
-    def forwarded(self, body: JsonObject, model: str, max_tokens: int | None) -> JsonObject:
+    def forwarded(
+        self, body: JsonObject, model: str, max_tokens: int, traits: ModelTraits
+    ) -> JsonObject:
+        sent = super().forwarded(body, model, max_tokens, traits)
+        sent[traits.max_tokens_field] = sent.pop(self.max_tokens_field)
+        for name, setting in THINKING_LIMITS:
+            if not setting:
+                sent = clamped(sent, name, max_tokens)
+            elif isinstance(sent.get(name), dict):
+                sent[name] = clamped(sent[name], setting, max_tokens)
         # A stream must say what it used, whether or not the agent asks for that.
-        sent = {**body, "model": model}
-        if max_tokens is not None:
-            fields = filter(body.get, MAX_TOKENS_FIELDS)
-            sent[next(fields, MAX_TOKENS_FIELDS[0])] = max_tokens
         if body.get("stream") is True:
             asked = body.get("stream_options")
             options = asked if isinstance(asked, dict) else {}

@@ -18,6 +18,7 @@ from agiraph.core.turns import (
 from agiraph.llm.registry import ModelTraits
 from agiraph.llm.request_body_cache import RequestBodyCache, as_json, body_with
 from agiraph.llm.structured import SCHEMA_NAME, is_closed
+from agiraph.llm.wire.chat_rules import ChatRules
 from agiraph.llm.wire.format import (
     messages_in,
     parsed_request,
@@ -31,7 +32,7 @@ from agiraph.llm.wire.transcript import head_of, read_call, spoken, tail_of, wir
 
 API = "openai"
 REASONING_FIELDS = ("reasoning_content", "reasoning")
-MAX_TOKENS_FIELDS = ("max_completion_tokens", "max_tokens")
+RULES = ChatRules()
 SYSTEM_ROLES = ("system", "developer")
 NO_PARAMETERS: JsonObject = {"type": "object", "properties": {}}
 
@@ -167,7 +168,7 @@ def parse_request(body: JsonObject) -> ModelRequest:
             )
         ),
         turns=list(_turns(messages)),
-        max_tokens=next(filter(None, map(body.get, MAX_TOKENS_FIELDS)), None),
+        max_tokens=RULES.limit(body),
         tools=() if body.get("tool_choice") == "none" else tuple(_tools(tools)),
         temperature=body.get("temperature"),
         response_schema=schema_in(body, "response_format", "json_schema", "schema"),

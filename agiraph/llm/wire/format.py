@@ -28,6 +28,7 @@ from agiraph.llm.failures import UnreadableAnswer
 from agiraph.llm.registry import ModelTraits
 from agiraph.llm.request_body_cache import RequestBodyCache
 from agiraph.llm.token_counts import byte_length
+from agiraph.llm.wire.request_rules import RequestRules
 from agiraph.llm.wire.sse import encode_event
 from agiraph.llm.wire.transcript import unique_calls
 
@@ -58,12 +59,14 @@ class AnswerReader(ABC):
     """Reads an answer of a service from the events of its stream.
 
     `counts` are the service's counts of tokens until now, `streamed_bytes` the size of all text,
-    thinking and calls; `finish` is why the answer ended, None until it is complete.
+    thinking and calls; `finish` is why the answer ended, None until it is complete. `is_accepted`
+    is set by the reader's owner.
     """
 
     def __init__(self) -> None:
         self.counts: JsonObject = {}
         self.streamed_bytes = 0
+        self.is_accepted = False
         self.has_begun = False
         self.finish: str | None = None
 
@@ -126,8 +129,13 @@ class AnswerReader(ABC):
 
     def so_far(self) -> PartialUsage:
         """Return what the answer has used until now; some services never count."""
-        is_complete = self.finish is not None
-        return PartialUsage(self.usage(), self.streamed_bytes, self.has_begun, is_complete)
+        return PartialUsage(
+            self.usage(),
+            self.streamed_bytes,
+            has_begun=self.has_begun,
+            is_complete=self.finish is not None,
+            is_accepted=self.is_accepted,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +196,8 @@ class WireFormat(ABC):
     endpoint: ClassVar[str] = ""
     """Where the service takes every request, after its base URL."""
     max_tokens_field: ClassVar[str] = "max_tokens"
+    rules: ClassVar[RequestRules]
+    """What of an agent's request reaches a service."""
     errors: ClassVar[Mapping[FailureKind, tuple[int, str]]]
     """The status of each failure, and its name."""
     refusals: ClassVar[Mapping[int, str]]
@@ -265,16 +275,17 @@ class WireFormat(ABC):
     def model(self, name: str) -> JsonObject:
         """Return one model."""
 
-    def why_native_only(self, body: JsonObject) -> str:
-        """Return why only a service of this format can answer a request, "" if any can."""
-        return ""
-
     # --- forwarding ------------------------------------------------------------------------------
 
-    def forwarded(self, body: JsonObject, model: str, max_tokens: int | None) -> JsonObject:
-        """Return the body to send to the service, the answer bounded if `max_tokens` is given."""
-        bound = {} if max_tokens is None else {self.max_tokens_field: max_tokens}
-        return {**body, "model": model, **bound}
+    def forwarded(
+        self, body: JsonObject, model: str, max_tokens: int, traits: ModelTraits
+    ) -> JsonObject:
+        """Return the body to send to the service, with this limit of the answer and no other.
+
+        `body` is one that the rules allow, `traits` are those of the model.
+        """
+        sent = {name: value for name, value in body.items() if name not in self.rules.limits}
+        return {**sent, "model": model, self.max_tokens_field: max_tokens}
 
     @abstractmethod
     def answer_events(self, answer: JsonObject) -> list[JsonObject]:
@@ -305,6 +316,12 @@ def text_bytes(value: object) -> int:
     return 0
 
 
+def clamped(settings: JsonObject, name: str, most: int) -> JsonObject:
+    """Return settings in which a number is lowered to `most`."""
+    value = settings.get(name)
+    return settings | {name: min(value, most)} if isinstance(value, int) else settings
+
+
 def mapping(value: Any) -> JsonObject:
     """Return a JSON object, an empty one in place of any other value."""
     return value if isinstance(value, dict) else {}
@@ -322,14 +339,14 @@ def asked_model(body: JsonObject) -> str:
 
 
 def parsed_request(
-    body: JsonObject, *, turns: list[Turn], max_tokens: Any, temperature: Any, **more: Any
+    body: JsonObject, *, turns: list[Turn], max_tokens: int | None, temperature: Any, **more: Any
 ) -> ModelRequest:
     """Return the request for the model that `body` names, its turns completed."""
     is_number = isinstance(temperature, int | float) and not isinstance(temperature, bool)
     return ModelRequest(
         model=asked_model(body),
         turns=tuple(completed(turns)),
-        max_tokens=max_tokens if isinstance(max_tokens, int) and max_tokens > 0 else ANSWER_TOKENS,
+        max_tokens=max_tokens or ANSWER_TOKENS,
         temperature=float(temperature) if is_number else None,
         **more,
     )

@@ -19,6 +19,7 @@ from agiraph.core.turns import (
 )
 from agiraph.llm.base import RETRYABLE, FailureKind
 from agiraph.llm.failures import ServiceError
+from agiraph.llm.registry import ModelTraits
 from agiraph.llm.token_counts import byte_length, token_count
 from agiraph.llm.wire.format import (
     AnswerContent,
@@ -27,11 +28,12 @@ from agiraph.llm.wire.format import (
     WireError,
     WireFormat,
     asked_model,
+    clamped,
     mapping,
-    tools_in,
 )
 from agiraph.llm.wire.google_requests import (
     API,
+    RULES,
     SIGNATURE,
     UNSIGNED,
     encode_request,
@@ -42,6 +44,7 @@ from agiraph.llm.wire.google_requests import (
 from agiraph.llm.wire.sse import encode_event
 from agiraph.llm.wire.transcript import Layout
 
+SHORTEST_THINKING = 128  # the lowest budget that all models accept
 STOP_REASONS: dict[str, StopReason] = {
     "STOP": "end_turn",
     "MAX_TOKENS": "max_tokens",
@@ -246,6 +249,7 @@ class GoogleFormat(WireFormat):
     """Gemini's generateContent and streamGenerateContent, at `/v1beta/models/NAME:METHOD`."""
 
     api = API
+    rules = RULES
     ends_broken_streams = True
     count_field = "totalTokens"
     errors = ERRORS
@@ -287,29 +291,21 @@ class GoogleFormat(WireFormat):
         about = {"displayName": name, "version": "", "supportedGenerationMethods": list(METHODS)}
         return {"name": f"models/{name}", **about}
 
-    def why_native_only(self, body: JsonObject) -> str:
-        # Gemini CLI searches the web with a tool of Google's, and would take a model's memory for
-        # what was found.
-        tools = [tool for tool in tools_in(body) if isinstance(tool, dict)]
-        if not tools or any(field_of(tool, "functionDeclarations") for tool in tools):
-            return ""
-        names = ", ".join(sorted({name for tool in tools for name in tool}))
-        return f"{names}: only Google's own service runs this tool, and it does not answer here"
-
-    def forwarded(self, body: JsonObject, model: str, max_tokens: int | None) -> JsonObject:
+    def forwarded(
+        self, body: JsonObject, model: str, max_tokens: int, traits: ModelTraits
+    ) -> JsonObject:
         # Gemini CLI resumes a conversation without its signatures and, if it was killed, with
         # results that are there twice; Google refuses both. So unsigned calls are marked as
         # another model's, and of two results of a call one is left out.
         sent = {key: value for key, value in body.items() if key not in ("model", "stream")}
         if isinstance(contents := sent.get("contents"), list):
             sent["contents"] = list(_repaired(contents, signs=not model.startswith(UNSIGNED)))
-        if max_tokens is not None:
-            given = field_of(sent, "generationConfig")
-            settings = dict(given) if isinstance(given, dict) else {}
-            sent.pop("generation_config", None)
-            settings.pop("max_output_tokens", None)
-            sent["generationConfig"] = settings | {"maxOutputTokens": max_tokens}
-        return sent
+        config = mapping(sent.get("generationConfig")) | {"maxOutputTokens": max_tokens}
+        if isinstance(thinking := config.get("thinkingConfig"), dict):
+            config["thinkingConfig"] = clamped(
+                thinking, "thinkingBudget", max(SHORTEST_THINKING, max_tokens)
+            )
+        return sent | {"generationConfig": config}
 
     def answer_events(self, answer: JsonObject) -> list[JsonObject]:
         return [answer]

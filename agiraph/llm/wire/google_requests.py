@@ -26,9 +26,11 @@ from agiraph.llm.registry import ModelTraits
 from agiraph.llm.request_body_cache import RequestBodyCache, as_json, body_with
 from agiraph.llm.wire.chat_requests import NO_PARAMETERS
 from agiraph.llm.wire.format import parsed_request, tool_schema, tools_in
+from agiraph.llm.wire.google_rules import GoogleRules
 from agiraph.llm.wire.transcript import GO_ON, head_of, laid_out, tail_of, wire_id, wire_name
 
 API = "google"
+RULES = GoogleRules()
 SIGNATURE = "thoughtSignature"
 # What the API accepts as the signature of a call that another model made.
 FOREIGN = "skip_thought_signature_validator"
@@ -150,7 +152,7 @@ def parse_request(body: JsonObject) -> ModelRequest:
         body,
         system=_system(field_of(body, "systemInstruction")),
         turns=_turns(body.get("contents")),
-        max_tokens=field_of(settings, "maxOutputTokens"),
+        max_tokens=RULES.limit(body),
         tools=() if _is_mute(body) else tuple(_tools(tools)),
         temperature=settings.get("temperature"),
         response_schema=_schema(settings, "responseJsonSchema", "responseSchema"),

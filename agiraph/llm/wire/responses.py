@@ -9,6 +9,7 @@ from typing import Any
 from agiraph.core.turns import JsonObject, ModelResponse, StopReason, ToolCall, Usage
 from agiraph.llm.base import RETRYABLE, FailureKind
 from agiraph.llm.failures import ServiceError
+from agiraph.llm.registry import ModelTraits
 from agiraph.llm.token_counts import byte_length, token_count
 from agiraph.llm.wire.chat import OpenAIFormat
 from agiraph.llm.wire.format import (
@@ -23,6 +24,9 @@ from agiraph.llm.wire.format import (
 from agiraph.llm.wire.responses_requests import (
     API,
     CALLS,
+    RULES,
+    SEALED,
+    SHORTEST_ANSWER,
     ResponsesToolForm,
     ToolForms,
     encode_request,
@@ -304,6 +308,7 @@ class ResponsesFormat(OpenAIFormat):
     """Responses, at `/responses`; Codex speaks it."""
 
     api = API
+    rules = RULES
     endpoint = "/responses"
     max_tokens_field = "max_output_tokens"
     encode_request = staticmethod(encode_request)
@@ -325,6 +330,18 @@ class ResponsesFormat(OpenAIFormat):
         # Codex takes any refusal but 400 for a broken connection, and tries five times more.
         error = super().error(kind, message, retry_after=retry_after)
         return error if kind in RETRYABLE else replace(error, status=400)
+
+    def forwarded(
+        self, body: JsonObject, model: str, max_tokens: int, traits: ModelTraits
+    ) -> JsonObject:
+        # Nothing is stored at the service, so the agent gets reasoning to send back.
+        longest = max(SHORTEST_ANSWER, max_tokens)
+        sent = super().forwarded(body, model, longest, traits) | {"store": False}
+        included = body.get("include")
+        included = included if isinstance(included, list) else []
+        if traits.reasoning == "kept" and SEALED not in included:
+            sent["include"] = [*included, SEALED]
+        return sent
 
     def answer_events(self, answer: JsonObject) -> list[JsonObject]:
         return [{"type": "response.completed", "response": answer}]

@@ -25,6 +25,7 @@ from agiraph.llm.request_body_cache import RequestBodyCache, as_json, body_with
 from agiraph.llm.structured import SCHEMA_NAME, is_closed
 from agiraph.llm.wire.chat_requests import NO_PARAMETERS, SYSTEM_ROLES
 from agiraph.llm.wire.format import parsed_request, schema_in, system_text, text_of, tools_in
+from agiraph.llm.wire.responses_rules import ResponsesRules
 from agiraph.llm.wire.transcript import (
     head_of,
     laid_out,
@@ -35,6 +36,7 @@ from agiraph.llm.wire.transcript import (
 )
 
 API = "responses"
+RULES = ResponsesRules()
 SHORTEST_ANSWER = 16  # the API refuses to be asked for less
 SEALED = "reasoning.encrypted_content"
 CACHE_KEY_LIMIT = 64
@@ -151,18 +153,13 @@ def parse_request(body: JsonObject) -> ModelRequest:
     items = [{"role": "user", "content": given}] if isinstance(given, str) else given
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
         raise InvalidInput("input: expected text or a list of items")
-    if body.get("previous_response_id"):
-        raise InvalidInput(
-            "previous_response_id: answers are not stored here; send the whole conversation "
-            "(store: false)"
-        )
     tools = tools_in(body)
     system = (item.get("content") for item in items if _is_system(item))
     return parsed_request(
         body,
         system=system_text(body.get("instructions"), *system),
         turns=_turns(items),
-        max_tokens=body.get("max_output_tokens"),
+        max_tokens=RULES.limit(body),
         tools=() if body.get("tool_choice") == "none" else tuple(_tools(tools)),
         temperature=body.get("temperature"),
         response_schema=schema_in(body, "text", "format", "schema"),

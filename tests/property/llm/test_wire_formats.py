@@ -160,9 +160,11 @@ def test_any_body_is_parsed_or_refused(wire: WireFormat, one: Any, other: Any) -
     fields = ("messages", "input", "system", "response_format", "contents", "systemInstruction")
     body = {"model": "any", "tools": other, **dict.fromkeys((*fields, "toolConfig"), one)}
     body |= dict.fromkeys(("tool_choice", "text", "stream_options", "generationConfig"), other)
+    known = wire.rules.parameters
     try:
-        wire.why_native_only(body)
-        wire.forwarded(body, "m", 5)
+        body = wire.rules.checked({name: body[name] for name in body if name in known})
+        wire.rules.why_native_only(body)
+        wire.forwarded(body, "m", 5, ModelTraits(api="openai"))
         request = wire.parse_request(body)
     except InvalidInput:
         return

@@ -13,7 +13,7 @@ from agiraph.core.money import BudgetState
 from agiraph.core.turns import ModelRequest
 from agiraph.llm.base import ProviderError
 from agiraph.llm.prices import MILLION, Price
-from agiraph.llm.token_counts import guess_input_tokens, input_size
+from agiraph.llm.token_counts import InputSize, guess_input_tokens, input_size
 from tests.unit.llm.requests import ask
 
 PRICE = Price(input=1, output=10)
@@ -222,3 +222,33 @@ async def test_calls_are_bounded_also_while_others_are_in_flight() -> None:
 
     refused = "3 calls of the 3 calls of the node n are spent"
     assert await all_at_once() == ["made"] * 3 + [refused] * 2
+
+
+async def test_the_error_of_an_estimate_counts_once_for_all_calls_of_an_external_agent() -> None:
+    """Eight calls at once, each with three times the input that was estimated."""
+    size, budget = InputSize(guess=1000, most=3000), 20_000
+    spent = in_flight = most_in_flight = 0
+
+    def states(request: ModelRequest) -> list[BudgetState]:
+        return [BudgetState(scope="run", key="run-1", tokens=budget, spent_tokens=spent)]
+
+    budgets = BudgetReservations(states)
+    wanted = request(None, max_tokens=100).model_copy(update={"door": "d"})
+
+    async def one() -> None:
+        nonlocal spent, in_flight, most_in_flight
+        try:
+            async with budgets.reserved(wanted, size, None) as tokens:
+                in_flight += 1
+                most_in_flight = max(in_flight, most_in_flight)
+                for _ in range(20):
+                    await asyncio.sleep(0)
+                spent += size.most + tokens
+                in_flight -= 1
+        except ProviderError:
+            pass  # out of budget
+
+    await asyncio.wait_for(asyncio.gather(*(one() for _ in range(8))), 10)
+    assert most_in_flight == 6, "as many as fit even if the estimates are wrong"
+    assert budget < spent + size.guess + 100
+    assert spent <= budget + size.most - size.guess

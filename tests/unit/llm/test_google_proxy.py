@@ -8,14 +8,21 @@ import pytest
 from agiraph.core.errors import InvalidInput
 from agiraph.core.turns import AssistantTurn, ModelRequest, ToolTurn, UserTurn
 from agiraph.llm.failures import ServiceError
+from agiraph.llm.registry import ModelTraits
 from agiraph.llm.wire.format import NO_RESULT
 from agiraph.llm.wire.google import GoogleFormat
 
 WIRE = GoogleFormat()
+TRAITS = ModelTraits(api="google")
 
 
 def read(*contents: Any, **more: Any) -> ModelRequest:
     return WIRE.parse_request({"model": "any", "contents": list(contents), **more})
+
+
+def sent(body: dict[str, Any], name: str) -> dict[str, Any]:
+    """Return the body that is sent for a request, with a limit of 5 tokens."""
+    return WIRE.forwarded(WIRE.rules.checked(body), name, 5, TRAITS)
 
 
 def user(*parts: Any) -> dict[str, Any]:
@@ -161,26 +168,24 @@ def test_what_is_no_conversation_is_refused_with_its_place(contents: Any, said: 
 
 
 def test_a_forwarded_body_names_its_model_only_in_the_path() -> None:
-    body = {"model": "any", "stream": True, "contents": [], "cachedContent": "c/1"}
+    body = {"model": "any", "stream": True, "contents": [], "labels": {"a": "b"}}
     streamed = "/v1beta/models/gemini%203:streamGenerateContent?alt=sse"
     assert WIRE.path("gemini 3", is_streamed=True) == streamed
     assert WIRE.path("g", is_streamed=False) == "/v1beta/models/g:generateContent"
-    assert WIRE.forwarded(body, "g", None) == {"contents": [], "cachedContent": "c/1"}
-    bounded = WIRE.forwarded({"generation_config": {"max_output_tokens": 9, "topK": 3}}, "g", 5)
+    limit = {"generationConfig": {"maxOutputTokens": 5}}
+    assert sent(body, "g") == {"contents": [], "labels": {"a": "b"}} | limit
+    bounded = sent({"generation_config": {"max_output_tokens": 9, "topK": 3}}, "g")
     assert bounded == {"generationConfig": {"topK": 3, "maxOutputTokens": 5}}
 
 
 def test_unsigned_calls_are_forwarded_as_those_of_another_model() -> None:
     signed = model({"functionCall": {"name": "a"}, "thoughtSignature": "c2ln"}, made("look"))
     plain = [user({"text": "?"}), model({"text": "I look."}, made("look", "1"), made("look", "2"))]
-    kept, told, marked = WIRE.forwarded({"contents": [signed, *plain]}, "gemini-3-pro", None)[
-        "contents"
-    ]
+    kept, told, marked = sent({"contents": [signed, *plain]}, "gemini-3-pro")["contents"]
     assert (kept, told) == (signed, plain[0])
     foreign = "skip_thought_signature_validator"
     assert [part.get("thoughtSignature") for part in marked["parts"]] == [None, foreign, None]
-    older = WIRE.forwarded({"contents": plain}, "gemini-2.5-pro", None)
-    assert older == {"contents": plain}
+    assert sent({"contents": plain}, "gemini-2.5-pro")["contents"] == plain
 
 
 def test_of_two_results_of_a_call_one_is_forwarded() -> None:
@@ -188,17 +193,17 @@ def test_of_two_results_of_a_call_one_is_forwarded() -> None:
     once, other = result("look", {"output": "42"}, "c1"), result("look", {"output": "43"}, "c2")
     calls = model(made("look", "c1"), made("look", "c2"))
     contents = [calls, user(once, other, once), user(once), calls, user(once, other)]
-    sent = WIRE.forwarded({"contents": contents}, "gemini-2.5-pro", None)["contents"]
-    assert sent == [calls, user(once, other), calls, user(once, other)]
+    kept = sent({"contents": contents}, "gemini-2.5-pro")["contents"]
+    assert kept == [calls, user(once, other), calls, user(once, other)]
     without = [calls, user(result("look", {}), result("look", {}))]
-    assert WIRE.forwarded({"contents": without}, "gemini-2.5-pro", None)["contents"] == without
+    assert sent({"contents": without}, "gemini-2.5-pro")["contents"] == without
 
 
 def test_a_search_is_left_to_the_service_that_can_search() -> None:
     search: dict[str, Any] = {"contents": [], "tools": [{"googleSearch": {}}]}
-    assert "googleSearch: only Google's own service" in WIRE.why_native_only(search)
+    assert "googleSearch: only the service itself" in WIRE.rules.why_native_only(search)
     beside = {"tools": [{"googleSearch": {}}, {"functionDeclarations": [{"name": "look"}]}]}
-    assert WIRE.why_native_only(beside) == WIRE.why_native_only({}) == ""
+    assert WIRE.rules.why_native_only(beside) == WIRE.rules.why_native_only({}) == ""
 
 
 def test_a_count_is_asked_of_the_whole_request() -> None:

@@ -1,0 +1,149 @@
+"""What of a request in Google's Gemini format reaches the service. Pure."""
+
+import re
+from collections.abc import Collection, Iterator
+from typing import Any, ClassVar
+
+from agiraph.core.errors import InvalidInput
+from agiraph.core.turns import JsonObject
+from agiraph.llm.token_counts import Attachment
+from agiraph.llm.wire.request_rules import (
+    RequestRules,
+    Values,
+    check_fields,
+    check_limit,
+    objects_in,
+    shown,
+    stored_object,
+)
+
+OWN_TOOLS = "functionDeclarations"
+DYNAMIC = -1
+"""The thinking budget of a model that decides by itself."""
+
+
+class GoogleRules(RequestRules):
+    """The rules of Gemini. A name may be in camel case or in snake case; it is sent in the first.
+
+    `model` and `stream` are in the path of a request; the LLM proxy puts them into the body.
+    """
+
+    parameters = frozenset({
+        "model", "contents", "systemInstruction", "tools", "toolConfig", "safetySettings",
+        "generationConfig", "labels",
+    })  # fmt: skip
+    values: ClassVar[Values] = {"stream": (True, False)}
+    limits = ()
+    stored = ("cachedContent",)
+    settings = frozenset({
+        "temperature", "topP", "topK", "stopSequences", "responseMimeType", "responseSchema",
+        "responseJsonSchema", "seed", "presencePenalty", "frequencyPenalty", "responseLogprobs",
+        "logprobs", "thinkingConfig", "mediaResolution", "enableEnhancedCivicAnswers",
+    })  # fmt: skip
+    setting_values: ClassVar[Values] = {
+        "candidateCount": (1,),
+        "responseModalities": (["TEXT"], ["Text"]),
+    }
+    setting_limits = ("maxOutputTokens",)
+
+    def checked(self, body: JsonObject, service_tools: Collection[str] = ()) -> JsonObject:
+        named = in_camel_case(body)
+        config = named.get("generationConfig")
+        if isinstance(config, dict):
+            config = in_camel_case(config, "generationConfig.")
+            thinking = config.get("thinkingConfig")
+            if isinstance(thinking, dict):
+                config["thinkingConfig"] = in_camel_case(thinking, "thinkingConfig.")
+            named["generationConfig"] = config
+        return super().checked(named, service_tools)
+
+    def limit(self, body: JsonObject) -> int | None:
+        config = in_camel_case(body).get("generationConfig")
+        limit = None
+        if isinstance(config, dict):
+            limit = in_camel_case(config, "generationConfig.").get("maxOutputTokens")
+        check_limit("maxOutputTokens", limit)
+        return limit
+
+    def check_content(self, body: JsonObject) -> None:
+        config = body.get("generationConfig", {})
+        if not isinstance(config, dict):
+            raise InvalidInput("generationConfig: expected an object")
+        given = {name: value for name, value in config.items() if value is not None}
+        check_fields(
+            given,
+            self.settings,
+            self.setting_values,
+            self.setting_limits,
+            where="generationConfig.",
+        )
+        thinking = config.get("thinkingConfig")
+        budget = thinking.get("thinkingBudget") if isinstance(thinking, dict) else None
+        if budget is not None and (type(budget) is not int or budget < DYNAMIC):
+            raise InvalidInput(
+                f"thinkingBudget: {shown(budget)} is no limit (possible: a whole number of tokens, "
+                f"{DYNAMIC} for the model's own decision)"
+            )
+
+    def attachments(self, body: JsonObject) -> Iterator[Attachment]:
+        contents = body.get("contents")
+        listed = contents if isinstance(contents, list) else [contents]
+        for content in objects_in(listed):
+            yield from _attached(content.get("parts"))
+
+    def tools(self, body: JsonObject) -> list[Any]:
+        tools = body.get("tools")
+        return [tools] if isinstance(tools, dict) else super().tools(body)
+
+    def service_tools(self, tool: Any) -> tuple[str, ...]:
+        if not isinstance(tool, dict):
+            return ()
+        return tuple(name for name in map(camel_case, tool) if name != OWN_TOOLS)
+
+    def why_native_only(self, body: JsonObject) -> str:
+        # An entry of `tools` may hold functions and tools of the service.
+        if any(
+            camel_case(name) == OWN_TOOLS for tool in objects_in(self.tools(body)) for name in tool
+        ):
+            return ""
+        return super().why_native_only(body)
+
+    def allowed_tool(self, tool: Any, allowed: Collection[str]) -> Any | None:
+        if not isinstance(tool, dict):
+            return tool
+        sent = {*allowed, OWN_TOOLS}
+        return {name: value for name, value in tool.items() if camel_case(name) in sent} or None
+
+
+def camel_case(name: str) -> str:
+    """Return a name in camel case."""
+    return re.sub("_([a-z])", lambda found: found[1].upper(), name)
+
+
+def in_camel_case(given: JsonObject, where: str = "") -> JsonObject:
+    """Return the fields with their names in camel case; InvalidInput for one given twice."""
+    named: JsonObject = {}
+    for name, value in given.items():
+        if (camel := camel_case(name)) in named:
+            raise InvalidInput(f"{where}{camel}: given twice, as {camel} and in snake case")
+        named[camel] = value
+    return named
+
+
+def _attached(parts: Any) -> Iterator[Attachment]:
+    waiting = [parts]
+    while waiting:
+        given = waiting.pop()
+        for part in objects_in(given if isinstance(given, list) else [given]):
+            named = {camel_case(name): value for name, value in part.items()}
+            if named.get("fileData") is not None:
+                raise stored_object("fileData")
+            data, result = named.get("inlineData"), named.get("functionResponse")
+            if isinstance(data, dict):
+                kind = str(data.get("mimeType") or data.get("mime_type") or "")
+                if kind.startswith("audio/"):
+                    raise InvalidInput("inlineData: audio has a price of its own")
+                size = len(str(data.get("data") or ""))
+                yield Attachment(size, is_picture=kind.startswith("image/"))
+            if isinstance(result, dict):
+                waiting.append(result.get("parts"))

@@ -1,0 +1,177 @@
+"""RequestRules: what of an external agent's request reaches a model service. Pure.
+
+Budgets are kept by what a call may cost at most, so a request may contain nothing that costs more
+than its input and one answer of limited length. Each format has a list of parameters that are
+forwarded. Every other parameter is refused by its name: it may multiply the answer (`n`), have it
+made where its usage is not seen (`background`), or change its price (`service_tier`). Tools that
+the service runs, and objects stored at the service, are refused for the same reason.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, ClassVar, Final
+
+from agiraph.core.errors import InvalidInput
+from agiraph.core.turns import JsonObject
+from agiraph.llm.token_counts import Attachment
+
+Values = Mapping[str, tuple[Any, ...]]
+"""The possible values of parameters."""
+MOST_TOKENS: Final = 1_000_000_000
+"""The largest limit of an answer that is read as one."""
+SHOWN_CHARACTERS: Final = 60
+DATA_URL: Final = "data:"
+ONLY_STANDARD: Final = ("auto", "default", "flex")
+"""OpenAI's service tiers that cost no more than the price of the model."""
+
+
+class RequestRules(ABC):
+    """The rules of one format.
+
+    `parameters` are forwarded as they are, those of `values` only with one of these values.
+    `left_out` are parameters without which the request means the same, or nearly. `limits` are the
+    names of the longest answer, in whose place ours is sent.
+    """
+
+    parameters: ClassVar[frozenset[str]]
+    values: ClassVar[Values]
+    left_out: ClassVar[frozenset[str]] = frozenset()
+    limits: ClassVar[tuple[str, ...]]
+    stored: ClassVar[tuple[str, ...]] = ()
+    """Parameters that name an object stored at the service."""
+
+    def checked(self, body: JsonObject, service_tools: Collection[str] = ()) -> JsonObject:
+        """Return the part of a request that may be sent; InvalidInput names what is refused.
+
+        `service_tools` are the tools of the service that the settings allow.
+        """
+        given = {name: value for name, value in body.items() if value is not None}
+        check_fields(given, self.parameters | self.left_out, self.values, self.limits, self.stored)
+        self.check_content(given)
+        for _ in self.attachments(given):
+            pass
+        kept = {name: value for name, value in given.items() if name not in self.left_out}
+        return self._with_allowed_tools(kept, service_tools)
+
+    def limit(self, body: JsonObject) -> int | None:
+        """Return the longest answer that a request asks for, None if it names none; InvalidInput.
+
+        Of several limits the lowest counts.
+        """
+        given = [body[name] for name in self.limits if body.get(name) is not None]
+        for name in self.limits:
+            check_limit(name, body.get(name))
+        return min(given, default=None)
+
+    @abstractmethod
+    def check_content(self, body: JsonObject) -> None:
+        """Raise InvalidInput for what costs more and is inside of a forwarded parameter."""
+
+    @abstractmethod
+    def attachments(self, body: JsonObject) -> Iterator[Attachment]:
+        """Yield the pictures and documents of a request; InvalidInput for one that is refused."""
+
+    # --- tools -----------------------------------------------------------------------------------
+
+    def tools(self, body: JsonObject) -> list[Any]:
+        """Return the tools of a request; InvalidInput if they are no list."""
+        tools = body.get("tools") or []
+        if not isinstance(tools, list):
+            raise InvalidInput("tools: expected a list")
+        return tools
+
+    @abstractmethod
+    def service_tools(self, tool: Any) -> tuple[str, ...]:
+        """Return the names of the tools of the service in an entry of `tools`, () if none."""
+
+    def allowed_tool(self, tool: Any, allowed: Collection[str]) -> Any | None:
+        """Return an entry of `tools` with what may be sent of it, None if that is nothing."""
+        return tool if set(self.service_tools(tool)) <= set(allowed) else None
+
+    def why_native_only(self, body: JsonObject) -> str:
+        """Return why only a service of this format can answer a request, "" if any can."""
+        tools = self.tools(body)
+        names = self._names(tools)
+        if not tools or any(not self.service_tools(tool) for tool in tools):
+            return ""
+        return f"{names}: only the service itself runs this tool, and another one answers here"
+
+    def _with_allowed_tools(self, body: JsonObject, allowed: Collection[str]) -> JsonObject:
+        tools = self.tools(body)
+        kept = [one for tool in tools if (one := self.allowed_tool(tool, allowed)) is not None]
+        if tools and not kept:
+            raise InvalidInput(
+                f"{self._names(tools)}: the service itself runs this tool, at a cost that no budget"
+                f" sees (door.service_tools allows: {', '.join(allowed) or 'none'})"
+            )
+        return body if kept == tools else body | {"tools": kept}
+
+    def _names(self, tools: list[Any]) -> str:
+        return ", ".join(sorted({name for tool in tools for name in self.service_tools(tool)}))
+
+
+# --- checks --------------------------------------------------------------------------------------
+
+
+def check_fields(
+    given: JsonObject,
+    known: Collection[str],
+    values: Values,
+    limits: Collection[str] = (),
+    stored: Collection[str] = (),
+    where: str = "",
+) -> None:
+    """Raise InvalidInput for the first field that is not forwarded, or not with its value."""
+    for name, value in given.items():
+        if name in limits:
+            check_limit(f"{where}{name}", value)
+        elif name in stored:
+            raise InvalidInput(
+                f"{where}{name}: nothing is stored at the service; send the whole conversation"
+            )
+        elif name in values:
+            if not any(type(value) is type(one) and value == one for one in values[name]):
+                possible = ", ".join(map(shown, values[name]))
+                raise InvalidInput(
+                    f"{where}{name}: {shown(value)} is not forwarded (possible: {possible})"
+                )
+        elif name not in known:
+            possible = ", ".join(sorted({*known, *values, *limits}))
+            raise InvalidInput(
+                f"{where}{name}: this parameter is not forwarded, since it may cost more than is "
+                f"reserved for the answer (forwarded: {possible})"
+            )
+
+
+def check_limit(name: str, value: Any) -> None:
+    """Raise InvalidInput for a limit that is no number of tokens; None is no limit."""
+    if value is not None and (type(value) is not int or not 1 <= value <= MOST_TOKENS):
+        raise InvalidInput(
+            f"{name}: {shown(value)} is no limit "
+            f"(possible: a whole number of tokens from 1 to {MOST_TOKENS:,})"
+        )
+
+
+def stored_object(name: str) -> InvalidInput:
+    """Return the error for a reference to an object that is stored at the service."""
+    return InvalidInput(f"{name}: an object stored at the service has no size that a budget sees")
+
+
+def shown(value: Any) -> str:
+    """Return a value for people, cut if it is long."""
+    text = str(value).lower() if isinstance(value, bool) else repr(value)
+    return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}..."
+
+
+# --- content -------------------------------------------------------------------------------------
+
+
+def objects_in(value: Any) -> list[JsonObject]:
+    """Return the JSON objects of a list, none for anything else."""
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def from_url(url: Any, *, is_picture: bool) -> Attachment:
+    """Return what is at a URL: in the request itself (`data:`), or elsewhere."""
+    is_here = isinstance(url, str) and url.startswith(DATA_URL)
+    return Attachment(len(url) if is_here else 0, is_picture=is_picture)

@@ -1,0 +1,294 @@
+"""No calls at the LLM proxy, however many at once, spend more than the budget and one estimate.
+
+A service of each format bills as the real ones do: for each answer that is requested, up to the
+limit that it finds, at the price of the tier. It may report any counts.
+"""
+
+import asyncio
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import SimpleNamespace
+from typing import Any, Literal
+
+import httpx2
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from actors.broker.agent_budgets import AgentBudgets
+from actors.broker.call_quarantine import CallQuarantine
+from actors.broker.calls import ModelCalls
+from actors.broker.ledger import UsageLedger
+from actors.broker.llm_proxy.call import ProxyRequest
+from actors.broker.llm_proxy.grant_table import ProxyGrant
+from actors.broker.llm_proxy.proxy import LlmProxy
+from actors.broker.provider_pool import ProviderPool
+from actors.runtime.crash_counter import CrashCounter
+from agiraph.core.clock import SystemClock
+from agiraph.core.config import load_config
+from agiraph.core.errors import InvalidInput
+from agiraph.core.money import SpendingLimits
+from agiraph.core.turns import JsonObject
+from agiraph.llm.base import Provider
+from agiraph.llm.connect import FORMATS
+from agiraph.llm.prices import Price
+from agiraph.llm.providers.service import HttpService, ServiceProvider
+from agiraph.llm.registry import ModelName, load_presets
+from agiraph.llm.token_counts import MOST_HIDDEN_TOKENS
+from agiraph.logs.log import logger
+from agiraph.storage.home import Home
+from tests.fakes.accounts import begin_run
+from tests.unit.broker.stubs import quick_config
+
+PRICE = Price(input=3, output=15)
+PROVIDERS = {
+    "anthropic": "anthropic", "openai": "openai", "responses": "openai-responses",
+    "google": "google",
+}  # fmt: skip
+"""A provider that speaks each format."""
+UNLIMITED = 100_000
+"""How long an answer is whose request has no limit."""
+WITHIN_SECONDS = 30.0
+Report = Literal["true", "none", "negative", "enormous", "at the bound"]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One request: its format, what is added to a plain body, and how the service answers it.
+
+    `density` is how many tokens a byte of the input has, `length` the share of the limit that the
+    answer has. The agent disconnects after `patience` rounds of the event loop, None: never.
+    """
+
+    api: str
+    more: JsonObject
+    text: int
+    density: float
+    length: float
+    report: Report
+    patience: int | None
+
+
+@dataclass
+class BillingService:
+    """A model service that answers with as many tokens as it is allowed to, and what it bills."""
+
+    waiting: list[Asked] = field(default_factory=list)
+    billed_usd: float = 0.0
+    largest_bytes: int = 0
+
+    async def answer(self, request: httpx2.Request) -> httpx2.Response:
+        """Answer one request of any format."""
+        body = json.loads(request.content)
+        asked = self.waiting[int(str(body).partition("call-")[2].partition("!")[0])]
+        await asyncio.sleep(0)
+        fields = {**body, **body.get("generationConfig", {})}
+        answers = fields.get("n", 1) * fields.get("best_of", 1) * fields.get("candidateCount", 1)
+        limits = [fields[name] for name in LIMITS if type(fields.get(name)) is int]
+        longest = max(limits) if limits and min(limits) > 0 else UNLIMITED
+        asked_tokens = int(len(request.content) * asked.density) + 1
+        said_tokens = int(longest * asked.length) + 1
+        tier = 2 if fields.get("service_tier") == "priority" or fields.get("speed") else 1
+        cost = asked_tokens * PRICE.input + answers * said_tokens * PRICE.output
+        self.billed_usd += tier * cost / 1e6
+        self.largest_bytes = max(self.largest_bytes, len(request.content))
+        if body.get("background"):
+            return httpx2.Response(200, json={"status": "queued", "output": []})
+        text = "word" * min(said_tokens, 500)
+        reported = _reported(asked, asked_tokens, answers * said_tokens, longest)
+        return httpx2.Response(200, json=_answer(asked.api, text, *reported))
+
+
+LIMITS = (
+    "max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens",
+    "max_output_tokens",
+)  # fmt: skip
+
+
+def _reported(asked: Asked, true_input: int, true_output: int, longest: int) -> tuple[Any, Any]:
+    """Return the counts of input and output that the service reports."""
+    return {
+        "true": (true_input, true_output),
+        "none": (None, None),
+        "negative": (-true_input, -true_output),
+        "enormous": (10**25, 10**25),
+        "at the bound": (true_input * 4, longest),
+    }[asked.report]
+
+
+def _answer(api: str, text: str, asked: Any, said: Any) -> JsonObject:
+    usage = {"input_tokens": asked, "output_tokens": said}
+    match api:
+        case "anthropic":
+            content = [{"type": "text", "text": text}]
+            return {"content": content, "stop_reason": "end_turn", "usage": usage}
+        case "openai":
+            choice = {"message": {"content": text}, "finish_reason": "stop"}
+            counts = {"prompt_tokens": asked, "completion_tokens": said}
+            return {"choices": [choice], "usage": counts}
+        case "responses":
+            message = {"type": "message", "content": [{"type": "output_text", "text": text}]}
+            return {"output": [message], "usage": usage}
+    candidate = {"content": {"parts": [{"text": text}]}, "finishReason": "STOP"}
+    counts = {"promptTokenCount": asked, "candidatesTokenCount": said}
+    return {"candidates": [candidate], "usageMetadata": counts}
+
+
+class BillingServices(ProviderPool):
+    """Services of all formats, which are one BillingService."""
+
+    def __init__(self, service: BillingService) -> None:
+        environ = {"ANTHROPIC_API_KEY": "k", "OPENAI_API_KEY": "k", "GEMINI_API_KEY": "k"}
+        super().__init__(quick_config(), load_presets(), {}, environ)
+        self.client = httpx2.AsyncClient(transport=httpx2.MockTransport(service.answer))
+
+    async def _service(self, name: ModelName) -> Provider:
+        preset = self.presets[name.provider]
+        service = HttpService(
+            name=name.provider,
+            wire=FORMATS[preset.of(name.name).api],
+            url="http://127.0.0.1",
+            key="k",
+            client=self.client,
+        )
+        return ServiceProvider(service, preset)
+
+
+def body_of(asked: Asked, number: int) -> JsonObject:
+    text = f"call-{number}!" + "x" * asked.text
+    plain: JsonObject = {"model": "any", "stream": False}
+    match asked.api:
+        case "responses":
+            plain["input"] = text
+        case "google":
+            plain["contents"] = [{"parts": [{"text": text}]}]
+        case _:
+            plain["messages"] = [{"role": "user", "content": text}]
+    return plain | asked.more
+
+
+async def spend(
+    calls: Sequence[Asked], limits: SpendingLimits
+) -> tuple[BillingService, float, int]:
+    """Make all calls at once; return the service, and the dollars and tokens that are booked."""
+    service = BillingService(list(calls))
+    services = BillingServices(service)
+    with TemporaryDirectory() as folder, UsageLedger(Path(folder) / "usage.db") as ledger:
+        home = Home(Path(folder) / "home")
+        begin_run(home.path)
+        prices = {f"{name}/m": PRICE for name in PROVIDERS.values()}
+        model_calls = ModelCalls(quick_config(), services, prices, ledger, SystemClock())
+        runtime: Any = SimpleNamespace(
+            config=load_config(), home=home, log=logger(), clock=SystemClock(),
+            post=lambda *message: None,
+        )  # fmt: skip
+        quarantine = CallQuarantine(CrashCounter(Path(folder), "calls", 1, ""))
+        proxy = LlmProxy(
+            runtime, services, model_calls, quarantine, AgentBudgets(home), lambda *event: None
+        )
+
+        async def one(number: int, asked: Asked) -> None:
+            grant = ProxyGrant(
+                entity="shop-1/ada", incarnation=1, opened_by="00", run_id="run-1", node_id="n",
+                model=f"{PROVIDERS[asked.api]}/m", bounds=limits,
+            )  # fmt: skip
+            request = ProxyRequest(
+                FORMATS[asked.api], "token", grant, body_of(asked, number),
+                digest=number.to_bytes(16), headers={}, query="",
+            )  # fmt: skip
+
+            async def send(message: Any) -> None:
+                pass
+
+            async def disconnected() -> None:
+                if asked.patience is None:
+                    await asyncio.Event().wait()
+                for _ in range(asked.patience or 0):
+                    await asyncio.sleep(0)
+
+            try:
+                await proxy.call(request, send, disconnected)
+            except InvalidInput:
+                pass
+
+        async with asyncio.timeout(WITHIN_SECONDS):
+            await asyncio.gather(*(one(*pair) for pair in enumerate(calls)))
+        await ledger.written()
+        spent = ledger.by_entity("run-1").values()
+        usd = sum(usage.cost_usd or 0.0 for usage in spent)
+        tokens = sum(usage.tokens for usage in spent)
+        await services.client.aclose()
+        quarantine.close()
+        assert all(usage.input_tokens >= 0 and usage.output_tokens >= 0 for usage in spent)
+        return service, usd, tokens
+
+
+numbers = st.sampled_from([None, 1, 2, 128, 0, -1, 1.0, True, "9", 100_000])
+parameters = st.fixed_dictionaries(
+    {},
+    optional={
+        **dict.fromkeys(("n", "best_of", "candidate_count", "samples"), numbers),
+        **dict.fromkeys((*LIMITS, "thinking_budget"), numbers),
+        "generationConfig": st.fixed_dictionaries(
+            {}, optional=dict.fromkeys(("candidateCount", "maxOutputTokens"), numbers)
+        ),
+        "service_tier": st.sampled_from(["priority", "default"]),
+        "speed": st.just("fast"),
+        "background": st.booleans(),
+    },
+)
+
+
+def asked(reports: st.SearchStrategy[Report], patience: st.SearchStrategy[int | None]) -> Any:
+    return st.builds(
+        Asked,
+        api=st.sampled_from(sorted(PROVIDERS)),
+        more=st.one_of(st.just({}), parameters, parameters.map(_one_of)),
+        text=st.integers(0, 20_000),
+        density=st.floats(0.2, 1.0),
+        length=st.floats(0, 0.9999),
+        report=reports,
+        patience=patience,
+    )
+
+
+def _one_of(more: JsonObject) -> JsonObject:
+    """Return one of the parameters, so that not every request is refused."""
+    return dict(list(more.items())[:1])
+
+
+def one_estimate(service: BillingService) -> int:
+    """Return by how many tokens the input of one call can be larger than its estimate."""
+    return service.largest_bytes + MOST_HIDDEN_TOKENS
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(asked(st.just("true"), st.none()), min_size=1, max_size=16),
+    st.floats(0.001, 1.0),
+)
+def test_no_calls_cost_more_than_the_budget_and_one_estimate(
+    calls: list[Asked], budget: float
+) -> None:
+    service, booked, _ = asyncio.run(spend(calls, SpendingLimits(usd=budget)))
+    assert service.billed_usd <= budget + one_estimate(service) * PRICE.input / 1e6
+    assert abs(service.billed_usd - booked) < 1e-9
+
+
+reports: st.SearchStrategy[Report] = st.sampled_from(
+    ["true", "none", "negative", "enormous", "at the bound"]
+)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(asked(reports, st.none() | st.integers(0, 200)), min_size=1, max_size=16),
+    st.integers(1000, 300_000),
+)
+def test_whatever_a_service_reports_no_more_is_booked_than_the_budget_and_one_estimate(
+    calls: list[Asked], budget: int
+) -> None:
+    service, _, booked = asyncio.run(spend(calls, SpendingLimits(tokens=budget)))
+    assert 0 <= booked <= budget + one_estimate(service)

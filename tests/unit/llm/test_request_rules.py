@@ -1,0 +1,429 @@
+"""What of an external agent's request reaches a service: no parameter that costs more."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agiraph.core.errors import InvalidInput
+from agiraph.core.turns import JsonObject
+from agiraph.llm.connect import FORMATS
+from agiraph.llm.providers.forwarding import format_headers
+from agiraph.llm.registry import ModelTraits
+from agiraph.llm.token_counts import Attachment, InputSize, forwarded_size
+from agiraph.llm.wire.google_rules import GoogleRules
+
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "door.md"
+TRAITS = ModelTraits(api="openai", max_tokens_field="max_completion_tokens")
+ASKED: dict[str, JsonObject] = {
+    "anthropic": {
+        "model": "any",
+        "max_tokens": 500,
+        "messages": [{"role": "user", "content": "?"}],
+    },
+    "openai": {"model": "any", "messages": [{"role": "user", "content": "?"}]},
+    "responses": {"model": "any", "input": "?"},
+    "google": {"model": "any", "stream": True, "contents": [{"parts": [{"text": "?"}]}]},
+}
+"""A plain request of each format."""
+
+
+def checked(api: str, *allowed: str, **more: Any) -> JsonObject:
+    return FORMATS[api].rules.checked(ASKED[api] | more, allowed)
+
+
+def sent(api: str, longest: int, traits: ModelTraits = TRAITS, **more: Any) -> JsonObject:
+    """Return the body that is sent with a limit of `longest` tokens."""
+    return FORMATS[api].forwarded(checked(api, **more), "m", longest, traits)
+
+
+def parts(*given: Any) -> JsonObject:
+    return {"messages": [{"role": "user", "content": list(given)}]}
+
+
+COSTLY: list[tuple[str, str, JsonObject]] = [
+    *(("openai", "n", {"n": value}) for value in (0, 2, 128, -1, True, 1.0, "2", [1])),
+    ("openai", "best_of", {"best_of": 8}),
+    ("openai", "prediction", {"prediction": {"type": "content", "content": "x"}}),
+    ("openai", "audio", {"audio": {"voice": "a", "format": "wav"}}),
+    ("openai", "modalities", {"modalities": ["text", "audio"]}),
+    ("openai", "web_search_options", {"web_search_options": {}}),
+    ("openai", "service_tier", {"service_tier": "priority"}),
+    ("openai", "background", {"background": True}),
+    ("openai", "models", {"models": ["another/model"]}),
+    ("openai", "plugins", {"plugins": [{"id": "web"}]}),
+    ("openai", "made_up", {"made_up": 1}),
+    ("openai", "file_id", parts({"type": "file", "file": {"file_id": "f"}})),
+    ("openai", "input_audio", parts({"type": "input_audio", "input_audio": {"data": "aGk="}})),
+    ("responses", "background", {"background": True}),
+    ("responses", "service_tier", {"service_tier": "fast"}),
+    ("responses", "conversation", {"conversation": "c"}),
+    ("responses", "previous_response_id", {"previous_response_id": "r"}),
+    ("responses", "prompt", {"prompt": {"id": "p"}}),
+    ("responses", "context_management", {"context_management": [{"type": "compaction"}]}),
+    ("responses", "n", {"n": 4}),
+    ("responses", "reasoning.mode", {"reasoning": {"mode": "pro"}}),
+    ("responses", "item_reference", {"input": [{"type": "item_reference", "id": "i"}]}),
+    ("responses", "compaction_trigger", {"input": [{"type": "compaction_trigger"}]}),
+    (
+        "responses",
+        "file_id",
+        {"input": [{"role": "user", "content": [{"type": "input_file", "file_id": "f"}]}]},
+    ),
+    ("anthropic", "n", {"n": 2}),
+    ("anthropic", "speed", {"speed": "fast"}),
+    ("anthropic", "service_tier", {"service_tier": "priority"}),
+    ("anthropic", "inference_geo", {"inference_geo": "us"}),
+    ("anthropic", "mcp_servers", {"mcp_servers": [{"type": "url", "url": "https://a"}]}),
+    ("anthropic", "container", {"container": "c"}),
+    ("anthropic", "compaction", {"compaction": {"type": "enabled"}}),
+    ("anthropic", "thread", {"thread": {"type": "create"}}),
+    (
+        "anthropic",
+        "context_management",
+        {"context_management": {"edits": [{"type": "compact_20260112"}]}},
+    ),
+    ("anthropic", "container_upload", parts({"type": "container_upload", "file_id": "f"})),
+    (
+        "anthropic",
+        "file_id",
+        parts({"type": "tool_result", "content": [{"type": "image", "source": {"type": "file"}}]}),
+    ),
+    (
+        "anthropic",
+        "web_search",
+        parts(
+            {
+                "type": "tool_addition",
+                "tool": {"type": "tool_definition", "definition": {"type": "web_search_20250305"}},
+            }
+        ),
+    ),
+    ("google", "cachedContent", {"cachedContent": "c"}),
+    ("google", "cachedContent", {"cached_content": "c"}),
+    ("google", "serviceTier", {"serviceTier": "priority"}),
+    ("google", "candidateCount", {"generationConfig": {"candidateCount": 8}}),
+    ("google", "candidateCount", {"generation_config": {"candidate_count": 8}}),
+    ("google", "responseModalities", {"generationConfig": {"responseModalities": ["AUDIO"]}}),
+    ("google", "speechConfig", {"generationConfig": {"speechConfig": {}}}),
+    ("google", "generationConfig", {"generationConfig": {}, "generation_config": {}}),
+    ("google", "fileData", {"contents": [{"parts": [{"file_data": {"file_uri": "u"}}]}]}),
+    (
+        "google",
+        "audio",
+        {"contents": [{"parts": [{"inlineData": {"mimeType": "audio/wav", "data": "aGk="}}]}]},
+    ),
+]
+
+
+@pytest.mark.parametrize(("api", "name", "more"), COSTLY)
+def test_a_parameter_that_costs_more_is_refused_by_its_name(
+    api: str, name: str, more: JsonObject
+) -> None:
+    with pytest.raises(InvalidInput, match=name):
+        checked(api, **more)
+
+
+HARMLESS: list[tuple[str, JsonObject]] = [
+    ("openai", {"n": 1, "stream": True, "service_tier": "flex", "modalities": ["text"]}),
+    ("openai", {"n": None, "made_up": None, "temperature": 0, "logit_bias": {"1": 2}}),
+    ("responses", {"background": False, "conversation": None, "reasoning": {"effort": "high"}}),
+    ("anthropic", {"speed": "standard", "service_tier": "auto", "thinking": {"type": "adaptive"}}),
+    ("anthropic", {"context_management": {"edits": [{"type": "clear_tool_uses_20250919"}]}}),
+    ("google", {"generationConfig": {"candidateCount": 1, "topK": 3}, "labels": {"a": "b"}}),
+]
+
+
+@pytest.mark.parametrize(("api", "more"), HARMLESS)
+def test_other_parameters_are_forwarded_as_they_are(api: str, more: JsonObject) -> None:
+    given = {name: value for name, value in more.items() if value is not None}
+    assert checked(api, **more) == ASKED[api] | given
+
+
+LIMITS: dict[str, tuple[JsonObject, ...]] = {
+    "anthropic": ({"max_tokens": 0}, {"thinking": {"type": "enabled", "budget_tokens": 0}}),
+    "openai": (
+        {"max_tokens": 0},
+        {"max_completion_tokens": 0},
+        {"thinking_budget": 0},
+        {"reasoning": {"max_tokens": 0}},
+    ),
+    "responses": ({"max_output_tokens": 0},),
+    "google": (
+        {"generationConfig": {"maxOutputTokens": 0}},
+        {"generation_config": {"max_output_tokens": 0}},
+    ),
+}
+"""The limits of each format, 0 in place of each."""
+
+
+def with_limit(limit: JsonObject, value: Any) -> JsonObject:
+    return {
+        name: value
+        if inner == 0
+        else with_limit(inner, value)
+        if isinstance(inner, dict)
+        else inner
+        for name, inner in limit.items()
+    }
+
+
+@pytest.mark.parametrize("value", [-1, 0, 1.5, 500.0, True, "500", 10**10, [5], {}])
+@pytest.mark.parametrize(
+    ("api", "limit"), [(api, limit) for api, limits in LIMITS.items() for limit in limits]
+)
+def test_a_limit_that_is_no_whole_number_of_tokens_is_refused(
+    api: str, limit: JsonObject, value: Any
+) -> None:
+    with pytest.raises(InvalidInput, match="is no limit"):
+        checked(api, **with_limit(limit, value))
+
+
+@pytest.mark.parametrize("api", FORMATS)
+def test_of_several_limits_one_is_sent(api: str) -> None:
+    asked: JsonObject = {}
+    for limit in LIMITS[api][: 4 if api == "openai" else 2 if api == "anthropic" else 1]:
+        asked |= with_limit(limit, 60_000)
+    numbers = list(_numbers(sent(api, 2000, **asked)))
+    assert numbers.count(2000) >= 1
+    assert max(numbers) == 2000
+
+
+def _numbers(value: Any) -> Any:
+    """Yield all numbers in a body."""
+    if isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _numbers(inner)
+    elif type(value) is int:
+        yield value
+
+
+def test_the_limit_has_the_name_that_the_service_knows() -> None:
+    asked: JsonObject = {"max_tokens": 60, "max_completion_tokens": 70}
+    assert FORMATS["openai"].rules.limit(ASKED["openai"] | asked) == 60
+    body = sent("openai", 50, **asked)
+    assert (body["max_completion_tokens"], "max_tokens" in body) == (50, False)
+    body = sent("openai", 50, ModelTraits(api="openai"), **asked)
+    assert (body["max_tokens"], "max_completion_tokens" in body) == (50, False)
+    assert "max_tokens" in sent("anthropic", 50)
+    assert sent("responses", 3)["max_output_tokens"] == 16, "the service accepts no lower one"
+
+
+def test_thinking_that_has_no_room_beside_an_answer_is_switched_off() -> None:
+    thinking = {"type": "enabled", "budget_tokens": 4000}
+    assert sent("anthropic", 9000, thinking=thinking)["thinking"] == thinking
+    assert sent("anthropic", 2000, thinking=thinking)["thinking"]["budget_tokens"] == 1999
+    assert sent("anthropic", 1024, thinking=thinking)["thinking"] == {"type": "disabled"}
+
+
+TOOLS: list[tuple[str, Any, Any, str]] = [
+    (
+        "anthropic",
+        {"name": "look", "input_schema": {}},
+        {"type": "web_search_20250305"},
+        "web_search",
+    ),
+    ("anthropic", {"type": "bash_20250124"}, {"type": "advisor_20260301"}, "advisor"),
+    ("anthropic", {"type": "custom", "name": "a"}, {"type": "computer_20250124"}, "computer"),
+    ("openai", {"type": "function"}, {"type": "web_search_preview"}, "web_search_preview"),
+    ("responses", {"type": "function", "name": "a"}, {"type": "web_search"}, "web_search"),
+    (
+        "responses",
+        {"type": "custom", "name": "a"},
+        {"type": "code_interpreter"},
+        "code_interpreter",
+    ),
+    ("responses", {"type": "local_shell"}, {"type": "image_generation"}, "image_generation"),
+    ("responses", {"type": "apply_patch"}, {"type": "web_search_preview_2025_03_11"}, "web_search"),
+    (
+        "responses",
+        {"type": "shell", "environment": {"type": "local"}},
+        {"type": "shell", "environment": {"type": "container_auto"}},
+        "shell",
+    ),
+    ("responses", {"type": "tool_search", "execution": "client"}, {"type": "mcp"}, "mcp"),
+    ("google", {"functionDeclarations": []}, {"googleSearch": {}}, "googleSearch"),
+    ("google", {"function_declarations": []}, {"code_execution": {}}, "codeExecution"),
+]
+
+
+@pytest.mark.parametrize(("api", "own", "of_service", "name"), TOOLS)
+def test_a_tool_that_the_service_runs_is_not_sent_unless_the_settings_allow_it(
+    api: str, own: Any, of_service: Any, name: str
+) -> None:
+    assert checked(api, tools=[own])["tools"] == [own]
+    assert checked(api, tools=[own, of_service])["tools"] == [own]
+    assert checked(api, name, tools=[own, of_service])["tools"] == [own, of_service]
+    with pytest.raises(InvalidInput, match=rf"{name}: .*door\.service_tools allows: none"):
+        checked(api, tools=[of_service])
+    assert name in FORMATS[api].rules.why_native_only({"tools": [of_service]})
+    assert FORMATS[api].rules.why_native_only({"tools": [own, of_service]}) == ""
+
+
+def test_tools_in_other_places_are_found() -> None:
+    look, search = {"type": "function", "name": "look"}, {"type": "web_search"}
+    space = {"type": "namespace", "name": "s", "tools": [look, search]}
+    assert checked("responses", tools=[space])["tools"] == [space | {"tools": [look]}]
+    brought = {"type": "additional_tools", "role": "developer", "tools": [search, look]}
+    [item] = checked("responses", input=[brought])["input"]
+    assert item["tools"] == [look]
+    both: JsonObject = {"functionDeclarations": [], "googleSearch": {}}
+    assert checked("google", tools=both)["tools"] == [{"functionDeclarations": []}]
+
+
+def test_nothing_is_stored_at_the_service_and_reasoning_comes_back_sealed() -> None:
+    body = sent("responses", 50, store=True, include=["a"], prompt_cache_retention="24h")
+    assert (body["store"], "prompt_cache_retention" in body) == (False, False)
+    assert body["include"] == ["a", "reasoning.encrypted_content"]
+    plain = ModelTraits(api="responses", reasoning="dropped")
+    assert "include" not in sent("responses", 50, plain)
+    assert "store" not in sent("openai", 50, store=True)
+
+
+def test_cache_marks_have_the_lifetime_that_prices_are_about() -> None:
+    long, short = {"type": "ephemeral", "ttl": "1h"}, {"type": "ephemeral"}
+    result = {"type": "tool_result", "content": [{"type": "text", "cache_control": long}]}
+    body = checked(
+        "anthropic",
+        cache_control=long,
+        system=[{"type": "text", "text": "a", "cache_control": long}],
+        tools=[{"name": "a", "cache_control": long}],
+        **parts(result | {"cache_control": long}),
+    )
+    assert body["cache_control"] == short
+    assert body["system"][0]["cache_control"] == body["tools"][0]["cache_control"] == short
+    [block] = body["messages"][0]["content"]
+    assert block["cache_control"] == block["content"][0]["cache_control"] == short
+
+
+def test_betas_that_change_the_price_are_not_forwarded() -> None:
+    betas = "files-1, context-1m-2025-08-07,fast-mode-2026-02-01,effort-2"
+    given = {"anthropic-beta": betas, "anthropic-version": "1", "anthropic-workspace-id": "w"}
+    assert format_headers(given) == {"anthropic-beta": "files-1,effort-2", "anthropic-version": "1"}
+    assert format_headers({"anthropic-beta": "context-1m"}) == {}
+
+
+REAL: dict[str, tuple[str, JsonObject]] = {
+    "Claude Code": (
+        "anthropic",
+        {
+            "system": [{"type": "text", "text": "You", "cache_control": {"type": "ephemeral"}}],
+            "metadata": {"user_id": "u"},
+            "max_tokens": 128_000,
+            "thinking": {"type": "adaptive", "display": "updates"},
+            "context_management": {"edits": [{"type": "clear_thinking_20251015", "keep": "all"}]},
+            "output_config": {"effort": "medium"},
+            "tools": [{"name": "Bash", "input_schema": {}, "defer_loading": True}],
+            "stream": True,
+        },
+    ),
+    "Codex": (
+        "responses",
+        {
+            "stream": True,
+            "input": [{"type": "message", "role": "developer", "content": []}],
+            "tools": [{"type": "function", "name": "exec_command"}],
+            "tool_choice": "auto",
+            "parallel_tool_calls": True,
+            "reasoning": {"summary": "auto"},
+            "include": ["reasoning.encrypted_content"],
+            "prompt_cache_key": "k",
+            "client_metadata": {"session_id": "s"},
+        },
+    ),
+    "Gemini CLI": (
+        "google",
+        {
+            "systemInstruction": {"parts": [{"text": "You"}], "role": "user"},
+            "generationConfig": {
+                "temperature": 1,
+                "topP": 0.95,
+                "topK": 64,
+                "thinkingConfig": {"includeThoughts": True},
+            },
+            "tools": [{"functionDeclarations": []}],
+        },
+    ),
+}
+"""Parameters of the agents' requests, as their programs send them."""
+
+
+@pytest.mark.parametrize("agent", REAL)
+def test_the_requests_of_coding_agents_are_forwarded(agent: str) -> None:
+    api, asked = REAL[agent]
+    assert checked(api, **asked) == ASKED[api] | asked
+
+
+# --- the size of a request -----------------------------------------------------------------------
+
+WINDOW = 200_000
+DATA = "A" * 400_000
+
+
+def pictures(api: str, data: str) -> JsonObject:
+    """Return a request with a picture and a document in each place where the format has them."""
+    url = f"data:image/png;base64,{data}"
+    match api:
+        case "anthropic":
+            source = {"type": "base64", "media_type": "image/png", "data": data}
+            picture = {"type": "image", "source": source}
+            document = {"type": "document", "source": source}
+            return parts({"type": "tool_result", "content": [picture]}, document)
+        case "openai":
+            picture = {"type": "image_url", "image_url": {"url": url}}
+            return parts(picture, {"type": "file", "file": {"file_data": url}})
+        case "responses":
+            picture = {"type": "input_image", "image_url": url}
+            output = {"type": "function_call_output", "call_id": "c", "output": [picture]}
+            document = {"type": "input_file", "file_data": url}
+            return {"input": [output, {"role": "user", "content": [document]}]}
+        case _:
+            picture = {"inlineData": {"mimeType": "image/png", "data": data}}
+            result = {"functionResponse": {"name": "a", "parts": [picture]}}
+            document = {"inline_data": {"mime_type": "application/pdf", "data": data}}
+            return {"contents": [{"parts": [result, document]}]}
+
+
+@pytest.mark.parametrize("api", FORMATS)
+def test_pictures_and_documents_are_sized_by_what_they_can_cost(api: str) -> None:
+    found = sorted(FORMATS[api].rules.attachments(pictures(api, DATA)), key=lambda a: a.is_picture)
+    assert [one.is_picture for one in found] == [False, True]
+    assert all(0 <= one.encoded - len(DATA) < 50 for one in found)
+    size = forwarded_size(2 * len(DATA) + 3000, found, WINDOW, has_service_tools=False)
+    assert WINDOW + 3000 < size.guess < WINDOW + 5000
+    assert 300_000 + 50_000 < size.most < 300_000 + 60_000
+
+
+def test_a_document_elsewhere_is_as_large_as_the_window() -> None:
+    source = {"type": "url", "url": "https://example.com/a.pdf"}
+    [found] = FORMATS["anthropic"].rules.attachments(parts({"type": "document", "source": source}))
+    assert found.size(WINDOW) == InputSize(WINDOW, WINDOW)
+    assert Attachment(8, is_picture=False).size(WINDOW).guess == 3000
+
+
+# --- the documentation ---------------------------------------------------------------------------
+
+
+def names_in(cell: str) -> set[str]:
+    """Return the names of parameters in a cell of the table: before a colon, or alone."""
+    return {
+        found for text in cell.split(";") for found in re.findall(r"`(\w+)`", text.split(":")[0])
+    }
+
+
+@pytest.mark.parametrize(("api", "row"), [
+    ("anthropic", "Messages"), ("openai", "Chat Completions"), ("responses", "Responses"),
+    ("google", "Gemini"),
+])  # fmt: skip
+def test_the_documentation_lists_what_is_forwarded(api: str, row: str) -> None:
+    [line] = re.findall(rf"^\| {row} \|(.*)\|$", PAGE.read_text(), re.MULTILINE)
+    forwarded, with_values, left_out = map(names_in, line.split("|"))
+    rules = FORMATS[api].rules
+    settings = rules.settings if isinstance(rules, GoogleRules) else frozenset()
+    in_path = {"model", "stream"} if api == "google" else set()
+    assert forwarded == (rules.parameters | settings) - in_path
+    assert left_out == rules.left_out
+    values = rules.setting_values if isinstance(rules, GoogleRules) else rules.values
+    assert with_values >= values.keys()
+    assert with_values - values.keys() <= {"context_management"}

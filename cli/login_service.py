@@ -22,7 +22,7 @@ from actors.runtime.environment import BROKER_SUFFIXES
 from agiraph.core.errors import Refused, Unavailable
 from agiraph.core.ids import slug
 from agiraph.mcp.secrets import read_secrets
-from agiraph.storage.home import Home
+from agiraph.storage.home import Home, user_home
 
 Kind = Literal["systemd", "launchd"]
 PROGRAMS: Final[dict[Kind, str]] = {"systemd": "systemctl", "launchd": "launchctl"}
@@ -73,16 +73,16 @@ def login_service(home: Path, environ: Mapping[str, str]) -> LoginService:
         )
     name = service_name(home)
     if kind == "launchd":
-        folder = Path.home() / "Library" / "LaunchAgents"
+        folder = user_home() / "Library" / "LaunchAgents"
         return LoginService(kind, f"{LABEL}.{name}", folder / f"{LABEL}.{name}.plist")
     named = environ.get("XDG_CONFIG_HOME", "")
-    config = Path(named) if os.path.isabs(named) else Path.home() / ".config"
+    config = Path(named) if os.path.isabs(named) else user_home() / ".config"
     return LoginService(kind, f"{name}.service", config / "systemd" / "user" / f"{name}.service")
 
 
 def service_name(home: Path) -> str:
     """Return the name of a home's service: `agiraph` for the usual one, its own for any other."""
-    if home == Path.home() / ".agiraph":
+    if home == user_home() / ".agiraph":
         return "agiraph"
     digest = hashlib.blake2b(os.fsencode(home), digest_size=4).hexdigest()
     return f"agiraph-{slug(home.name, fallback='home')}-{digest}"

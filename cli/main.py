@@ -1,6 +1,7 @@
 """The `agiraph` command: finds the command's module, runs it, and turns errors into exit codes."""
 
 import gc
+import io
 import os
 import signal
 import sys
@@ -174,4 +175,7 @@ def agiraph() -> None:
 
 def main() -> None:
     """Run the command line of this process; exits."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal's encoding may lack a character
     agiraph.main(prog_name="agiraph")

@@ -20,7 +20,7 @@ import click
 
 from agiraph.core.errors import InvalidInput
 from agiraph.http.errors import GatewayAway, NotReachable, UrlUnreachable
-from agiraph.storage.home import Home
+from agiraph.storage.home import Home, home_at
 from agiraph.storage.project_file import chosen_home
 from cli.remote import checked, chosen_remote, client_of
 from cli.sanitize import require_utf8
@@ -152,7 +152,7 @@ def cli_context() -> CliContext:
 
 
 def _home(_ctx: click.Context, _parameter: click.Parameter, value: Path | None) -> Path:
-    home = value.expanduser().absolute() if value else chosen_home()
+    home = home_at(value) if value else chosen_home()
     require_utf8(str(home), "home")
     return home
 

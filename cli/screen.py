@@ -46,6 +46,7 @@ class TerminalScreen:
         self._bottom: tuple[str, ...] = ()
         self._prompt: str | None = None
         self._held: list[str] = []
+        self._is_unread = False
 
     def line(self, line: "EventLine") -> None:
         """Show what someone did."""
@@ -128,7 +129,7 @@ class TerminalScreen:
             self._held.append(text)
             return
         if not self._is_live:
-            click.echo(text, file=self._out, color=False)
+            self._put(click.unstyle(text) + "\n")
             return
         bottom = os.linesep.join(self._bottom)
         self._put(f"{self._clear}{text}{os.linesep}{bottom}")
@@ -149,8 +150,15 @@ class TerminalScreen:
         return shutil.get_terminal_size().columns - 1
 
     def _put(self, text: str) -> None:
-        self._out.write(text)
-        self._out.flush()
+        """Write a text. When the reader is gone (`| head -1`), the run goes on without output."""
+        if self._is_unread:
+            return
+        try:
+            self._out.write(text)
+            self._out.flush()
+        except BrokenPipeError:
+            self._is_unread = True
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self._out.fileno())  # plain: /dev/null
 
 
 def can_prompt() -> bool:

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import click
 
+from agiraph.storage.home import home_at
 from agiraph.storage.project_file import chosen_home
 from cli.sanitize import broken_for
 
@@ -130,7 +131,7 @@ def given(option: str) -> Any:
 def home_of(ctx: click.Context) -> Path:
     """Return the home of a command line that is only completed."""
     named = ctx.meta.get(_GIVEN, {}).get("home")
-    return Path(named).expanduser().absolute() if named else chosen_home()
+    return home_at(named) if named else chosen_home()
 
 
 def remark(text: str) -> None:

@@ -18,7 +18,7 @@ from actors.scaler.ends import HostEnd, LauncherFailed, label_of
 from agiraph.core.errors import Refused
 from agiraph.core.host_settings import ScalerConfig
 from agiraph.core.yaml_text import parse_yaml
-from agiraph.storage.home import Home
+from agiraph.storage.home import Home, expanded
 
 ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 IN_CLUSTER: Final = "https://kubernetes.default.svc"
@@ -164,7 +164,7 @@ def find_cluster(kubeconfig: Path = KUBECONFIG, account: Path = ACCOUNT) -> Clus
         namespace = (account / "namespace").read_text().strip()  # plain: mounted by Kubernetes
         tls = ssl.create_default_context(cafile=str(account / "ca.crt"))
         return Cluster(IN_CLUSTER, namespace, tls, token_file=account / "token")
-    file = kubeconfig.expanduser()
+    file = expanded(kubeconfig)
     try:
         text = file.read_text()  # plain: the person's own
         return _of_kubeconfig(parse_yaml(text, str(file)))

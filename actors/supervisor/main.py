@@ -22,7 +22,7 @@ from agiraph.core.ids import SUPERVISOR
 from agiraph.logs.log import bound, set_up_logging
 from agiraph.logs.log_file import LogFile
 from agiraph.mcp.secrets import read_secrets
-from agiraph.storage.home import Home
+from agiraph.storage.home import Home, home_at
 from agiraph.storage.project_file import chosen_home
 
 EXIT_FAILED = 1
@@ -110,7 +110,7 @@ def command(
     Ctrl-C, SIGTERM and SIGHUP stop it. With --daemon it continues in the background, and its log is
     in the home.
     """
-    folder = (home or chosen_home()).expanduser().absolute()
+    folder = home_at(home) if home else chosen_home()
     try:
         settings = with_options(load(folder, config), http, json_logs, listen)
         if (refusal := settings.http.why_refused()) is not None:

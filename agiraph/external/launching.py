@@ -13,6 +13,7 @@ from pathlib import Path
 from agiraph.core.errors import InvalidInput
 from agiraph.core.turns import Usage
 from agiraph.external.preset import COMMAND, ExternalAgent
+from agiraph.storage.home import expanded
 from agiraph.tools.sandbox.toolchain import prefix_of
 
 OPTIONS = "{options}"
@@ -199,7 +200,7 @@ def sandbox_writable(launch: AgentLaunch) -> list[Path]:
 
 
 def _existing(folders: Sequence[str]) -> list[Path]:
-    paths = (Path(folder).expanduser() for folder in folders)
+    paths = (expanded(folder) for folder in folders)
     return [path for path in paths if path.exists()]
 
 

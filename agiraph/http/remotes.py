@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from agiraph.core.errors import InvalidInput, unknown
 from agiraph.storage.files import make_private_folder, read_bytes, replace_bytes
+from agiraph.storage.home import user_home
 
 FILE: Final = "remotes.json"
 
@@ -76,7 +77,7 @@ class Remotes:
 def remotes_file(environ: Mapping[str, str]) -> Path:
     """Return where they are kept: below XDG_CONFIG_HOME if that is an absolute path."""
     named = environ.get("XDG_CONFIG_HOME", "")
-    config = Path(named) if os.path.isabs(named) else Path.home() / ".config"
+    config = Path(named) if os.path.isabs(named) else user_home() / ".config"
     return config.resolve() / "agiraph" / FILE
 
 

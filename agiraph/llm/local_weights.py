@@ -4,6 +4,7 @@ import importlib.util
 from pathlib import Path
 
 from agiraph.core.errors import InvalidInput, unknown
+from agiraph.storage.home import expanded
 
 ENGINE = "xllamacpp"
 PACKAGED = "smollm2"
@@ -44,7 +45,7 @@ def why_not(own: str | None = None) -> str | None:
     if not has_engine():
         return f"{ENGINE} is not installed: {INSTALL}"
     if own is not None:
-        file = Path(own).expanduser()
+        file = expanded(own)
         return None if file.is_file() else f"there is no file {file}"
     if packaged_file() is None:
         return f"the weights of {PACKAGED} are not installed: {INSTALL}"
@@ -60,7 +61,7 @@ def file_of(name: str, own: str | None) -> Path:
     """Return the weights of model `name`; InvalidInput says what is missing, or what is known."""
     if own is not None and name == own_name(own):
         reason = why_not(own)
-        file: Path | None = Path(own).expanduser()
+        file: Path | None = expanded(own)
     elif name == PACKAGED:
         reason, file = why_not(), packaged_file()
     else:

@@ -24,6 +24,7 @@ from agiraph.http.mcp_server.results import (
     TeamValidationResult,
 )
 from agiraph.sdk.supervision import supervised
+from agiraph.storage.home import home_at
 from agiraph.storage.project_file import chosen_home
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class AgenticTeamMCPClient:
     def __init__(
         self, *, home: str | os.PathLike[str] | None = None, model: str | None = None
     ) -> None:
-        self.home = (Path(home).expanduser() if home is not None else chosen_home()).absolute()
+        self.home = home_at(home) if home is not None else chosen_home()
         self._model = model
         self._kept: AsyncExitStack | None = None
         self._client: Client | None = None

@@ -18,6 +18,7 @@ from agiraph.sdk.result import Result
 from agiraph.sdk.supervision import supervised
 from agiraph.sdk.task import Task, limit_of, seconds_of
 from agiraph.sdk.team_run import TeamRun
+from agiraph.storage.home import home_at
 from agiraph.storage.project_file import chosen_home
 
 OnQuestion = Callable[[QuestionAsked], str | Awaitable[str | None] | None]
@@ -74,8 +75,7 @@ class Runtime:
             raise InvalidInput(f"mcp_servers are a list of names, not the text '{mcp_servers}'")
         if on_question is not None and not callable(on_question):
             raise InvalidInput(f"on_question is called with each question, not {on_question!r:.80}")
-        chosen = Path(home).expanduser() if home is not None else chosen_home()
-        self.home: Path = chosen.absolute()
+        self.home: Path = home_at(home) if home is not None else chosen_home()
         self._timeout = seconds_of(timeout)
         self._on_question = on_question
         self._tools = check_tools(tools)

@@ -14,6 +14,7 @@ from agiraph.board.plans.plan import parse_plan
 from agiraph.core.errors import InvalidInput
 from agiraph.core.money import NamedLimit, parse_limit
 from agiraph.sdk.errors import OutputInvalid
+from agiraph.storage.home import expanded
 
 if TYPE_CHECKING:
     from agiraph.sdk.result import Result
@@ -91,7 +92,7 @@ class Task(Generic[Out]):
         self.prompt: str = prompt
         self.output_format: OutputFormat | type[BaseModel] = output_format
         self.schema: dict[str, Any] | None = _schema_of(output_format)
-        self.input: Path | None = None if input is None else Path(input).expanduser().resolve()
+        self.input: Path | None = None if input is None else expanded(input).resolve()
         self.plan: str | None = _text_of(plan)
         self.name: str | None = name
         self.model: str | None = model

@@ -29,15 +29,37 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from agiraph.core.errors import InvalidInput
 from agiraph.core.ids import AgentId, RunId, WorkerId
 
 HOME_VARIABLE = "AGIRAPH_HOME"
 
 
+def user_home() -> Path:
+    """Return the home folder of the person, `/` if there is none: no HOME, and an unknown uid."""
+    found = os.path.expanduser("~")
+    return Path(found) if os.path.isabs(found) else Path("/")
+
+
+def expanded(path: str | os.PathLike[str]) -> Path:
+    """Return a path with `~` replaced; unchanged if the person has no home folder."""
+    return Path(os.path.expanduser(path))
+
+
+def home_at(path: str | os.PathLike[str]) -> Path:
+    """Return the path of a home without symbolic links, which files in a home may not have."""
+    return expanded(path).resolve()
+
+
 def default_home(environ: dict[str, str] | None = None) -> Path:
-    """Return the home from AGIRAPH_HOME, or `~/.agiraph`."""
+    """Return the home from AGIRAPH_HOME, or `~/.agiraph`. Raises InvalidInput without both."""
     named = (os.environ if environ is None else environ).get(HOME_VARIABLE)
-    return Path(named).expanduser().absolute() if named else Path.home() / ".agiraph"
+    if not named and not os.path.isabs(os.path.expanduser("~")):
+        raise InvalidInput(
+            "this user has no home folder, and HOME is not set: name a home for Agiraph "
+            f"(possible: --home DIR, {HOME_VARIABLE})"
+        )
+    return home_at(named or "~/.agiraph")
 
 
 def plan_copy(run: Path) -> Path:

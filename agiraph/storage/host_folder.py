@@ -34,7 +34,7 @@ from agiraph.storage.files import (
     replace_file,
     status_of,
 )
-from agiraph.storage.home import Home, PathBelow
+from agiraph.storage.home import Home, PathBelow, home_at, user_home
 
 FOLDER_VARIABLE: Final = "AGIRAPH_HOST_FOLDER"
 ALL: Final = ".agiraph-host"
@@ -60,7 +60,7 @@ class HostFolder:
 
     def __post_init__(self) -> None:
         """Resolve the path, as that of a home."""
-        object.__setattr__(self, "path", self.path.expanduser().resolve())
+        object.__setattr__(self, "path", home_at(self.path))
 
     record_file = PathBelow("host.json")
     """The HostRecord. Written when it joins."""
@@ -160,14 +160,14 @@ def _older(folder: Path, than: float) -> Iterator[FolderEntry]:
 def folder_for(name: str, environ: Mapping[str, str]) -> HostFolder:
     """Return the folder of the host `name`: AGIRAPH_HOST_FOLDER, or `~/.agiraph-host/NAME`."""
     named = environ.get(FOLDER_VARIABLE)
-    return HostFolder(Path(named) if named else Path.home() / ALL / name)
+    return HostFolder(Path(named) if named else user_home() / ALL / name)
 
 
 def joined_folder(environ: Mapping[str, str]) -> HostFolder:
     """Return the folder of the one host that this machine is; raises InvalidInput if several."""
     if environ.get(FOLDER_VARIABLE):
         return folder_for("", environ)
-    below = Path.home() / ALL
+    below = user_home() / ALL
     names = [entry.name for entry in entries(below)] if is_folder(below) else []
     joined = [name for name in names if HostFolder(below / name).has_joined]
     if len(joined) > 1:

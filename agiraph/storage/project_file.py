@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from agiraph.core.errors import InvalidInput, unknown
 from agiraph.storage.files import read_bytes, status_of
-from agiraph.storage.home import HOME_VARIABLE, default_home
+from agiraph.storage.home import HOME_VARIABLE, default_home, expanded, user_home
 from agiraph.storage.walk import UnsafeFile
 
 NAME: Final = ".agiraph.toml"
@@ -62,7 +62,7 @@ def project_file(folder: Path | None = None) -> ProjectFile | None:
         status = status_of(place / NAME)
         if status is not None and status.st_uid == os.geteuid():
             return _read(place / NAME)
-        if place == Path.home().resolve():
+        if place == user_home().resolve():
             break
     return None
 
@@ -94,8 +94,8 @@ def _refuse_unknown(path: Path, table: str, values: Mapping[str, Any], known: An
 
 def _home(path: Path, value: Any) -> Path:
     """Return a home of this person's; one that came with the project would bring its settings."""
-    home = Path(value).expanduser() if isinstance(value, str) else Path()
-    if home.parent != Path.home() or not home.name.startswith(HOMES):
+    home = expanded(value) if isinstance(value, str) else Path()
+    if home.parent != user_home() or not home.name.startswith(HOMES):
         raise InvalidInput(
             f"{path}: home: {value!r} is not in your home directory (possible: ~/.agiraph, "
             "~/.agiraph-NAME; --home and AGIRAPH_HOME may name any)"

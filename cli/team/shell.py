@@ -13,7 +13,7 @@ from agiraph.core.errors import AgiraphError, InvalidInput, unknown
 from agiraph.core.ids import new_run_id
 from agiraph.core.team import MOST_TURNS
 from agiraph.http.errors import NotReachable
-from agiraph.storage.home import Home
+from agiraph.storage.home import Home, expanded
 from cli.exits import DONE
 from cli.interrupts import EndedBySignal, signals_interrupt
 from cli.listing import Listing
@@ -338,14 +338,14 @@ class AgenticShell:
                 click.echo(f"   ... {len(lines) - SHOWN_LINES} more lines: /history {number}")
 
     def _save(self, text: str) -> None:
-        path = Path(text or f"team-session-{time.strftime('%Y%m%d-%H%M%S')}.json").expanduser()
+        path = expanded(text or f"team-session-{time.strftime('%Y%m%d-%H%M%S')}.json")
         save_session(path, self._session)
         self._say(f"saved: {path}")
 
     def _load(self, text: str) -> None:
         if not text:
             raise InvalidInput("/load needs the FILE that /save wrote")
-        self._session = load_session(Path(text).expanduser())
+        self._session = load_session(expanded(text))
         self._agent = None  # its next task is a new agent's, which is told of the ones before
         tasks = len(self._session.tasks)
         self._say(f"loaded: {tasks} {'task' if tasks == 1 else 'tasks'}")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from agiraph.core.errors import Refused
 from agiraph.core.mcp_settings import McpServerConfig
+from agiraph.storage.home import expanded
 from agiraph.tools.sandbox.bubblewrap import SandboxContents
 from agiraph.tools.sandbox.mounts import Mount
 from agiraph.tools.sandbox.probe import probe
@@ -91,7 +92,7 @@ def _in_sandbox(
 
 
 def _real(folder: str) -> Path:
-    path = Path(folder).expanduser()
+    path = expanded(folder)
     if not path.exists():
         raise Refused(f"'{folder}' in writable or readable does not exist")
     return path.resolve()

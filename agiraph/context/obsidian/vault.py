@@ -29,6 +29,7 @@ from agiraph.storage.files import (
     remove_file,
     replace_bytes,
 )
+from agiraph.storage.home import expanded
 
 MANIFEST: Final = ".agiraph-context.json"
 INDEX: Final = "_Index"
@@ -79,7 +80,7 @@ def export_vault(
     `nodes` are all that there are: notes of others, of these kinds, are removed. Raises
     InvalidInput if the vault cannot be read or written.
     """
-    root = vault.expanduser().resolve()
+    root = expanded(vault).resolve()
     with _explained(root):
         make_folder(root)
         return _Vault(root, {node.id: node for node in nodes}, set(kinds or FOLDERS)).export(edges)

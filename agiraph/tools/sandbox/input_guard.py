@@ -23,7 +23,7 @@ from pydantic import Field, ValidationError
 
 from agiraph.core.record import Record
 from agiraph.storage.files import opened, read_descriptor, write_all
-from agiraph.storage.home import input_at_start
+from agiraph.storage.home import input_at_start, user_home
 from agiraph.tools.sandbox.autorun import GIT
 from agiraph.tools.sandbox.repositories import (
     NotGuarded,
@@ -109,7 +109,7 @@ def _guarded(folder: Path, found: InputSurvey) -> tuple[GuardedPath, ...]:
 def _refuse_unguardable(folder: Path, found: InputSurvey) -> None:
     if found.gap:
         raise NotGuarded(found.gap)
-    if Path.home().resolve().is_relative_to(folder):
+    if user_home().resolve().is_relative_to(folder):
         raise NotGuarded("it contains your home folder, from which many programs take settings")
     if not os.access(folder, os.W_OK):
         raise NotGuarded("you may not write it yourself")

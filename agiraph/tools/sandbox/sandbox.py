@@ -15,6 +15,7 @@ from pathlib import Path
 
 from agiraph.core.config import SandboxConfig
 from agiraph.core.errors import Refused
+from agiraph.storage.home import expanded
 from agiraph.tools.sandbox.bubblewrap import SandboxContents
 from agiraph.tools.sandbox.input_guard import InputGuard, guard_of
 from agiraph.tools.sandbox.mounts import Mount, mounts_of
@@ -113,7 +114,7 @@ class Sandbox:
         network = scope.has_network if has_network is None else has_network
         if not network and not self.found.has_no_network:
             raise Refused("this command may not have the network, and the kernel cannot remove it")
-        further = [Path(folder).expanduser().resolve() for folder in self.config.readable]
+        further = [expanded(folder).resolve() for folder in self.config.readable]
         further += [scope.input_dir] if scope.input_dir else []
         further += [folder.resolve() for folder in readable]
         around = tuple(folder for folder in dict.fromkeys(further) if folder.exists())

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from agiraph.storage.home import user_home
+
 ROOTS = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 STORES = ("/nix/store", "/gnu/store", "/run/current-system/sw")
 ETC = (
@@ -50,17 +52,18 @@ def toolchain(path: str) -> Toolchain:
 def prefix_of(entry: Path) -> Iterator[Path]:
     """Return what a folder of programs needs to work: the program folders of its prefix.
 
-    Of a virtual environment, those of the Python that it is on, too.
+    Of a virtual environment, those of the Python that it is on, too. A folder that this user may
+    not enter (after su, sudo, in cron) is left out, as a missing one: `os.path` tells no error.
     """
-    if not entry.is_absolute() or not entry.is_dir() or _is_too_wide(entry):
+    if not entry.is_absolute() or not os.path.isdir(entry) or _is_too_wide(entry):
         return
     yield entry
     prefix = entry.parent
-    if entry.name not in PROGRAM_FOLDERS or prefix in (Path.home(), Path("/")):
+    if entry.name not in PROGRAM_FOLDERS or prefix in (user_home(), Path("/")):
         return
-    yield from (folder for name in PROGRAM_FOLDERS if (folder := prefix / name).is_dir())
+    yield from (prefix / name for name in PROGRAM_FOLDERS if os.path.isdir(prefix / name))
     settings = prefix / VENV_FILE
-    if settings.is_file():
+    if os.path.isfile(settings):
         yield settings
         yield from _base_of(settings)
 
@@ -68,7 +71,7 @@ def prefix_of(entry: Path) -> Iterator[Path]:
 def _is_too_wide(entry: Path) -> bool:
     """Whether a folder on PATH holds more than programs: a person's home, or what homes are in."""
     entry = entry.resolve()
-    return Path.home().resolve().is_relative_to(entry) or entry in (Path("/etc"), Path("/tmp"))
+    return user_home().resolve().is_relative_to(entry) or entry in (Path("/etc"), Path("/tmp"))
 
 
 def _base_of(settings: Path) -> Iterator[Path]:

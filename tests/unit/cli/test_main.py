@@ -156,3 +156,11 @@ def test_the_home_comes_from_the_option_then_the_environment(
     assert "home /tmp/named" in command(None, "agents", "--home", "/tmp/named").stderr
     monkeypatch.delenv("AGIRAPH_HOME")
     assert os.path.expanduser("~/.agiraph") in command(None, "agents").stderr
+
+
+def test_output_replaces_characters_that_its_encoding_lacks() -> None:
+    look = "from cli.main import main; import sys; sys.argv = ['agiraph', 'ü😀']; main()"
+    environ = os.environ | {"PYTHONIOENCODING": "latin-1"}
+    done = subprocess.run([sys.executable, "-c", look], capture_output=True, env=environ)
+    assert b"unknown command '\xfc?'" in done.stderr
+    assert done.returncode == 2

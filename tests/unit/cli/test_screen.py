@@ -117,3 +117,13 @@ def test_escape_sequences_of_a_model_do_not_reach_the_terminal() -> None:
     out = io.StringIO()
     TerminalScreen(out, is_live=False).line(EventLine("eve\x1b[2J", "hi\x1b]52;c;Zm9v\x07"))
     assert "\x1b" not in out.getvalue()
+
+
+def test_reader_that_is_gone_does_not_end_the_run() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w") as out:
+        screen = TerminalScreen(out, is_live=False)
+        screen.note("the first line finds no reader")
+        screen.note("nor does the second one")
+        screen.close()

@@ -3,8 +3,11 @@
 import dataclasses
 from pathlib import Path
 
+import pytest
+
+from agiraph.core.errors import InvalidInput
 from agiraph.storage import home
-from agiraph.storage.home import Home, default_home, plan_copy
+from agiraph.storage.home import Home, default_home, expanded, home_at, plan_copy, user_home
 
 
 def test_the_home_is_the_named_one_or_in_the_users_folder(tmp_path: Path) -> None:
@@ -56,3 +59,26 @@ def test_no_two_things_stand_in_one_place() -> None:
         assert len(paths) == len(set(paths))
         assert all(path.is_relative_to(part.path) for path in paths)
         assert dataclasses.is_dataclass(part)
+
+
+def test_home_is_resolved_once(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    assert home_at(tmp_path / "link") == tmp_path / "real"
+    assert default_home({"AGIRAPH_HOME": str(tmp_path / "link")}) == tmp_path / "real"
+
+
+def test_person_without_a_home_folder_names_a_home(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("HOME", raising=False)
+    monkeypatch.setattr("pwd.getpwuid", _no_such_user)
+    with pytest.raises(InvalidInput, match="AGIRAPH_HOME"):
+        default_home({})
+    assert default_home({"AGIRAPH_HOME": str(tmp_path)}) == tmp_path
+    assert user_home() == Path("/")
+    assert expanded("~/models/x.gguf") == Path("~/models/x.gguf")
+
+
+def _no_such_user(uid: int) -> None:
+    raise KeyError(uid)

@@ -1,5 +1,6 @@
 """The words before a command: what is shown, in which order, and when a command is refused."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from agiraph.storage.home import plan_copy
 from agiraph.tools.sandbox.mounts import mounts_of
 from agiraph.tools.sandbox.probe import SandboxProbe
 from agiraph.tools.sandbox.sandbox import Sandbox
-from agiraph.tools.sandbox.toolchain import toolchain
+from agiraph.tools.sandbox.toolchain import prefix_of, toolchain
 from tests.unit.tools.scopes.house import MINE, OTHER, House
 
 WORKS = SandboxProbe("/usr/bin/bwrap")
@@ -216,3 +217,13 @@ def test_a_virtual_environment_on_the_path_comes_with_its_python(tmp_path: Path)
     (root / "venv" / "pyvenv.cfg").write_text(text, encoding="utf-8")
     folders = toolchain(f"{root}/venv/bin").readable
     assert {root / "venv" / "pyvenv.cfg", root / "base" / "bin"} <= set(folders)
+
+
+def test_program_folder_that_may_not_be_entered_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def closed(path: os.PathLike[str] | str, *_: object, **__: object) -> os.stat_result:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr("os.stat", closed)
+    assert list(prefix_of(tmp_path / "bin")) == []

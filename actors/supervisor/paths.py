@@ -40,7 +40,7 @@ SHARED = Path("/tmp")
 
 def make_folders(home: Home) -> None:
     """Make the home and its private folders; raises OSError, or Refused if one is not ours."""
-    make_folder(home.path)
+    make_folder(home.path, 0o700)
     for folder in (home.system.path, home.system.logs, home.human.path, home.agents):
         make_private(folder)
 

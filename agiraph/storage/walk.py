@@ -18,6 +18,8 @@ from agiraph.storage.openat2 import FAILED, open_without_links
 PATH_ONLY: Final = getattr(os, "O_PATH", os.O_RDONLY)  # macOS has none: folders must be readable
 FOLDER: Final = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 STEP: Final = PATH_ONLY | FOLDER
+PRIVATE: Final = 0o700
+"""The mode of folders that are made on the way to a file: a home is for its user alone."""
 ODD: Final = {
     errno.ELOOP: "is a symbolic link",
     errno.ENOTDIR: "is no folder",
@@ -116,7 +118,7 @@ def step(part: str, fd: int, place: str, make: bool) -> int:
     except OSError as error:
         raise explained(error, part, fd, place) from None
     try:
-        os.mkdir(part, dir_fd=fd)
+        os.mkdir(part, PRIVATE, dir_fd=fd)
     except FileExistsError:
         pass  # another process has just created it
     except OSError as error:

@@ -5,6 +5,7 @@ import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from stat import S_IMODE
 from typing import TYPE_CHECKING
 
 import click
@@ -204,15 +205,16 @@ def set_default(own: Path, model: str) -> None:
 
     from agiraph.core.yaml_edit import YamlChange, edited
     from agiraph.core.yaml_text import read_text
-    from agiraph.storage.files import replace_file
+    from agiraph.storage.files import replace_bytes
 
-    before = read_text(own) if own.is_file() else ""  # plain: the person's own
+    is_new = not own.is_file()  # plain: the person's own
+    before = "" if is_new else read_text(own)
     try:
         after = edited(before, [YamlChange(("models", "default"), model)])
     except (yaml.YAMLError, Refused):
         advice = f"write it yourself; models.default: {model}"
         raise Refused(f"{own} cannot be changed line by line; {advice}") from None
-    replace_file(own, after)
+    replace_bytes(own, after.encode(), 0o600 if is_new else S_IMODE(own.stat().st_mode))
 
 
 # --- one call ------------------------------------------------------------------------------------

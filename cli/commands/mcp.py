@@ -138,7 +138,7 @@ def _supervised(home: Path, start: bool) -> Iterator[None]:
             share.acquire()  # its file may have been made since
             yield
             return
-    make_folder(Home(home).path)
+    make_folder(Home(home).path, 0o700)
     own = cli_context().supervisor(home)
     try:
         own.start()

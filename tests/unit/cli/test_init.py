@@ -121,6 +121,16 @@ def test_the_rest_of_the_settings_stays_as_it_is(tmp_path: Path, before: str, af
     assert own.read_text() == after
 
 
+def test_settings_keep_their_mode_and_new_ones_are_private(tmp_path: Path) -> None:
+    own = tmp_path / "home" / "agiraph.yaml"
+    set_default(own, "a/b")
+    assert own.stat().st_mode & 0o777 == 0o600
+    own.chmod(0o640)
+    set_default(own, "c/d")
+    assert own.stat().st_mode & 0o777 == 0o640
+    assert own.parent.stat().st_mode & 0o777 == 0o700
+
+
 def test_settings_that_cannot_be_changed_in_place_are_refused_and_stay(tmp_path: Path) -> None:
     own = tmp_path / "agiraph.yaml"
     own.write_text("run: &run {max_depth: 2}\nmodels: *run\n")

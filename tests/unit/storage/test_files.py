@@ -279,6 +279,13 @@ def test_a_private_folder_of_another_user_is_refused(home: Path) -> None:
         files.make_private_folder(home / "agents")
 
 
+def test_folders_that_are_made_on_the_way_to_a_file_are_private(home: Path) -> None:
+    files.replace_file(home / "new" / "folder" / "file", "text")
+    files.make_private_folder(home / "other" / "folder")
+    for name in ("new", "new/folder", "other", "other/folder"):
+        assert stat.S_IMODE((home / name).stat().st_mode) == 0o700
+
+
 @pytest.mark.parametrize("act", WRITES.values(), ids=WRITES)
 def test_a_file_with_a_second_name_is_not_written_in_place(
     home: Path, act: Callable[[Path], object]
@@ -409,9 +416,10 @@ def test_modes_are_as_asked_less_the_umask(home: Path) -> None:
     files.make_folder(home / "above" / "folder")
     files.make_folder(home / "own", 0o700)
     assert [mode(path) for path in ("open", "private", "new/log")] == [0o640, 0o600, 0o600]
-    assert [mode(path) for path in ("new", "above", "above/folder", "own")] == [*[0o750] * 3, 0o700]
-    files.make_private_folder(home / "above")
-    assert mode("above") == 0o700
+    assert [mode(path) for path in ("new", "above", "own")] == [0o700] * 3
+    assert mode("above/folder") == 0o750
+    files.make_private_folder(home / "above" / "folder")
+    assert mode("above/folder") == 0o700
     files.set_mode(home / "open", 0o444)
     files.replace_file(home / "open", "a file that was read-only is replaced")
     assert mode("open") == 0o640

@@ -4,17 +4,33 @@ import os
 import sys
 import webbrowser
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
     from agiraph.http.api import LoginView
     from agiraph.http.client import Client
 
+LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 SCREENS: Final = ("DISPLAY", "WAYLAND_DISPLAY", "WSL_DISTRO_NAME", "BROWSER")
 
 
-def ui_login(client: "Client", agent: str | None = None) -> "LoginView":
-    """Make a login link that leads to the web UI, there to an agent (by its id)."""
-    return client.begin_login(next=f"/ui/agents/{agent}" if agent is not None else "/ui/")
+def ui_login(client: "Client", agent: str | None = None, *, opens: bool = True) -> "LoginView":
+    """Make a login link that leads to the web UI, there to an agent (by its id).
+
+    `opens`: it is for this machine's browser, if there is one.
+    """
+    page = f"/ui/agents/{agent}" if agent is not None else "/ui/"
+    return client.begin_login(next=page, user=user_of_browser(client.url) if opens else None)
+
+
+def user_of_browser(url: str) -> int | None:
+    """Return the user who alone may use a login link that this machine's browser opens.
+
+    The link is in the command line of the browser, which every user of the machine can read. None
+    if no browser is opened, or if the home is on another machine.
+    """
+    is_here = urlsplit(url).hostname in LOOPBACK
+    return os.getuid() if is_here and has_browser() else None
 
 
 def link_of(client: "Client", login: "LoginView") -> str:
@@ -27,8 +43,12 @@ def open_browser(url: str) -> bool:
 
     A browser that would take over the terminal is not opened, unless BROWSER names it.
     """
-    has_screen = sys.platform == "darwin" or any(os.environ.get(name) for name in SCREENS)
-    return has_screen and webbrowser.open(url)
+    return has_browser() and webbrowser.open(url)
+
+
+def has_browser() -> bool:
+    """Whether this machine has a screen, and so a browser."""
+    return sys.platform == "darwin" or any(os.environ.get(name) for name in SCREENS)
 
 
 def how_to_reach(url: str) -> str:

@@ -11,7 +11,7 @@ from agiraph.http.api import CreateTokenRequest, NewTokenView
 from agiraph.http.api.access import HOME_TOKEN, SCOPES, Scope
 from agiraph.http.remotes import checked_url
 from cli.api_command import api_command, api_group
-from cli.browser import how_to_reach, link_of, open_browser, ui_login
+from cli.browser import how_to_reach, link_of, open_browser, ui_login, user_of_browser
 from cli.commands.remotes import log_in_at
 from cli.formats import format_time
 from cli.listing import Column, Done, Listing, Shown
@@ -233,7 +233,8 @@ def login(
     if name is not None:
         raise click.UsageError("--name needs --url: it names a home on another machine")
     with connect(home) as client:
-        made = client.begin_login(scope=scope or "control", session_seconds=lasts)
+        user = user_of_browser(client.url) if opens and not at else None
+        made = client.begin_login(scope=scope or "control", session_seconds=lasts, user=user)
         url = (at or client.url).rstrip("/") + made.path
     is_open = opens and open_browser(url)
     until = f"until {format_time(made.expires_at)}, with scope {scope or 'control'}"
@@ -256,7 +257,8 @@ def ui(agent: str | None, no_browser: bool, home: Path, as_json: bool) -> int:
     (`agiraph up`); `agiraph login` makes links for other browsers, and with fewer rights.
     """
     with connect(home) as client:
-        made = ui_login(client, client.agent(agent).id if agent is not None else None)
+        id = client.agent(agent).id if agent is not None else None
+        made = ui_login(client, id, opens=not no_browser)
         url = link_of(client, made)
     is_open = not no_browser and open_browser(url)
     record = {"url": url} | made.model_dump(mode="json", exclude={"path"})

@@ -11,8 +11,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
+from agiraph.http.client import Client, read_door
 from agiraph.http.discovery import is_held
 from agiraph.storage.home import Home
 from tests.integration.commands import Commands, await_nothing_left
@@ -92,6 +94,22 @@ def test_another_user_reads_changes_and_reaches_nothing(commands: Commands) -> N
     assert found.pop("user") == STRANGER
     assert found.keys() == {"read", "written", "listed", "reached", "seen", "signalled"}
     assert not any(found.values()), found
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason=NOT_ROOT)
+def test_a_link_that_a_browser_is_started_with_is_of_no_use_to_another_user(
+    commands: Commands,
+) -> None:
+    """The command line of the browser, with the link, can be read by all."""
+    url, token = read_door(commands.home)
+    with Client(url, token) as client:
+        codes = [client.begin_login(user=one).path.partition("#")[2] for one in (1000, STRANGER)]
+
+    def log_in(code: str) -> int:
+        return httpx.post(f"{url}/login", json={"code": code}).status_code
+
+    assert as_stranger(lambda: {"answers": [*map(log_in, codes)]}) == {"answers": [403, 200]}
+    assert log_in(codes[0]) == 200, "root and the user of the link may use it"
 
 
 def connects(place: str) -> bool:

@@ -17,6 +17,7 @@ from actors.gateway.auth.credentials import ApiToken, BrowserSession
 from actors.gateway.auth.page import HEADERS, login_page
 from actors.gateway.auth.request_headers import cookies, is_from_elsewhere
 from actors.gateway.auth.scopes import CONTROL, READ
+from actors.gateway.auth.socket_owner import owner_of
 from agiraph.http.api import (
     ApiError,
     AuditedCallView,
@@ -108,7 +109,7 @@ async def begin_login(
     """Make a link by which one browser can log in, once."""
     http = gateway.config.http
     lasts = body.session_seconds or http.session_seconds
-    login, code = keys.begin_login(body.scope, caller.name, http.login_seconds, lasts)
+    login, code = keys.begin_login(body.scope, caller.name, http.login_seconds, lasts, body.user)
     asked = f"?next={quote(body.next, safe='')}" if body.next != UI_PATH else ""
     return LoginView(
         path=f"/login{asked}#{code}",
@@ -142,7 +143,7 @@ async def log_in(request: Request, keys: KeysDep) -> Response:
     then = UI_PATH
     try:
         code, then = await _code(request, is_form)
-        session, secret = keys.enter(code, _browser(request))
+        session, secret = keys.enter(code, _browser(request), _user(request))
     except ApiError as refusal:
         if is_form:
             page = login_page(then, complaint=refusal.detail)
@@ -216,6 +217,12 @@ async def _code(request: Request, is_form: bool) -> tuple[str, str]:
     if not isinstance(code, str):
         raise ApiError(422, "code: must be a text")
     return code.strip(), UI_PATH
+
+
+def _user(request: Request) -> int | None:
+    """Return which user of this machine sends a request, None if it is unknown."""
+    client, server = request.client, request.scope.get("server")
+    return owner_of((client.host, client.port), server) if client and server else None
 
 
 def _browser(request: Request) -> str:

@@ -192,7 +192,12 @@ class CredentialStore:
     # --- login links and sessions ---
 
     def begin_login(
-        self, scope: Scope, by: str, within_seconds: float, session_seconds: float
+        self,
+        scope: Scope,
+        by: str,
+        within_seconds: float,
+        session_seconds: float,
+        user: int | None = None,
     ) -> tuple[LoginLink, str]:
         """Make a one-time link; return it and its code, which is nowhere else."""
         code = LOGIN_MARK + secrets.token_urlsafe(32)
@@ -202,15 +207,19 @@ class CredentialStore:
             created_by=by,
             expires_at=self._clock.now() + within_seconds,
             session_seconds=session_seconds,
+            user=user,
         )
         self._write(self.credentials.with_login(login))
         return login, code
 
-    def enter(self, code: str, browser: str) -> tuple[BrowserSession, str]:
-        """Turn a link's code into a session; return it and its secret. ApiError 403."""
+    def enter(self, code: str, browser: str, user: int | None = None) -> tuple[BrowserSession, str]:
+        """Turn a link's code into a session; return it and its secret. ApiError 403.
+
+        `user` is the user of this machine who sends it, if that is known.
+        """
         secret, id = SESSION_MARK + secrets.token_urlsafe(32), secrets.token_hex(4)
-        now = self._clock.now()
-        self._write(self.credentials.entered(digest_of(code), id, digest_of(secret), browser, now))
+        now, digests = self._clock.now(), (digest_of(code), id, digest_of(secret))
+        self._write(self.credentials.entered(*digests, browser, now, user))
         return self.credentials.session(id), secret
 
     def sessions(self) -> list[BrowserSession]:

@@ -53,6 +53,7 @@ KEEP_SECONDS: Final = 30 * 86400.0
 MOST_TOKENS: Final = 200
 MOST_SESSIONS: Final = 200
 MOST_LOGINS: Final = 20
+ROOT: Final = 0
 
 
 class ApiToken(TokenFacts):
@@ -75,13 +76,14 @@ class ApiToken(TokenFacts):
 
 
 class LoginLink(Record):
-    """A one-time link that was not used yet."""
+    """A one-time link that was not used yet; `user` is the one who alone may use it, if given."""
 
     digest: str
     scope: Scope
     created_by: str
     expires_at: float
     session_seconds: float
+    user: int | None = None
 
 
 class BrowserSession(SessionFacts):
@@ -190,14 +192,26 @@ class Credentials(Record):
         return self._with(logins=(*self.logins, login)[-MOST_LOGINS:])
 
     def entered(
-        self, code_digest: str, session_id: str, digest: str, browser: str, now: float
+        self,
+        code_digest: str,
+        session_id: str,
+        digest: str,
+        browser: str,
+        now: float,
+        user: int | None = None,
     ) -> "Credentials":
-        """Turn a link into a session, in one step; ApiError 403 if it was used or is too old."""
+        """Turn a link into a session, in one step; ApiError 403 if it was used or is too old.
+
+        `user` is the user of this machine who sends it, None if that is unknown. A link that is
+        sent by the wrong user stays.
+        """
         login = next((one for one in self.logins if one.digest == code_digest), None)
         if login is None or login.expires_at <= now:
             raise ApiError(
                 403, "this login link was used already, is too old, or never was one: make another"
             )
+        if login.user is not None and user not in (None, ROOT, login.user):
+            raise ApiError(403, f"this login link is for user {login.user} of this machine alone")
         session = BrowserSession(
             id=session_id,
             digest=digest,

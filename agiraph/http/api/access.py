@@ -85,11 +85,15 @@ class NewTokenView(TokenView):
 
 
 class CreateLoginRequest(ApiRequest):
-    """A one-time link to make: what its session may do, for how long, and where it leads first."""
+    """A one-time link to make: what its session may do, for how long, and where it leads first.
+
+    `user` is the id of the user of the gateway's machine whose browser alone may use it; None: any.
+    """
 
     scope: Scope = "control"
     session_seconds: Seconds | None = None
     next: UiPage = UI_PATH
+    user: int | None = Field(default=None, ge=0)
 
 
 class LoginView(ApiView):

@@ -155,10 +155,12 @@ class SystemCalls:
         scope: api.Scope = "control",
         session_seconds: float | None = None,
         next: str = "/ui/",
+        user: int | None = None,
     ) -> api.LoginView:
         """Make a link by which one browser can log in, once: the gateway's URL and its `path`.
 
-        It leads to the page `next` of the web UI.
+        It leads to the page `next` of the web UI. With `user`, only a browser of that user of the
+        gateway's machine can use it.
         """
 
     @call("GET /sessions")

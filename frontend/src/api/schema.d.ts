@@ -2439,7 +2439,11 @@ export interface components {
             name?: string | null;
             tools?: string[] | null;
         };
-        /** @description A one-time link to make: what its session may do, for how long, and where it leads first. */
+        /**
+         * @description A one-time link to make: what its session may do, for how long, and where it leads first.
+         *
+         *     `user` is the id of the user of the gateway's machine whose browser alone may use it; None: any.
+         */
         CreateLoginRequest: {
             /**
              * @default control
@@ -2449,6 +2453,7 @@ export interface components {
             session_seconds?: number | null;
             /** @default /ui/ */
             next?: string;
+            user?: number | null;
         };
         /** @description A token to make. `calls_per_second` bounds it below what the settings allow. */
         CreateTokenRequest: {

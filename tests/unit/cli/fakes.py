@@ -110,6 +110,7 @@ class FakeClient:
     log: list[Event] = field(default_factory=list)
     thread: list[ConversationMessageView] = field(default_factory=list)
     did: list[tuple[Any, ...]] = field(default_factory=list)
+    login_users: list[int | None] = field(default_factory=list)
     usages: list[tuple[str | None, str | None, str]] = field(default_factory=list)
     providers: list[dict[str, Any]] = field(default_factory=list)
     default: tuple[str | None, str] = ("script/survey", "models.default in the settings")
@@ -168,8 +169,9 @@ class FakeClient:
     def agent(self, agent: str) -> AgentView:
         return self._known(agent)
 
-    def begin_login(self, *, next: str) -> LoginView:
+    def begin_login(self, *, next: str, user: int | None = None) -> LoginView:
         self.did.append(("login", next))
+        self.login_users.append(user)
         return LoginView(path="/login#agl_x", scope="control", expires_at=60, session_seconds=9)
 
     def stop(self, agent: str) -> SteeredView:

@@ -1,5 +1,6 @@
 """`agiraph ui` and `agiraph run --ui`: a link, and a browser where there is one."""
 
+import os
 import webbrowser
 from pathlib import Path
 
@@ -33,6 +34,7 @@ def test_ui_opens_the_link_and_prints_it(opened: list[str]) -> None:
     assert (opened, client.did) == ([LINK], [("login", "/ui/")])
     assert json_of(command(client, "ui", "--no-browser", "--json"))["url"] == LINK
     assert opened == [LINK]
+    assert client.login_users == [os.getuid(), None], "a browser's command line shows its link"
 
 
 @pytest.mark.parametrize("is_built", [True, False])

@@ -74,6 +74,16 @@ def test_only_digests_are_on_disk_and_for_this_user_alone(
     assert stat.S_IMODE(home.human.tokens.stat().st_mode) == 0o600
 
 
+def test_a_link_for_one_user_of_the_machine_serves_no_other(keys: CredentialStore) -> None:
+    for user in (1000, 0, None):
+        _, code = keys.begin_login("read", "home", 60, DAY, 1000)
+        with pytest.raises(ApiError, match="for user 1000 of this machine alone"):
+            keys.enter(code, "Firefox", 1001)
+        assert keys.enter(code, "Firefox", user)
+    _, code = keys.begin_login("read", "home", 60, DAY)
+    assert keys.enter(code, "Firefox", 1001)
+
+
 def test_an_expired_token_says_so(keys: CredentialStore, clock: TurnedClock) -> None:
     _, secret = keys.add(CreateTokenRequest(name="ci", expires_in_seconds=60), "home")
     clock.time += 59

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from agiraph.core.errors import InvalidInput
-from agiraph.core.ids import new_run_id
+from agiraph.core.errors import InvalidInput, nearly, unknown
+from agiraph.core.ids import AgentId, is_plain_name, new_run_id
+from agiraph.storage.files import is_folder
+from agiraph.storage.home import Home
 from cli.api_command import api_command
 from cli.deliverables import wanted_destination
 from cli.exits import DONE
@@ -35,6 +37,10 @@ ENDINGS: Final = {".svg": "svg", ".html": "html", ".dot": "dot", ".gv": "dot"}
 PLAN_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
+USUAL_SUBCOMMANDS: Final = ("help", "list", "show", "status")
+"""Words that people type after any command, whether or not it has such a subcommand."""
+
+
 class PlanGroup(click.Group):
     """A group whose first word is a subcommand, or else the goal to write a plan for."""
 
@@ -43,8 +49,15 @@ class PlanGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the subcommand and its words; that of a goal is `without_subcommand`."""
+        """Return the subcommand and its words; that of a goal is `without_subcommand`.
+
+        A single word that is nearly a subcommand is refused: as a goal it would cost money.
+        """
         if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            known = self.list_commands(ctx)
+            if len(args[0].split()) == 1 and nearly(args[0], [*known, *USUAL_SUBCOMMANDS]):
+                hint = f" (as a goal: `{ctx.command_path} {self.without_subcommand} {args[0]}`)"
+                raise click.UsageError(f"{unknown('subcommand', args[0], known)}{hint}", ctx)
             args = [self.without_subcommand, *args]
         return super().resolve_command(ctx, args)
 
@@ -123,9 +136,19 @@ def write(
         "when_spent": "stop",
         "run": new_run_id(time.time()),
     }
+    refuse_agent_as_goal(goal, home, "plan export")
     to = wanted_destination(output, may_replace=force)
     options = RunOptions(home, terms, None, None, as_json, output=to)
     ctx.exit(run_to_the_end(options, resumes=False))
+
+
+def refuse_agent_as_goal(goal: str, home: Path, meant: str) -> None:
+    """Raise UsageError for a goal that is the id of an agent; `meant` is a command about it."""
+    is_agent = is_plain_name(goal) and is_folder(Home(home).agent(AgentId(goal)).path)
+    if is_agent:
+        raise click.UsageError(
+            f"'{goal}' is an agent, not a goal (possible: `agiraph {meant} {goal}`)"
+        )
 
 
 @plan.command(epilog=examples("agiraph plan check plan.yaml"))

@@ -71,7 +71,7 @@ def unknown(
     It lists those that do exist; if there are many, the nearest few and how many more. `names` are
     others than the listed ones that may have been meant, `meant` is the one that clearly was.
     """
-    guesses = "' or '".join([meant] if meant else _nearly(name, [*known, *names]))
+    guesses = "' or '".join([meant] if meant else nearly(name, [*known, *names]))
     guess = f", did you mean '{guesses}'?" if guesses else ""
     shown = listed(sorted(known) if len(known) <= LISTED else _nearest(name, known), len(known))
     return InvalidInput(f"unknown {kind} '{name}'{guess} (known: {shown})")
@@ -88,7 +88,7 @@ def listed(names: Collection[str], of: int | None = None) -> str:
     return f"{shown} and {more} more" if more > 0 else shown
 
 
-def _nearly(name: str, known: Collection[str]) -> list[str]:
+def nearly(name: str, known: Collection[str]) -> list[str]:
     """Return the names that are nearly this one, the nearest first."""
     from difflib import get_close_matches  # only who mistyped pays for it
 

@@ -21,7 +21,7 @@ from cli.options import (
     json_option,
     text_argument,
 )
-from cli.plan import PlanGroup
+from cli.plan import PlanGroup, refuse_agent_as_goal
 from cli.run import limits_of_run, run_to_the_end
 from cli.run_target import RunOptions
 from cli.screen import can_prompt
@@ -153,6 +153,7 @@ def run(
     Exit: 0 its lead has finished, 1 it has not (its turns are used up, it failed), 2 wrong usage
     or a role without a usable agent, 3 out of budget, 130 Ctrl-C.
     """
+    refuse_agent_as_goal(task, home, "team turns")
     asked = {"section": section_of(file), "max_turns": max_turns, "offline": offline}
     terms = {
         **dict.fromkeys(("worker_model", "mode", "cycle_seconds", "plan", "planning")),

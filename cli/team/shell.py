@@ -164,7 +164,8 @@ class AgenticShell:
         """Do one line; what is wrong with it is said, and the session goes on."""
         word, _, rest = line.partition(" ")
         try:
-            if not word.startswith("/"):
+            is_command = word.startswith("/") or f"/{word}" in self._commands
+            if not is_command or (rest and not word.startswith("/")):
                 self._work_on(line)
                 return
             if word not in self._commands:

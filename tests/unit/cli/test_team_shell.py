@@ -121,6 +121,8 @@ def play(capsys: pytest.CaptureFixture[str]) -> Play:
     [
         ("/nonsense", "unknown command '/nonsense'"),
         ("/histroy", "did you mean '/history'?"),
+        ("help", "did you mean '/help'?"),
+        ("exit", "did you mean '/exit'?"),
         ("/maxturns", "/maxturns needs a number from 1 to 200 (now: as agents.yaml says)"),
         ("/maxturns 0", "not '0'"),
         (f"/maxturns {MOST_TURNS + 1}", "not '201'"),

@@ -3,17 +3,20 @@
 from dataclasses import dataclass
 
 SHOWN_BYTES = 4096
+END_BYTES = 256
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
     """One line without its end. `size` is its length in bytes.
 
-    `data` holds only the first SHOWN_BYTES of a line that is longer than the splitter's limit.
+    Of a line that is longer than the splitter's limit, `data` holds only the first SHOWN_BYTES and
+    `end` the last END_BYTES.
     """
 
     data: bytes
     size: int
+    end: bytes = b""
 
     @property
     def is_whole(self) -> bool:
@@ -31,6 +34,7 @@ class LineSplitter:
     def __init__(self, longest: int) -> None:
         self._longest = longest
         self._line = bytearray()
+        self._end = b""
         self._size = 0
 
     def feed(self, data: bytes) -> list[Line]:
@@ -39,8 +43,8 @@ class LineSplitter:
         lines: list[Line] = []
         for end in ends:
             self._add(end)
-            lines.append(Line(bytes(self._line), self._size))
-            self._line, self._size = bytearray(), 0
+            lines.append(Line(bytes(self._line), self._size, self._end))
+            self._line, self._size, self._end = bytearray(), 0, b""
         self._add(rest)
         return lines
 
@@ -48,7 +52,10 @@ class LineSplitter:
         self._size += len(piece)
         if self._size <= self._longest:
             self._line += piece
-        elif len(self._line) < SHOWN_BYTES:
+            return
+        before = self._end or bytes(self._line[-END_BYTES:])
+        self._end = (before + piece[-END_BYTES:])[-END_BYTES:]
+        if len(self._line) < SHOWN_BYTES:
             self._line += piece[: SHOWN_BYTES - len(self._line)]
         else:
             del self._line[SHOWN_BYTES:]

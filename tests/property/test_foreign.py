@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agiraph.foreign.http import PIECE_BYTES, Inflater, is_within_origin, why_not_followed
-from agiraph.foreign.lines import SHOWN_BYTES, Line, LineSplitter
+from agiraph.foreign.lines import END_BYTES, SHOWN_BYTES, Line, LineSplitter
 from agiraph.llm.wire.sse import SseSplitter
 
 SMALL = st.binary(max_size=300)
@@ -44,6 +44,7 @@ def test_a_line_beyond_the_limit_is_known_by_its_beginning_and_size(size: int, s
     assert first.is_whole == (size <= limit)
     assert first.data == (line if size <= limit else line[: len(first.data)])
     assert len(first.data) <= limit
+    assert first.end == (b"" if size <= limit else line[-END_BYTES:])
     assert second == Line(b"next", 4)
 
 

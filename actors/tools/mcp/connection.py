@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from actors.runtime.runtime import Runtime
 from actors.tools.mcp.command_line import command_of
 from actors.tools.mcp.mcp_calls import list_all
+from actors.tools.mcp.pipes import over_pipes
 from actors.tools.mcp.session import McpSession
-from actors.tools.mcp.transports import Transport, over_http, over_pipes
+from actors.tools.mcp.transports import Transport, over_http
 from agiraph.core.errors import Refused
 from agiraph.core.mcp_settings import McpServerConfig, fingerprint
 from agiraph.mcp.catalog import ServedTool, ToolCatalog, cut_instructions, make_catalog

@@ -1,4 +1,4 @@
-"""Transports: the ways to a server: the pipes of a process of ours, or HTTP."""
+"""Transports: HTTP to a server that runs elsewhere (pipes to one of ours: `pipes.py`)."""
 
 import asyncio
 import contextlib
@@ -7,61 +7,16 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any
 
-from actors.tools.mcp.command_line import ServerCommand
 from agiraph.foreign.proxies import proxy_for
 
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
 
 HTTP_SECONDS = 30.0
-DRAIN_SECONDS = 1.0
 SESSION_HEADER = "mcp-session-id"
 UNKNOWN_SESSION = (400, 404)
 """How servers answer a session that they do not know; the protocol requires 404."""
 Transport = AbstractAsyncContextManager["TransportStreams"]
-
-
-@contextlib.asynccontextmanager
-async def over_pipes(
-    command: ServerCommand, on_line: Callable[[str], None]
-) -> "AsyncIterator[TransportStreams]":
-    """Start a process and yield its streams; `on_line` is called with each line of its stderr."""
-    from mcp.client.stdio import StdioServerParameters, stdio_client
-
-    parameters = StdioServerParameters(
-        command=command.words[0],
-        args=list(command.words[1:]),
-        env=dict(command.environment),
-        cwd=command.folder,
-    )
-    read, write = os.pipe()
-    reading = asyncio.create_task(_read_lines(read, on_line))
-    try:
-        with os.fdopen(write, "w", encoding="utf-8") as stderr:
-            async with stdio_client(parameters, errlog=stderr) as streams:
-                stderr.close()  # the process has its own
-                yield streams
-    finally:
-        await asyncio.wait({reading}, timeout=DRAIN_SECONDS)
-        reading.cancel()
-
-
-async def _read_lines(read: int, on_line: Callable[[str], None]) -> None:
-    loop, reader = asyncio.get_running_loop(), asyncio.StreamReader()
-    transport, _ = await loop.connect_read_pipe(
-        lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(read, "rb", 0)
-    )
-    try:
-        while True:
-            try:
-                line = await reader.readline()
-            except ValueError:
-                continue  # longer than any line for people
-            if not line:
-                return
-            on_line(line.decode(errors="replace").rstrip())
-    finally:
-        transport.close()
 
 
 @contextlib.asynccontextmanager

@@ -1,0 +1,176 @@
+"""Pipes to a server that runs as a process of ours: one JSON-RPC message a line.
+
+Not the SDK's own `stdio_client`: its time grows with the square of a line's length (24 seconds of
+processor for a result of 50 MB, here 0.4), it has no limit, and one line that is not UTF-8 ends it.
+The order of the shutdown is the protocol's: stdin is closed, then SIGTERM, then SIGKILL.
+"""
+
+import asyncio
+import contextlib
+import json
+import os
+import re
+import signal
+from asyncio.subprocess import PIPE, Process
+from collections.abc import AsyncIterator, Callable
+from typing import TYPE_CHECKING, Any
+
+from actors.tools.mcp.command_line import ServerCommand
+from agiraph.foreign.lines import Line, LineSplitter
+
+if TYPE_CHECKING:
+    from mcp.client._transport import TransportStreams
+    from mcp.shared.message import SessionMessage
+
+LINE_BYTES = 64 << 20
+"""The longest message of a server; the call that a longer one answers fails."""
+STDERR_LINE_BYTES = 1 << 16
+CHUNK_BYTES = 1 << 16
+STOP_SECONDS = 2.0
+POLL_SECONDS = 0.01
+DRAIN_SECONDS = 1.0
+SHOWN_BYTES = 200
+ID = rb'"id"\s*:\s*(\d+|"(?:[^"\\]|\\.)*")'
+ID_FIRST = re.compile(rb"\s*\{[^{\[]*?" + ID)
+"""The id of a message, where it comes before the result."""
+ID_LAST = re.compile(rb"[,{]\s*" + ID + rb"\s*\}\s*\Z")
+"""The id where it is the last field."""
+
+OnLine = Callable[[str], None]
+
+
+@contextlib.asynccontextmanager
+async def over_pipes(command: ServerCommand, on_line: OnLine) -> "AsyncIterator[TransportStreams]":
+    """Start a process and yield its streams; `on_line` is called with each line of its stderr.
+
+    Lines of its stdout that are no messages are passed to `on_line`, too. Raises OSError.
+    """
+    import anyio
+
+    process = await asyncio.create_subprocess_exec(
+        *command.words,
+        stdin=PIPE,
+        stdout=PIPE,
+        stderr=PIPE,
+        env=dict(command.environment),
+        cwd=command.folder,
+        start_new_session=True,
+    )
+    to_session, from_server = anyio.create_memory_object_stream[Any](0)
+    to_server, from_session = anyio.create_memory_object_stream[Any](0)
+    tasks = [
+        asyncio.create_task(_read(process, to_session, on_line)),
+        asyncio.create_task(_write(process, from_session, to_session)),
+        asyncio.create_task(_read_stderr(process, on_line)),
+    ]
+    try:
+        yield from_server, to_server
+    finally:
+        for stream in (to_session, from_server, to_server, from_session):
+            stream.close()  # what is read from now on is dropped
+        try:
+            await _stop(process)
+            await asyncio.wait(tasks, timeout=DRAIN_SECONDS)
+        finally:
+            for task in tasks:
+                task.cancel()
+            process._transport.close()  # type: ignore[attr-defined]  # a child of it may hold a pipe
+
+
+async def _read(process: Process, to_session: Any, on_line: OnLine) -> None:
+    """Pass the server's messages on, until its stdout ends."""
+    import anyio
+
+    assert process.stdout is not None
+    splitter = LineSplitter(LINE_BYTES)
+    has_session = True
+    with to_session:
+        while data := await process.stdout.read(CHUNK_BYTES):
+            # Read on without a session: a server that cannot write does not see its end.
+            for line in splitter.feed(data) if has_session else ():
+                if (message := message_of(line, on_line)) is not None:
+                    try:
+                        await to_session.send(message)
+                    except (anyio.ClosedResourceError, anyio.BrokenResourceError):
+                        has_session = False
+
+
+async def _write(process: Process, from_session: Any, to_session: Any) -> None:
+    assert process.stdin is not None
+    try:
+        with from_session:
+            async for sent in from_session:
+                text = sent.message.model_dump_json(by_alias=True, exclude_unset=True)
+                process.stdin.write(f"{text}\n".encode("utf-8", "replace"))
+                await process.stdin.drain()
+    except OSError:
+        to_session.close()  # the session sees the end; its requests would wait for ever
+
+
+async def _read_stderr(process: Process, on_line: OnLine) -> None:
+    assert process.stderr is not None
+    splitter = LineSplitter(STDERR_LINE_BYTES)
+    while data := await process.stderr.read(CHUNK_BYTES):
+        for line in splitter.feed(data):
+            on_line(line.data.decode("utf-8", "replace").rstrip())
+
+
+def message_of(line: Line, on_line: OnLine) -> "SessionMessage | None":
+    """Return the message in a line of a server, None if there is none.
+
+    Bytes that are not UTF-8 are replaced. A line that cannot be read is an error of the request
+    that it answers, if its id can be found; `on_line` gets its beginning.
+    """
+    from mcp.shared.message import SessionMessage
+    from mcp.types import INTERNAL_ERROR, ErrorData, JSONRPCError, jsonrpc_message_adapter
+
+    if not line.data.strip():
+        return None
+    problem = f"it is longer than {LINE_BYTES} bytes ({line.size})"
+    if line.is_whole:
+        try:
+            text = line.data.decode("utf-8", "replace")
+            return SessionMessage(jsonrpc_message_adapter.validate_json(text, by_name=False))
+        except ValueError:
+            problem = "it is no message of the protocol"
+    on_line(
+        f"(a line was not read: {problem}) {line.data[:SHOWN_BYTES].decode('utf-8', 'replace')}"
+    )
+    if (id := _id_in(line)) is None:
+        return None
+    error = ErrorData(code=INTERNAL_ERROR, message=f"the server's answer was not read: {problem}")
+    return SessionMessage(JSONRPCError(jsonrpc="2.0", id=id, error=error))
+
+
+def _id_in(line: Line) -> int | str | None:
+    """Return the id of a message that cannot be read as a whole, None if it is not found."""
+    found = ID_FIRST.match(line.data) or ID_LAST.search(line.end or line.data[-SHOWN_BYTES:])
+    if found is None:
+        return None
+    try:
+        id: int | str = json.loads(found[1])
+    except ValueError:
+        return None
+    return id
+
+
+async def _stop(process: Process) -> None:
+    """End the server, with all of its process group."""
+    assert process.stdin is not None
+    process.stdin.close()
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        if await _has_exited(process):
+            return
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, number)
+    await _has_exited(process)
+
+
+async def _has_exited(process: Process) -> bool:
+    """Whether the process exits within STOP_SECONDS."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(STOP_SECONDS):
+            # `Process.wait` also waits for the pipes, which a child of it may hold.
+            while process.returncode is None:  # noqa: ASYNC110
+                await asyncio.sleep(POLL_SECONDS)
+    return process.returncode is not None

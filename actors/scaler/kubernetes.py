@@ -5,6 +5,7 @@ delete pods of its namespace; outside with the current context of `~/.kube/confi
 files of a client's certificate).
 """
 
+import asyncio
 import base64
 import ssl
 from collections.abc import Mapping
@@ -18,6 +19,7 @@ from actors.scaler.ends import HostEnd, LauncherFailed, label_of
 from agiraph.core.errors import Refused
 from agiraph.core.host_settings import ScalerConfig
 from agiraph.core.yaml_text import parse_yaml
+from agiraph.foreign.http import ACCEPTED, AnswerRefused, guard
 from agiraph.storage.home import Home, expanded
 
 ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
@@ -26,6 +28,8 @@ KUBECONFIG: Final = Path("~/.kube/config")
 HOME_LABEL: Final = "agiraph-home"
 FOLDER: Final = "/var/lib/agiraph"
 TIMEOUT_SECONDS: Final = 10.0
+CALL_SECONDS: Final = 30.0
+ANSWER_BYTES: Final = 32 << 20
 USER_ID: Final = 10001
 GRACE_SECONDS: Final = 120
 LOST_REASONS: Final = frozenset({"NodeLost", "NodeShutdown", "NodeAffinity", "Evicted", "Shutdown"})
@@ -59,7 +63,12 @@ class KubernetesLauncher:
         self._cluster = cluster
         self._pods = f"/api/v1/namespaces/{settings.namespace or cluster.namespace}/pods"
         self._client = httpx.AsyncClient(
-            base_url=cluster.url, verify=cluster.tls, timeout=TIMEOUT_SECONDS, trust_env=False
+            base_url=cluster.url,
+            verify=cluster.tls,
+            timeout=TIMEOUT_SECONDS,
+            trust_env=False,
+            headers={"accept-encoding": ACCEPTED},
+            event_hooks={"response": [guard(ANSWER_BYTES)]},
         )
 
     async def start(self, name: str, line: str) -> None:
@@ -86,12 +95,14 @@ class KubernetesLauncher:
     ) -> dict[str, Any]:
         try:
             headers = self._cluster.headers()
-            answer = await self._client.request(method, path, headers=headers, **more)
+            async with asyncio.timeout(CALL_SECONDS):
+                answer = await self._client.request(method, path, headers=headers, **more)
             if not answer.is_success and not (may_lack and answer.status_code == 404):
                 raise LauncherFailed(f"Kubernetes: {answer.status_code}: {_message(answer)}")
             found: dict[str, Any] = answer.json()
-        except (httpx.HTTPError, OSError, ValueError) as error:
-            raise LauncherFailed(f"Kubernetes at {self._cluster.url}: {error}") from None
+        except (AnswerRefused, httpx.HTTPError, OSError, ValueError) as error:
+            why = str(error) or type(error).__name__
+            raise LauncherFailed(f"Kubernetes at {self._cluster.url}: {why}") from None
         return found
 
 

@@ -21,7 +21,9 @@ ERROR_BYTES = 1 << 16
 """How much is read of an answer whose status is an error; the rest is left out."""
 MOST_REDIRECTS = 3
 SHOWN_CHARACTERS = 200
+SHOWN_ENCODING = 40
 ENCODINGS = ("gzip", "x-gzip", "deflate")
+READ = ("", "identity", *ENCODINGS)
 ACCEPTED = "gzip, deflate"
 PORTS = {"http": 80, "https": 443}
 KEEPS_METHOD = (307, 308)
@@ -45,14 +47,18 @@ def guard(answer_bytes: int, stream_bytes: int | None = None) -> Hook:
     """Return a response hook that refuses redirects to another origin and bounds the body.
 
     The body may have `answer_bytes`; one that is a stream of events `stream_bytes` (None: no limit,
-    for a stream that stays open). Of an error the first ERROR_BYTES are read.
+    for a stream that stays open). Of an error the first ERROR_BYTES are read, nothing of one whose
+    encoding is not read: its status says enough.
     """
 
     async def check(response: Any) -> None:
         refuse_redirect(response)
         is_stream = "text/event-stream" in response.headers.get("content-type", "").lower()
         if response.status_code >= 400:
-            bound(response, ERROR_BYTES, cuts=True)
+            is_read = response.headers.get("content-encoding", "").strip().lower() in READ
+            if not is_read:
+                del response.headers["content-encoding"]
+            bound(response, ERROR_BYTES if is_read else 0, cuts=True)
         else:
             bound(response, stream_bytes if is_stream else answer_bytes)
 
@@ -112,23 +118,16 @@ def _origin(url: SplitResult) -> tuple[str, str | None, int | None]:
 
 
 def bound(response: Any, most: int | None, *, cuts: bool = False) -> None:
-    """Inflate the body of a response as it is read, and raise AnswerRefused beyond `most` bytes.
+    """Inflate the body of a response while it is read; reading more than `most` bytes is an error.
 
-    With `cuts` the body ends there instead. The encodings gzip and deflate are read. Raises
-    AnswerRefused for another one.
+    With `cuts` the body ends there instead. The encodings gzip and deflate are read, no others.
+    The error is an AnswerRefused, and a StreamError of the response's library, which SDKs expect.
     """
-    encoding = response.headers.get("content-encoding", "").strip().lower()
-    inflater = None
-    if encoding in ENCODINGS:
-        inflater = Inflater()
-        del response.headers["content-encoding"]  # else the library inflates it once more
+    encoding = response.headers.pop("content-encoding", "").strip().lower()
+    if encoding not in ("", "identity"):
         response.headers.pop("content-length", None)
-    elif encoding not in ("", "identity"):
-        raise AnswerRefused(
-            f"the answer has the encoding '{encoding[:40]}' (possible: {ACCEPTED}, none)"
-        )
-    kind = _stream_class(type(response).__module__.partition(".")[0])
-    response.stream = kind(response.stream, most, inflater, cuts)
+    body, error = _classes_of(type(response).__module__.partition(".")[0])
+    response.stream = body(response.stream, encoding, most, cuts, error)
 
 
 class Inflater:
@@ -172,13 +171,16 @@ class Inflater:
 
 
 class BoundedBody:
-    """The body of a response, inflated and counted while it is read."""
+    """The body of a response, inflated and counted while it is read. Raises `error`."""
 
-    def __init__(self, body: Any, most: int | None, inflater: Inflater | None, cuts: bool) -> None:
+    def __init__(
+        self, body: Any, encoding: str, most: int | None, cuts: bool, error: type[AnswerRefused]
+    ) -> None:
         self._body = body
+        self._encoding = encoding
         self._most = most
-        self._inflater = inflater
         self._cuts = cuts
+        self._error = error
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         left = self._most
@@ -186,20 +188,28 @@ class BoundedBody:
             async for piece in pieces:
                 if left is not None and len(piece) > left:
                     if not self._cuts:
-                        raise AnswerRefused(f"the answer has more than {self._most} bytes")
+                        raise self._error(f"the answer has more than {self._most} bytes")
                     yield piece[:left]
                     return
                 left = None if left is None else left - len(piece)
                 yield piece
 
     async def _inflated(self) -> AsyncGenerator[bytes, None]:
-        async for packed in self._body:
-            if self._inflater is None:
-                yield packed
-                continue
-            for piece in self._inflater.pieces(packed):
+        if self._encoding in ("", "identity"):
+            async for piece in self._body:
                 yield piece
-                await asyncio.sleep(0)  # one packed piece can inflate to thousands of these
+            return
+        if self._encoding not in ENCODINGS:
+            shown = self._encoding[:SHOWN_ENCODING]
+            raise self._error(f"the answer has the encoding '{shown}' (possible: {ACCEPTED}, none)")
+        inflater = Inflater()
+        try:
+            async for packed in self._body:
+                for piece in inflater.pieces(packed):
+                    yield piece
+                    await asyncio.sleep(0)  # one packed piece can inflate to thousands of these
+        except AnswerRefused as refused:
+            raise self._error(str(refused)) from None
 
     async def aclose(self) -> None:
         """Close the connection's side of the body."""
@@ -207,6 +217,8 @@ class BoundedBody:
 
 
 @cache
-def _stream_class(library: str) -> type[Any]:
-    """Return BoundedBody as a stream of an HTTP library, which accepts only its own class."""
-    return type("BoundedStream", (BoundedBody, sys.modules[library].AsyncByteStream), {})
+def _classes_of(library: str) -> tuple[type[Any], type[AnswerRefused]]:
+    """Return BoundedBody and AnswerRefused as classes of an HTTP library's own kinds."""
+    module = sys.modules[library]
+    body = type("BoundedStream", (BoundedBody, module.AsyncByteStream), {})
+    return body, type("AnswerRefused", (AnswerRefused, module.StreamError), {})

@@ -1,21 +1,26 @@
 """What can be called on this machine: the models that its servers serve, playbooks, recordings."""
 
+import http
 import http.client
 import json
-import urllib.error
-import urllib.request
+import socket
+import threading
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from agiraph.core.config import configs_folder
+from agiraph.foreign.http import why_not_followed
 from agiraph.llm.embedded.playbook import playbook_names
 from agiraph.llm.registry import BUILT_IN, JsonObject, ProviderPreset
 from agiraph.storage.files import entries
 from agiraph.storage.home import Home
 
 LOOK_SECONDS = 1.5
+REDIRECTS = (301, 302, 303, 307, 308)
 LONGEST_LIST = 1 << 20
 NAMED = 3
 MOST_RECORDINGS = 20
@@ -53,23 +58,53 @@ def find_servers(
 
 
 def _ask(url: str, key: str | None) -> LocalServer:
-    headers = {"authorization": f"Bearer {key}"} if key else {}
+    place = f"{url.rstrip('/')}/models"
     try:
-        request = urllib.request.Request(f"{url.rstrip('/')}/models", headers=headers)
+        status, location, data = _get(place, {"authorization": f"Bearer {key}"} if key else {})
     except ValueError:
         return LocalServer(problem=f"is no URL: {url}")
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    try:
-        with opener.open(request, timeout=LOOK_SECONDS) as answer:
-            listed = json.loads(answer.read(LONGEST_LIST))["data"]
-            models = tuple(str(one["id"]) for one in listed)
-    except urllib.error.HTTPError as error:
-        return LocalServer(problem=f"answers with HTTP {error.code}: {url}")
     except (OSError, http.client.HTTPException):
         return LocalServer(problem=f"does not answer: {url}")
-    except (ValueError, LookupError, TypeError):
+    if location:
+        return LocalServer(problem=why_not_followed(place, location))
+    if status != http.HTTPStatus.OK:
+        return LocalServer(problem=f"answers with HTTP {status}: {url}")
+    try:
+        models = tuple(str(one["id"]) for one in json.loads(data)["data"])
+    except (ValueError, LookupError, TypeError, RecursionError):
         return LocalServer(problem=f"answers, but with no list of models: {url}")
     return LocalServer(models) if models else LocalServer(problem=f"serves no model: {url}")
+
+
+def _get(url: str, headers: Mapping[str, str]) -> tuple[int, str, bytes]:
+    """Return the status of an answer, the target of its redirect ("" if it is none) and its body.
+
+    No redirect is followed, no proxy used, and the whole takes LOOK_SECONDS at most, however slowly
+    the answer arrives. Raises ValueError for no URL of HTTP, OSError, HTTPException.
+    """
+    parts = urlsplit(url)
+    kinds = {"http": http.client.HTTPConnection, "https": http.client.HTTPSConnection}
+    if parts.scheme not in kinds or not parts.hostname:
+        raise ValueError(url)
+    connection = kinds[parts.scheme](parts.hostname, parts.port, timeout=LOOK_SECONDS)
+    connection.connect()
+    deadline = threading.Timer(LOOK_SECONDS, _cut, [connection.sock])
+    deadline.daemon = True
+    deadline.start()
+    try:
+        connection.request("GET", parts.path, headers=dict(headers))
+        answer = connection.getresponse()
+        location = answer.getheader("location", "") if answer.status in REDIRECTS else ""
+        return answer.status, location, answer.read(LONGEST_LIST)
+    finally:
+        deadline.cancel()
+        connection.close()
+
+
+def _cut(connected: socket.socket) -> None:
+    """End a connection from another thread: what reads it is at its end."""
+    with suppress(OSError):
+        connected.shutdown(socket.SHUT_RDWR)
 
 
 def with_answers(

@@ -251,8 +251,8 @@ async def test_an_event_of_the_wrong_shape_is_a_failure_that_is_tried_again(
 
 
 def pieces_of(api: str) -> Iterator[bytes]:
-    """Yield the events of an answer with one call whose arguments never end, 64 characters each."""
-    text = "x" * 64
+    """Yield the events of an answer with one call whose arguments never end."""
+    text = "x" * 512
     match api:
         case "anthropic":
             block = {"type": "tool_use", "id": "a", "name": "bash", "input": {}}
@@ -266,8 +266,8 @@ def pieces_of(api: str) -> Iterator[bytes]:
             more = sse({"type": "response.function_call_arguments.delta", "delta": text})
         case _:
             more = sse({"candidates": [{"content": {"parts": [{"text": text}]}}]})
-    for _ in range(CONTENT_BYTES // 64 // 256 + 2):
-        yield more * 256
+    for _ in range(CONTENT_BYTES // 512 // 64 + 2):
+        yield more * 64
 
 
 async def test_an_answer_with_too_much_content_is_refused(api: str) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import importlib
 import json
 import time
+from urllib.parse import urlsplit
 
 from actors.gateway.notifications.channel import DeliveryFailed, Notification
 from agiraph.core.channel_settings import ChannelConfig
@@ -29,14 +30,25 @@ async def deliver(
     client = await asyncio.to_thread(httpx.AsyncClient, timeout=timeout_seconds)
     try:
         async with (
+            asyncio.timeout(timeout_seconds),  # the client's own is for each piece that arrives
             client,
             client.stream("POST", settings.url, content=body, headers=headers) as response,
         ):
             status, later = response.status_code, response.headers.get("retry-after", "")
-    except httpx.TimeoutException:
+            target = response.headers.get("location", "") if response.is_redirect else ""
+    except (TimeoutError, httpx.TimeoutException):
         raise DeliveryFailed(f"no answer within {timeout_seconds:g} s") from None
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise DeliveryFailed(type(error).__name__) from None  # its text may hold the URL
     if not 200 <= status < 300:
         wait = min(float(later), LONGEST_RETRY_AFTER) if later.isdecimal() else 0.0
-        raise DeliveryFailed(f"the receiver answered {status}", wait)
+        where = f", a redirect to {_host_of(target)}" if target else ""
+        raise DeliveryFailed(f"the receiver answered {status}{where}", wait)
+
+
+def _host_of(location: str) -> str:
+    """Return the host of a redirect's target; its path may repeat a secret of the URL."""
+    try:
+        return urlsplit(location).hostname or "another path of it"
+    except ValueError:
+        return "no URL"

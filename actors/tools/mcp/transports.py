@@ -7,12 +7,15 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any
 
+from agiraph.foreign.http import ACCEPTED, bound
 from agiraph.foreign.proxies import proxy_for
 
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
 
 HTTP_SECONDS = 30.0
+ANSWER_BYTES = 64 << 20
+"""The largest answer that is not a stream of events."""
 SESSION_HEADER = "mcp-session-id"
 UNKNOWN_SESSION = (400, 404)
 """How servers answer a session that they do not know; the protocol requires 404."""
@@ -25,12 +28,15 @@ async def over_http(
 ) -> "AsyncIterator[TransportStreams]":
     """Yield the streams to a server that runs elsewhere.
 
-    `on_rejected` is called when it does not know our session any more: it has been restarted.
+    `on_rejected` is called when it does not know our session any more: it has been restarted. The
+    SDK follows redirects within the origin alone, and bounds each event of a stream.
     """
     import httpx2
     from mcp.client.streamable_http import streamable_http_client
 
     async def check(response: httpx2.Response) -> None:
+        is_stream = "text/event-stream" in response.headers.get("content-type", "")
+        bound(response, None if is_stream else ANSWER_BYTES)
         request = response.request
         is_of_session = request.method == "POST" and SESSION_HEADER in request.headers
         if is_of_session and response.status_code in UNKNOWN_SESSION:
@@ -41,7 +47,11 @@ async def over_http(
     proxy = proxy_for(url, os.environ)
     async with (
         httpx2.AsyncClient(
-            headers=headers, timeout=timeout, event_hooks=hooks, proxy=proxy, trust_env=False
+            headers={"accept-encoding": ACCEPTED, **headers},
+            timeout=timeout,
+            event_hooks=hooks,
+            proxy=proxy,
+            trust_env=False,
         ) as http,
         streamable_http_client(url, http_client=http) as streams,
     ):

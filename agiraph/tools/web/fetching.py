@@ -22,13 +22,12 @@ import httpx
 
 from agiraph.core.config import WebConfig
 from agiraph.core.errors import Refused
+from agiraph.foreign.http import ACCEPTED, AnswerRefused, bound
 from agiraph.foreign.proxies import proxy_for
 from agiraph.tools.web.addresses import is_local_name, parsed, target, why_refused
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 CONNECT_SECONDS = 10.0
-ACCEPTED = "gzip, deflate"
-ENCODINGS = {"x-gzip": "gzip"} | {name: name for name in ("", "identity", "gzip", "deflate")}
 PRIVATE_ADVICE = "web.allow_private is off"
 
 Resolve = Callable[[str, int], Awaitable[list[str]]]
@@ -173,25 +172,14 @@ class PageFetcher:
         return httpx.Request("GET", where, headers=headers, extensions=extensions)
 
     async def _body(self, url: httpx.URL, response: httpx.Response) -> tuple[bytes, bool]:
-        """Return the body as far as it may be read, and whether that is all of it.
-
-        httpx decompresses each piece as a whole: 64 KiB, of which gzip makes at most 64 MiB. What
-        could expand further is not decompressed.
-        """
-        encoding = response.headers.get("content-encoding", "").strip().lower()
-        if encoding not in ENCODINGS:
-            why = f"its encoding '{encoding[:40]}' cannot be read (possible: {ACCEPTED})"
-            raise Refused(f"{url}: {why}")
-        response.headers["content-encoding"] = ENCODINGS[encoding]
-        body, most = bytearray(), self._config.max_bytes
+        """Return the body as far as it may be read, and whether that is all of it."""
+        most = self._config.max_bytes
+        bound(response, most + 1, cuts=True)
         try:
-            async for piece in response.aiter_bytes():
-                body += piece
-                if len(body) > most:
-                    return bytes(body[:most]), False
-        except httpx.DecodingError as error:
-            raise Refused(f"{url}: its compressed body is damaged ({error})") from None
-        return bytes(body), True
+            body = await response.aread()
+        except AnswerRefused as error:
+            raise Refused(f"{url}: {error}") from None
+        return body[:most], len(body) <= most
 
 
 def _refuse_local(host: str) -> None:

@@ -8,6 +8,7 @@ import httpx
 
 from agiraph.core.config import WebConfig
 from agiraph.core.errors import InvalidInput, Refused
+from agiraph.foreign.http import ACCEPTED, MOST_REDIRECTS, AnswerRefused, guard
 from agiraph.foreign.proxies import proxy_for
 from agiraph.tools.web.pages import ContentReader
 from agiraph.tools.web.services import (
@@ -26,6 +27,7 @@ PAUSE_SECONDS = 1.0
 LONGEST_PAUSE_SECONDS = 5.0
 BUSY = frozenset({429, 500, 502, 503, 504})
 SHOWN_OF_ERROR = 200
+ANSWER_BYTES = 8 << 20
 
 
 class WebSearch:
@@ -96,11 +98,20 @@ class WebSearch:
     async def _answer(self, service: SearchService, ask: httpx.Request) -> httpx.Response:
         """Return a good answer of the service, asked again while it is busy; raises Refused."""
         if self._client is None:
-            proxy = proxy_for(str(ask.url), self._environ)
-            self._client = httpx.AsyncClient(timeout=None, proxy=proxy, trust_env=False)
+            self._client = httpx.AsyncClient(
+                timeout=None,
+                proxy=proxy_for(str(ask.url), self._environ),
+                trust_env=False,
+                headers={"accept-encoding": ACCEPTED},
+                follow_redirects=True,  # those that the hook lets pass
+                max_redirects=MOST_REDIRECTS,
+                event_hooks={"response": [guard(ANSWER_BYTES)]},
+            )
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 response = await self._client.send(ask)
+            except AnswerRefused as error:
+                raise Refused(f"{service.name}: {error}") from None
             except httpx.HTTPError as error:
                 reason = f"cannot be reached: {error or type(error).__name__}"
                 wait = self._pause_seconds * attempt

@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from agiraph.llm import local_servers
 from agiraph.llm.local_servers import LocalServer, find_servers, with_answers, with_files
 from agiraph.llm.prices import catalog
 from agiraph.llm.registry import load_presets, usable
 from agiraph.storage.home import Home
 from tests.fakes.model_server import FakeModelServer, say
+from tests.fakes.raw_service import RawAnswer, RawService
 
 
 @pytest.fixture
@@ -71,3 +73,34 @@ def test_what_is_no_url_is_said() -> None:
 
 def test_of_many_models_the_first_are_named() -> None:
     assert LocalServer(("a", "b", "c", "d")).in_words == "answers: a, b, c and 1 other"
+
+
+def one_server(service: RawService) -> LocalServer:
+    environ = {"OLLAMA_BASE_URL": f"{service.url}/v1", "OLLAMA_API_KEY": "k-123456789"}
+    return find_servers({"ollama": load_presets()["ollama"]}, environ)["ollama"]
+
+
+def test_a_redirect_is_not_followed_and_named() -> None:
+    moved = RawAnswer(status=307, headers={"location": "http://127.0.0.1:9/elsewhere"})
+    with RawService(lambda asked: moved) as service:
+        assert "redirects to http://127.0.0.1:9/elsewhere" in one_server(service).problem
+
+
+@pytest.mark.parametrize("head", [{}, {"content-length": "1000"}])
+def test_a_server_that_drips_its_list_is_given_up(
+    head: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local_servers, "LOOK_SECONDS", 0.3)
+
+    def drip() -> Iterator[bytes]:
+        while not service.closing.wait(0.05):
+            yield b" "
+
+    with RawService(lambda asked: RawAnswer(drip(), headers=head)) as service:
+        assert one_server(service).problem
+
+
+@pytest.mark.parametrize("body", [b"[" * 100_000, b"\xff", b"[]", b'{"data": 5}'])
+def test_garbage_is_no_list_of_models(body: bytes) -> None:
+    with RawService(lambda asked: RawAnswer([body])) as service:
+        assert "no list of models" in one_server(service).problem

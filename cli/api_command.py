@@ -2,7 +2,9 @@
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,14 +12,23 @@ from cli.exits import DONE
 from cli.listing import Shown
 from cli.options import connect_to_read, examples, home_option, json_option
 
+if TYPE_CHECKING:
+    from agiraph.http.client import Client
+
 
 def api_command(
-    *lines: str, json: str, name: str | None = None, group: click.Group | None = None, **more: Any
+    *lines: str,
+    json: str,
+    name: str | None = None,
+    group: click.Group | None = None,
+    connects: "Callable[[Path], AbstractContextManager[Client]]" = connect_to_read,
+    **more: Any,
 ) -> Callable[[Callable[..., Shown]], click.Command]:
     """Make a command of a function that is given the client first and returns what to print.
 
     `lines` are examples, and `json` says what --json prints; --json and --home are added. The
-    command is put into `group`, if there is one; `more` is for click.
+    command is put into `group`, if there is one; `connects` gives the client of a home, which by
+    default only reads where no supervisor runs; `more` is for click.
     """
 
     def decorate(function: Callable[..., Shown]) -> click.Command:
@@ -25,7 +36,7 @@ def api_command(
         def run(home: Any, as_json: bool, **arguments: Any) -> int:
             if click.get_current_context().invoked_subcommand is not None:
                 return DONE  # a subcommand follows
-            with connect_to_read(home) as client:
+            with connects(home) as client:
                 shown = function(client, **arguments)
             return shown.print(as_json=as_json)
 

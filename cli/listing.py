@@ -88,6 +88,8 @@ class Details:
         shown = {key: value for key, value in fields.items() if value not in (None, "", [], {})}
         width = max(map(len, shown), default=0)
         for key, value in shown.items():
+            if isinstance(value, list):
+                value = ", ".join(map(str, value))
             text = printable(format_time(value) if key.endswith("_at") else as_is(value)).strip()
             name = key.replace("_", " ").ljust(width)
             click.echo(f"{name}  {broken_for(sys.stdout, text, width + 2)}")

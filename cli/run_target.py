@@ -17,16 +17,16 @@ import click
 from agiraph.core.errors import AgiraphError, InvalidInput, Unavailable
 from agiraph.core.ids import AgentId, agent_id_for
 from agiraph.http.discovery import is_held
-from agiraph.http.errors import ApiError, GatewayAway, NotReachable
+from agiraph.http.errors import ApiError, NotReachable
 from agiraph.http.own_supervisor import OwnSupervisor, SupervisorFailed
 from agiraph.storage.attendance import Attendance
 from agiraph.storage.disk_space import has_room
 from agiraph.storage.home import Home, default_home
 from cli.deliverables import Destination
-from cli.options import cli_context, connect, settings_of
+from cli.options import connect, settings_of
 from cli.remote import chosen_remote, is_elsewhere
 from cli.screen import TerminalScreen
-from cli.supervisor_share import shared_supervisor
+from cli.supervisor_share import RETRY_SECONDS, SETTLE_SECONDS, Startup, supervised_client
 
 if TYPE_CHECKING:
     from agiraph.http.api import AgentView
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
 TABLES: Final = ("providers.yaml", "prices.yaml", "agents.yaml")
 PLAN_LIMIT: Final = 1_000_000
-SETTLE_SECONDS: Final = 20.0
-RETRY_SECONDS: Final = 0.2
 SERVER_ERROR: Final = 500
 ENDED: Final = ("completed", "failed")
 
@@ -204,13 +202,16 @@ class RunTarget:
 @contextlib.contextmanager
 def supervised(options: RunOptions, screen: TerminalScreen) -> Iterator[RunTarget]:
     """Yield a target: on the supervisor of this home, or on one started for us."""
-    if is_elsewhere():
-        with connect(options.home) as client:
-            send_input(options, client, screen)
-            yield RunTarget(options.home, client, None, screen)
-        return
+    startup = Startup(
+        check=partial(_check_start, options),
+        status=screen.status,
+        note=screen.note,
+        meanwhile=_import_the_rest,
+    )
     try:
-        with _target(options, screen) as target:
+        with supervised_client(options.home, startup) as (client, own):
+            send_input(options, client, screen)
+            target = RunTarget(options.home, client, own, screen)
             try:
                 yield target
             finally:
@@ -220,26 +221,6 @@ def supervised(options: RunOptions, screen: TerminalScreen) -> Iterator[RunTarge
         if not is_our_fault and _is_full(options.home):
             raise _full_disk(options.home) from error
         raise
-
-
-@contextlib.contextmanager
-def _target(options: RunOptions, screen: TerminalScreen) -> Iterator[RunTarget]:
-    home = options.home
-    waits = partial(screen.status, "waiting for a supervisor that is stopping")
-    with shared_supervisor(home, waits) as share:
-        try:
-            client = connect(home)
-        except GatewayAway:
-            raise
-        except NotReachable:
-            client = None
-        if client is not None:
-            share.acquire()  # its file may have been made since
-            with client:
-                yield RunTarget(home, client, None, screen)
-            return
-    with _own_supervisor(options, screen) as (client, own):
-        yield RunTarget(home, client, own, screen)
 
 
 def send_input(options: RunOptions, client: "Client", screen: TerminalScreen) -> None:
@@ -260,42 +241,17 @@ def _full_disk(home: Path) -> OSError:
     return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(home))
 
 
-@contextlib.contextmanager
-def _own_supervisor(
-    options: RunOptions, screen: TerminalScreen
-) -> "Iterator[tuple[Client, OwnSupervisor | None]]":
-    home = options.home
-    _check_settings(options)
-    if _is_full(home):
-        raise _full_disk(home)
-    screen.status("starting a supervisor for this run")
-    own = cli_context().supervisor(home)
-    try:
-        try:
-            own.start(meanwhile=_import_the_rest)
-        except SupervisorFailed:
-            other = _another(home)
-            if other is None:
-                raise
-            with other:
-                yield other, None
-            return
-        with connect(home) as client:
-            yield client, own
-    finally:
-        screen.status("stopping the supervisor")
-        if not own.stop():
-            screen.note("the supervisor continues: another command uses it")
-
-
 def _import_the_rest() -> None:
     """Import what the run needs once its supervisor is ready."""
     for module in ("agiraph.http.client.sync", "httpcore", "cli.watch", "cli.outcome"):
         import_module(module)
 
 
-def _check_settings(options: RunOptions) -> None:
-    """Raise InvalidInput for what a supervisor on this home would reject: settings, no model."""
+def _check_start(options: RunOptions) -> None:
+    """Raise InvalidInput for what a supervisor on this home would reject (settings, no model),
+    OSError for a full disk."""
+    if _is_full(options.home):
+        raise _full_disk(options.home)
     own = Home(options.home).config
     if own.exists():
         from agiraph.core.config import load_config
@@ -321,17 +277,6 @@ def default_model(home: Path) -> str:
     if default is None:
         raise InvalidInput(why)
     return default
-
-
-def _another(home: Path) -> "Client | None":
-    """Return a client of a supervisor that someone else started on this home meanwhile."""
-    deadline = time.monotonic() + SETTLE_SECONDS
-    while is_held(home) and time.monotonic() < deadline:
-        try:
-            return connect(home, patience_seconds=0)
-        except NotReachable:
-            time.sleep(RETRY_SECONDS)
-    return None
 
 
 def home_option_of(home: Path) -> str:

@@ -64,14 +64,19 @@ class Corrupt(AgiraphError):
 
 
 def unknown(
-    kind: str, name: str, known: Collection[str], names: Collection[str] = (), *, meant: str = ""
+    kind: str,
+    name: str,
+    known: Collection[str],
+    names: Collection[str] = (),
+    *,
+    meant: Collection[str] = (),
 ) -> InvalidInput:
     """Return the error for a name that does not exist.
 
     It lists those that do exist; if there are many, the nearest few and how many more. `names` are
-    others than the listed ones that may have been meant, `meant` is the one that clearly was.
+    others than the listed ones that may have been meant, `meant` are those that clearly were.
     """
-    guesses = "' or '".join([meant] if meant else nearly(name, [*known, *names]))
+    guesses = "' or '".join(meant or nearly(name, [*known, *names]))
     guess = f", did you mean '{guesses}'?" if guesses else ""
     shown = listed(sorted(known) if len(known) <= LISTED else _nearest(name, known), len(known))
     return InvalidInput(f"unknown {kind} '{name}'{guess} (known: {shown})")

@@ -269,7 +269,7 @@ def parse_model(text: str, presets: Mapping[str, ProviderPreset]) -> ModelName:
     if provider not in presets:
         hint = f" in model '{text}' (a model is named provider/name)" if provider != full else ""
         meant = _named_like(provider, presets) if provider == full else ""
-        error = unknown("provider", provider, list(presets), meant=meant)
+        error = unknown("provider", provider, list(presets), meant=[meant] if meant else ())
         raise InvalidInput(f"{error}{hint}")
     usual = presets[provider].usual_model
     if not name and (slash or not usual):

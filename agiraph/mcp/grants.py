@@ -6,11 +6,13 @@ or `*`), or if the coordinator that created it gave it the tool and the settings
 
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
+from typing import Final
 
 from agiraph.core.errors import InvalidInput, unknown
 from agiraph.core.mcp_settings import EVERYONE, McpServerConfig
 from agiraph.mcp.catalog import ServedTool, ToolCatalog, is_served, server_of
 
+CONFIGURED: Final = "the home's agiraph.yaml (docs/mcp.md)"
 Servers = Mapping[str, McpServerConfig]
 Catalogs = Mapping[str, ToolCatalog]
 
@@ -41,7 +43,8 @@ def granted_to_all(servers: Servers, named: Iterable[str]) -> Servers:
     everyones = dict(servers)
     for name in named:
         if name not in servers:
-            raise unknown("server of tools", name, sorted(servers))
+            error = unknown("server of tools", name, sorted(servers))
+            raise InvalidInput(f"{error}; servers are set up under mcp.servers in {CONFIGURED}")
         if not (servers[name].lend or EVERYONE in servers[name].grant):
             raise InvalidInput(f"the tools of '{name}' may not be given: its `lend` is false")
         everyones[name] = servers[name].model_copy(update={"grant": (EVERYONE,)})

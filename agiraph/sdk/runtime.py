@@ -10,15 +10,19 @@ from pathlib import Path
 from typing import Any, TypedDict, TypeVar, get_args
 from weakref import finalize, ref
 
+from agiraph.core.config import load_config
 from agiraph.core.errors import InvalidInput
 from agiraph.core.money import PlanningMode
+from agiraph.mcp.grants import granted_to_all
+from agiraph.mcp.registered import with_registered
 from agiraph.sdk.events import QuestionAsked, RunEnd, RunEvent
 from agiraph.sdk.functions import check_tools, served
 from agiraph.sdk.result import Result
 from agiraph.sdk.supervision import supervised
 from agiraph.sdk.task import Task, limit_of, seconds_of
 from agiraph.sdk.team_run import TeamRun
-from agiraph.storage.home import home_at
+from agiraph.storage.files import is_file
+from agiraph.storage.home import Home, home_at
 from agiraph.storage.project_file import chosen_home
 
 OnQuestion = Callable[[QuestionAsked], str | Awaitable[str | None] | None]
@@ -76,6 +80,8 @@ class Runtime:
         if on_question is not None and not callable(on_question):
             raise InvalidInput(f"on_question is called with each question, not {on_question!r:.80}")
         self.home: Path = home_at(home) if home is not None else chosen_home()
+        if mcp_servers:
+            _check_servers(self.home, mcp_servers)
         self._timeout = seconds_of(timeout)
         self._on_question = on_question
         self._tools = check_tools(tools)
@@ -182,6 +188,13 @@ class Runtime:
     async def __aexit__(self, *exc: object) -> None:
         """Take it away again, unless others use it."""
         await asyncio.to_thread(self._kept.close)
+
+
+def _check_servers(home: Path, named: Sequence[str]) -> None:
+    """Raise InvalidInput for a server of tools that is not set up in a home, or is not lent."""
+    own = Home(home).config
+    config = load_config(*([own] if is_file(own) else []))
+    granted_to_all(with_registered(Home(home), config.mcp.servers, named), named)
 
 
 def _result_of(run: TeamRun[Out], end: RunEnd) -> Result[Out]:

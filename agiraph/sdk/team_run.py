@@ -29,6 +29,7 @@ from agiraph.storage.supervisor_note import belongs_to_users
 POLL_SECONDS: Final = 0.2
 REFRESH_SECONDS: Final = 1.0
 RECORD_SECONDS: Final = 3.0
+UNPROCESSABLE: Final = 422
 ENDINGS: Final = {f"agent.{status}": status for status in ENDED_AGENT}
 Out = TypeVar("Out")
 
@@ -72,7 +73,8 @@ class TeamRun(Generic[Out]):
 
         `servers` are further servers of tools that all its entities have.
 
-        Raises RunTimeout, DeadlockError, RunCancelled, NotReachable, ApiError, OutputInvalid.
+        Raises InvalidInput for what cannot be begun, RunTimeout, DeadlockError, RunCancelled,
+        NotReachable, ApiError, OutputInvalid.
         """
         agent_id = agent_id_for(self._task.name or self._task.prompt, self._run)
         attendance = Attendance(self._home, agent_id)
@@ -81,7 +83,7 @@ class TeamRun(Generic[Out]):
             try:
                 named = (*self._request.mcp_servers, *servers)
                 request = self._request.model_copy(update={"mcp_servers": named})
-                agent = client.create_agent(request)
+                agent = _created(client, request)
                 yield RunStart(agent_id=agent.id, agent_name=agent.name, run_id=self._run)
                 yield from self._follow(client, agent.id)
                 agent = self._ended(client, agent.id)
@@ -220,6 +222,16 @@ class TeamRun(Generic[Out]):
         """Stop the team; what is gone already needs no stop."""
         with suppress(AgiraphError), Client.for_home(self._home) as client:
             client.stop(agent)
+
+
+def _created(client: Client, request: CreateAgentRequest) -> AgentView:
+    """Create the agent of a run; InvalidInput if its request is refused for what it asks for."""
+    try:
+        return client.create_agent(request)
+    except ApiError as error:
+        if error.status == UNPROCESSABLE:
+            raise InvalidInput(error.detail) from None
+        raise
 
 
 def _request(task: Task[Any], terms: Mapping[str, Any], run: RunId) -> CreateAgentRequest:

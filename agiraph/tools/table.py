@@ -1,7 +1,9 @@
 """The table of all tools. A new tool is one more entry here."""
 
-from typing import Any
+from collections.abc import Collection, Mapping
+from typing import Any, Final
 
+from agiraph.core.errors import InvalidInput, unknown
 from agiraph.tools.base import Tool
 from agiraph.tools.board import (
     check_board,
@@ -43,6 +45,41 @@ TOOLS: tuple[Tool[Any], ...] = (
     end_cycle,
     read_skill,
 )
+
+
+CALLED_ELSEWHERE: Final[Mapping[str, frozenset[str]]] = {
+    ours: frozenset(others.split())
+    for ours, others in {
+        "create_work_node": "spawn_agent create_agent create_node create_task task delegate",
+        "spawn_worker": "spawn_agent create_agent add_agent create_worker hire hire_worker",
+        "launch_roles": "launch_team launch_stage start_stage create_team",
+        "check_board": "check_stage_status get_status task_status list_tasks list_agents",
+        "wait": "sleep join wait_for wait_for_agents",
+        "finish": "conclude done complete submit end_run final_answer publish",
+        "publish": "conclude done complete submit final_answer finish",
+        "send_message": "message notify reply",
+        "ask_human": "ask_user ask human_input",
+        "bash": "shell sh terminal exec execute execute_command run_command run_shell",
+        "read_file": "cat view read open_file",
+        "write_file": "edit edit_file create_file save_file str_replace write",
+        "list_files": "ls list_dir list_directory glob",
+        "web_search": "search search_web google",
+        "web_fetch": "fetch fetch_url browse open_url",
+        "memory_search": "recall search_memory",
+        "memory_write": "save_memory write_memory",
+    }.items()
+}
+"""What models that know other systems call our tools."""
+
+
+def unknown_tool(name: str, known: Collection[str]) -> InvalidInput:
+    """Return the error for a tool that an entity does not have, with the nearest that it has."""
+    meant = [
+        ours
+        for ours, others in CALLED_ELSEWHERE.items()
+        if ours in known and name.strip().casefold() in others
+    ]
+    return unknown("tool", name, known, meant=meant)
 
 
 def tool_names() -> tuple[str, ...]:

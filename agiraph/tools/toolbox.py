@@ -21,7 +21,7 @@ from agiraph.tools.base import Tool, ToolParams, as_json, on_one_machine
 from agiraph.tools.mcp import McpTool, as_tool, guidance_of
 from agiraph.tools.ports import EntityKind, ToolContext
 from agiraph.tools.runbook import read_runbook, short_schema
-from agiraph.tools.table import TOOLS
+from agiraph.tools.table import TOOLS, unknown_tool
 
 SHOWN_OF_MALFORMED = 200
 
@@ -53,7 +53,7 @@ class Toolbox:
         names = tuple(tool.name for tool in tools)
         for name in allowed:
             if name not in names:
-                raise unknown("tool", name, names)
+                raise unknown_tool(name, names)
         return cls([tool for tool in tools if tool.is_essential or tool.name in allowed])
 
     @classmethod
@@ -154,7 +154,7 @@ class Toolbox:
 
     def _find(self, name: str) -> Tool[Any]:
         if name not in self._tools:
-            raise unknown("tool", name, self.names)
+            raise unknown_tool(name, self.names)
         return self._tools[name]
 
 

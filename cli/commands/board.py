@@ -80,6 +80,7 @@ def _readable(detail: JsonObject) -> JsonObject:
     evidence = detail.pop("evidence") or {}
     detail.pop("result_preview", None)
     detail["stage"] = _stage(detail["stage"])
+    detail["optional"] = "yes" if detail["optional"] else ""
     shown = {key: _lines(value) for key, value in detail.items()}
     ended = [_ended(check) for check in evidence.get("checks", [])]
     sums = [f"{digest}  {path}" for path, digest in evidence.get("artifacts", {}).items()]

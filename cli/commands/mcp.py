@@ -6,7 +6,6 @@ import importlib.util
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -17,16 +16,19 @@ from agiraph.http.discovery import read_door
 from agiraph.http.errors import GatewayAway, NotReachable
 from agiraph.storage.files import make_folder
 from agiraph.storage.home import Home
-from cli.api_command import api_command
 from cli.formats import as_is, format_time, yes_or_no
-from cli.listing import Column, JsonObject, Listing, Shown
-from cli.options import cli_context, examples, home_option
-from cli.remote import TOKEN_VARIABLE, chosen_remote, client_of, require_here
+from cli.listing import Column, JsonObject, Listing
+from cli.options import (
+    cli_context,
+    connect_to_read,
+    examples,
+    home_option,
+    json_option,
+    settings_of,
+)
+from cli.remote import TOKEN_VARIABLE, chosen_remote, client_of, is_elsewhere, require_here
 from cli.shared_options import remark
-from cli.supervisor_share import shared_supervisor
-
-if TYPE_CHECKING:
-    from agiraph.http.client import Client
+from cli.supervisor_share import connect_or_start, shared_supervisor
 
 SDK = "mcp"
 NO_SDK = "the MCP SDK is not installed: pip install 'agiraph[mcp]'"
@@ -177,19 +179,20 @@ SERVERS = (
 )
 
 
-@api_command(
-    "agiraph mcp list",
-    "agiraph mcp list --kept --json",
-    json="one JSON array: name, state, grant, tools, problem ...",
-    name="list",
-    group=mcp,
-)
+@mcp.command(name="list", epilog=examples("agiraph mcp list", "agiraph mcp list --kept --json"))
 @click.option("--kept", is_flag=True, help="The last result: ask and start nothing.")
-def list_servers(client: "Client", kept: bool) -> Shown:
+@home_option
+@json_option("one JSON array: name, state, grant, tools, problem ...")
+@click.pass_context
+def list_servers(ctx: click.Context, kept: bool, home: Path, as_json: bool) -> None:
     """Ask every server of `mcp.servers` for its tools, and list them with who may use them.
 
-    An idle server is started. One that cannot be started or connected to, or does not list its
-    tools within `mcp.start_seconds`, is `unusable`, with the reason.
+    An idle server is started; so is a supervisor, if none is running, for as long as this takes. A
+    server that cannot be started or connected to, or does not list its tools within
+    `mcp.start_seconds`, is `unusable`, with the reason.
     """
     none = "no tool servers; configure them under mcp.servers in agiraph.yaml (docs/mcp.md)"
-    return Listing(client.servers(afresh=not kept), SERVERS, none)
+    starts_nothing = kept or not (is_elsewhere() or settings_of(home).mcp.servers)
+    with (connect_to_read if starts_nothing else connect_or_start)(home) as client:
+        found = client.servers(afresh=not kept)
+    ctx.exit(Listing(found, SERVERS, none).print(as_json=as_json))

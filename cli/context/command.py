@@ -1,6 +1,7 @@
 """`agiraph context`: what earlier work has taught: searched, shown, added to, removed, exported."""
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
@@ -27,9 +28,10 @@ from cli.context.export import (
 )
 from cli.formats import format_size, format_time
 from cli.listing import Column, Details, Done, JsonObject, Listing, Shown
-from cli.options import duration, text_argument
+from cli.options import duration, examples, home_option, json_option, text_argument
 from cli.remote import is_elsewhere
 from cli.sanitize import printable
+from cli.supervisor_share import connect_or_start
 
 if TYPE_CHECKING:
     from agiraph.http.client import Client
@@ -46,10 +48,6 @@ def _short(value: Any) -> str:
 
 def _score(value: Any) -> str:
     return f"{value:.2f}"
-
-
-def _joined(value: Any) -> str:
-    return "; ".join(map(str, value or ()))
 
 
 NODES = (
@@ -74,7 +72,7 @@ WHY = (
     Column("ID", "id", _short),
     Column("KIND", "kind"),
     Column("TITLE", "title", wide=True),
-    Column("WHY", "why", _joined),
+    Column("WHY", "why"),
 )
 
 
@@ -183,6 +181,7 @@ def _rows_of(event: Event) -> list[JsonObject]:
     "agiraph context add decision 'PostgreSQL' - --project . < why.md",
     json="one JSON object: node, neighbors",
     group=context,
+    connects=connect_or_start,
 )
 @click.argument("kind", type=click.Choice(ADDED))
 @click.argument("title")
@@ -206,20 +205,29 @@ def add(
     )
 
 
-@api_command(
-    "agiraph context rm c-3fa9c1d0",
-    "agiraph context rm --agent my-agent-3fa9c1 --yes",
-    "agiraph context rm --project ~/src/shop",
-    json="one JSON object: removed",
-    group=context,
+@context.command(
+    epilog=examples(
+        "agiraph context rm c-3fa9c1d0",
+        "agiraph context rm --agent my-agent-3fa9c1 --yes",
+        "agiraph context rm --project ~/src/shop",
+    )
 )
 @click.argument("nodes", metavar="[NODE]...", nargs=-1)
 @click.option("--agent", default=None, help="All that came from this agent (its id).")
 @project_option
 @click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
+@home_option
+@json_option("one JSON object: removed")
+@click.pass_context
 def rm(
-    client: "Client", nodes: tuple[str, ...], agent: str | None, project: str, yes: bool
-) -> Shown:
+    ctx: click.Context,
+    nodes: tuple[str, ...],
+    agent: str | None,
+    project: str,
+    yes: bool,
+    home: Path,
+    as_json: bool,
+) -> None:
     """Remove each NODE, or all of an agent or a project, for good; nothing of it stays on disk."""
     if not nodes and agent is None and not project:
         raise click.UsageError("name a NODE, --agent or --project")
@@ -228,34 +236,43 @@ def rm(
         if not click.confirm(f"Remove all that was learned from {whom}?", err=True):
             raise click.ClickException("nothing was removed")
     what = ForgetContextRequest.model_validate({"ids": nodes, "agent": agent, "project": project})
-    forgotten = client.forget_context(what)
-    return Done(forgotten, f"{_count(forgotten.removed)} removed")
+    with connect_or_start(home) as client:
+        forgotten = client.forget_context(what)
+    done = Done(forgotten, f"{_count(forgotten.removed)} removed")
+    ctx.exit(done.print(as_json=as_json))
 
 
 def _count(number: int) -> str:
     return f"{number:,} node{'' if number == 1 else 's'}"
 
 
-@api_command(
-    "agiraph context scan .",
-    "agiraph context scan ~/src/shop",
-    json="one JSON object: project_id, files, stack, new, changed, gone, skipped, seconds ...",
-    group=context,
-)
+@context.command(epilog=examples("agiraph context scan .", "agiraph context scan ~/src/shop"))
 @click.argument("folder")
-def scan(client: "Client", folder: str) -> Shown:
+@home_option
+@json_option("one JSON object: project_id, files, stack, new, changed, gone, skipped, seconds ...")
+@click.pass_context
+def scan(ctx: click.Context, folder: str, home: Path, as_json: bool) -> None:
     """Scan the project in FOLDER: what it is built with, its files, its patterns.
 
     With --url it is a folder of that machine.
     """
-    path = folder if is_elsewhere() else os.path.realpath(os.path.expanduser(folder))
-    done = client.scan_project(ScanProjectRequest(path=path))
+    path = folder if is_elsewhere() else _existing(folder)
+    with connect_or_start(home) as client:
+        done = client.scan_project(ScanProjectRequest(path=path))
     text = (
         f"{done.project_id}: {done.files:,} files; {done.new:,} nodes new,"
         f" {done.changed:,} changed, {done.gone:,} gone ({done.seconds:.1f} s)"
     )
     stack = f"built with: {', '.join(done.stack)}" if done.stack else ""
-    return Done(done, text, remark=stack)
+    ctx.exit(Done(done, text, remark=stack).print(as_json=as_json))
+
+
+def _existing(folder: str) -> str:
+    """Return the path of a folder on this machine; UsageError if there is none."""
+    path = os.path.realpath(os.path.expanduser(folder))
+    if not os.path.isdir(path):  # plain: named by the person
+        raise click.UsageError(f"'{folder}' is not an existing folder")
+    return path
 
 
 @api_command(
@@ -294,6 +311,7 @@ def _counted(counts: dict[str, int]) -> str:
     "agiraph context prune --older-than 90d --yes",
     json="one JSON object: by_kind, examples, nodes_pruned, is_dry_run; without --yes a dry run",
     group=context,
+    connects=connect_or_start,
 )
 @click.option(
     "--older-than",

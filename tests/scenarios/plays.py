@@ -105,11 +105,11 @@ PLAYS: Final[tuple[Play, ...]] = (
     *reads("agiraph context why {done}"),
     *reads("agiraph context export", is_verbatim=True),
     *wrong("agiraph context show nothing", "agiraph context rm", "agiraph context prune"),
-    *acts("agiraph context add preference 'Short reports' 'At most one page.'"),
+    *acts("agiraph context add preference 'Short reports' 'At most one page.'", without=()),
+    *acts("agiraph context prune --older-than 3000d --dry-run", without=()),
     *acts(
-        "agiraph context prune --older-than 3000d --dry-run", "agiraph context scan agiraph/http"
+        "agiraph context scan agiraph/http", "agiraph context rm --agent nobody --yes", without=()
     ),
-    *acts("agiraph context rm --agent nobody --yes"),
     *wrong("agiraph context export-obsidian README.md"),  # it is no folder
     *reads("agiraph budget", "agiraph triggers {done}", "agiraph triggers {done} list --all"),
     *reads("agiraph questions", "agiraph questions --all", "agiraph approvals", "agiraph archive"),
@@ -130,8 +130,8 @@ PLAYS: Final[tuple[Play, ...]] = (
     Play("agiraph remotes"),
     *wrong("agiraph show nobody"),
     *acts("agiraph tokens", "agiraph tokens list", "agiraph sessions", "agiraph status"),
-    *acts("agiraph team agents", "agiraph team config", codes=(DONE,)),
-    *acts("agiraph team health", "agiraph team validate", codes=(DONE, FAILED)),
+    *reads("agiraph team agents", "agiraph team config"),
+    *(Play(f"agiraph team {word}", "home", (DONE, FAILED)) for word in ("health", "validate")),
     Play("agiraph team turns {done}", "home", codes=(WRONG_USAGE,)),
     *acts("agiraph team run 'Do it' --model nowhere/x", codes=(WRONG_USAGE,), without=()),
     Play("agiraph agentic-shell", "supervisor", typing="/exit\n", asked="team>", without=()),

@@ -110,6 +110,7 @@ def test_a_second_run_on_the_project_is_shown_it_and_why_tells(
     assert used["data"]["tokens"] <= 1200
     table = place.command("context", "why", "second").stdout
     assert "WHY" in table.splitlines()[0]
+    assert "; importance 0." in table
 
 
 def test_a_team_of_roles_is_shown_it_and_teaches_too(taught: Place, project: Path) -> None:

@@ -4,6 +4,7 @@ import hashlib
 import json
 import shutil
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ import pytest
 from actors.runtime.processes import kill_all
 from tests.fakes.front_door import run_here
 from tests.integration.house import until
-from tests.scenarios.house import JsonObject, processes_of
+from tests.scenarios.house import ROOT, JsonObject, processes_of
 from tests.scenarios.place import Place, placed
 from tests.scenarios.steps import WORK, ask, held, one_worker, tell
 
@@ -46,6 +47,10 @@ READING = [
     ("dead",),
     ("archive",),
     ("channels",),
+    ("team", "agents"),
+    ("team", "config"),
+    ("team", "validate"),
+    ("team", "health"),
 ]
 
 CHANGED = {"last_event", "where"}
@@ -239,6 +244,32 @@ def test_what_needs_a_supervisor_says_how_to_start_one(rest: Rest, args: tuple[s
     assert "no supervisor runs on home" in done.stderr
     assert START in done.stderr
     assert contents(rest.home) == before
+
+
+def test_what_must_write_starts_a_supervisor_for_as_long_as_it_takes(
+    rest: Rest, tmp_path: Path
+) -> None:
+    home, project = tmp_path / "home", tmp_path / "shop"
+    project.mkdir()
+    (project / "shop.py").write_text("def sell() -> None: ...\n")
+    missing = rest.run("context", "scan", str(tmp_path / "nothing"), home=home)
+    assert (missing.returncode, home.exists()) == (2, False)
+    added = rest.run("context", "add", "preference", "Short", "One page.", "--json", home=home)
+    assert (added.returncode, json.loads(added.stdout)["node"]["title"]) == (0, "Short")
+    scanned = rest.run("context", "scan", str(project), "--json", home=home)
+    assert (scanned.returncode, json.loads(scanned.stdout)["files"]) == (0, 1)
+    assert processes_of(home) == []
+    assert "Short" in rest.run("context", "search", "page", home=home).stdout
+
+
+def test_the_servers_of_tools_are_asked_without_a_supervisor(rest: Rest, tmp_path: Path) -> None:
+    server = {"command": sys.executable, "args": ["-m", "tests.fakes.mcp_server", str(tmp_path)]}
+    settings = {"mcp": {"servers": {"fake": {**server, "cwd": str(ROOT)}}}}
+    (tmp_path / "agiraph.yaml").write_text(json.dumps(settings))
+    [row] = json.loads(rest.run("mcp", "list", "--json", home=tmp_path).stdout)
+    assert (row["state"], row["problem"]) == ("ready", "")
+    assert "fake__add" in [tool["name"] for tool in row["tools"]]
+    assert processes_of(tmp_path) == []
 
 
 def test_a_home_whose_processes_were_all_killed_reads_the_same(rest: Rest, tmp_path: Path) -> None:

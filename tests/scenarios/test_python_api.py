@@ -298,6 +298,11 @@ def test_a_static_plan_is_made_and_approved_first(place: Place) -> None:
     assert "only (worker): Look" in asked[0].question
 
 
+def test_a_model_that_cannot_be_asked_is_an_invalid_input(place: Place) -> None:
+    with pytest.raises(InvalidInput, match="unknown provider 'nowhere'"):
+        Runtime("nowhere/x", home=place.home).run(Task("Do it"))
+
+
 def test_a_ring_is_a_deadlock_that_names_it() -> None:
     ring = Graph([Node(id="a", task="x", deps=["b"]), Node(id="b", task="x", deps=["a"])])
     with pytest.raises(DeadlockError, match="a -> b -> a") as found:
@@ -351,6 +356,7 @@ WRONG: list[tuple[Callable[..., object], object, str]] = [
     (Task, {"prompt": "x", "plan": "nodes: ["}, "is not YAML"),
     (Runtime, {"planning_mode": "fixed"}, "unknown planning_mode 'fixed'"),
     (Runtime, {"mcp_servers": "files"}, "mcp_servers are a list of names"),
+    (Runtime, {"mcp_servers": ["nope"]}, "unknown server of tools 'nope' .*under mcp.servers in"),
     (Runtime, {"timeout": -1}, "must be above 0"),
     (Runtime, {"on_question": "yes"}, "called with each question, not 'yes'"),
     (Runtime, {"tools": of_odd}, "tools are a list of functions"),

@@ -20,6 +20,7 @@ from agiraph.core.clock import Clock, SystemClock
 from agiraph.core.config import Config
 from agiraph.http.errors import ApiError
 from agiraph.logs.log import logger
+from agiraph.messages.control import RefusedReply
 
 if TYPE_CHECKING:
     from actors.runtime.runtime import Runtime
@@ -61,6 +62,8 @@ class RestingGateway(Gateway):
         answer = self._services.answer(body)
         if answer is None:
             raise ApiError(UNAVAILABLE, f"{to} does not run")
+        if isinstance(answer, RefusedReply):
+            raise ApiError(refused, answer.reason)
         assert isinstance(answer, expect)
         return answer
 

@@ -1,6 +1,7 @@
 """What the services of a home last wrote down, in answer to what the gateway asks them."""
 
-from typing import Final
+import os
+from typing import TYPE_CHECKING, Final
 
 from pydantic import BaseModel
 
@@ -11,16 +12,29 @@ from actors.gateway.reading.copies import CopiedHome
 from actors.supervisor.child_register import Desired, RegisteredChildren, fold
 from agiraph.core.clock import Clock
 from agiraph.core.config import Config
+from agiraph.core.errors import InvalidInput
 from agiraph.core.hosts import HostInfo
 from agiraph.core.ids import SUPERVISOR, AgentId
+from agiraph.llm.prices import load_prices
+from agiraph.llm.registry import load_presets
 from agiraph.messages.child import ChildInfo, ChildState, ChildTable, ListChildren
+from agiraph.messages.control import Ok, RefusedReply
 from agiraph.messages.host import HostTable, ListHosts
-from agiraph.messages.model import AskBudgets, AskUsage
+from agiraph.messages.model import (
+    AskBudgets,
+    AskUsage,
+    CheckModel,
+    ListModels,
+    ModelCatalog,
+)
 from agiraph.messages.trigger import ListTriggers, TriggerTable
 from agiraph.storage.files import read_bytes
 from agiraph.storage.journal import read_journal
 from agiraph.triggers.records import trigger_view
 from agiraph.triggers.trigger_set import FiringLimits, TriggerSet
+
+if TYPE_CHECKING:
+    from actors.broker.provider_pool import ProviderPool
 
 STATES: Final[dict[Desired, ChildState]] = {
     "running": "stopped",
@@ -40,6 +54,7 @@ class StoredServices:
     def __init__(self, home: CopiedHome, config: Config, clock: Clock) -> None:
         self._home, self._config, self._clock = home, config, clock
         self._ledger: UsageLedger | None = None
+        self._pool: ProviderPool | None = None
 
     def answer(self, asked: BaseModel) -> BaseModel | None:
         """Return what the service would, None if only a process can. Raises Corrupt, OSError."""
@@ -54,6 +69,11 @@ class StoredServices:
                 return self._spending().usage(asked)
             case AskBudgets():
                 return self._spending().budgets(asked)
+            case ListModels(asks_servers=False):
+                default, why = self._models().default()
+                return ModelCatalog(providers=self._models().catalog(), default=default, why=why)
+            case CheckModel(model=model, characters=0, has_usd_budget=False):
+                return self._check(model, asked.needs_tools)
             case _:
                 return None
 
@@ -102,6 +122,24 @@ class StoredServices:
         found = TriggerSet.read(agent, text, UNUSED, path) if text.strip() else None
         triggers = found.triggers.values() if found else ()
         return TriggerTable(triggers=tuple(trigger_view(trigger) for trigger in triggers))
+
+    def _models(self) -> "ProviderPool":
+        """Return the models as a broker would know them that is started with our environment."""
+        if self._pool is None:
+            from actors.broker.provider_pool import ProviderPool  # imports the clients of services
+
+            table, prices = self._home.path / "providers.yaml", self._home.path / "prices.yaml"
+            self._pool = ProviderPool(
+                self._config, load_presets(table), load_prices(prices), dict(os.environ)
+            )
+        return self._pool
+
+    def _check(self, model: str, needs_tools: str) -> Ok | RefusedReply:
+        try:
+            self._models().check(model, needs_tools)
+        except InvalidInput as error:
+            return RefusedReply(reason=str(error), kind=type(error).__name__)
+        return Ok()
 
     def _spending(self) -> UsageReader:
         if self._ledger is None:

@@ -8,7 +8,7 @@ from agiraph.core.turns import ToolCall
 from agiraph.tools.base import NoParams, tool
 from agiraph.tools.ports import EntityKind, ToolContext
 from agiraph.tools.shell import bash
-from agiraph.tools.table import TOOLS
+from agiraph.tools.table import CALLED_ELSEWHERE, TOOLS, unknown_tool
 from agiraph.tools.toolbox import Toolbox
 from tests.unit.tools.desk import Desk
 
@@ -93,11 +93,17 @@ def test_an_allowed_tool_that_does_not_exist_is_named() -> None:
     ("tool", "arguments", "parts"),
     [
         ("sehll", {}, ("unknown tool 'sehll'", "bash")),
+        ("spawn_agent", {}, ("did you mean 'create_work_node'?",)),
+        ("Shell", {}, ("did you mean 'bash'?",)),
         ("write_file", {"path": "x.md"}, ("write_file(path, content)",)),
         ("read_file", {"path": "x.md", "encoding": "utf-8"}, ("encoding", "offset?")),
+        ("read_file", {"pth": "x.md"}, ("unknown field 'pth', did you mean 'path'?",)),
         ("send_message", {"to": "nobody", "content": "hi"}, ("known: ada",)),
     ],
-    ids=["unknown tool", "missing argument", "unknown argument", "refusal of the team"],
+    ids=[
+        *("unknown tool", "tool of other systems", "tool in other letters", "missing argument"),
+        *("unknown argument", "mistyped argument", "refusal of the team"),
+    ],
 )
 async def test_a_mistake_is_an_answer_that_says_what_is_possible(
     desk: Desk, tool: str, arguments: dict[str, str], parts: tuple[str, ...]
@@ -105,6 +111,15 @@ async def test_a_mistake_is_an_answer_that_says_what_is_possible(
     result = await desk.call(tool, **arguments)
     assert result.is_error
     assert [part for part in parts if part not in result.content] == []
+
+
+def test_a_tool_of_other_systems_is_answered_with_those_that_are_meant() -> None:
+    box = Toolbox.for_entity("coordinator")
+    with pytest.raises(InvalidInput, match="did you mean 'create_work_node' or 'spawn_worker'"):
+        raise unknown_tool("spawn_agent", box.names)
+    for ours, others in CALLED_ELSEWHERE.items():
+        assert ours in {tool.name for tool in TOOLS}
+        assert ours not in others
 
 
 async def test_malformed_arguments_are_shown_back(desk: Desk) -> None:

@@ -15,6 +15,7 @@ from agiraph.core.models import Worker, WorkNode, WorktreeOrder
 from agiraph.core.specs import WorkerType, WorkMode
 from agiraph.core.turns import JsonObject
 from agiraph.storage.home import AgentHome
+from agiraph.tools.sandbox.sandbox import find_sandbox
 from agiraph.tools.worktrees.git import GitFailed, MergeConflict, node_branch
 from agiraph.tools.worktrees.repository import RunRepository
 from agiraph.tools.worktrees.source import RepositoryNotUsable, SourceRepository, looks_like_one
@@ -164,6 +165,12 @@ class RunWorktrees:
         take = f"To take them: git -C {about.source} merge {result}"
         if self._settings.merge == "branch":
             return [f"{told} {take}"]
+        if self._runtime.config.sandbox.input == "write":
+            # One could exchange a folder for a link while git writes into it.
+            return [
+                f"{told} Its checkout was left as it is: commands may write it too (sandbox.input:"
+                f" write). {take}"
+            ]
         try:
             await repository.advance()
         except RepositoryNotUsable as error:
@@ -215,7 +222,8 @@ class RunWorktrees:
         order = self._order(node, repository.about.base)
         scratch = self._home.run(self._run).node(node.folder).scratch
         search = self._environ.get("PATH", "/usr/bin:/bin")
-        return Worktree(order, scratch, self._settings.git_seconds, search)
+        sandbox = find_sandbox(self._runtime.config.sandbox)
+        return Worktree(order, scratch, self._settings.git_seconds, search, sandbox)
 
     async def clear(self, board: Board) -> None:
         """Remove all worktrees, once the run has ended and its workers are gone; branches stay."""

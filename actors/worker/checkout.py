@@ -7,6 +7,7 @@ failed stays until the run ends, when the coordinator saves what is in it.
 from actors.worker.context import NodeLimitReached, WorkerContext
 from agiraph.core.errors import Refused
 from agiraph.core.models import Assignment
+from agiraph.tools.sandbox.sandbox import find_sandbox
 from agiraph.tools.worktrees.git import FOLDER, GitFailed
 from agiraph.tools.worktrees.worktree import Worktree, commit_message, conflict_message
 
@@ -22,8 +23,9 @@ class Checkout:
         if assignment.worktree is None:
             return None
         scratch = self._worker.node_home(assignment.node).scratch
-        seconds = self._worker.runtime.config.worktrees.git_seconds
-        return Worktree(assignment.worktree, scratch, seconds, self._search)
+        config = self._worker.runtime.config
+        seconds, sandbox = config.worktrees.git_seconds, find_sandbox(config.sandbox)
+        return Worktree(assignment.worktree, scratch, seconds, self._search, sandbox)
 
     def left_out(self, assignment: Assignment) -> tuple[str, ...]:
         """Return what of scratch/ is no file of the node's: the worktree's name, if it has one."""

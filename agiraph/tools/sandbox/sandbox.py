@@ -71,11 +71,12 @@ class Sandbox:
         readable: Sequence[Path],
         home: Path | None,
         has_network: bool,
+        writable: Sequence[Path] = (),
     ) -> list[str]:
         """Return the argv that runs a process of our own, which reads what strangers wrote.
 
-        It sees the program's own tools and `readable`, no other files, nothing of `home`. Without a
-        sandbox it runs unconfined.
+        It sees the program's own tools, `readable` and `writable`, no other files, nothing else of
+        `home`. Without a sandbox it runs unconfined.
         """
         if not self.is_up:
             return list(command)
@@ -83,7 +84,7 @@ class Sandbox:
             toolchain=toolchain(os.pathsep.join((os.path.dirname(command[0]), os.defpath))),
             around=tuple(readable),
             home=home,
-            mounts=(),
+            mounts=tuple(Mount(folder, is_writable=True) for folder in writable),
             cwd=Path("/tmp"),
             has_network=has_network or not self.found.has_no_network,
         )

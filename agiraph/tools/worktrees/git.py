@@ -12,7 +12,7 @@ import os
 import signal
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from agiraph.core.errors import Refused, Unavailable
@@ -28,6 +28,7 @@ PATCH = "changes.patch"
 """What a node has changed, for the readers of its published/."""
 
 LOCK_MILLISECONDS = 5000
+MOST_ALTERNATES = 20
 SAID = 600
 STALE_SECONDS = 10.0
 SAFE = tuple(
@@ -85,16 +86,20 @@ class GitResult:
 
 @dataclass(frozen=True, slots=True)
 class Git:
-    """Git on one repository: `at` are the options that name it, `env` further variables."""
+    """Git on one repository: `at` are the options that name it, `env` further variables.
+
+    `program` is the command that runs git, perhaps in a sandbox.
+    """
 
     at: tuple[str, ...]
     seconds: float
     env: Mapping[str, str] = field(default_factory=dict)
     path: str = os.defpath
+    program: tuple[str, ...] = ("git",)
 
     def with_env(self, **more: str) -> "Git":
         """Return the same with further variables."""
-        return Git(self.at, self.seconds, {**self.env, **more}, self.path)
+        return replace(self, env={**self.env, **more})
 
     async def run(
         self,
@@ -147,7 +152,7 @@ class Git:
     ) -> asyncio.subprocess.Process:
         try:
             return await asyncio.create_subprocess_exec(
-                "git",
+                *self.program,
                 *SAFE,
                 *self.at,
                 *words,
@@ -175,6 +180,22 @@ class Git:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
                 await process.wait()
+
+
+def object_folders(repository: Path) -> list[Path]:
+    """Return the folders of other repositories from which one borrows objects (alternates)."""
+    found: list[Path] = []
+    waiting = [repository / "objects"]
+    while waiting and len(found) < MOST_ALTERNATES:
+        folder = waiting.pop()
+        with contextlib.suppress(OSError):
+            listed = (folder / "info" / "alternates").read_text(
+                "utf-8", "surrogateescape"
+            )  # plain: a person's
+            new = [(folder / line).resolve() for line in listed.splitlines() if line[:1] != "#"]
+            waiting += [one for one in new if one not in found]
+            found += [one for one in new if one not in found]
+    return found
 
 
 def remove_stale_lock(lock: Path) -> bool:

@@ -7,12 +7,18 @@
 The runtime's notes about a worktree are in git's folder for it (`worktrees/{name}/` of the run's
 repository), where no model writes. The commit is made with the runtime's own index, so that what a
 model does with git in its worktree has no influence on what is committed.
+
+A process of the model may still run, and exchange a folder of the worktree for a link while git
+reads or writes it. So git runs in a sandbox that holds nothing but the node's scratch folder and
+the repositories: a link leads nowhere else. Without a sandbox the model's processes are not
+confined either.
 """
 
 import asyncio
 import fcntl
 import json
 import os
+import shutil
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
@@ -37,6 +43,7 @@ from agiraph.storage.files import (
     write_all,
 )
 from agiraph.storage.walk import UnsafeFile, kind_of
+from agiraph.tools.sandbox.sandbox import Sandbox
 from agiraph.tools.worktrees.git import (
     FOLDER,
     PATCH,
@@ -44,6 +51,7 @@ from agiraph.tools.worktrees.git import (
     GitResult,
     conflict_text,
     has_markers,
+    object_folders,
     read_trial,
     ref,
     remove_stale_lock,
@@ -77,14 +85,25 @@ class MergeInProgress:
 
 
 class Worktree:
-    """The worktree that `order` describes, below a node's `scratch`."""
+    """The worktree that `order` describes, below a node's `scratch`.
 
-    def __init__(self, order: WorktreeOrder, scratch: Path, seconds: float, search: str) -> None:
+    Git is looked for in `search`, a PATH, and works on it in `sandbox`.
+    """
+
+    def __init__(
+        self,
+        order: WorktreeOrder,
+        scratch: Path,
+        seconds: float,
+        search: str,
+        sandbox: Sandbox,
+    ) -> None:
         self.order = order
         self.path = scratch / FOLDER
         self._repository = Path(order.repository)
         self._seconds = seconds
         self._search = search
+        self._sandbox = sandbox
         self._git = Git((f"--git-dir={order.repository}",), seconds, path=search)
 
     # --- creating and removing -------------------------------------------------------------------
@@ -196,7 +215,21 @@ class Worktree:
         at = (f"--git-dir={admin}", f"--work-tree={self.path}")
         remove_file(admin / f"{INDEX}.lock")
         index = {"GIT_INDEX_FILE": str(admin / INDEX)}
-        return Git(at, self._seconds, index, self._search)
+        return Git(at, self._seconds, index, self._search, self._confined_git())
+
+    def _confined_git(self) -> tuple[str, ...]:
+        """Return the command that runs git with nothing else to read or write.
+
+        The scratch folder is mounted, not the worktree: the model may exchange only the latter.
+        """
+        words = self._sandbox.around_helper(
+            [shutil.which("git", path=self._search) or "git"],
+            readable=object_folders(self._repository),
+            home=None,
+            has_network=False,
+            writable=(self._repository, self.path.parent),
+        )
+        return tuple(words)
 
     async def _stage(self, git: Git) -> tuple[str, ...]:
         """Add the worktree to the index; return the repositories inside it, which are not added.

@@ -14,7 +14,7 @@ from agiraph.tools.worktrees.git import GitFailed, MergeConflict
 from agiraph.tools.worktrees.worktree import Worktree
 from tests.fakes.line import FakeLine
 from tests.unit.entity.contexts import entity_context
-from tests.unit.tools.worktrees.checkout import PATH, RUN, Checkout, needs_git
+from tests.unit.tools.worktrees.checkout import PATH, RUN, SANDBOX, Checkout, needs_git
 
 pytestmark = needs_git
 AGENT = AgentId("shop-1")
@@ -63,7 +63,7 @@ class Place:
         assert order is not None
         scratch = self.line.home.agent(AGENT).run(RUN).node(node.folder).scratch
         scratch.mkdir(parents=True, exist_ok=True)
-        tree = Worktree(order, scratch, 30, PATH)
+        tree = Worktree(order, scratch, 30, PATH, SANDBOX)
         await tree.make()
         return tree
 
@@ -145,6 +145,16 @@ async def test_with_the_word_for_it_the_checkout_is_moved_forward(tmp_path: Path
     words = await place.worktrees().closing_words(place.board)
     assert "The branch main, checked out there, was moved forward to it." in words
     assert (place.checkout.path / "a.txt").read_text() == "ONE\n"
+
+
+async def test_a_checkout_that_commands_may_write_is_not_moved_forward(tmp_path: Path) -> None:
+    place = Place(tmp_path, merge="checkout")
+    sandbox = place.line.config.sandbox.model_copy(update={"input": "write"})
+    place.line.config = place.line.config.model_copy(update={"sandbox": sandbox})
+    await place.merged("ada", "a.txt", "ONE\n")
+    words = await place.worktrees().closing_words(place.board)
+    assert "left as it is: commands may write it too (sandbox.input: write)" in words
+    assert (place.checkout.path / "a.txt").read_text() == "one\n"
 
 
 async def test_what_a_person_holds_is_not_moved_and_they_are_told_how_to_fetch(

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from agiraph.core.config import load_config
 from agiraph.core.ids import NodeId, RunId
 from agiraph.core.models import WorktreeOrder
+from agiraph.tools.sandbox.sandbox import find_sandbox
 from agiraph.tools.worktrees.git import node_branch
 from agiraph.tools.worktrees.repository import RunRepository
 from agiraph.tools.worktrees.source import SourceRepository
@@ -17,6 +19,7 @@ from agiraph.tools.worktrees.worktree import Worktree
 RUN = RunId("r1")
 SECONDS = 30.0
 PATH = os.environ.get("PATH", os.defpath)
+SANDBOX = find_sandbox(load_config().sandbox)
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
 
@@ -78,7 +81,7 @@ class Checkout:
         )
         scratch = self.root / "nodes" / name / "scratch"
         scratch.mkdir(parents=True, exist_ok=True)
-        return Worktree(order, scratch, SECONDS, PATH)
+        return Worktree(order, scratch, SECONDS, PATH, SANDBOX)
 
     async def made(self, name: str) -> Worktree:
         """Return the worktree of a node called `name`, made."""

@@ -11,12 +11,19 @@ import pytest
 from agiraph.core.errors import Refused
 from agiraph.storage.files import remove_tree
 from agiraph.storage.walk import UnsafeFile
-from agiraph.tools.worktrees.git import FOLDER, PATCH, Git, GitFailed, MergeConflict
+from agiraph.tools.worktrees.git import (
+    FOLDER,
+    PATCH,
+    Git,
+    GitFailed,
+    MergeConflict,
+    object_folders,
+)
 from agiraph.tools.worktrees.repository import RunRepository
 from agiraph.tools.worktrees.source import RepositoryNotUsable
 from agiraph.tools.worktrees.worktree import MERGING, READY, NodeCommit, Worktree
 from tests.unit.tools.worktrees.checkout import PATH as PROGRAMS
-from tests.unit.tools.worktrees.checkout import RUN, SECONDS, Checkout, needs_git
+from tests.unit.tools.worktrees.checkout import RUN, SANDBOX, SECONDS, Checkout, needs_git
 
 pytestmark = needs_git
 RESULT = f"agiraph/{RUN}/result"
@@ -99,7 +106,7 @@ async def test_worktrees_that_several_workers_make_at_once_are_made_one_after_th
     wrapper.chmod(0o755)
     search = f"{wrapper.parent}{os.pathsep}{PROGRAMS}"
     made = [await checkout.worktree(name) for name in ("ada", "bob", "eve")]
-    trees = [Worktree(tree.order, tree.path.parent, SECONDS, search) for tree in made]
+    trees = [Worktree(tree.order, tree.path.parent, SECONDS, search, SANDBOX) for tree in made]
     assert await asyncio.gather(*(tree.make() for tree in trees)) == [True] * 3
     assert log.read_text().split() == ["begin", "end"] * 3
 
@@ -295,6 +302,43 @@ async def test_a_worktree_that_poses_as_another_repository_makes_git_run_nothing
     proof.unlink()
     await tree.remove()
     assert not proof.exists()
+
+
+@pytest.mark.skipif(not SANDBOX.is_up, reason="bubblewrap does not work here")
+async def test_git_on_a_worktree_sees_and_writes_nothing_else_of_the_disk(
+    checkout: Checkout,
+) -> None:
+    """A model's process may exchange a folder for a link between two system calls of git."""
+    secret, tree = checkout.root / "secret", await checkout.made("ada")
+    secret.mkdir()
+    (secret / "token").write_text("secret")
+    admin = tree._admin()
+    assert admin is not None
+    git = tree._inside(admin)
+    (tree.path / "plain").write_text("plain")
+    assert len(await git.text("hash-object", "-w", str(tree.path / "plain"))) == 40
+    for place in (secret / "token", checkout.path / "a.txt", Path("/etc/shadow")):
+        with pytest.raises(GitFailed, match="No such file"):
+            await git.run("hash-object", "-w", str(place))
+    with pytest.raises(GitFailed):
+        await git.run("config", "--file", str(secret / "config"), "a.b", "c")
+    assert os.listdir(secret) == ["token"]
+    tree.path.rename(tree.path.with_name("moved"))
+    tree.path.symlink_to(secret)
+    with pytest.raises(GitFailed):
+        await git.run("ls-files", "--others")
+    assert await checkout.repository().count() == 0
+
+
+async def test_objects_are_found_over_several_repositories(tmp_path: Path) -> None:
+    checkout = Checkout(tmp_path, {"a.txt": "one\n"})
+    shared = tmp_path / "shared"
+    checkout.git("clone", "-q", "--shared", str(checkout.path), str(shared))
+    borrower = tmp_path / "borrower.git"
+    checkout.git("init", "-q", "--bare", str(borrower))
+    (borrower / "objects/info/alternates").write_text(f"# of both\n{shared}/.git/objects\n")
+    found = [shared / ".git/objects", checkout.path / ".git/objects"]
+    assert object_folders(borrower) == [one.resolve() for one in found]
 
 
 async def test_no_worktree_is_made_behind_a_link(checkout: Checkout) -> None:

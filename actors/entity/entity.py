@@ -61,6 +61,7 @@ class Entity:
         self.conversation = context.conversation
         self.inbox = context.inbox
         self.pause_switch = context.pause_switch
+        self.calls_per_answer = context.runtime.config.run.calls_per_answer
         self.now, self.report, self.show = context.now, context.report, context.show
         self.standing_still = context.standing_still
         self._answers = ArrivedAnswers()

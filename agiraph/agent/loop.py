@@ -32,6 +32,11 @@ FROM_HERE = (
     "now: {why}"
 )
 AGAIN = "[Runtime]: From here on the model {model} answers again."
+TOO_MANY_CALLS = (
+    "[Runtime]: Your answer had {count} calls. The first {most} were made, the other {others} were "
+    "not: at most {most} calls of one answer are made. Make those that are still needed in your "
+    "next answers."
+)
 
 T = TypeVar("T")
 
@@ -170,6 +175,7 @@ class LoopEntity(Protocol):
     - `request` returns what to ask the model now; `think` its answer, filling the partial one as
       text streams in, or raises ModelFailure when that is hopeless.
     - `approval_for` returns what to ask before a call or (None) a model call; None: nothing.
+    - `calls_per_answer` is how many calls of one answer are made.
     - `report` reports an event; reported again with the same key it is one event.
     - `show` shows people what is being done right now.
     - `standing_still` stops the deadline of the work in hand inside a block.
@@ -179,6 +185,7 @@ class LoopEntity(Protocol):
     inbox: EntityInbox
     pause_switch: PauseSwitch
     toolbox: Toolbox
+    calls_per_answer: int
 
     def now(self) -> float: ...
 
@@ -282,7 +289,7 @@ class AgentLoop:
             return
         said = ModelAnswered(
             text=response.text,
-            tool_calls=response.tool_calls,
+            tool_calls=response.tool_calls[: self._entity.calls_per_answer],
             stop_reason=response.stop_reason,
             model=response.model or request.model,
             instead_of=response.instead_of,
@@ -295,7 +302,8 @@ class AgentLoop:
         notice = stand_in_notice(self._transcript, response, said)
         place = self._conversation.place(len(notice) + 1)
         calls = unique_calls(said.tool_calls)
-        self._record(said, OpenCall(calls[0], f"{place}.0") if calls else None, notice)
+        left_out = calls_notice(response, said)
+        self._record(said, OpenCall(calls[0], f"{place}.0") if calls else None, notice, left_out)
         self._report(answered(said, place))
 
     def _report(self, event: ReplayedEvent) -> None:
@@ -314,6 +322,7 @@ class AgentLoop:
         record: ModelAnswered | CallFinished,
         following: OpenCall | None,
         before: Sequence[InputReceived] = (),
+        after: Sequence[InputReceived] = (),
     ) -> None:
         """Append a record and, if nothing comes between them, the start of the call behind it.
 
@@ -321,9 +330,9 @@ class AgentLoop:
         are in its way now cannot come to.
         """
         if following is None or not self._may_begin(following):
-            self._conversation.append(*before, record)
+            self._conversation.append(*before, record, *after)
             return
-        self._conversation.append(*before, record, self._start_of(following.call))
+        self._conversation.append(*before, record, *after, self._start_of(following.call))
         self._begun = following.key
 
     def _may_begin(self, following: OpenCall) -> bool:
@@ -433,4 +442,14 @@ def stand_in_notice(
     text = FROM_HERE if stands_in else AGAIN
     why = response.why if len(response.why) <= WHY_SHOWN else response.why[:WHY_SHOWN] + "..."
     content = text.format(model=said.model, asked=said.instead_of, why=why)
+    return (InputReceived(content=content, from_name=RUNTIME_NAME, ts=said.ts),)
+
+
+def calls_notice(response: ModelResponse, said: ModelAnswered) -> tuple[InputReceived, ...]:
+    """Return the notice that calls of an answer are left out, which the model reads after the
+    results of the others; none if all are made."""
+    count, most = len(response.tool_calls), len(said.tool_calls)
+    if count == most:
+        return ()
+    content = TOO_MANY_CALLS.format(count=count, most=most, others=count - most)
     return (InputReceived(content=content, from_name=RUNTIME_NAME, ts=said.ts),)

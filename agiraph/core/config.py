@@ -69,6 +69,7 @@ class RunConfig(ConfigSection):
     max_concurrent: int = Field(ge=1)
     max_iterations: int = Field(ge=1)
     coordinator_iterations: int = Field(ge=1)
+    calls_per_answer: int = Field(ge=1)
     node_timeout_seconds: float = Field(gt=0)
     deadline_warning_seconds: float = Field(ge=0)
     stage_timeout_seconds: float | None = Field(gt=0)

@@ -123,6 +123,7 @@ class FakeEntity:
         self.conversation = Conversation(folder / "conversation.jsonl")
         self.inbox = EntityInbox()
         self.pause_switch = PauseSwitch()
+        self.calls_per_answer = 128
         self.toolbox = toolbox
         self.think = mind.think
         self.now = SystemClock().now

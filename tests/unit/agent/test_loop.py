@@ -344,3 +344,33 @@ async def test_a_tool_that_fails_as_it_is_cancelled_is_no_error_that_nobody_has_
         await running
     gc.collect()
     assert unseen == []
+
+
+async def test_of_too_many_calls_the_first_are_made_and_the_model_is_told(tmp_path: Path) -> None:
+    many = [call("note", f"c{number}", word=str(number)) for number in range(10_000)]
+    stage = begun(tmp_path, says("", *many), says("done"))
+    stage.entity.calls_per_answer = 2
+    await stage.loop.run()
+    assert [ran.partition(":")[2] for ran in stage.tools.ran] == ["0", "1"]
+    noted, told = stage.contents()[2:4], stage.contents()[4]
+    assert noted == ["tool: noted 0", "tool: noted 1"]
+    assert "Your answer had 10000 calls. The first 2 were made, the other 9998 were not" in told
+    assert stage.contents()[5:] == ["assistant: done"]
+
+
+async def test_a_crash_among_too_many_calls_makes_no_others_and_tells_once(tmp_path: Path) -> None:
+    many = [call("hang", "h"), *(call("note", f"c{number}", word="x") for number in range(5))]
+    stage = begun(tmp_path, says("", *many))
+    stage.entity.calls_per_answer = 2
+    running = asyncio.create_task(stage.loop.run())
+    await stage.tools.hanging.wait()
+    running.cancel()
+    await asyncio.wait({running})
+    stage.conversation.close()
+
+    again = Stage(tmp_path, says("done"))
+    await again.loop.run()
+    assert [ran.partition(":")[2] for ran in again.tools.ran] == ["x"]
+    assert [line for line in again.contents() if "The first 2 were made" in line] == [
+        again.contents()[4]
+    ]

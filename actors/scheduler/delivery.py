@@ -1,7 +1,7 @@
 """A firing on its way: to its agent's coordinator, who acts on it, or as a callback."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from actors.runtime.runtime import Runtime
@@ -89,12 +89,8 @@ async def run_callback(
     if command is None:
         return CallbackResult(f"there is no callback '{name}' in the settings any more", False)
     folder = folder_of(home, firing)
-    limits = CommandLimits(
-        seconds=config.triggers.callback_seconds,
-        output=KEPT_OUTPUT,
-        memory_mb=config.shell.memory_mb,
-        processes=config.shell.processes,
-    )
+    limits = CommandLimits.of(config.shell, config.triggers.callback_seconds)
+    limits = replace(limits, output=KEPT_OUTPUT)
     try:
         if status_of(folder) is not None:
             finished = await recover_command(folder)

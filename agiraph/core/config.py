@@ -101,6 +101,7 @@ class ShellConfig(ConfigSection):
     max_timeout_seconds: int = Field(ge=1)
     output_limit: int = Field(ge=100)
     memory_mb: int = Field(ge=0)
+    total_memory_mb: int = Field(ge=0)
     processes: int = Field(ge=0)
     check_seconds: float = Field(gt=0)
     environment: tuple[str, ...]

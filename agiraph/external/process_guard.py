@@ -22,9 +22,9 @@ import resource
 import select
 import signal
 import sys
-import time
 
-from agiraph.tools.runner import identity_of, kill_tree, parents, signal_to, write
+from agiraph.tools.command_tree import make_expendable
+from agiraph.tools.runner import identity_of, kill_children, kill_tree, parents, signal_to, write
 from agiraph.tools.sandbox.standin import StandIns
 
 START = (
@@ -35,8 +35,6 @@ IDENTITY = "warden"
 ENDED = "ended"
 NOT_STARTED = 127
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
-KILL_ROUNDS = 400
-KILL_PAUSE_SECONDS = 0.005
 
 
 def main() -> None:
@@ -67,7 +65,7 @@ def main() -> None:
         os.write(write_fd, b"!")
     os.close(write_fd)
     code = _wait_for(pid, int(lifeline), woken)
-    held.release(is_over=_kill_descendants())
+    held.release(is_over=kill_children())
     if code is not None:
         write(os.path.join(folder, ENDED), f'{{"exit_code":{code}}}\n'.encode())
 
@@ -82,6 +80,7 @@ def _become(command: list[str], gate: int) -> None:
         for number in (signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ):
             signal.signal(number, signal.SIG_DFL)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        make_expendable()
         os.execv(command[0], command)
     except OSError as error:
         os.write(2, f"{command[0]}: {error.strerror}\n".encode())
@@ -121,20 +120,6 @@ def _reap(but: int) -> None:
                 os.waitpid(child, os.WNOHANG)
             except ChildProcessError:
                 pass
-
-
-def _kill_descendants() -> bool:
-    """Kill all descendants, until there are none; return whether that is so."""
-    for _ in range(KILL_ROUNDS):
-        for child in _children():
-            kill_tree(child)
-        try:
-            while os.waitpid(-1, os.WNOHANG)[0]:
-                pass
-        except ChildProcessError:
-            return True
-        time.sleep(KILL_PAUSE_SECONDS)
-    return False
 
 
 def _children() -> list[int]:

@@ -62,17 +62,12 @@ async def run_checks(
     results = []
     for number, check in enumerate(checks):
         place = folder / f"check-{number}"
-        limits = _limits(config)
+        limits = CommandLimits.of(config.shell, config.shell.check_seconds)
         finished = await recover_command(place) if is_folder(place) else None
         if finished is None:
             finished = await _run(check, place, where, variables, limits, enclosure)
         results.append(_result(check, finished, sandbox))
     return tuple(results)
-
-
-def _limits(config: Config) -> CommandLimits:
-    shell = config.shell
-    return CommandLimits(shell.check_seconds, shell.output_limit, shell.memory_mb, shell.processes)
 
 
 async def _run(

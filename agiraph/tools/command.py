@@ -22,6 +22,7 @@ from typing import Any
 
 import psutil
 
+from agiraph.core.config import ShellConfig
 from agiraph.storage.files import entries, is_folder, make_folder, read_bytes, remove_tree
 from agiraph.tools import runner
 from agiraph.tools.sandbox.standin import remove_unused
@@ -34,12 +35,24 @@ LOOK_AGAIN_SECONDS = 0.02
 
 @dataclass(frozen=True, slots=True)
 class CommandLimits:
-    """What a command may use. 0 means no limit, for `memory_mb` and `processes`."""
+    """What a command may use. 0 means no limit, but for `seconds` and `output`.
+
+    `memory_mb` is the address space of each of its processes, `total_memory_mb` the memory that all
+    use together, `processes` how many processes and threads there may be.
+    """
 
     seconds: float
     output: int
     memory_mb: int = 0
     processes: int = 0
+    total_memory_mb: int = 0
+
+    @classmethod
+    def of(cls, shell: ShellConfig, seconds: float) -> "CommandLimits":
+        """Return the limits that the settings have for a command."""
+        return cls(
+            seconds, shell.output_limit, shell.memory_mb, shell.processes, shell.total_memory_mb
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,9 +160,11 @@ def _text(kept: bytes, head: int, total: int) -> str:
 
 
 def _arguments(command: str, folder: Path, limits: CommandLimits) -> tuple[str, ...]:
-    memory = limits.memory_mb * 1024 * 1024
-    tasks = tasks_of_user() + limits.processes if limits.processes else 0
-    numbers = (limits.seconds, limits.output, memory, tasks)
+    # The kernel's limit counts all tasks of the user; it is only there for what forks faster than
+    # the runner looks.
+    tasks = tasks_of_user() + 2 * limits.processes if limits.processes else 0
+    of_each, of_all = limits.memory_mb << 20, limits.total_memory_mb << 20
+    numbers = (limits.seconds, limits.output, of_each, tasks, of_all, limits.processes)
     return (str(folder), *map(str, numbers), command)
 
 

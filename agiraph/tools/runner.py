@@ -6,9 +6,9 @@ three steps:
 
 1. It starts the command in a session of its own, held back until the process ids of both are in
    the file `runner` of the call's folder.
-2. It reads what the command prints, keeping the beginning and the end, until the command ends or
-   its time is up. Then the command's whole tree is killed; in every case everything left in its
-   session is.
+2. It reads what the command prints, keeping the beginning and the end, until the command ends, its
+   time is up, or its processes use more than they may (`command_tree.py`). Then the command's whole
+   tree is killed; in every case everything that is left of it is.
 3. It writes `outcome` (one line of JSON, then the output), to disk first and then by rename into
    place: an outcome that can be seen is whole, and stays after a crash of the machine.
 
@@ -31,6 +31,9 @@ import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agiraph.tools.command_tree import CommandTree
     from agiraph.tools.sandbox.standin import StandIns
 
 # As a module, not as a script: a script would be compiled again at every start.
@@ -42,6 +45,8 @@ ORPHAN_SECONDS = 1.0
 PIPE_CHUNK = 65536
 DRAIN_READS = 64
 KILL_ROUNDS = 20
+CHILDREN_ROUNDS = 400
+CHILDREN_PAUSE_SECONDS = 0.005
 GONE_SECONDS = 3.0
 GONE_POLL_SECONDS = 0.002
 ENDED = ("Z", "X")
@@ -82,21 +87,30 @@ class OutputExcerpt:
 
 
 def main(arguments: list[str]) -> None:
-    """Run `FOLDER SECONDS OUTPUT_LIMIT MEMORY_BYTES TASKS COMMAND COUNT [STAND_IN ...] BEFORE...`.
+    """Run `FOLDER SECONDS OUTPUT_LIMIT MEMORY USER_TASKS ALL_MEMORY TASKS COMMAND COUNT
+    [STAND_IN ...] BEFORE...`.
 
-    A limit of 0 is none. `COUNT` is the number of stand-ins. `BEFORE` are arguments in front of the
-    shell's own: a program that runs it in a sandbox.
+    A limit of 0 is none. `MEMORY` is the address space of one process, `USER_TASKS` how many
+    processes and threads the user may have, `ALL_MEMORY` and `TASKS` what all processes of the
+    command may use together. Memory is in bytes. `COUNT` is the number of stand-ins. `BEFORE` are
+    arguments in front of the shell's own: a program that runs it in a sandbox.
     """
-    folder, seconds, output, memory, tasks, command, count, *rest = arguments
+    folder, seconds, output, *limits, command, count = arguments[:9]
+    memory, user_tasks, all_memory, tasks = map(int, limits)
+    rest = arguments[9:]
     standins, before = rest[: int(count)], rest[int(count) :]
+    sys.path.append(os.path.dirname(__file__))
+    import command_tree  # type: ignore[import-not-found]  # a bare interpreter knows no package
+
+    if sys.platform == "linux" and not before:
+        command_tree.adopt_orphans()  # in a sandbox, they are adopted there
     read_fd, write_fd = os.pipe()
     gate_read, gate_write = os.pipe()
     pid = os.fork()
     if pid == 0:
         os.close(gate_write)
-        _become(
-            [*before, SHELL, "-c", command, SHELL], write_fd, gate_read, int(memory), int(tasks)
-        )
+        command_tree.make_expendable()
+        _become([*before, SHELL, "-c", command, SHELL], write_fd, gate_read, memory, user_tasks)
     os.close(write_fd)
     write(os.path.join(folder, IDENTITY), identity_of("session", pid, standins))
     if select.select([LIFELINE], [], [], 0)[0]:
@@ -108,11 +122,18 @@ def main(arguments: list[str]) -> None:
     else:
         kept.add(held.problem.encode("utf-8", "replace"))
     os.close(gate_write)  # a command that was not let through exits
-    ended = _see_through(pid, read_fd, kept, float(seconds))
+    tree = command_tree.CommandTree(pid, all_memory, tasks) if HAS_PROC else None
+    ended, problem = _see_through(
+        pid, read_fd, kept, float(seconds), tree, kill_sandbox if before else kill_tree
+    )
     kill_session(pid)
+    if not before:
+        kill_children()
     if held is not None:
         held.release(is_over=until_gone(pid))
     _drain(read_fd, kept)
+    if problem:
+        kept.add(f"\n[killed with all it started: {problem}]\n".encode())
     if ended != ORPHANED:
         _leave_outcome(folder, kept, "null" if ended == OVERDUE else ended)
 
@@ -191,8 +212,17 @@ def _environment() -> dict[bytes, bytes]:
     return given
 
 
-def _see_through(pid: int, read_fd: int, kept: OutputExcerpt, seconds: float) -> str:
-    """Read until the command ends; return its exit code, or why it was killed."""
+def _see_through(
+    pid: int,
+    read_fd: int,
+    kept: OutputExcerpt,
+    seconds: float,
+    tree: "CommandTree | None",
+    kill: "Callable[[int], None]",
+) -> tuple[str, str]:
+    """Read until the command ends; return its exit code, OVERDUE or ORPHANED, and which limit of
+    its processes it has exceeded, '' if none. `kill` ends it.
+    """
     woken, wake = os.pipe()
     os.set_blocking(wake, False)
     os.set_blocking(woken, False)
@@ -204,13 +234,16 @@ def _see_through(pid: int, read_fd: int, kept: OutputExcerpt, seconds: float) ->
     while True:
         done, status = os.waitpid(pid, os.WNOHANG)
         if done:
-            return str(os.waitstatus_to_exitcode(status))
-        left = ends_at - time.monotonic()
-        if left <= 0:
-            kill_tree(pid)
+            return str(os.waitstatus_to_exitcode(status)), ""
+        now = time.monotonic()
+        left = ends_at - now
+        problem = tree.problem() if tree is not None and now >= tree.next_look else ""
+        if left <= 0 or problem:
+            kill(pid)
             os.waitpid(pid, 0)
-            return why
-        ready = select.select(watched, [], [], left)[0]
+            return (str(-_signal.SIGKILL), problem) if problem else (why, "")
+        pause = left if tree is None else min(left, max(0.0, tree.next_look - now))
+        ready = select.select(watched, [], [], pause)[0]
         if woken in ready:
             os.read(woken, PIPE_CHUNK)
         if read_fd in ready and not _read(read_fd, kept):
@@ -241,14 +274,46 @@ def _drain(fd: int, kept: OutputExcerpt) -> None:
 # --- killing --------------------------------------------------------------------------------------
 
 
+def kill_sandbox(pid: int) -> None:
+    """Kill bubblewrap: the kernel kills what is inside, however much that is, in a moment."""
+    signal_to(pid, _signal.SIGKILL)
+
+
 def kill_tree(pid: int) -> None:
-    """Kill a process and all its descendants, stopping each first so that none forks on."""
-    family = [pid]
-    for member in family:
-        signal_to(member, _signal.SIGSTOP)
-        family += [child for child, parent in parents().items() if parent == member]
-    for member in family:
+    """Kill a process and all its descendants, stopping each first so that none forks on.
+
+    Its process group, if it leads one, is stopped in one step: it may have thousands of members.
+    """
+    signal_to(-pid, _signal.SIGSTOP)
+    signal_to(pid, _signal.SIGSTOP)
+    for member in (-pid, pid, *_stopped_below(pid)):
         signal_to(member, _signal.SIGKILL)
+
+
+def _stopped_below(pid: int) -> set[int]:
+    """Stop all descendants of a process, until no new one appears; return them."""
+    family, new = {pid}, {pid}
+    while new:
+        table = parents()
+        new = {child for child, parent in table.items() if parent in family} - family
+        for member in new:
+            signal_to(member, _signal.SIGSTOP)
+        family |= new
+    return family - {pid}
+
+
+def kill_children() -> bool:
+    """Kill all descendants of this process, until there are none; return whether that is so."""
+    for _ in range(CHILDREN_ROUNDS):
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            return True
+        for member in _stopped_below(os.getpid()):
+            signal_to(member, _signal.SIGKILL)
+        time.sleep(CHILDREN_PAUSE_SECONDS)
+    return False
 
 
 def kill_session(session: int) -> None:
@@ -310,7 +375,7 @@ def _session_of(pid: int) -> int | None:
 
 
 def signal_to(pid: int, number: int) -> None:
-    """Send a signal to a process that may have ended."""
+    """Send a signal to a process, or to a group by its negative number, that may have ended."""
     try:
         os.kill(pid, number)
     except (ProcessLookupError, PermissionError):
@@ -364,7 +429,12 @@ def _write_now(path: str, data: bytes, is_durable: bool) -> None:
 
 def _read_file(path: str) -> str:
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:  # plain: /proc
-            return file.read()
+        fd = os.open(path, os.O_RDONLY)  # plain: /proc; a third of the time that `open` takes
     except OSError:
         return ""
+    try:
+        return os.read(fd, PIPE_CHUNK).decode("utf-8", "replace")
+    except OSError:
+        return ""
+    finally:
+        os.close(fd)

@@ -57,7 +57,7 @@ async def bash(context: ToolContext, params: BashParams) -> str:
     """Run a command where the entity's shell starts; return its output and how it ended."""
     shell = context.config.shell
     seconds = _seconds(context, params)
-    limits = CommandLimits(seconds, shell.output_limit, shell.memory_mb, shell.processes)
+    limits = CommandLimits.of(shell, seconds)
     environment = visible_environment(context.environment, shell)
     sandbox = find_sandbox(context.config.sandbox)
     enclosure = await asyncio.to_thread(sandbox.enclose, context.scope, path=environment["PATH"])

@@ -150,7 +150,7 @@ def test_after_kill_9_no_stand_in_is_left(person: Person, killed: str) -> None:
     folder, begun = person.root / "call", person.input / "begun"
     enclosure = person.sandbox.enclose(person.scope)
     command = f"cd {person.input}; touch begun; sleep 86398.5"
-    arguments = (str(folder), "60", "1000", "0", "0", command)
+    arguments = (str(folder), "60", "1000", *"0000", command)
     more = (str(len(enclosure.standins)), *enclosure.standins, *enclosure.words)
     folder.mkdir()
     read_fd, lifeline = os.pipe()

@@ -101,6 +101,18 @@ def test_a_background_job_ends_with_its_command(tmp_path: Path, mark: str) -> No
     assert sleepers(mark) == []
 
 
+@LINUX_ONLY
+@pytest.mark.parametrize("mode", ["none", "auto"])
+def test_a_process_in_a_session_of_its_own_ends_with_its_command(
+    tmp_path: Path, mark: str, mode: str
+) -> None:
+    desk = desk_at(tmp_path)
+    desk.limited("sandbox", mode=mode)
+    assert bash(desk, f"(setsid sleep {mark} &); echo started") == "started\n[exit code 0]"
+    psutil.wait_procs(sleepers(mark), timeout=5)
+    assert sleepers(mark) == []
+
+
 async def test_a_cancelled_command_leaves_nothing(tmp_path: Path, mark: str) -> None:
     command = f"sleep {mark} & (set -m; sleep {mark} & sleep {mark})"
     task = asyncio.ensure_future(desk_at(tmp_path).call("bash", command=command))

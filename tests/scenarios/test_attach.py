@@ -12,7 +12,7 @@ from tests.fakes.model_server import Reply, say
 from tests.scenarios.place import Place
 from tests.scenarios.steps import WORK, held, one_worker, publish
 
-LIMIT = 60_000
+LIMIT = 45_000
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ def test_who_attaches_late_or_waits_late_is_told_how_it_ended(place: Place) -> N
 def test_the_end_of_a_budget_is_an_exit_code_of_its_own(place: Place) -> None:
     reply = Reply(usage=Usage(input_tokens=LIMIT, output_tokens=10), text="Much")
     place.plays(coordinator=[reply, reply])
-    spent = place.begin("spent-up", "--budget", "60k-tokens", "--when-spent", "stop")
+    spent = place.begin("spent-up", "--budget", f"{LIMIT}-tokens", "--when-spent", "stop")
     place.await_end(spent, "failed")
     assert place.command("wait", "spent-up").returncode == 3
     assert place.command("attach", "spent-up").returncode == 3

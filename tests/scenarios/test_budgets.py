@@ -12,7 +12,7 @@ from tests.scenarios.house import processes_of
 from tests.scenarios.place import Place
 from tests.scenarios.steps import DONE, FACT, WAIT, Steps, finish, node, program, spawn
 
-LIMIT = 60_000
+LIMIT = 45_000
 TOKENS = ("--budget", f"{LIMIT}-tokens")
 
 
@@ -23,7 +23,7 @@ def place(drowsy_place: Place) -> Place:
 
 
 def dear(reply: Reply, tokens: int) -> Reply:
-    """Return an answer that takes so many tokens."""
+    """Return an answer that takes so many tokens; at most one per byte of a request."""
     return replace(reply, usage=Usage(input_tokens=tokens - 10, output_tokens=10))
 
 
@@ -38,8 +38,8 @@ def test_more_is_asked_for_and_given_though_everything_was_killed(place: Place) 
     agent = place.begin("spend", *TOKENS)
     question = place.await_question("spend")
     assert question["kind"] == "budget"
-    assert question["options"] == ["raise by 60,000 tokens", "raise by 300,000 tokens", "stop here"]
-    assert "59,500 tokens of the 60,000 tokens of this run are spent" in question["question"]
+    assert question["options"] == ["raise by 45,000 tokens", "raise by 225,000 tokens", "stop here"]
+    assert "44,500 tokens of the 45,000 tokens of this run are spent" in question["question"]
     assert place.json("show", "spend")["status"] == "waiting_for_human"
     until(
         lambda: place.has_parked(agent.name),
@@ -64,7 +64,7 @@ def test_more_is_asked_for_and_given_though_everything_was_killed(place: Place) 
 
 
 def test_all_who_lack_the_same_ask_once_and_stop_here_ends_it(place: Place) -> None:
-    place.plays(**team(first=100, fact=LIMIT))
+    place.plays(**team(first=100, fact=LIMIT - 10_000))
     agent = place.begin("spend-it-all", *TOKENS)
     place.json("respond", place.await_question("spend-it-all")["id"], "3")
     assert "out_of_budget" in place.await_end(agent, "failed")["reason"]
@@ -82,7 +82,8 @@ CALLER = """\
 #!/usr/bin/env python3
 import json, os, urllib.request
 base = json.load(open(os.path.expanduser("~/.caller/settings.json")))["base"]
-body = {"model": "any", "max_tokens": 100, "messages": [{"role": "user", "content": "Write"}]}
+asked = [{"role": "user", "content": "Write " * 8000}]
+body = {"model": "any", "max_tokens": 100, "messages": asked}
 for _ in range(2):
     request = urllib.request.Request(
         base + "/v1/messages",
@@ -132,7 +133,7 @@ def test_an_agents_own_budget_is_set_and_whoever_waits_for_more_goes_on(place: P
     assert place.json("triggers", name) == []
     place.json(*hourly, "90k-tokens")
     place.json("budget", name, "40k-tokens", "--trigger", "hourly", "--per-day")
-    assert place.json("budget", name, "60k-tokens")["left_tokens"] == 500
+    assert place.json("budget", name, f"{LIMIT}-tokens")["left_tokens"] == 500
     place.command("kill", "broker")
     told = place.json("budget", name)
     assert {(one["scope"], one["period"], one["name"], one["tokens"]) for one in told} == {
@@ -145,9 +146,9 @@ def test_an_agents_own_budget_is_set_and_whoever_waits_for_more_goes_on(place: P
     assert "unknown trigger 'daily' (known: t-" in unknown.stderr
     place.json("run", "Spend more", "--agent", name, "--detach")
     question = place.await_question(name)
-    assert "60,000 tokens of the agent" in question["question"]
+    assert "45,000 tokens of the agent" in question["question"]
     line = place.command("budget", name, "200k-tokens").stdout
-    assert line.startswith("spend-by-and-by: 200,000 tokens in all (59,500 tokens spent, 140,500")
+    assert line.startswith("spend-by-and-by: 200,000 tokens in all (44,500 tokens spent, 155,500")
     until(lambda: place.json("show", name)["status"] == "completed", "the second run is over")
     [asked] = place.json("questions", name, "--all")
     assert (asked["status"], asked["answered_via"]) == ("answered", "budget")

@@ -22,7 +22,7 @@ GEMINI = Release("npm", "@google/gemini-cli", "0.61.0", "gemini", 20)
 RELEASES = {"gemini": GEMINI, "gemini-acp": GEMINI, "claude-code-acp": CLAUDE_ACP}
 GEMINI_TOOLS = ("write_file", "run_shell_command")
 CLAUDE_TOOLS = ("Write", "Bash")
-LIMIT = 200_000
+LIMIT = 120_000
 RULES = """
 rules:
   - {name: never, tool: bash, pattern: "date*", action: deny, reason: no clocks here}
@@ -108,9 +108,9 @@ def tools_called(outcome: Outcome) -> list[str]:
 
 @only_gemini
 def test_without_money_it_ends_at_once_and_is_not_started_again(place: Place, preset: str) -> None:
-    expensive = Usage(input_tokens=LIMIT, output_tokens=10)
-
     def gemini(seen: SeenRequest) -> Reply:
+        longest = seen.body["generationConfig"]["maxOutputTokens"]
+        expensive = Usage(input_tokens=10_000, output_tokens=longest)
         return replace(call("run_shell_command", command="true"), usage=expensive)
 
     place.plays(coordinator=led("lea", preset), **{"*": gemini})

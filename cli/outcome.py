@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from agiraph.core.errors import InvalidInput
+from agiraph.core.failures import class_of
 from agiraph.core.turns import Usage
 from agiraph.http.api import AgentView
 from agiraph.http.errors import ApiError, NotReachable
@@ -37,7 +38,8 @@ if TYPE_CHECKING:
 class RunOutcome:
     """The outcome of a run, as `--json` prints it; `reason` says why it is not completed.
 
-    `incomplete` names the nodes of the plan that a completed run did not complete.
+    `failure_class` is the machine-readable cause of a failure, `incomplete` names the nodes of the
+    plan that a completed run did not complete.
     """
 
     agent: str
@@ -48,6 +50,7 @@ class RunOutcome:
     usage: Usage
     seconds: float
     reason: str | None = None
+    failure_class: str | None = None
     incomplete: tuple[str, ...] = ()
     written: tuple[str, ...] = ()
     team: dict[str, Any] | None = None
@@ -59,6 +62,7 @@ class RunOutcome:
             "run": self.run,
             "status": self.status,
             "reason": self.reason,
+            "failure_class": self.failure_class,
             "incomplete": list(self.incomplete),
             "result": self.result,
             "output": self.output,
@@ -88,7 +92,8 @@ def conclude(options: RunOptions, watch: RunWatcher, started_at: float, *, is_en
     if options.terms.get("team") is not None:
         outcome = replace(outcome, team=_turns_of(target.client, agent.id))
     if not is_ended:
-        outcome = replace(outcome, reason=too_late(options.timeout_seconds or 0))
+        late = too_late(options.timeout_seconds or 0)
+        outcome = replace(outcome, reason=late, failure_class="timeout")
     if is_ended and target.belongs_to_commands:
         target.dismiss(agent.id)
     elif agent.status == "stopped":
@@ -164,7 +169,8 @@ def outcome_of(watch: RunWatcher, seconds: float) -> RunOutcome:
         usage = watch.progress.usage
     reason = watch.progress.failure or agent.reason  # its event may still be on its way
     outcome = RunOutcome(agent.id, agent.run, agent.status, result, shown_output, usage, seconds)
-    return replace(outcome, reason=reason, incomplete=agent.incomplete)
+    failed = class_of(agent.status, reason)
+    return replace(outcome, reason=reason, failure_class=failed, incomplete=agent.incomplete)
 
 
 def answer_of(client: "Client", agent: str, run: str | None, told: str | None) -> str | None:

@@ -156,7 +156,7 @@ OF_ANY_RUN: Final = frozenset(
     "--ui", "shows_ui", is_flag=True, help="Open the web UI at the agent; prints its link, too."
 )
 @home_option
-@json_option("one JSON object: agent, run, status, reason, incomplete, result, output ...")
+@json_option("one JSON object: agent, run, status, reason, failure_class, result ...")
 @click.pass_context
 def run(
     ctx: click.Context,

@@ -3,6 +3,7 @@
 from agiraph.board import events as e
 from agiraph.board.board import Board
 from agiraph.board.commands import OF_TEAM
+from agiraph.core.failures import failure_class
 from agiraph.core.ids import AgentId, NodeId, RunId
 from agiraph.core.models import Event
 from agiraph.core.turns import JsonObject
@@ -39,7 +40,10 @@ def public_events(board: Board, event: e.BoardEvent) -> list[Told]:
                 finished["incomplete"] = list(event.incomplete)
             return [("agent.completed", None, finished)]
         case e.RunStopped():
-            return [(f"agent.{event.status}", None, {"reason": event.reason})]
+            stopped: JsonObject = {"reason": event.reason}
+            if event.status == "failed":
+                stopped["failure_class"] = failure_class(event.reason)
+            return [(f"agent.{event.status}", None, stopped)]
         case e.RunReopened():
             return [("agent.reopened", None, {})]
         case e.CycleEnded():
@@ -124,7 +128,9 @@ def _of_node(board: Board, event: NodeEvent) -> list[Told]:
             ]
         case e.NodeExpanded():
             facts["copies"] = _names(board, event.copies)
-        case e.NodeSkipped() | e.NodeReleased() | e.NodeFailed() | e.NodeCancelled():
+        case e.NodeFailed():
+            facts |= {"reason": event.reason, "failure_class": failure_class(event.reason)}
+        case e.NodeSkipped() | e.NodeReleased() | e.NodeCancelled():
             facts["reason"] = event.reason
         case e.NodeStarted() | e.NodeUnblocked():
             pass

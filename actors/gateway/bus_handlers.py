@@ -162,6 +162,8 @@ async def _on_failure(gateway: Gateway, received: Received, body: ChildFailed) -
     if agent:
         is_coordinator = body.address.endswith(f"/{COORDINATOR_NAME}")
         data = {"address": body.address, "incarnation": body.incarnation, "reason": body.cause}
+        if is_coordinator:
+            data["failure_class"] = "process"
         await gateway.reporter.report(
             "agent.failed" if is_coordinator else "entity.failed",
             agent,

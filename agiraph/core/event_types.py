@@ -41,7 +41,7 @@ EVENT_TYPES: tuple[EventType, ...] = (
     EventType("agent.set_aside", "a service excluded the agent: one of its files is not what "
               "Agiraph wrote there", "recorder, clock", ("service", "reason", "lost")),
     EventType("agent.failed", "a run failed, or its coordinator was given up", "coordinator, human",
-              ("reason", "address", "incarnation")),
+              ("reason", "failure_class", "address", "incarnation")),
     EventType("agent.reopened", "a run that had failed goes on: a node is tried again",
               _COORDINATOR),
     EventType("agent.stopped", "a run or the whole agent was stopped",
@@ -78,7 +78,8 @@ EVENT_TYPES: tuple[EventType, ...] = (
               ("has_passed", "checks")),
     EventType("node.completed", "a node was published", _COORDINATOR,
               (*_WHOLE_NODE, "summary", "files", "missing", "bound", "checks_passed", "digest")),
-    EventType("node.failed", "a node failed", _COORDINATOR, (*_WHOLE_NODE, "reason")),
+    EventType("node.failed", "a node failed", _COORDINATOR,
+              (*_WHOLE_NODE, "reason", "failure_class")),
     EventType("node.retried", "a node is tried again", _COORDINATOR,
               (*_WHOLE_NODE, "reason", "because", "not_before")),
     EventType("node.decided", "it was decided which dependencies of a node count", _COORDINATOR,

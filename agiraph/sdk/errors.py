@@ -14,13 +14,19 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from agiraph.core.errors import AgiraphError
+from agiraph.core.failures import FailureClass
 
 if TYPE_CHECKING:
     from agiraph.sdk.result import NodeFailure, Result
 
 
 class RunFailed(AgiraphError):
-    """A run ended without its goal: `result` has its graph, log, usage and failed nodes."""
+    """A run ended without its goal: `result` has its graph, log, usage and failed nodes.
+
+    `failure_class` is the machine-readable cause.
+    """
+
+    failure_class: FailureClass = "other"
 
     def __init__(self, reason: str, result: "Result[Any] | None" = None) -> None:
         super().__init__(reason)
@@ -35,13 +41,19 @@ class RunFailed(AgiraphError):
 class RunTimeout(RunFailed):
     """The run was not done within its timeout and was stopped."""
 
+    failure_class = "timeout"
+
 
 class OutputInvalid(RunFailed):
     """The answer of the run does not fit the `output_format` of its task."""
 
+    failure_class = "output"
+
 
 class DeadlockError(RunFailed):
     """Nodes wait for each other for ever: `ring` has their names, each held up by the next."""
+
+    failure_class = "deadlock"
 
     def __init__(
         self, ring: Sequence[str], text: str = "", result: "Result[Any] | None" = None

@@ -1,41 +1,19 @@
 """Result: what came of a run: its output, files, log, usage, and the nodes that failed."""
 
-import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Generic, Literal, TypeVar
+from typing import Generic, TypeVar
 
 from agiraph.board.plans.graph import Graph
+from agiraph.core.failures import FailureClass, failure_class
 from agiraph.core.models import Event
 from agiraph.core.turns import Usage
 from agiraph.http.api.work import BoardView
 
 Out = TypeVar("Out")
 SHOWN = 120
-
-FailureClass = Literal[
-    "timeout", "iterations", "budget", "model", "process", "dependency", "checks", "other"
-]
-
-SIGNS: Final[dict[FailureClass, re.Pattern[str]]] = {
-    "dependency": re.compile(r"its dependency '"),
-    "process": re.compile(r"its worker '.*' was lost: |.* cannot be started: "),
-    "timeout": re.compile(r"the node's time of .* is over"),
-    "iterations": re.compile(r"the node's \d+ model turns are used up"),
-    "budget": re.compile(
-        r"\S+ of the node's .* are (used|spent)"
-        r"|the model cannot be asked \((out_of_budget|no_credit)\)"
-    ),
-    "checks": re.compile(r"\[not published\] \d+ of \d+ checks"),
-    "model": re.compile(
-        "the model cannot be asked |the model answered without|the model gave no answer"
-        "|its answer does not fit"
-    ),
-}
-"""How the reasons of each kind begin, as the board and the workers write them. What a model, an
-agent or a command says of itself stands behind that, and decides nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +31,7 @@ class NodeFailure:
     @property
     def failure_class(self) -> FailureClass:
         """What kind of failure it was, by its reason."""
-        found = (name for name, begins in SIGNS.items() if begins.match(self.reason))
-        return next(found, "other")
+        return failure_class(self.reason)
 
     def __str__(self) -> str:
         lines = f"\n{self.last_lines}" if self.last_lines else ""

@@ -10,6 +10,7 @@ from typing import Any, Final, Generic, TypeVar
 from pydantic import ValidationError
 
 from agiraph.core.errors import AgiraphError, InvalidInput
+from agiraph.core.failures import failure_class
 from agiraph.core.ids import AgentId, RunId, agent_id_for, new_run_id
 from agiraph.core.models import ENDED_AGENT, Event
 from agiraph.core.turns import Usage
@@ -103,7 +104,10 @@ class TeamRun(Generic[Out]):
         """Return the error of a run that did not reach its goal."""
         if (ring := self._deadlock.ring) is not None:
             return DeadlockError(ring.ring, ring.text, end.result)
-        return RunFailed(f"the run {end.status}: {end.reason or 'no reason was given'}", end.result)
+        reason = end.reason or "no reason was given"
+        failed = RunFailed(f"the run {end.status}: {reason}", end.result)
+        failed.failure_class = failure_class(reason)
+        return failed
 
     def _given_up(self, client: Client, agent_id: AgentId, error: RunFailed) -> RunFailed:
         """Return the error of a run that was stopped, with what there is."""

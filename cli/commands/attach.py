@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from cli.outcome import RunOutcome
     from cli.watch import RunWatcher
 
-OUTCOME = "one JSON object: agent, run, status, reason, incomplete, result, output ..."
+OUTCOME = "one JSON object: agent, run, status, reason, failure_class, result ..."
 
 
 @click.command(epilog=examples("agiraph attach my-agent", "agiraph attach"))

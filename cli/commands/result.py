@@ -28,7 +28,7 @@ STOPPED = "stopped"
 @output_options
 @run_option
 @home_option
-@json_option("one JSON object: agent, run, status, reason, incomplete, result, files, written")
+@json_option("one JSON object: agent, run, status, reason, failure_class, result, files ...")
 @click.pass_context
 def result(
     ctx: click.Context,
@@ -63,7 +63,8 @@ def result(
     if as_json:
         facts = {"agent": found.id, "run": run.id, "status": status, "reason": run.reason}
         more = {"files": list(files.values()), "written": [str(path) for path in written]}
-        print_json(facts | {"incomplete": list(run.incomplete), "result": answer} | more)
+        ended = {"failure_class": run.failure_class, "incomplete": list(run.incomplete)}
+        print_json(facts | ended | {"result": answer} | more)
     elif answer is not None and delivery is None:
         shown = printable(answer) if sys.stdout.isatty() else answer
         click.echo(shown.rstrip("\n"))

@@ -72,7 +72,16 @@ def test_a_run_fails_whose_plan_was_given_up(place: Place, tmp_path: Path) -> No
     outcome = place.lead("Do it", "--plan", str(plan))
     assert (outcome.code, outcome.result["status"]) == (1, "failed")
     assert "gave up nodes of the plan: a (cancelled: A is gone), both (" in outcome.result["reason"]
-    assert outcome.result["result"].strip() == "Only B."
+    assert (outcome.result["result"].strip(), outcome.result["failure_class"]) == (
+        "Only B.",
+        "plan",
+    )
+    agent = outcome.result["agent"]
+    nodes = {row["name"]: row["failure_class"] for row in place.json("board", agent)}
+    assert nodes == {"a": None, "b": None, "both": "dependency"}
+    assert place.json("show", agent)["failure_class"] == "plan"
+    [run] = place.json("show", agent, "--runs")
+    assert run["failure_class"] == "plan"
 
 
 def test_an_estimate_of_a_plan_is_a_range_from_earlier_runs_and_begins_nothing(

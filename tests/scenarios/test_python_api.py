@@ -136,6 +136,7 @@ def test_a_failed_run_has_its_failed_nodes_and_a_late_one_is_stopped(place: Plac
         runtime(place).run(Task("Fail", "json", name="failing"))
     [failure] = failed.value.failures
     assert (failure.node, failure.failure_class) == ("facts", "iterations")
+    assert failed.value.failure_class == "output"
     place.plays(coordinator=[call("ask_human", question="?")])
     with pytest.raises(RunTimeout, match="within 1 seconds") as late:
         Runtime(MODEL, home=place.home).run(Task("Wait", name="overdue", timeout=1))

@@ -22,6 +22,7 @@ from agiraph.board.board import RunFacts
 from agiraph.board.commands import agents_hired
 from agiraph.board.plans.plan import Plan, parse_plan, plan_commands
 from agiraph.core.errors import InvalidInput, Refused
+from agiraph.core.failures import class_of
 from agiraph.core.ids import (
     BROKER,
     HUMAN,
@@ -149,7 +150,8 @@ def _run_view(run: RunFacts, agent: Agent) -> RunView:
     is_current = run.id == agent.run
     has_team = run.team is not None or (is_current and agent.terms.team is not None)
     shown = {"id": run.id, "result": run.summary, "is_current": is_current, "has_team": has_team}
-    return RunView.model_validate(dict(run) | shown)
+    failed = {"failure_class": class_of(run.status, run.reason)}
+    return RunView.model_validate(dict(run) | shown | failed)
 
 
 def summary(

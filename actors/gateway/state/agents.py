@@ -7,6 +7,7 @@ from pydantic import ValidationError
 from actors.gateway.names import meant
 from actors.recorder.event_log import EventLog
 from actors.runtime.agent_folders import AgentFolders
+from agiraph.core.failures import class_of
 from agiraph.core.ids import AgentId
 from agiraph.core.models import Agent
 from agiraph.http.api import AgentView, ApiError
@@ -142,5 +143,10 @@ def agent_summary(agent: Agent, status: str, **shown: object) -> AgentView:
 
     `shown` are those fields of the view that its record does not hold.
     """
-    of_run = {"status": status, "has_team": agent.terms.team is not None}
+    failed = class_of(status, agent.reason)
+    of_run = {
+        "status": status,
+        "failure_class": failed,
+        "has_team": agent.terms.team is not None,
+    }
     return AgentView.model_validate(dict(agent) | of_run | shown)

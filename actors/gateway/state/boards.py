@@ -8,6 +8,7 @@ from agiraph.board.board import Board, NodeTimes
 from agiraph.board.events import BoardEvent
 from agiraph.board.store import fold_events, read_events
 from agiraph.core.errors import Corrupt
+from agiraph.core.failures import class_of
 from agiraph.core.ids import AgentId, NodeId, worker_address
 from agiraph.core.models import Worker, WorkNode
 from agiraph.http.api import ApiError, BoardView, NodeDetailView, NodeView, StageView, WorkerView
@@ -123,6 +124,7 @@ def node_view(board: Board, node: WorkNode) -> NodeView:
         "parent_node": board.nodes[node.parent_node].name if node.parent_node else None,
         "children": tuple(board.nodes[other].name for other in node.children),
         "result_preview": result[:PREVIEW] if result else None,
+        "failure_class": class_of(node.status, node.reason),
         "created_at": times.created,
         "started_at": times.started,
         "ended_at": times.ended,

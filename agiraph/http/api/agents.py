@@ -4,6 +4,7 @@ from typing import Literal, get_args
 
 from pydantic import Field, field_validator
 
+from agiraph.core.failures import FailureClass
 from agiraph.core.ids import AgentId, RunId
 from agiraph.core.models import AgentFacts, Mode
 from agiraph.core.money import Leader, PlanningMode, RunSchema, RunTerms, WhenSpent
@@ -132,7 +133,8 @@ class AgentCheckView(ApiView):
 
 
 class AgentView(AgentFacts, ApiView):
-    """An agent as listings show it; `result` is the final answer once the run has ended.
+    """An agent as listings show it; `result` is the final answer once the run has ended,
+    `failure_class` the machine-readable cause of a failure, whose text is the `reason`.
 
     `status` is `waiting_for_human` while the coordinator, or the whole team, only waits for
     answers. `unread` counts its messages that the person has not read.
@@ -148,6 +150,7 @@ class AgentView(AgentFacts, ApiView):
     """
 
     status: str
+    failure_class: FailureClass | None = None
     has_team: bool = False
     last_event: int = 0
     open_questions: int = 0
@@ -160,8 +163,8 @@ class AgentView(AgentFacts, ApiView):
 
 
 class RunView(ApiView):
-    """One run of an agent: its goal and its outcome; `incomplete` and `has_team` as of an
-    `AgentView`.
+    """One run of an agent: its goal and its outcome; `incomplete`, `failure_class` and `has_team`
+    as of an `AgentView`.
     """
 
     id: RunId
@@ -172,6 +175,7 @@ class RunView(ApiView):
     worker_model: str
     result: str | None = None
     reason: str | None = None
+    failure_class: FailureClass | None = None
     incomplete: tuple[str, ...] = ()
     started_at: float
     ended_at: float | None = None

@@ -5,6 +5,7 @@ from typing import ClassVar, Literal
 from pydantic import ConfigDict, Field
 
 from agiraph.core.evidence import Evidence
+from agiraph.core.failures import FailureClass
 from agiraph.core.ids import NodeId, RunId, WorkerId
 from agiraph.core.models import Event, NodeMove
 from agiraph.core.specs import ForEach, PlannedTerms
@@ -12,7 +13,8 @@ from agiraph.http.api.base import ApiRequest, ApiView
 
 
 class NodeView(PlannedTerms, ApiView):
-    """A node of the board. `assigned_worker` is a name; `result_preview` 200 characters at most.
+    """A node of the board. `assigned_worker` is a name; `result_preview` 200 characters at most;
+    `failure_class` is the machine-readable cause of a failure, whose text is the `reason`.
 
     `checks` are the commands that its result must pass before it is published, `refs` what it is
     given to read: paths under the run by the names that it knows them by. `optional`: its plan is
@@ -33,6 +35,7 @@ class NodeView(PlannedTerms, ApiView):
     attempt: int = 0
     summary: str | None = None
     reason: str | None = None
+    failure_class: FailureClass | None = None
     published: tuple[str, ...] = ()
     folder: str = ""
     result_preview: str | None = None

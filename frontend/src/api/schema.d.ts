@@ -1915,7 +1915,8 @@ export interface components {
             estimate: components["schemas"]["EstimateView"] | null;
         };
         /**
-         * @description An agent as listings show it; `result` is the final answer once the run has ended.
+         * @description An agent as listings show it; `result` is the final answer once the run has ended,
+         *     `failure_class` the machine-readable cause of a failure, whose text is the `reason`.
          *
          *     `status` is `waiting_for_human` while the coordinator, or the whole team, only waits for
          *     answers. `unread` counts its messages that the person has not read.
@@ -1961,6 +1962,7 @@ export interface components {
             cycle: number;
             next_cycle_at: number | null;
             status: string;
+            failure_class: ("timeout" | "iterations" | "budget" | "model" | "process" | "dependency" | "checks" | "loop" | "plan" | "deadlock" | "output" | "other") | null;
             /** @default false */
             has_team: boolean;
             /** @default 0 */
@@ -3149,6 +3151,7 @@ export interface components {
             attempt: number;
             summary: string | null;
             reason: string | null;
+            failure_class: ("timeout" | "iterations" | "budget" | "model" | "process" | "dependency" | "checks" | "loop" | "plan" | "deadlock" | "output" | "other") | null;
             /** @default [] */
             published: string[];
             /** @default  */
@@ -3187,7 +3190,8 @@ export interface components {
             because: string;
         };
         /**
-         * @description A node of the board. `assigned_worker` is a name; `result_preview` 200 characters at most.
+         * @description A node of the board. `assigned_worker` is a name; `result_preview` 200 characters at most;
+         *     `failure_class` is the machine-readable cause of a failure, whose text is the `reason`.
          *
          *     `checks` are the commands that its result must pass before it is published, `refs` what it is
          *     given to read: paths under the run by the names that it knows them by. `optional`: its plan is
@@ -3256,6 +3260,7 @@ export interface components {
             attempt: number;
             summary: string | null;
             reason: string | null;
+            failure_class: ("timeout" | "iterations" | "budget" | "model" | "process" | "dependency" | "checks" | "loop" | "plan" | "deadlock" | "output" | "other") | null;
             /** @default [] */
             published: string[];
             /** @default  */
@@ -3435,8 +3440,8 @@ export interface components {
             grace_seconds?: number;
         };
         /**
-         * @description One run of an agent: its goal and its outcome; `incomplete` and `has_team` as of an
-         *     `AgentView`.
+         * @description One run of an agent: its goal and its outcome; `incomplete`, `failure_class` and `has_team`
+         *     as of an `AgentView`.
          */
         RunView: {
             id: string;
@@ -3448,6 +3453,7 @@ export interface components {
             worker_model: string;
             result: string | null;
             reason: string | null;
+            failure_class: ("timeout" | "iterations" | "budget" | "model" | "process" | "dependency" | "checks" | "loop" | "plan" | "deadlock" | "output" | "other") | null;
             /** @default [] */
             incomplete: string[];
             started_at: number;
@@ -3922,6 +3928,7 @@ export interface components {
             cycle: number;
             next_cycle_at: number | null;
             status: string;
+            failure_class: ("timeout" | "iterations" | "budget" | "model" | "process" | "dependency" | "checks" | "loop" | "plan" | "deadlock" | "output" | "other") | null;
             /** @default false */
             has_team: boolean;
             /** @default 0 */

@@ -131,6 +131,7 @@ def test_json_is_exactly_one_object(tmp_path: Path) -> None:
         "run",
         "status",
         "reason",
+        "failure_class",
         "incomplete",
         "result",
         "output",

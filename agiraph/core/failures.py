@@ -1,0 +1,69 @@
+"""Failure classes: the machine-readable cause of the failure of a run or a node; pure.
+
+The class follows from how the product begins its reason. What a model, an agent or a command says
+of itself stands behind that, and decides nothing.
+"""
+
+import re
+from typing import Final, Literal
+
+FailureClass = Literal[
+    "timeout",
+    "iterations",
+    "budget",
+    "model",
+    "process",
+    "dependency",
+    "checks",
+    "loop",
+    "plan",
+    "deadlock",
+    "output",
+    "other",
+]
+
+SIGNS: Final[dict[FailureClass, re.Pattern[str]]] = {
+    "dependency": re.compile(r"its dependency '"),
+    "process": re.compile(
+        r"its worker '.*' was lost: |.* cannot be started: |the same step has ended its process "
+    ),
+    "timeout": re.compile(r"the node's time of .* is over"),
+    "iterations": re.compile(
+        r"the (node's|coordinator's) \d+ model turns are used up"
+        r"|the team has not finished: its \d+ turns are used up"
+    ),
+    "budget": re.compile(
+        r"\S+ of the node's .* are (used|spent)"
+        r"|the model cannot be asked \((out_of_budget|no_credit)\)"
+    ),
+    "checks": re.compile(r"\[not published\] \d+ of \d+ checks"),
+    "model": re.compile(
+        "the model cannot be asked |the model answered without|the model gave no answer"
+        "|its answer does not fit|the coordinator stopped without finishing"
+        "|the team has not finished: its lead failed"
+    ),
+    "loop": re.compile("a loop: the same call "),
+    "plan": re.compile(
+        "no plan was made: |its plan was refused|the plan cannot be followed: "
+        "|nodes of the plan were not completed: |the coordinator gave up nodes of the plan: "
+    ),
+    "deadlock": re.compile("deadlock: "),
+    "output": re.compile("the final answer does not fit "),
+}
+"""How the reasons of each class begin, as the board, coordinators and workers write them."""
+
+
+def failure_class(reason: str) -> FailureClass:
+    """Return the class of a failure with this reason."""
+    found = (name for name, begins in SIGNS.items() if begins.match(reason))
+    return next(found, "other")
+
+
+def class_of(status: str, reason: str | None) -> FailureClass | None:
+    """Return the class of the failure of a run or node, None if it has not failed.
+
+    One that failed without a reason has lost its process.
+    """
+    if status != "failed":
+        return None
+    return "process" if reason is None else failure_class(reason)

@@ -33,10 +33,15 @@ from agiraph.tools.sandbox.repositories import (
     paths_of,
     repository_at,
 )
-from agiraph.tools.sandbox.survey import ROOT, FoundAutorun, InputSurvey, survey
+from agiraph.tools.sandbox.survey import ROOT, FoundAutorun, InputSurvey, changed_at, survey
 
 MOST_REPOSITORIES = 500
-MOST_GUARDED = 2_000
+MOST_GUARDED = 500
+"""The most paths that are protected because of git: more take seconds of each command."""
+
+MOST_OTHERS = 100
+"""The most paths that are protected because of other programs."""
+
 DOT_GIT = ".git"
 
 GuardKind = Literal["pin", "read", "stand_in"]
@@ -52,12 +57,14 @@ class GuardedPath(Record):
 class InputBaseline(Record):
     """An input folder before the first command of a run.
 
-    `known` are the inodes of its autorun files by their paths.
+    `known` are the inodes of its autorun files by their paths, `watched` the times (ns) at which
+    those that are too many to be protected were changed last.
     """
 
     folder: str
     known: dict[str, int] = Field(default_factory=dict)
     guarded: tuple[GuardedPath, ...] = ()
+    watched: dict[str, int] = Field(default_factory=dict)
     why_read_only: str = ""
 
 
@@ -80,19 +87,23 @@ def look_at(folder: Path) -> InputBaseline:
     """
     try:
         found = survey(folder)
-        guarded = _guarded(folder, found)
+        _refuse_unguardable(folder, found)
+        others = [one.path for one in found.found if one.program != GIT and not one.is_link]
+        others.sort(key=lambda path: path.count("/"))
+        guarded = _guarded(folder, found, others[:MOST_OTHERS])
     except OSError as error:
         return InputBaseline(folder=str(folder), why_read_only=str(error))
     except NotGuarded as error:
         return InputBaseline(folder=str(folder), why_read_only=str(error))
     known = {one.path: one.inode for one in found.found}
-    return InputBaseline(folder=str(folder), known=known, guarded=guarded)
+    watched = {path: changed_at(folder / path) for path in others[MOST_OTHERS:]}
+    return InputBaseline(folder=str(folder), known=known, guarded=guarded, watched=watched)
 
 
-def _guarded(folder: Path, found: InputSurvey) -> tuple[GuardedPath, ...]:
+def _guarded(folder: Path, found: InputSurvey, others: Sequence[str]) -> tuple[GuardedPath, ...]:
     """Return the paths to protect, sorted, outer ones first. Raises NotGuarded."""
-    _refuse_unguardable(folder, found)
-    paths = {one.path: False for one in found.found if not one.is_link} | {DOT_GIT: True}
+    git = (one.path for one in found.found if one.program == GIT and one.path != ROOT)
+    paths = dict.fromkeys((*git, *others), False) | {DOT_GIT: True}
     repositories = list(_repositories(folder, found.found))
     for repository in repositories:
         for one in paths_of(repository, folder, os.environ):
@@ -100,8 +111,8 @@ def _guarded(folder: Path, found: InputSurvey) -> tuple[GuardedPath, ...]:
             paths[path] = paths.get(path, False) or one.is_missing
     paths |= dict.fromkeys(own_programs(folder, os.environ.get("PATH", "")), False)
     paths |= dict.fromkeys(_other_names(folder, paths, repositories), False)
-    if len(paths) > MOST_GUARDED:
-        raise NotGuarded(f"more than {MOST_GUARDED:,} paths in it would have to be protected")
+    if len(paths) - len(others) > MOST_GUARDED:
+        raise NotGuarded(f"more than {MOST_GUARDED} paths in it would have to be protected")
     ordered = sorted(paths.items(), key=lambda one: one[0].split("/"))
     return tuple(GuardedPath(path=path, is_kept_absent=absent) for path, absent in ordered)
 
@@ -238,6 +249,8 @@ class InputGuard:
     def news(self) -> tuple[FoundAutorun, ...]:
         """Return the autorun files that have appeared since the run began, each once a process.
 
+        And those that were changed, if they are not protected.
+
         Blocks as long as the walk takes.
         """
         if self.why_read_only:
@@ -246,12 +259,18 @@ class InputGuard:
             seen = survey(self.folder)
         except OSError:
             return ()
-        found = [one for one in seen.found if self.baseline.known.get(one.path) != one.inode]
+        found = [one for one in seen.found if self._is_new(one)]
         if seen.gap:
             found.append(FoundAutorun(f"(not all of it was searched: {seen.gap})", "", 0))
         new = [one for one in found if f"{one.path}\0{one.inode}" not in self._reported]
         self._reported |= {f"{one.path}\0{one.inode}" for one in new}
         return tuple(new)
+
+    def _is_new(self, found: FoundAutorun) -> bool:
+        if self.baseline.known.get(found.path) != found.inode:
+            return True
+        before = self.baseline.watched.get(found.path)
+        return before is not None and before != changed_at(self.folder / found.path)
 
 
 def _kind(path: Path, guarded: GuardedPath) -> GuardKind | None:

@@ -6,6 +6,7 @@ meanwhile cannot lead the walk out of the folder. A folder of 5,000 folders with
 """
 
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from agiraph.storage.files import open_folder
-from agiraph.storage.walk import closing
+from agiraph.storage.walk import closing, folder_of
 from agiraph.tools.sandbox.autorun import (
     DEPENDENCIES,
     GIT,
@@ -28,6 +29,8 @@ ROOT: Final = "."
 MOST_FOLDERS: Final = 100_000
 MOST_LEVELS: Final = 100
 MOST_FOUND: Final = 5_000
+MOST_INNER: Final = 1_000
+MOST_INNER_LEVELS: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +113,28 @@ def _look(walk: _Walk, fd: int, path: str, level: int, *, is_installed: bool) ->
                     _look(walk, below, inner, level + 1, is_installed=installed)
         elif walk.inodes and entry.inode() in walk.inodes:
             walk.same.append(inner)
+
+
+def changed_at(path: Path) -> int:
+    """Return when a file, or a folder with what is in it, was changed last (ns); 0 if it is gone.
+
+    It is the time of the inode, which no command can set back.
+    """
+    try:
+        with folder_of(path) as above:
+            return _changed_at(above, path.name, MOST_INNER_LEVELS)
+    except OSError:
+        return 0
+
+
+def _changed_at(above: int, name: str, levels: int) -> int:
+    status = os.stat(name, dir_fd=above, follow_symlinks=False)
+    newest = status.st_ctime_ns
+    if stat.S_ISDIR(status.st_mode) and levels > 0:
+        with closing(_open(above, name)) as fd:
+            for inner in os.listdir(fd)[:MOST_INNER]:  # plain: the person's input folder
+                newest = max(newest, _changed_at(fd, inner, levels - 1))
+    return newest
 
 
 def _add(walk: _Walk, found: FoundAutorun) -> None:

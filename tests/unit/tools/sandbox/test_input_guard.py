@@ -76,6 +76,31 @@ def test_a_new_file_is_news_once(folder: Path) -> None:
     assert guard.news() == ()
 
 
+def test_of_many_files_the_outer_ones_are_protected_and_a_change_of_the_others_is_news(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(input_guard, "MOST_OTHERS", 2)
+    for name in ("a/b/.vscode/deep", ".idea", "a/b", "a", "."):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+        (folder / name / ".npmrc").touch()
+    guard = InputGuard(look_at(folder))
+    assert {one.path.name for one in guard.mounts() if one.kind == "read"} == {".npmrc", ".idea"}
+    assert guard.news() == ()
+    inner = folder / "a/b/.vscode/deep/.npmrc"
+    inner.write_text("script-shell = x")
+    os.utime(inner, ns=(0, 0))
+    assert [one.path for one in guard.news()] == ["a/b/.vscode"]
+    (folder / "a/.npmrc").write_text("")
+    assert [one.path for one in guard.news()] == ["a/.npmrc"]
+
+
+def test_a_bare_repository_around_a_repository_does_not_make_all_read_only(folder: Path) -> None:
+    for name in (".git/config", "HEAD", "objects/x", "refs/x"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).touch()
+    assert mounts(folder) == [(".git", "read")]
+
+
 def test_a_run_keeps_what_it_began_with(folder: Path, tmp_path: Path) -> None:
     run = tmp_path.resolve() / "agent" / "runs" / "r1"
     first = guard_of(run, folder)

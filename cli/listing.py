@@ -202,7 +202,7 @@ def _width(rows: Sequence[JsonObject], columns: Sequence[Column]) -> int:
 
 _STYLES = {
     **dict.fromkeys(("completed", "ready", "done", "ok", "yes", "answered"), "green"),
-    **dict.fromkeys(("failed", "cancelled", "stopped", "fail", "no"), "red"),
+    **dict.fromkeys(("failed", "cancelled", "stopped", "standing_still", "fail", "no"), "red"),
     **dict.fromkeys(("working", "running", "busy", "starting"), "cyan"),
     **dict.fromkeys(("waiting_for_human", "paused", "open", "warn", "backing off"), "yellow"),
 }

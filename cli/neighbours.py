@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from agiraph.http.api import AgentView
 
 SHOWN: Final = 3
-AT_WORK: Final = ("working", "waiting_for_human")
+AT_WORK: Final = ("working", "waiting_for_human", "standing_still")
 
 
 def show_neighbours(target: RunTarget, agent: "AgentView") -> None:

@@ -100,6 +100,17 @@ class Endpoint:
         """Whether the router has let us in and the connection stands."""
         return self._link.state is LinkState.UP and self._failure is None
 
+    @property
+    def has_unread(self) -> bool:
+        """Whether a message has arrived that was not received yet."""
+        return bool(self._inbox)
+
+    @property
+    def has_undone(self) -> bool:
+        """Whether a durable message has arrived that was not said done: it would be delivered to
+        the next incarnation. Answers that nobody asks for any more do not count."""
+        return self._link.holds > self._asks.unclaimed
+
     # --- life -----------------------------------------------------------------------------------
 
     async def start(self, within_seconds: float = 10) -> None:

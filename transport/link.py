@@ -152,6 +152,11 @@ class Link:
         """Say whether nothing waits to be sent or to be accepted."""
         return not (self.out or self.unaccepted or self._to_ack)
 
+    @property
+    def holds(self) -> int:
+        """How many durable messages have arrived that were not said done."""
+        return len(self._held)
+
     # --- events of the socket -------------------------------------------------------------------
 
     def connected(self, now: float) -> None:

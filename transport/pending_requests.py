@@ -84,6 +84,11 @@ class PendingRequests:
             # They fill the window of what the router sends us; the oldest will not be asked for.
             self._put_away_oldest()
 
+    @property
+    def unclaimed(self) -> int:
+        """How many durable answers are kept for questions that were not asked."""
+        return len(self._unclaimed)
+
     def put_away_unclaimed(self) -> None:
         """Put every answer away that came before its question: it will not be asked any more."""
         while self._unclaimed:

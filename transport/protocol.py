@@ -18,7 +18,8 @@ Their bodies are plain msgpack maps, so that the router needs no model of anybod
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from transport.envelope import NO_ID, VERSION, Fields, pack_fields, pack_map
+from transport.envelope import NO_ID, VERSION, Fields, pack_fields, pack_map, read_map
+from transport.errors import MalformedFrame
 
 PROTOCOL_VERSION = 1
 
@@ -68,9 +69,14 @@ def link_frame(
     return pack_fields(fields, pack_map(body))
 
 
-def depths_frame(asked: Fields, depths: Mapping[str, tuple[int, int]]) -> bytes:
-    """Return the answer to the question how full the mailboxes are."""
-    body = {"depths": {to: list(depth) for to, depth in depths.items()}}
+def depths_frame(asked: Fields, about: bytes, depths: Mapping[str, tuple[int, int]]) -> bytes:
+    """Return the answer to the question how full the mailboxes of addresses with a prefix are."""
+    try:
+        prefix = str(read_map(about).get("prefix", ""))
+    except MalformedFrame:
+        prefix = ""
+    found = {to: list(depth) for to, depth in depths.items() if to.startswith(prefix)}
+    body = {"depths": found}
     id_ = asked[1]
     return link_frame(DEPTHS, body, to=asked[4], id=id_, reply_to=id_, sent_at=asked[7])
 

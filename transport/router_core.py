@@ -449,7 +449,7 @@ class RouterCore:
         type_ = fields[2]
         if type_ == protocol.ASK_DEPTHS:
             self.commit_rest()  # what is reported must be true also after a crash
-            answer = protocol.depths_frame(fields, self._mailboxes.depths())
+            answer = protocol.depths_frame(fields, body_of(blob), self._mailboxes.depths())
             self._out.append((peer.rid, answer, False))
         elif type_ not in (protocol.STOP, protocol.ADDRESSES, protocol.KNOWN_HOSTS):
             self._nack(peer.rid, fields, "unknown_recipient", f"the router knows no {type_}")

@@ -10,11 +10,12 @@ from actors.coordinator.context import CoordinatorContext
 from agiraph.agent.records import InputReceived
 from agiraph.board import events as e
 from agiraph.board.board import Board
+from agiraph.board.progress import MOST_NOTICES, lines_of
 from agiraph.board.stage_rules import over_in_words
 from agiraph.board.sub_nodes import is_coordinators, open_below
 from agiraph.board.view import node_row, suggestion
 from agiraph.core.ids import NodeId
-from agiraph.core.models import WorkNode
+from agiraph.core.models import Standstill, WorkNode
 
 SHOWN_CHARACTERS = 1500
 
@@ -30,18 +31,20 @@ class BoardNotifications:
     def __init__(self, board_service: BoardService, context: CoordinatorContext) -> None:
         self._board_service = board_service
         self._context = context
-        transcript = context.transcript
         # A board whose journal lost its end has fewer events than the conversation knows of.
-        self._noticed = min(transcript.board_seq, board_service.store.count)
-        fresh = board_service.store.since(self._noticed)
+        self._noticed = min(context.transcript.board_seq, board_service.store.count)
+        board, fresh = board_service.board, board_service.store.since(self._noticed)
         known = sum(isinstance(event, e.DeadlockFound) for event in fresh)
-        self._noticed_deadlocks = len(board_service.board.deadlocks) - known
+        self._noticed_deadlocks = len(board.deadlocks) - known
+        has_found = any(isinstance(event, e.StandstillFound) for event in fresh)
+        self._noticed_standstill = None if has_found else board.standstill
 
     def take(self) -> list[InputReceived]:
         """Return all notifications as one turn, and forget them."""
         lines = self._lines()
         self._noticed = self._board_service.store.count
         self._noticed_deadlocks = len(self._board_service.board.deadlocks)
+        self._noticed_standstill = self._board_service.board.standstill
         self._board_service.store.forget(self._noticed)
         if not lines:
             return []
@@ -61,8 +64,12 @@ class BoardNotifications:
         return bool(self._lines())
 
     def has_alarm(self) -> bool:
-        """Whether a deadlock was found of which the model was not notified."""
-        return len(self._board_service.board.deadlocks) > self._noticed_deadlocks
+        """Whether a deadlock or a standstill was found of which the model was not notified."""
+        board = self._board_service.board
+        found = board.standstill
+        is_notice = found is not None and not found.for_human
+        is_new = is_notice and found != self._noticed_standstill
+        return is_new or len(board.deadlocks) > self._noticed_deadlocks
 
     def _lines(self) -> list[tuple[str, str]]:
         """Return the line of each event, with the trigger that led to it ('': none did)."""
@@ -111,6 +118,8 @@ def notice(board: Board, event: e.BoardEvent, covered: Collection[NodeId]) -> st
             return f"[Board]: worker '{board.workers[worker_id].name}' is gone: {event.reason}"
         case e.DeadlockFound():
             return _deadlock(board, event)
+        case e.StandstillFound(standstill=found) if not found.for_human:
+            return _standstill(found)
         case e.StageMet():
             return _over(board, event)
         case _:
@@ -135,6 +144,18 @@ def _deadlock(board: Board, event: e.DeadlockFound) -> str:
         "`cancel_node` one of them and create it anew without that wait, give one that is kept "
         "for a busy worker to another with `assign_worker`, or write to a worker that waits "
         "(a message ends its wait)."
+    )
+
+
+def _standstill(found: Standstill) -> str:
+    lines = "\n".join(f"- {line}" for line in lines_of(found))
+    return (
+        f"[Board]: the run stands still: nothing in it can happen by itself any more.\n{lines}\n"
+        "Act now: `send_message` to an entity that waits for a message (what you only say reaches "
+        "the human, and no worker); `cancel_node`, and create the node anew without that wait; "
+        "give a node to another worker with `assign_worker`; ask the human with `ask_human`; or "
+        f"`finish`. This is notice {found.notices} of {MOST_NOTICES}: if nothing changes after the "
+        "last one, the run fails."
     )
 
 

@@ -23,6 +23,7 @@ from actors.runtime.ask_again import ask_until_answered
 from agiraph.board import commands as c
 from agiraph.board import events as e
 from agiraph.board.board import Board
+from agiraph.board.flow_rules import refs_of
 from agiraph.board.scheduler import Schedule, SchedulingLimits
 from agiraph.board.stage_rules import node_contract
 from agiraph.board.store import BoardStore
@@ -292,7 +293,7 @@ class BoardService:
                 pass
             case e.NodeStarted() | e.NodeBlocked() | e.NodeUnblocked() | e.NodeReserved():
                 pass
-            case e.NodeDecided() | e.NodeExpanded() | e.DeadlockFound():
+            case e.NodeDecided() | e.NodeExpanded() | e.DeadlockFound() | e.StandstillFound():
                 pass
             case e.RunStarted() | e.StageStarted() | e.StageLaunched() | e.BoardEpochBegan():
                 pass
@@ -449,7 +450,7 @@ class BoardService:
         team = tuple(f"{worker.name} ({worker.role})" for worker in self.board.team)
         stage = self.board.stages[node.stage]
         return Assignment(
-            node=node.model_copy(update={"refs": self.board.refs_of(node)}),
+            node=node.model_copy(update={"refs": refs_of(self.board, node)}),
             spec=node.task,
             contract=node_contract(self.board, node),
             attempt=node.attempt,

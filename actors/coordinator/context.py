@@ -1,6 +1,10 @@
 """CoordinatorContext: one agent's coordinator in one run, its files and the agent's record."""
 
+from asyncio import Future
+from collections.abc import Awaitable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from actors.coordinator.files import AgentFiles
 from actors.coordinator.record import AgentRecord
@@ -12,12 +16,23 @@ from agiraph.agent.conversation import Conversation
 from agiraph.agent.inbox import EntityInbox
 from agiraph.core.ids import COORDINATOR_NAME
 from agiraph.tools.scopes.scope import Scope
+from transport.signal import Signal
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """The coordinator does nothing but wait: in which state and step, and since when."""
+
+    state: str
+    step: str
+    since: float
 
 
 class CoordinatorContext(EntityContext):
     """What a coordinator's parts share. Which run it is in follows from its conversation.
 
-    `args` are those of the agent's first run.
+    `args` are those of the agent's first run. `rest` is there while it waits; `rests` is set when
+    it begins to wait. `timer` is when its own wait ends in any case.
     """
 
     def __init__(
@@ -34,6 +49,10 @@ class CoordinatorContext(EntityContext):
         self.files = AgentFiles(home, args.run, args.agent)
         self.record = AgentRecord(runtime, self.files, args)
         self.record.renew_goal()
+        self.rest: Rest | None = None
+        self.rests = Signal()
+        self.timer: float | None = None
+        self._shown = ("", "")
         input_dir = args.agent.input_dir
         super().__init__(
             runtime=runtime,
@@ -60,6 +79,18 @@ class CoordinatorContext(EntityContext):
             Path(self.input_dir) if self.input_dir else None,
             has_network=self.runtime.config.sandbox.has_network(COORDINATOR_NAME),
         )
+
+    def show(self, state: str, step: str) -> None:
+        self._shown = state, step
+        super().show(state, step)
+
+    async def first_of(self, *waits: Awaitable[Any], at_once: bool = False) -> list["Future[Any]"]:
+        self.rest = Rest(*self._shown, self.now())
+        self.rests.set()
+        try:
+            return await super().first_of(*waits, at_once=at_once)
+        finally:
+            self.rest = None
 
     def cause(self, call_id: str) -> str:
         """Return what names the tool call `call_id` as the cause of a change on the board."""

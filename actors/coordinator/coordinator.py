@@ -17,6 +17,7 @@ from actors.coordinator.insight_review import InsightReview
 from actors.coordinator.node_orders import Order, carry_out
 from actors.coordinator.plan_lead import PlanLead
 from actors.coordinator.planner import RunPlanner
+from actors.coordinator.progress_watch import ProgressWatch
 from actors.coordinator.prompt_facts import PromptFacts, facts_for
 from actors.coordinator.public_events import events_of
 from actors.coordinator.run_start import fill_board, has_unopened_stage, start_run, task_of
@@ -109,6 +110,7 @@ class CoordinatorActor:
         self._plan = PlanLead(context, board)
         self._planner = RunPlanner(context, self.entity, board)
         self._deadlocks = DeadlockWatch(board)
+        self._progress = ProgressWatch(context, board, self.entity.messenger, self._is_led)
         self._stage_timeouts = StageTimeouts(board, runtime.clock)
         self._stuck = ""
         self._lent_tools = ""
@@ -166,6 +168,7 @@ class CoordinatorActor:
                 board.run_effects(),
                 board.pages.run(lambda: board.board),
                 self._deadlocks.run(),
+                self._progress.run(),
                 self._stage_timeouts.run(),
                 report_sandbox(
                     context.report, self.runtime.config.sandbox, context.run, context.scope
@@ -275,8 +278,13 @@ class CoordinatorActor:
     def _may_park(self) -> bool:
         """Whether everything that came in is recorded and everything that follows is done."""
         is_at_rest = self.board_service.is_at_rest and self._worker_requests.is_at_rest
-        is_quiet = self._deadlocks.is_at_rest and not self._stage_timeouts.is_ticking
+        is_ticking = self._stage_timeouts.is_ticking or self.context.timer is not None
+        is_quiet = self._deadlocks.is_at_rest and self._progress.is_at_rest and not is_ticking
         return is_at_rest and self.context.inbox.is_empty and is_quiet
+
+    def _is_led(self) -> bool:
+        """Whether a model leads the run: it can act when the run stands still."""
+        return self.context.limits.has_tools and not self._team.is_team
 
     # --- events of the board ---------------------------------------------------------------------
 

@@ -1,7 +1,9 @@
 """CoordinatorTools: what the coordinator's tools do, on the board that is in this process."""
 
+import asyncio
+import math
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from actors.coordinator.board_notifications import BoardNotifications
 from actors.coordinator.board_service import BoardService
@@ -26,6 +28,8 @@ from agiraph.core.ids import NodeId
 from agiraph.core.specs import NodeSpec, StageSpec, StageTerms, WorkerSpec
 from agiraph.core.turns import JsonObject
 from agiraph.tools.ports import WaitOutcome
+
+TIME_OVER: Final = "The nodes have not ended and no message has come in {seconds:g} s."
 
 
 class CoordinatorTools(EntityTools):
@@ -69,7 +73,9 @@ class CoordinatorTools(EntityTools):
         assert created is not None
         return {"node_id": created.id, "name": created.name, "status": created.status}
 
-    async def wait(self, call_id: str, nodes: tuple[str, ...]) -> WaitOutcome:
+    async def wait(
+        self, call_id: str, nodes: tuple[str, ...], timeout_seconds: float | None = None
+    ) -> WaitOutcome:
         board = self._board
         ids = [find_node(board, named).id for named in nodes] or self._of_open_stage()
         if not ids and not self._context.transcript.mail.pending:
@@ -77,17 +83,31 @@ class CoordinatorTools(EntityTools):
         self._board_service.execute(c.LaunchStage())
         named = [board.nodes[node].name for node in ids]
         self._context.show("waiting_for_nodes", waiting_for(named))
+        note = ""
         if not self._context.transcript.has_unread:
-            await self._context.first_of(
-                self._board_service.changes.until(lambda: bool(ids) and self._have_ended(ids)),
-                self._context.inbox.arrived.wait(),
-                self._board_service.changes.until(self._notifications.has_alarm),
-            )
-        interrupted = not ids or not self._have_ended(ids)
+            note = await self._until_news(ids, timeout_seconds)
+        have_ended = bool(ids) and self._have_ended(ids)
         board = self._board
         self._covered.extend(node for node in ids if board.nodes[node].has_ended)
         rows = tuple(waited_row(board, board.nodes[node]) for node in ids)
-        return WaitOutcome(nodes=rows, interrupted_by_message=interrupted)
+        if note and not have_ended:
+            return WaitOutcome(rows, note=note)
+        return WaitOutcome(nodes=rows, interrupted_by_message=not have_ended)
+
+    async def _until_news(self, ids: list[NodeId], seconds: float | None) -> str:
+        """Wait for the end of nodes, a message or an alarm; return a note if the time ended it."""
+        context, changes = self._context, self._board_service.changes
+        context.timer = None if seconds is None else context.now() + seconds
+        try:
+            *_, timer = await context.first_of(
+                changes.until(lambda: bool(ids) and self._have_ended(ids)),
+                context.inbox.arrived.wait(),
+                changes.until(self._notifications.has_alarm),
+                asyncio.sleep(math.inf if seconds is None else seconds),
+            )
+        finally:
+            context.timer = None
+        return "" if seconds is None or timer.cancelled() else TIME_OVER.format(seconds=seconds)
 
     async def view_board(self) -> JsonObject:
         return board_view(self._board)

@@ -3,6 +3,7 @@
 from agiraph.board import events as e
 from agiraph.board.board import Board
 from agiraph.board.commands import OF_TEAM
+from agiraph.board.progress import lines_of
 from agiraph.core.failures import failure_class
 from agiraph.core.ids import AgentId, NodeId, RunId
 from agiraph.core.models import Event
@@ -70,6 +71,9 @@ def public_events(board: Board, event: e.BoardEvent) -> list[Told]:
             ring = _names(board, event.ring)
             found = {"ring": ring, "text": event.text, "is_refused": event.is_refused}
             return [("node.deadlock", event.ring[0], found)]
+        case e.StandstillFound(standstill=found):
+            text = "; ".join(lines_of(found))
+            return [("agent.standstill", None, {"text": text, **found.model_dump(mode="json")})]
         case _:
             return _of_node(board, event)
 

@@ -56,6 +56,7 @@ class AgentRecord:
             include={"goal", "mode", "model", "worker_model", "input_dir"}
         )
         of_run = {"result": None, "reason": None, "incomplete": (), "current_stage": None}
+        of_run |= {"standstill": None}
         self._change(
             run=self._args.run,
             status="working",
@@ -67,6 +68,8 @@ class AgentRecord:
         )
 
     def follow(self, board: Board, event: e.BoardEvent) -> None:
+        if board.standstill != self.agent.standstill:
+            self._change(standstill=board.standstill)
         match event:
             case e.RunFinished(summary=summary, incomplete=incomplete):
                 self._files.write_output(summary)

@@ -3,12 +3,14 @@
 import asyncio
 import json
 from collections.abc import Awaitable
+from typing import Literal
 
 from actors.coordinator.board_service import BoardService
 from actors.coordinator.context import CoordinatorContext
 from actors.coordinator.insight_review import InsightReview
 from actors.coordinator.stages import hired_worker, launched_stage
 from actors.runtime.background_tasks import BackgroundTasks
+from agiraph.agent.worktime import WAIT_SECONDS
 from agiraph.board import commands as c
 from agiraph.board.names import find_node
 from agiraph.board.node_rules import WaitCycle
@@ -199,21 +201,52 @@ class WorkerRequestHandler:
                     board_service.execute(c.NoteDeadlock(error.ring, str(error), is_refused=True))
                 await self._reply(received, _refusal(error))
                 return
-        await board_service.changes.until(
-            lambda: all(board_service.board.nodes[n].has_ended for n in ids)
-        )
+        why = await self._end_of_wait(wait.waiter, ids)
         async with self._runtime.handling(received):
-            if board_service.board.nodes[wait.waiter].status == "blocked":
+            node = board_service.board.nodes[wait.waiter]
+            if node.status == "blocked":
                 board_service.execute(c.UnblockNode(wait.waiter))
             self._waiting.pop(received.header.id, None)
-            await self._reply(received, NodesEnded(nodes=tuple(self._rows(ids))))
+            if node.has_ended or node.assigned_worker != self._sender(received):
+                self._runtime.done(received)  # its worker has been told otherwise, or is gone
+                return
+            await self._reply(received, NodesEnded(nodes=tuple(self._rows(ids)), why=why))
+
+    async def _end_of_wait(
+        self, waiter: NodeId, ids: tuple[NodeId, ...]
+    ) -> Literal["ended", "time", "standstill"]:
+        """Wait for the end of a wait for nodes, or for a message if there are none."""
+        board_service = self._board_service
+
+        def have_ended() -> bool:
+            return bool(ids) and all(board_service.board.nodes[one].has_ended for one in ids)
+
+        def is_over() -> bool:
+            return have_ended() or waiter not in board_service.board.waits
+
+        begun = board_service.board.waits.get(waiter)
+        until = begun.until if begun is not None else None
+        left = None if until is None else max(0.0, until - self._context.now())
+        try:
+            async with asyncio.timeout(left):
+                await board_service.changes.until(is_over)
+        except TimeoutError:
+            return "time"
+        return "ended" if have_ended() else "standstill"
 
     def _block(self, received: Received, wait: AwaitNodes) -> tuple[NodeId, ...]:
-        """Let the waiter's node stand still if need be; return the nodes that it waits for."""
+        """Block the waiter's node unless its wait is over; return the nodes that it waits for.
+
+        A wait for a message always has an end, a wait for nodes only if its worker has set one.
+        """
         self._require_holder(received, wait.waiter)
-        ids = self._awaited(wait.waiter, wait.nodes)
-        if any(not self._board_service.board.nodes[node].has_ended for node in ids):
-            self._board_service.execute(c.BlockNode(wait.waiter, ids))
+        ids, board = self._awaited(wait.waiter, wait.nodes), self._board_service.board
+        if ids and all(board.nodes[one].has_ended for one in ids):
+            return ids
+        has_end = wait.is_timer or not ids
+        seconds = WAIT_SECONDS if wait.seconds is None else wait.seconds
+        until = self._context.now() + seconds if has_end else None
+        self._board_service.execute(c.BlockNode(wait.waiter, ids, until, wait.is_timer))
         return ids
 
     def _cancel_wait(self, received: Received, leave: CancelWait) -> None:

@@ -316,11 +316,11 @@ class EntityContext:
     ) -> list["asyncio.Future[Any]"]:
         """Wait until one of them is done; return all, those that were not done cancelled.
 
-        After `run.park_after_seconds` (0: never) without any the process parks, if it may; it
-        waits for the same under the same ids when a message has started it again. `at_once`:
-        nothing is expected soon, so do not wait long before parking. Who parks before the
-        supervisor knows that it is ready would count as one that cannot start. One that is to be
-        moved parks at once. Raises Parking.
+        After `run.park_after_seconds` (0: never) without any the process parks, if it may and no
+        message would start it again at once. When a message has started it again it waits for the
+        same under the same ids. `at_once`: nothing is expected soon, so do not wait long before
+        parking. Who parks before the supervisor knows that it is ready would count as one that
+        cannot start. One that is to be moved parks at once. Raises Parking.
         """
         seconds = self.runtime.config.run.park_after_seconds or None
         if at_once and seconds is not None:
@@ -334,12 +334,15 @@ class EntityContext:
                 )
                 if done - {leaving}:
                     return tasks
-                if done or (self.runtime.is_announced and self.may_park()):
+                if done or (self.runtime.is_announced and self._may_park()):
                     self.runtime.park()
         finally:
             for task in (*tasks, leaving):
                 task.cancel()
             await asyncio.wait([*tasks, leaving])
+
+    def _may_park(self) -> bool:
+        return self.may_park() and not self.runtime.endpoint.has_undone
 
     def park_if_leaving(self) -> None:
         """Park if this process is to be moved, and has no call in progress; raises Parking."""

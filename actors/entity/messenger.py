@@ -59,17 +59,17 @@ class Messenger:
             message = self._context.message_id(call_id, number)
             await self._send_text(message, name, address, content, link, mode)
 
-    async def tell_human(self, content: str) -> None:
-        """Send text to the human, once at this place of the conversation."""
-        await self._say(self._context.transcript.place, content)
+    async def tell_human(self, content: str, about: str = "say") -> None:
+        """Send text to the human, once at this place of the conversation for each `about`."""
+        await self._say(f"{about}.{self._context.transcript.place}", content)
 
     async def pass_on(self, answer: str) -> None:
         """Send the model's last answer to the human, once, whatever was recorded after it."""
         transcript = self._context.transcript
-        await self._say(transcript.spoke_at, answer, transcript.mail.spoke_to)
+        await self._say(f"say.{transcript.spoke_at}", answer, transcript.mail.spoke_to)
 
-    async def _say(self, place: str, content: str, link: ReplyReference = NOTHING) -> None:
-        message = self._context.message_id(f"say.{place}")
+    async def _say(self, key: str, content: str, link: ReplyReference = NOTHING) -> None:
+        message = self._context.message_id(key)
         await self._send_text(message, HUMAN_NAME, HUMAN, content, link)
 
     async def _send_text(

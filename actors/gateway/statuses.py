@@ -3,8 +3,9 @@
 One is made for each request: what it has read once it does not read again.
 
 In this order: a process that is down or about to start is that; what holds an entity (it is paused,
-it has asked the human) is read from its own file, whoever has been restarted; a live process does
-what it last reported, here or else with its heartbeat. Without a supervisor no agent works.
+it has asked the human) is read from its own file, whoever has been restarted; a coordinator whose
+run stands still is shown as that; a live process does what it last reported, here or else with its
+heartbeat. Without a supervisor no agent works.
 """
 
 from collections.abc import Container, Iterable
@@ -13,20 +14,23 @@ from actors.gateway.state.activities import EntityActivities, EntityActivity
 from actors.gateway.state.agents import AgentDirectory
 from actors.gateway.state.boards import BoardReader
 from agiraph.agent.hold import NO_HOLD, EntityHold, load_hold
+from agiraph.board.progress import shown_standstill
 from agiraph.core.errors import AgiraphError
 from agiraph.core.ids import (
     COORDINATOR_NAME,
     SUPERVISOR,
+    WorkerId,
     agent_of,
     coordinator_address,
     worker_address,
 )
-from agiraph.core.models import ENDED_AGENT, Agent, Worker
+from agiraph.core.models import ENDED_AGENT, Agent, Standstill, Worker
 from agiraph.messages.child import ChildInfo
 from agiraph.storage.disk_space import WAITS
 from agiraph.storage.home import AgentHome, RunHome
 
 HELD = ("paused", "waiting_for_human")
+STANDS = "standing_still"
 AT_REST = (None, "idle", "ready", "waiting_for_nodes", "waiting_for_human", "parked")
 
 
@@ -68,6 +72,8 @@ class StatusReader:
         if hold.state:
             step = hold.asks if hold.state == "waiting_for_human" else ""
             return EntityActivity(incarnation, hold.state, step, hold.since)
+        if (stands := self._standstill_of(address)) is not None:
+            return EntityActivity(incarnation, STANDS, shown_standstill(stands), stands.since)
         if child is None:
             return self._activities.get(address) or self._question_of(address)
         if child.state != "ready":
@@ -100,11 +106,31 @@ class StatusReader:
             return activity.state
         if agent.status == "idle":
             return agent.status
+        supervisor = self._children.get(SUPERVISOR)
+        if supervisor and supervisor.state == "stopped":
+            return "stopped"
+        if agent.standstill is not None:
+            return "waiting_for_human" if agent.standstill.for_human else STANDS
         is_at_rest = (activity.state if activity else state) in AT_REST
         if is_at_rest and self._team_waits(agent):
             return "waiting_for_human"
-        supervisor = self._children.get(SUPERVISOR)
-        return "stopped" if supervisor and supervisor.state == "stopped" else "working"
+        return "working"
+
+    def wait_of(self, address: str) -> tuple[str, float] | None:
+        """Return what a worker without a process waits for, and since when, as on the board."""
+        agent = self._agents.get(agent_of(address) or "")
+        if agent is None:
+            return None
+        try:
+            board = self._boards.get(self._agents.run_of(agent))
+        except (AgiraphError, OSError):
+            return None
+        worker = board.workers.get(WorkerId(address.partition("/")[2]))
+        wait = board.waits.get(worker.node) if worker and worker.node else None
+        if wait is None:
+            return None
+        names = ", ".join(board.nodes[one].name for one in wait.waits_for)
+        return f"waits for {names or 'a message'}", wait.ts
 
     def _team_waits(self, agent: Agent) -> bool:
         """Whether the human's answers are all that the workers who hold nodes wait for."""
@@ -133,6 +159,18 @@ class StatusReader:
         if address not in self._asking:
             return None
         return EntityActivity(0, "waiting_for_human", "")
+
+    def _standstill_of(self, address: str) -> Standstill | None:
+        """Return that the run of a coordinator stands still and nobody but itself can act."""
+        id = agent_of(address)
+        if (
+            id is None
+            or address != coordinator_address(id)
+            or (agent := self._agents.get(id)) is None
+        ):
+            return None
+        found = agent.standstill if agent.status == "working" else None
+        return found if found is not None and not found.for_human else None
 
     def _hold_of(self, address: str) -> EntityHold:
         if address not in self._holds:

@@ -206,6 +206,11 @@ class Runtime:
         if carrier is not None:
             self.endpoint.done(carrier)
 
+    @property
+    def has_unread(self) -> bool:
+        """Whether a message has arrived that was not handled yet."""
+        return self.endpoint.has_unread or not self._inbox.is_idle
+
     def park(self) -> NoReturn:
         """End this process until a message comes; raises Parking.
 

@@ -13,7 +13,7 @@ from actors.supervisor.options import ON_DEMAND_KINDS, OPTIONAL, SERVICES, TOOLS
 from actors.supervisor.process_table import child_row, own_rows
 from agiraph.core.errors import AgiraphError, InvalidInput, Refused, Unavailable, unknown
 from agiraph.core.hosts import HOME_HOST
-from agiraph.core.ids import ROUTER, SUPERVISOR, Address, agent_of
+from agiraph.core.ids import ROUTER, SUPERVISOR, Address, AgentId, agent_of
 from agiraph.messages.authorization import refusal
 from agiraph.messages.body import Body
 from agiraph.messages.child import (
@@ -77,8 +77,8 @@ class SupervisorService:
             case WakeChild(address=address):
                 if (monitor := self._find(address)) is not None:
                     await self._wake(monitor)
-            case ListChildren():
-                return self._table()
+            case ListChildren(agent=agent):
+                return self._table(agent)
             case StartChild(spec=spec) if spec.kind == TOOLS:
                 return self._offer_tools(spec.address)
             case StartChild(spec=spec):
@@ -236,13 +236,15 @@ class SupervisorService:
             del children.consoles[address]
             children.announce()
 
-    def _table(self) -> ChildTable:
-        """Return all processes, the supervisor and the spawner first."""
+    def _table(self, agent: AgentId | None) -> ChildTable:
+        """Return all processes, the supervisor and the spawner first; or those of one agent."""
         children = self._children
         children.hangs.note_who_waits_for_room()
-        rows = own_rows(children.incarnation(SUPERVISOR), children.fork)
+        rows = own_rows(children.incarnation(SUPERVISOR), children.fork) if agent is None else []
         rows += [
-            child_row(each, children.incarnation(at)) for at, each in children.monitors.items()
+            child_row(each, children.incarnation(at))
+            for at, each in children.monitors.items()
+            if agent in (None, agent_of(at))
         ]
         return ChildTable(children=tuple(rows))
 

@@ -19,7 +19,7 @@ from agiraph.agent.conversation import Conversation
 from agiraph.agent.inbox import EntityInbox
 from agiraph.agent.records import StateNoted
 from agiraph.agent.replies import key_of
-from agiraph.agent.worktime import AWAY_SECONDS
+from agiraph.agent.worktime import longest_absence
 from agiraph.core.errors import Refused
 from agiraph.core.ids import COORDINATOR_NAME, Address, NodeId, coordinator_address
 from agiraph.core.models import Assignment, TeamRoster, WorkNode
@@ -161,8 +161,8 @@ class NodeDeadline:
         A long absence is noted in the conversation first, because it must not count again later.
         """
         transcript = conversation.transcript
-        seen_at = transcript.time.seen_at
-        if seen_at and not transcript.is_waiting and now - seen_at > AWAY_SECONDS:
+        seen_at, most = transcript.time.seen_at, longest_absence(transcript.running_calls)
+        if seen_at and not transcript.is_waiting and now - seen_at > most:
             conversation.append(StateNoted(what="away", ts=now))
         work = transcript.time.at(now, is_waiting=transcript.is_waiting)
         return cls(seconds - work.seconds)

@@ -1,7 +1,10 @@
 """WorkerTools: what a worker's tools do, by asking its coordinator."""
 
+import asyncio
 import json
-from typing import Any, Literal
+import math
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, Final, Literal
 
 from pydantic import BaseModel
 
@@ -13,6 +16,7 @@ from actors.worker.checkout import Checkout
 from actors.worker.context import WorkerContext
 from actors.worker.evidence import pass_checks, seal
 from agiraph.agent.activity import waiting_for
+from agiraph.agent.worktime import WAIT_SECONDS
 from agiraph.board.shared_context import as_text
 from agiraph.core.errors import Refused
 from agiraph.core.ids import NodeId, derived_id
@@ -47,6 +51,11 @@ from agiraph.storage.home import NodeHome
 from agiraph.tools.ports import ToolContext, WaitOutcome
 from agiraph.tools.scopes.publishing import publish_files
 
+NOTHING_COMES: Final = (
+    "There is no node to wait for, and nothing else in the run is at work: no message will come by "
+    "itself. Go on with what you have, or publish it and name what is missing."
+)
+
 
 class WorkerTools(EntityTools):
     """The team as one worker's tools see it."""
@@ -72,7 +81,9 @@ class WorkerTools(EntityTools):
         await require_node(self._runtime, node, may_lend=lends)
         asked = {**dict(node), "cause": call_id, "parent_node": self._assignment.node.id}
         body = CreateNodeMessage.model_validate(asked)
-        created = await self._ask(call_id, body, NodeCreatedReply)
+        # Its cause makes it one node however often it is asked for. The reply is done at once: kept
+        # until this call ends, it would wake a worker that parks in a wait for the node.
+        created = await ask_for(self._runtime, self._worker.coordinator, body, NodeCreatedReply)
         return {"node_id": created.node_id, "name": created.name, "status": created.status}
 
     def _require_shell(self, commands: object, field: str) -> None:
@@ -100,32 +111,61 @@ class WorkerTools(EntityTools):
     async def _change_team(self, call_id: str, body: BaseModel) -> JsonObject:
         return (await self._ask(call_id, body, TeamChanged)).result
 
-    async def wait(self, call_id: str, nodes: tuple[str, ...]) -> WaitOutcome:
-        """Wait until the nodes have ended or a message arrives; the deadline stands still.
+    async def wait(
+        self, call_id: str, nodes: tuple[str, ...], timeout_seconds: float | None = None
+    ) -> WaitOutcome:
+        """Wait until the nodes have ended or a message arrives.
 
-        With nothing to wait for, wait for a message; that time counts.
+        The deadline stops while nodes are waited for, but not while a message is. The coordinator
+        keeps the request until the wait is over, so that this process may park meanwhile.
         """
-        waiter = self._assignment.node.id
-        if self._worker.transcript.has_unread:
+        worker, waiter = self._worker, self._assignment.node.id
+        if worker.transcript.has_unread:  # it may have begun this wait before it parked
+            return await self._leave_wait(call_id, waiter, nodes)
+        for_nodes = bool(nodes) or worker.transcript.progress.has_sub_nodes
+        if worker.transcript.mail.pending and not for_nodes and timeout_seconds is None:
+            await self.messenger.until_message()
             return await self._interrupted(waiter, nodes)
-        self._worker.show("waiting_for_nodes", waiting_for(nodes))
-        key = f"{call_id}.wait"
-        arrived = self._worker.inbox.arrived
-        with self._worker.standing_still():
-            asking, _ = await self._worker.first_of(
-                self._ask(key, AwaitNodes(nodes=nodes, waiter=waiter), NodesEnded), arrived.wait()
-            )
+        seconds = timeout_seconds if for_nodes else self._within_deadline(timeout_seconds)
+        is_timer = timeout_seconds is not None
+        body = AwaitNodes(nodes=nodes, waiter=waiter, seconds=seconds, is_timer=is_timer)
+        key, arrived = _wait_key(call_id), worker.inbox.arrived
+        try:
+            with self._waiting(nodes, for_nodes=for_nodes):
+                asking, _ = await worker.first_of(self._ask(key, body, NodesEnded), arrived.wait())
+        except asyncio.CancelledError:
+            if worker.inbox.urgent.is_set():  # a message interrupts this call, which is not resumed
+                await self._leave_wait(call_id, waiter, nodes)
+            raise
         if not asking.cancelled():
             ended = asking.result()
             assert isinstance(ended, NodesEnded)
-            if not ended.nodes:
-                await self.messenger.until_message()
-            return WaitOutcome(ended.nodes, interrupted_by_message=not ended.nodes)
-        wait = self._worker.message_id(key)
-        await self._worker.send_to_coordinator(
-            f"{call_id}.leave", CancelWait(waiter=waiter, wait=wait)
-        )
+            return WaitOutcome(ended.nodes, note=_note(ended, timeout_seconds or WAIT_SECONDS))
+        return await self._leave_wait(call_id, waiter, nodes)
+
+    async def _leave_wait(
+        self, call_id: str, waiter: NodeId, nodes: tuple[str, ...]
+    ) -> WaitOutcome:
+        """End a wait because a message came first: its node continues."""
+        body = CancelWait(waiter=waiter, wait=self._worker.message_id(_wait_key(call_id)))
+        await self._worker.send_to_coordinator(f"{call_id}.leave", body)
         return await self._interrupted(waiter, nodes)
+
+    def _within_deadline(self, seconds: float | None) -> float:
+        """Return how long to wait for a message: the node's own time passes meanwhile."""
+        deadline = self._worker.deadline
+        left = deadline.remaining_seconds if deadline is not None else math.inf
+        return max(0.0, min(seconds or WAIT_SECONDS, left))
+
+    def _waiting(self, nodes: tuple[str, ...], *, for_nodes: bool) -> AbstractContextManager[None]:
+        """Show what is waited for; the deadline stops unless it is a message."""
+        if for_nodes:
+            self._worker.show("waiting_for_nodes", waiting_for(nodes))
+            return self._worker.standing_still()
+        if self._worker.transcript.mail.pending:
+            return self._worker.waiting_for_human("for an answer")
+        self._worker.show("waiting_for_message", waiting_for(()))
+        return nullcontext()
 
     async def _interrupted(self, waiter: NodeId, nodes: tuple[str, ...]) -> WaitOutcome:
         """Return how what was waited for stands, now that a message came first."""
@@ -232,6 +272,24 @@ class WorkerTools(EntityTools):
         )
         self._worker.conversation.when_recorded(lambda: self._runtime.done(received))
         return checked(received, expect)
+
+
+def _wait_key(call_id: str) -> str:
+    """Return the key of the request that the coordinator keeps while a call waits."""
+    return f"{call_id}.wait"
+
+
+def _note(ended: NodesEnded, seconds: float) -> str:
+    """Return why a wait ended without a message, '' if its nodes have ended."""
+    match ended.why, bool(ended.nodes):
+        case "time", True:
+            return f"The nodes have not ended and no message has come in {seconds:g} s."
+        case "time", False:
+            return f"There is no node to wait for, and no message has come in {seconds:g} s."
+        case "standstill", _:
+            return NOTHING_COMES
+        case _:
+            return ""
 
 
 def _require_result(assignment: Assignment, home: NodeHome) -> None:

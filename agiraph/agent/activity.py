@@ -7,6 +7,7 @@ from agiraph.core.redaction import redact
 from agiraph.core.turns import ToolCall
 
 STEP_LIMIT: Final = 80
+WAIT: Final = "wait"
 TELLING: Final = ("command", "path", "url", "query", "question", "to", "name", "ref_name", "key")
 
 
@@ -19,7 +20,7 @@ def step_of(call: ToolCall) -> str:
 
 def waiting_for(names: Sequence[str]) -> str:
     """Return whom or what an entity waits for; without names it is a message."""
-    return _short("wait", ", ".join(names))
+    return _short(WAIT, ", ".join(names))
 
 
 def _short(what: str, about: str) -> str:

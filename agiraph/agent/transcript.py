@@ -40,7 +40,7 @@ from agiraph.agent.records import (
     StepQuarantined,
 )
 from agiraph.agent.replies import NOBODY, ReplyReference, body_of, key_of, quote
-from agiraph.agent.worktime import WAITS, WorkTime
+from agiraph.agent.worktime import WorkTime, longest_absence, waits_for_others
 from agiraph.core.ids import HUMAN_NAME, NodeId, RunId, step_place
 from agiraph.core.models import Assignment
 from agiraph.core.turns import AssistantTurn, ToolCall, ToolTurn, Turn, Usage, UserTurn
@@ -49,7 +49,8 @@ PUBLISH = "publish"
 RUNTIME_NAME = "runtime"
 ASK_HUMAN = "ask_human"
 SEND_MESSAGE = "send_message"
-FOLD = 10
+CREATES_NODES = ("create_work_node", "launch_roles")
+FOLD = 11
 """Raised when the same records come to mean another state: older snapshots then do not count."""
 
 
@@ -71,7 +72,7 @@ class Progress:
     """What was done and used in the current work: a worker's node, or a coordinator's run.
 
     `bound` is the limit of the node that was reached, `silences` how many answers in a row had no
-    call. `summary` and `learned` are those of the published result.
+    call. `has_sub_nodes`: nodes were created. `summary` and `learned` are those of the result.
     """
 
     usage: Usage = field(default_factory=Usage)
@@ -83,6 +84,7 @@ class Progress:
     bound_why: str = ""
     is_last_turn_over: bool = False
     is_cut_off: bool = False
+    has_sub_nodes: bool = False
     streak: RepeatedCalls = field(default_factory=RepeatedCalls)
     summary: str | None = None
     learned: str = ""
@@ -241,10 +243,13 @@ class Transcript:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether the node's time stands still: in a pause, or while a call that waits runs."""
-        return self.is_paused or any(
-            one.was_started and one.call.name in WAITS for one in self.open_calls
-        )
+        """Whether the node's time stops: in a pause, or in a wait for the person or for nodes."""
+        others = bool(self.progress.has_sub_nodes or self.mail.pending)
+        return self.is_paused or waits_for_others(self.running_calls, has_others=others)
+
+    @property
+    def running_calls(self) -> list[ToolCall]:
+        return [one.call for one in self.open_calls if one.was_started]
 
     @property
     def is_flushing(self) -> bool:
@@ -272,7 +277,8 @@ class Transcript:
             self.is_restored = True
             return
         is_away = isinstance(record, StateNoted) and record.what == "away"
-        self.time = self.time.at(record.ts, is_waiting=self.is_waiting, was_away=is_away)
+        most = longest_absence(self.running_calls) if is_away else None
+        self.time = self.time.at(record.ts, is_waiting=self.is_waiting, most=most)
         if not is_away:
             self.position += 1
             self._apply_step(record)
@@ -446,6 +452,8 @@ class Transcript:
     def _finish(self, record: CallFinished) -> None:
         opened, progress = self._open(record.call_id), self.progress
         self.open_calls.remove(opened)
+        if record.name in CREATES_NODES and not record.is_error:
+            progress.has_sub_nodes = True
         if record.name == PUBLISH and not record.is_error:
             progress.summary = str(opened.call.arguments.get("summary", ""))
             progress.learned = str(opened.call.arguments.get("learned") or "")

@@ -1,16 +1,21 @@
 """Work time: how long a worker has been at its node, folded from its conversation; pure.
 
-A node's time begins when the worker takes it up and continues through restarts of its process. It
-stands still while the worker waits for the human or for other nodes, or is paused. A time in which
-there was no process at all counts for a minute at most: a house that was down overnight has missed
-no deadline.
+A node's time begins when its worker begins with it, and continues through restarts of its process.
+It stops while the worker is paused or waits for the person, and while it waits for other nodes,
+whose own time passes then. It does not stop while the worker waits for a message. A time without
+any process counts for a minute at most, because a home that was down overnight has missed no
+deadline; a worker that waited for a message without a process counts for as long as it may wait.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
-AWAY_SECONDS = 60.0
-WAITS = frozenset({"ask_human", "wait"})
-"""Calls during which a node's time stands still."""
+from agiraph.core.turns import ToolCall
+
+AWAY_SECONDS: Final = 60.0
+WAIT_SECONDS: Final = 600.0
+"""How long `wait` waits for a message, unless the call names another time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,13 +26,42 @@ class WorkTime:
     seen_at: float | None = None
 
     def begun(self, now: float) -> "WorkTime":
-        """Return the time of a node that is taken up now."""
+        """Return the time of a node that its worker begins with now."""
         return WorkTime(0.0, now)
 
-    def at(self, now: float, *, is_waiting: bool, was_away: bool = False) -> "WorkTime":
-        """Return the time at `now`; since the last look it waited, was away, or else worked."""
+    def at(self, now: float, *, is_waiting: bool, most: float | None = None) -> "WorkTime":
+        """Return the time at `now`: none has passed if it `is_waiting`, else at most `most`."""
         if self.seen_at is None:
             return self
         passed = 0.0 if is_waiting else max(0.0, now - self.seen_at)
-        counted = min(passed, AWAY_SECONDS) if was_away else passed
+        counted = passed if most is None else min(passed, most)
         return WorkTime(self.seconds + counted, max(now, self.seen_at))
+
+
+def waits_for_others(running: Sequence[ToolCall], *, has_others: bool) -> bool:
+    """Whether a running call waits for the person or for other nodes, so that the time stops.
+
+    `has_others`: the worker has created sub-nodes, or has an open question to the person.
+    """
+    return any(_waits_for_others(call, has_others) for call in running)
+
+
+def _waits_for_others(call: ToolCall, has_others: bool) -> bool:
+    match call.name:
+        case "ask_human":
+            return True
+        case "wait":
+            return has_others or bool(call.arguments.get("nodes"))
+        case "create_work_node":
+            return bool(call.arguments.get("wait"))
+        case _:
+            return False
+
+
+def longest_absence(running: Sequence[ToolCall]) -> float:
+    """Return how much of a time without a process counts while these calls run."""
+    waits = [call for call in running if call.name == "wait"]
+    if not waits:
+        return AWAY_SECONDS
+    asked = waits[0].arguments.get("timeout_seconds")
+    return float(asked) if isinstance(asked, int | float) else WAIT_SECONDS

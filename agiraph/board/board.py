@@ -20,6 +20,7 @@ from agiraph.core.models import (
     RunStatus,
     Stage,
     StagePlan,
+    Standstill,
     Worker,
     WorkNode,
 )
@@ -72,10 +73,10 @@ class NodeTimes:
 class Board:
     """Nodes, workers and stages of one run, in the order they came; nothing in it changes.
 
-    `waits` are the nodes that a blocked node waits for, `planned` what the next stage is to be,
-    `deadlocks` the rings of waits that were found. `epoch` enters the ids of what follows from the
-    board; it is another one since its journal lost its end. `names` and `causes` lead to the nodes
-    that are called so, and that these have created.
+    `waits` has the wait of each blocked node, `planned` what the next stage is to be, `deadlocks`
+    the rings of waits that were found. `standstill` is there while nothing can happen by itself.
+    `epoch` enters the ids of what follows from the board; it is another one since its journal lost
+    its end. `names` and `causes` lead to nodes.
     """
 
     run: RunFacts | None = None
@@ -83,9 +84,10 @@ class Board:
     workers: Table[WorkerId, Worker] = field(default_factory=Table)
     stages: tuple[Stage, ...] = ()
     times: Table[NodeId, NodeTimes] = field(default_factory=Table)
-    waits: Mapping[NodeId, tuple[NodeId, ...]] = field(default_factory=dict)
+    waits: Mapping[NodeId, e.NodeBlocked] = field(default_factory=dict)
     planned: StagePlan | None = None
     deadlocks: tuple[tuple[NodeId, ...], ...] = ()
+    standstill: Standstill | None = None
     epoch: str = ""
     names: Table[str, NodeId] = field(default_factory=Table)
     causes: Table[str, NodeId] = field(default_factory=Table)
@@ -144,16 +146,6 @@ class Board:
         """Whether a node is undecided and all that it depends on has ended."""
         return self.is_undecided(node) and not self.waiting_for(node)
 
-    def refs_of(self, node: WorkNode) -> dict[str, str]:
-        """Return the refs of a node without those to what was skipped or does not count."""
-        idle = [
-            self.nodes[one]
-            for one in node.dependencies
-            if not node.edges.get(one, self.nodes[one].status != "skipped")
-        ]
-        folders = {other.folder for other in idle}
-        return {n: path for n, path in node.refs.items() if path.split("/")[1] not in folders}
-
     def is_done_again(self, node: WorkNode) -> bool:
         """Whether a node has failed and the board itself has it tried again.
 
@@ -175,6 +167,13 @@ def fold(happened: Iterable[BoardEvent], board: Board | None = None) -> Board:
 
 def apply(board: Board, event: BoardEvent) -> Board:
     """Return the board after one event."""
+    after = _apply(board, event)
+    if after.standstill is None or isinstance(event, e.NO_PROGRESS):
+        return after
+    return replace(after, standstill=None)
+
+
+def _apply(board: Board, event: BoardEvent) -> Board:
     match event:
         case e.RunStarted() | e.RunFinished() | e.RunStopped():
             return _apply_to_run(board, event)
@@ -205,12 +204,13 @@ def apply(board: Board, event: BoardEvent) -> Board:
             started = _node(board, event.node_id, status="running")
             return _time(started, event.node_id, started=event.ts)
         case e.NodeBlocked():
-            blocked = _hold(board, event.node_id, "blocked", "waiting_for_nodes")
-            return replace(blocked, waits={**board.waits, event.node_id: event.waits_for})
+            return _block(board, event)
         case e.NodeUnblocked():
             return _forget_wait(_hold(board, event.node_id, "running", "busy"), event.node_id)
         case e.DeadlockFound():
             return replace(board, deadlocks=(*board.deadlocks, event.ring))
+        case e.StandstillFound():
+            return replace(board, standstill=event.standstill)
         case e.NodeCompleted():
             result = event.shared_with(NodeResult)
             return _end(board, event, "completed", published=result.pop("files"), **result)
@@ -470,9 +470,13 @@ def _end(
     return _forget_wait(_time(ended, id, ended=event.ts), id)
 
 
+def _block(board: Board, event: e.NodeBlocked) -> Board:
+    state = "waiting_for_nodes" if event.waits_for else "waiting_for_message"
+    blocked = _hold(board, event.node_id, "blocked", state)
+    return replace(blocked, waits={**board.waits, event.node_id: event})
+
+
 def _forget_wait(board: Board, node_id: NodeId) -> Board:
-    if node_id not in board.waits:
-        return board
     return replace(board, waits={n: w for n, w in board.waits.items() if n != node_id})
 
 

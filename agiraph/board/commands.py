@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 from agiraph.board.events import RunSpec
 from agiraph.core.ids import NodeId, slug
-from agiraph.core.models import CancelledBy, NodeResult
+from agiraph.core.models import CancelledBy, NodeResult, Standstill
 from agiraph.core.specs import (
     AskedAgent,
     Author,
@@ -84,10 +84,15 @@ class StartNode:
 
 @dataclass(frozen=True, slots=True)
 class BlockNode:
-    """Its worker waits for other nodes (`waits_for`)."""
+    """Its worker waits for other nodes (`waits_for`), or for a message if there are none.
+
+    It continues at `until` in any case; `is_timer`: its worker has asked for that time.
+    """
 
     node: str
     waits_for: tuple[str, ...] = ()
+    until: float | None = None
+    is_timer: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +247,13 @@ class NoteDeadlock:
 
 
 @dataclass(frozen=True, slots=True)
+class NoteStandstill:
+    """Nothing in the run can happen by itself any more."""
+
+    standstill: Standstill
+
+
+@dataclass(frozen=True, slots=True)
 class FinishRun:
     """The goal is reached; what has not ended is cancelled.
 
@@ -306,6 +318,7 @@ Command = (
     | LoseWorker
     | Reconvene
     | NoteDeadlock
+    | NoteStandstill
     | FinishRun
     | StopRun
     | EndCycle

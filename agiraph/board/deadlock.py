@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from agiraph.board.board import Board
 from agiraph.board.matching import can_do
 from agiraph.board.scheduler import places_left
+from agiraph.board.wait_cycles import awaited_by
 from agiraph.core.ids import NodeId
 from agiraph.core.models import Worker, WorkNode
 
@@ -68,7 +69,7 @@ def stuck(board: Board) -> Mapping[NodeId, WaitingNode]:
 
 def _held_up(board: Board, node: WorkNode, live: set[NodeId]) -> WaitingNode | None:
     """Return what holds a node up, given which others can come to their end; None: nothing."""
-    waits = node.dependencies if node.status == "pending" else board.waits.get(node.id, ())
+    waits = node.dependencies if node.status == "pending" else awaited_by(board, node.id)
     for other in (board.nodes[one] for one in waits):
         if not other.has_ended and other.id not in live:
             return WaitingNode(other.id, f"'{node.name}' waits for '{other.name}'")

@@ -50,6 +50,8 @@ def decide(board: Board, command: c.Command, now: float) -> tuple[BoardEvent, ..
             return node_rules.unblock(board, command, now)
         case c.NoteDeadlock():
             return node_rules.note_deadlock(board, command, now)
+        case c.NoteStandstill():
+            return run_rules.note_standstill(board, command, now)
         case c.CompleteNode():
             return node_rules.complete(board, command, now)
         case c.FailNode():

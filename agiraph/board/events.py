@@ -18,6 +18,7 @@ from agiraph.core.models import (
     StageContract,
     StageOver,
     StagePlan,
+    Standstill,
     Worker,
     WorkNode,
 )
@@ -132,11 +133,16 @@ class NodeStarted(BoardEventBase):
 
 
 class NodeBlocked(BoardEventBase):
-    """Its worker waits for other nodes."""
+    """Its worker waits for other nodes, or for a message if `waits_for` is empty.
+
+    It continues at `until` in any case; `is_timer`: its worker has asked for that time.
+    """
 
     type: Literal["node.blocked"] = "node.blocked"
     node_id: NodeId
     waits_for: tuple[NodeId, ...] = ()
+    until: float | None = None
+    is_timer: bool = False
 
 
 class NodeUnblocked(BoardEventBase):
@@ -264,6 +270,13 @@ class DeadlockFound(BoardEventBase):
     is_refused: bool = False
 
 
+class StandstillFound(BoardEventBase):
+    """Nothing in the run can happen by itself any more."""
+
+    type: Literal["standstill.found"] = "standstill.found"
+    standstill: Standstill
+
+
 class RunFinished(BoardEventBase):
     """The goal was reached; `incomplete` names the nodes of the plan that were not completed."""
 
@@ -344,6 +357,7 @@ BoardEvent = Annotated[
     | StageMet
     | StageReconvened
     | DeadlockFound
+    | StandstillFound
     | RunFinished
     | RunStopped
     | RunReopened
@@ -352,5 +366,8 @@ BoardEvent = Annotated[
     | BoardEpochBegan,
     Field(discriminator="type"),
 ]
+
+NO_PROGRESS = (StandstillFound, DeadlockFound, StageLaunched)
+"""Events after which a standstill continues; any other event ends it."""
 
 BOARD_EVENT: TypeAdapter[BoardEvent] = union_adapter(BoardEvent)

@@ -55,6 +55,17 @@ def decide_node(board: Board, command: c.DecideNode, now: float) -> tuple[BoardE
         return (e.NodeFailed(ts=now, node_id=node.id, reason=str(error)),)
 
 
+def refs_of(board: Board, node: WorkNode) -> dict[str, str]:
+    """Return the refs of a node without those to what was skipped or does not count."""
+    idle = [
+        board.nodes[one]
+        for one in node.dependencies
+        if not node.edges.get(one, board.nodes[one].status != "skipped")
+    ]
+    folders = {other.folder for other in idle}
+    return {n: path for n, path in node.refs.items() if path.split("/")[1] not in folders}
+
+
 def _counts(board: Board, node: WorkNode, other: WorkNode) -> bool:
     condition = node.when.get(other.id)
     if other.status != "completed" or condition is None:

@@ -24,7 +24,7 @@ from agiraph.board.sub_nodes import (
     require_room_below,
     waits_of,
 )
-from agiraph.board.wait_cycles import find_cycle
+from agiraph.board.wait_cycles import awaited_by, find_cycle
 from agiraph.core.errors import IllegalTransition, InvalidInput
 from agiraph.core.evidence import normal_checks
 from agiraph.core.ids import NodeId, slug
@@ -180,14 +180,20 @@ def start(board: Board, command: c.StartNode, now: float) -> tuple[BoardEvent, .
 
 
 def block(board: Board, command: c.BlockNode, now: float) -> tuple[BoardEvent, ...]:
-    """Note that a node's worker waits for others; a ring of waits is refused."""
+    """Note that a node's worker waits for others or a message; a ring of waits is refused."""
     node = find_node(board, command.node)
     waits_for = tuple(find_node(board, named).id for named in command.waits_for)
-    if node.status == "blocked" and board.waits.get(node.id) == waits_for:
+    if node.status == "blocked" and awaited_by(board, node.id) == waits_for:
         return ()
     _require(node, "blocked", "assigned", "running", "blocked")
     _refuse_cycle(board, node, waits_for)
-    blocked = e.NodeBlocked(ts=now, node_id=node.id, waits_for=waits_for)
+    blocked = e.NodeBlocked(
+        ts=now,
+        node_id=node.id,
+        waits_for=waits_for,
+        until=command.until,
+        is_timer=command.is_timer,
+    )
     return (*_started(node, now), blocked)
 
 

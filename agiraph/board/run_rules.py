@@ -93,6 +93,13 @@ def cancelled_at_end(board: Board) -> tuple[WorkNode, ...]:
     )
 
 
+def note_standstill(board: Board, command: c.NoteStandstill, now: float) -> tuple[BoardEvent, ...]:
+    """Note that nothing can happen by itself; a run that has ended cannot stand still."""
+    if not board.is_running:
+        return ()
+    return (e.StandstillFound(ts=now, standstill=command.standstill),)
+
+
 def end_cycle(board: Board, command: c.EndCycle, now: float) -> tuple[BoardEvent, ...]:
     """Let the run sleep; the same cause ends a cycle once."""
     run = require_running(board)

@@ -47,7 +47,7 @@ from agiraph.core.specs import WorkerSpec
 Action = AssignNode | SpawnWorker | FailNode | CancelNode | EndStageEarly | DoAgain | DecideNode
 
 ENDINGS = (e.NodeCompleted, e.NodeFailed, e.NodeCancelled, e.NodeSkipped)
-NO_MATTER = (e.NodeStarted, e.NodeBlocked, e.NodeUnblocked, e.DeadlockFound, e.StageLaunched)
+NO_MATTER = (e.NodeStarted, e.NodeBlocked, e.NodeUnblocked, *e.NO_PROGRESS)
 OF_ONE_NODE = (e.NodeReserved, e.NodeAssigned, e.NodeMoved, e.NodeReleased, e.NodeDecided)
 
 

@@ -16,7 +16,7 @@ from agiraph.core.ids import new_epoch
 from agiraph.storage.journal import Journal, read_journal
 from agiraph.storage.snapshot import Snapshots, beside
 
-FOLD = 3
+FOLD = 4
 """Raised when the same events come to mean another board: older snapshots then do not count."""
 
 BOARD: TypeAdapter[Board] = TypeAdapter(Board)

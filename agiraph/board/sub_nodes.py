@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from agiraph.board import events as e
 from agiraph.board.board import Board, RunFacts, apply
 from agiraph.board.events import BoardEvent
+from agiraph.board.wait_cycles import awaited_by
 from agiraph.core.errors import IllegalTransition
 from agiraph.core.ids import NodeId
 from agiraph.core.models import Worker, WorkNode
@@ -62,7 +63,7 @@ def node_to_notify(board: Board, node: WorkNode) -> WorkNode | None:
     between = [one for one in ancestors(board, node) if one.has_ended]
     if any(one.status != "completed" for one in between):
         return None
-    awaited = board.waits.get(above.id, ())
+    awaited = awaited_by(board, above.id)
     if node.id in awaited and all(board.nodes[one].has_ended for one in awaited):
         return None
     return above
@@ -169,7 +170,7 @@ def waits_of(board: Board) -> dict[NodeId, tuple[NodeId, ...]]:
     return {
         node.id: tuple(
             other
-            for other in (*node.dependencies, *board.waits.get(node.id, ()))
+            for other in (*node.dependencies, *awaited_by(board, node.id))
             if not nodes[other].has_ended
         )
         for node in nodes.values()

@@ -6,6 +6,14 @@
 from collections.abc import Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 
+from agiraph.board.board import Board
+from agiraph.core.ids import NodeId
+
+
+def awaited_by(board: Board, node: NodeId) -> tuple[NodeId, ...]:
+    """Return the nodes that a blocked node waits for; () if it waits for a message or works."""
+    return board.waits[node].waits_for if node in board.waits else ()
+
 
 def find_cycle(waits: Mapping[str, Sequence[str]]) -> tuple[str, ...] | None:
     """Return a ring such as ("a", "b", "a") in which each waits for the next; None if none."""

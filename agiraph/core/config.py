@@ -82,6 +82,7 @@ class RunConfig(ConfigSection):
     max_workers: int = Field(ge=1)
     max_depth: int = Field(ge=1)
     park_after_seconds: float = Field(ge=0)
+    standstill_seconds: float = Field(gt=0)
     cycle_seconds: float = Field(gt=0)
     planning: PlanningMode
 

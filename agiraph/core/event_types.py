@@ -44,6 +44,9 @@ EVENT_TYPES: tuple[EventType, ...] = (
               ("reason", "failure_class", "address", "incarnation")),
     EventType("agent.reopened", "a run that had failed goes on: a node is tried again",
               _COORDINATOR),
+    EventType("agent.standstill", "nothing in a run can happen by itself any more: its coordinator "
+              "is notified, or the human", _COORDINATOR,
+              ("text", "since", "waiting", "notices", "for_human")),
     EventType("agent.stopped", "a run or the whole agent was stopped",
               "coordinator, human, supervisor", ("reason", "by", "entities")),
     EventType("agent.cycle_ended", "a cycle of an infinite run ended; the run sleeps",

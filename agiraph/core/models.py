@@ -12,14 +12,28 @@ from agiraph.core.specs import CheckpointPolicy, ForEach, PlannedTerms, WorkerSp
 from agiraph.core.table import Table
 
 AgentStatus = Literal[
-    "idle", "working", "waiting_for_human", "paused", "completed", "failed", "stopped"
+    "idle",
+    "working",
+    "waiting_for_human",
+    "standing_still",
+    "paused",
+    "completed",
+    "failed",
+    "stopped",
 ]
 RunStatus = Literal["running", "completed", "failed", "stopped"]
 NodeStatus = Literal[
     "pending", "assigned", "running", "blocked", "completed", "failed", "cancelled", "skipped"
 ]
 WorkerStatus = Literal[
-    "idle", "busy", "waiting_for_human", "waiting_for_nodes", "paused", "parked", "stopped"
+    "idle",
+    "busy",
+    "waiting_for_human",
+    "waiting_for_nodes",
+    "waiting_for_message",
+    "paused",
+    "parked",
+    "stopped",
 ]
 CancelledBy = Literal["", "coordinator", "human"]
 """Who cancelled a node; "": the board, because of a rule or of the end of the run."""
@@ -50,13 +64,39 @@ HELD_NODE: tuple[NodeStatus, ...] = ("assigned", "running", "blocked")
 """A node that a worker has."""
 
 
+class WaitingEntity(Record):
+    """One line of a standstill: an entity that waits, for what (`waits`), and since when.
+
+    `entity` is its name, '' for a node that no worker has; `node` is the name of its node, '' for
+    the coordinator.
+    """
+
+    entity: str
+    node: str
+    waits: str
+    since: float
+
+
+class Standstill(Record):
+    """Nothing in a run can happen by itself any more.
+
+    `notices` counts the notices that its coordinator has been given. `for_human`: the coordinator
+    itself waits for the person, who is told instead.
+    """
+
+    since: float
+    waiting: tuple[WaitingEntity, ...]
+    notices: int = 0
+    for_human: bool = False
+
+
 class AgentFacts(Record):
     """What is known of an agent, and shown, besides its status.
 
     `created_by` is the token by which it was created, '' if by none. `reason` is why it failed or
     was stopped; `incomplete` names the nodes of the plan that a completed run did not complete. In
     infinite mode `cycle` is the one that it is in or has ended last, `next_cycle_at` when the next
-    one begins while it sleeps.
+    one begins while it sleeps. `standstill` is there while nothing in its run can happen by itself.
     """
 
     id: AgentId
@@ -79,6 +119,7 @@ class AgentFacts(Record):
     worker_count: int = 0
     cycle: int = 0
     next_cycle_at: float | None = None
+    standstill: Standstill | None = None
 
 
 class Agent(AgentFacts):

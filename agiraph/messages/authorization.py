@@ -167,6 +167,15 @@ def _look_up(sender: str, _to: str, body: context_database.FindEarlierWork) -> b
     return is_coordinator(sender) and agent_of(sender) == body.agent
 
 
+def _human_or_coordinator(sender: str, _to: str, _body: Body) -> bool:
+    return sender == HUMAN or is_coordinator(sender)
+
+
+def _table(sender: str, _to: str, body: child.ListChildren) -> bool:
+    """A coordinator sees the processes of its own agent only."""
+    return sender == HUMAN or (is_coordinator(sender) and body.agent == agent_of(sender))
+
+
 def _human_or_scaler(sender: str, _to: str, body: "host.InviteHost | host.ChangeHost") -> bool:
     """The scaler invites and changes only hosts that it has named itself."""
     own = sender == SCALER and (body.name or "").startswith(AUTO_PREFIX)
@@ -305,7 +314,7 @@ RULES: Final[Mapping[type[Body], Rule]] = MappingProxyType(
         control.Ok: _reply,
         control.RefusedReply: _reply,
         control.AddressTable: _only(SUPERVISOR),
-        control.AskMailboxDepths: _only(HUMAN),
+        control.AskMailboxDepths: _human_or_coordinator,
         control.MailboxDepths: _reply,
         control.DeadLetter: _dead_letter,
         control.RetryLetter: _only(HUMAN),
@@ -315,7 +324,7 @@ RULES: Final[Mapping[type[Body], Rule]] = MappingProxyType(
         child.ChildHeartbeat: _anybody,
         child.StopChild: _stop,
         child.ChildStopped: _reply,
-        child.ListChildren: _only(HUMAN),
+        child.ListChildren: _table,
         child.ChildTable: _reply,
         child.ChildFailed: _only(SUPERVISOR),
         child.AttachConsole: _only(HUMAN),

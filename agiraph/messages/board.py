@@ -1,5 +1,7 @@
 """Board: requests of workers to their coordinator."""
 
+from typing import Literal
+
 from agiraph.core.ids import NodeId
 from agiraph.core.models import TeamRoster
 from agiraph.core.specs import NodeSpec, StageSpec, WorkerSpec
@@ -95,12 +97,19 @@ class TeamChanged(Body):
 
 
 class AwaitNodes(Body):
-    """Report when these nodes have ended. Worker to coordinator; answered by `board.ended`."""
+    """Report when these nodes have ended; by default the sub-nodes of `waiter`.
+
+    Worker to coordinator; answered by `board.ended`. Without any node the wait is for a message,
+    for at most `seconds`. `is_timer`: the worker's model has asked for that time, which then also
+    limits a wait for nodes.
+    """
 
     TYPE = "board.await"
     DURABLE = True
     nodes: tuple[str, ...]
     waiter: NodeId
+    seconds: float | None = None
+    is_timer: bool = False
 
 
 class CancelWait(Body):
@@ -113,11 +122,15 @@ class CancelWait(Body):
 
 
 class NodesEnded(Body):
-    """The awaited nodes have ended: one row each, as in `check_board`."""
+    """A wait is over: `nodes` has one row for each awaited node, as in `check_board`.
+
+    `why`: its nodes have ended, its time is over, or nothing else in the run can continue.
+    """
 
     TYPE = "board.ended"
     DURABLE = True
     nodes: tuple[JsonObject, ...]
+    why: Literal["ended", "time", "standstill"] = "ended"
 
 
 class SuggestNode(Body):

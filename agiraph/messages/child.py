@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from agiraph.core.ids import Address
+from agiraph.core.ids import Address, AgentId
 from agiraph.core.record import Record
 from agiraph.core.turns import JsonObject
 from agiraph.messages.body import Body
@@ -160,13 +160,17 @@ class WakeChild(Body):
 
 
 class ListChildren(Body):
-    """Request the table of processes. To the supervisor; answered by `child.table`."""
+    """Request the table of processes. To the supervisor; answered by `child.table`.
+
+    A coordinator may request the rows of its own `agent` only.
+    """
 
     TYPE = "child.list"
+    agent: AgentId | None = None
 
 
 class ChildTable(Body):
-    """All children, including the supervisor itself and the spawner."""
+    """All children, including the supervisor itself and the spawner; or those of one agent."""
 
     TYPE = "child.table"
     children: tuple[ChildInfo, ...]

@@ -60,9 +60,13 @@ class AddressTable(Body):
 
 
 class AskMailboxDepths(Body):
-    """Request the mailbox sizes. Human gateway to router; answered by `control.depths`."""
+    """Request the mailbox sizes of the addresses that begin with `prefix`. To the router.
+
+    Answered by `control.depths`.
+    """
 
     TYPE = "control.ask_depths"
+    prefix: str = ""
 
 
 class MailboxDepths(Body):

@@ -8,7 +8,9 @@ from pydantic import BeforeValidator, Field
 from agiraph.core.specs import Names, NodeSpec, StageTerms, as_object
 from agiraph.core.turns import JsonObject
 from agiraph.tools.base import WORKERS, NoParams, ToolParams, tool
-from agiraph.tools.ports import ToolContext
+from agiraph.tools.ports import ToolContext, WaitOutcome
+
+LONGEST_WAIT_SECONDS = 3600
 
 
 class CreateWorkNodeParams(NodeSpec, ToolParams):
@@ -21,6 +23,13 @@ class CreateWorkNodeParams(NodeSpec, ToolParams):
 
 class WaitParams(ToolParams):
     nodes: Names = Field(default=(), description="names or ids; left out: all you created")
+    timeout_seconds: float | None = Field(
+        default=None,
+        ge=1,
+        le=LONGEST_WAIT_SECONDS,
+        description="how long to wait at most (default: 600 if there is nothing to wait for but a "
+        "message, else until the nodes have ended)",
+    )
 
 
 @tool("Put a piece of work on the board; a worker picks it up.", kinds=WORKERS, idempotent=True)
@@ -30,13 +39,23 @@ async def create_work_node(context: ToolContext, params: CreateWorkNodeParams) -
     if not params.wait:
         return created
     outcome = await context.team.wait(context.call_id, (created["node_id"],))
-    return created | asdict(outcome)
+    return created | _shown(outcome)
 
 
 @tool("Wait until nodes have ended or a message arrives, whichever comes first.", idempotent=True)
 async def wait(context: ToolContext, params: WaitParams) -> JsonObject:
-    """Return {"nodes", "interrupted_by_message"} once nodes have ended or a message is there."""
-    return asdict(await context.team.wait(context.call_id, params.nodes))
+    """Return {"nodes", "interrupted_by_message"} once nodes have ended or a message is there.
+
+    {"note"} says why the wait ended without either.
+    """
+    return _shown(await context.team.wait(context.call_id, params.nodes, params.timeout_seconds))
+
+
+def _shown(outcome: WaitOutcome) -> JsonObject:
+    shown = asdict(outcome)
+    if not outcome.note:
+        del shown["note"]
+    return shown
 
 
 @tool("See all nodes and workers and their states.", idempotent=True)

@@ -38,10 +38,14 @@ class NewQuestion:
 
 @dataclass(frozen=True, slots=True)
 class WaitOutcome:
-    """Why a wait ended; `nodes` are the rows of the awaited nodes."""
+    """Why a wait ended; `nodes` are the rows of the awaited nodes.
+
+    `note` says why it ended if neither the nodes nor a message ended it.
+    """
 
     nodes: tuple[JsonObject, ...]
     interrupted_by_message: bool = False
+    note: str = ""
 
 
 class Team:
@@ -72,8 +76,11 @@ class Team:
         """
         raise _not_possible("create_work_node")
 
-    async def wait(self, call_id: str, nodes: tuple[str, ...]) -> WaitOutcome:
-        """Wait for nodes (empty: those this entity created) to end or for a message."""
+    async def wait(
+        self, call_id: str, nodes: tuple[str, ...], timeout_seconds: float | None = None
+    ) -> WaitOutcome:
+        """Wait for nodes (empty: those this entity created) to end or for a message, at most for
+        a time; None: a default time if there is no node to wait for."""
         raise _not_possible("wait")
 
     async def view_board(self) -> JsonObject:

@@ -16,6 +16,7 @@ from agiraph.core.ids import AgentId, derived_message_id
 from agiraph.core.models import Event
 from agiraph.core.record import Record
 from agiraph.core.turns import JsonObject
+from agiraph.storage.files import read_bytes
 from agiraph.storage.versions import read_object
 from agiraph.triggers.causality import Causality, Lineage, follow, is_activity
 from agiraph.triggers.due import first_due, judge, next_due
@@ -114,6 +115,22 @@ class TriggerSet:
             or (isinstance(trigger.schedule, IdleSchedule) and trigger.next_due is None)
             for trigger in self._active()
         )
+
+    @property
+    def next_waking(self) -> float | None:
+        """When a trigger will next let the agent act, None if no time is set.
+
+        A heartbeat does so only if something has happened; a command does not.
+        """
+        due = [firing.due for firing in self.outbox.values()]
+        due += [
+            trigger.next_due
+            for trigger in self._active()
+            if trigger.next_due is not None
+            and trigger.action.type != "run_callback"
+            and (trigger.news or not isinstance(trigger.schedule, HeartbeatSchedule))
+        ]
+        return min(due, default=None)
 
     @property
     def next_due(self) -> float | None:
@@ -343,6 +360,15 @@ def _firing(trigger: Trigger, id: str, due: float, **about: Any) -> Firing:
 
 def _with(trigger: Trigger, **changes: object) -> Trigger:
     return trigger.model_copy(update=changes)
+
+
+def load_triggers(path: Path, agent: AgentId) -> TriggerSet:
+    """Return the triggers in an agent's file, to read only; none if they cannot be read."""
+    unused = FiringLimits(late_seconds=0, per_minute=1)
+    try:
+        return TriggerSet.read(agent, read_bytes(path).decode(), unused, path)
+    except (OSError, Corrupt, UnicodeDecodeError):
+        return TriggerSet(agent, unused)
 
 
 def fits(schedule: EventSchedule, event: Event) -> bool:

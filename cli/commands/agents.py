@@ -45,8 +45,9 @@ RUNS = (
     "--status",
     "statuses",
     type=click.Choice(get_args(AgentStatus)),
+    metavar="STATUS",
     multiple=True,
-    help="Only agents in this status; repeatable.",
+    help=f"Only agents in this status: {', '.join(get_args(AgentStatus))}; repeatable.",
 )
 @click.option("--mode", type=click.Choice(get_args(Mode)), help="Only agents in this mode.")
 @click.option("--search", default="", help="Only agents with this text in their name or goal.")

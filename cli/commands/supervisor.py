@@ -47,7 +47,7 @@ READY_SECONDS: Final = 60.0
 STOP_SECONDS: Final = 30.0
 LOOK_SECONDS: Final = 0.05
 STATUS_SECONDS: Final = 3.0
-UNFINISHED: Final = ("idle", "working", "waiting_for_human", "paused")
+UNFINISHED: Final = ("idle", "working", "waiting_for_human", "standing_still", "paused")
 AGENTS_SHOWN: Final = 10
 AGENTS: Final = (
     Column("AGENT", "name"),

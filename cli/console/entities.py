@@ -20,7 +20,8 @@ LOOKS: Final[dict[str, tuple[str, Tone]]] = {
     **dict.fromkeys(("busy", "ready", "working", "running"), ("●", "good")),
     **dict.fromkeys(("idle", "parked", "pending"), ("○", "quiet")),
     **dict.fromkeys(("starting", "assigned"), ("◌", "quiet")),
-    **dict.fromkeys(("waiting_for_nodes", "blocked"), ("…", "quiet")),
+    **dict.fromkeys(("waiting_for_nodes", "waiting_for_message", "blocked"), ("…", "quiet")),
+    "standing_still": ("!", "bad"),
     **dict.fromkeys(("stopped", "cancelled"), ("■", "bad")),
     "backing_off": ("◌", "bad"),
     "stopping": ("■", "quiet"),
@@ -33,6 +34,8 @@ LOOKS: Final[dict[str, tuple[str, Tone]]] = {
 STATE_LABELS: Final = {
     "waiting_for_human": "asks you",
     "waiting_for_nodes": "waits",
+    "waiting_for_message": "waits",
+    "standing_still": "stands still",
     "backing_off": "backing off",
 }
 

@@ -202,6 +202,11 @@ def _answered(narrator: EventNarrator, event: Event) -> Described:
     return f"answered{to}: {text_of(event.data, 'answer', 'response')}", "voice"
 
 
+def _node_blocked(narrator: EventNarrator, event: Event) -> Described:
+    awaited = text_of(event.data, "on") or "a message"
+    return f"{narrator.node(event)} waits for {awaited}", "quiet"
+
+
 def _node_checked(narrator: EventNarrator, event: Event) -> Described:
     checks = event.data.get("checks")
     ended = [one for one in checks if isinstance(one, dict)] if isinstance(checks, list) else []
@@ -353,6 +358,7 @@ _DESCRIBERS: dict[str, Callable[[EventNarrator, Event], Described]] = {
     "agent.completed": _phrase("the goal is met", tone="good"),
     "agent.failed": _phrase("failed", "reason", "error", tone="bad"),
     "agent.reopened": _phrase("the run goes on"),
+    "agent.standstill": _phrase("the run stands still", "text", tone="bad"),
     "agent.set_aside": _phrase("the agent is left out", "reason", tone="bad"),
     "agent.stopped": _phrase("stopped", "reason", tone="bad"),
     "agent.cycle_ended": _phrase("cycle {cycle} ended, the next is at {next_at}", "notes"),
@@ -373,7 +379,7 @@ _DESCRIBERS: dict[str, Callable[[EventNarrator, Event], Described]] = {
     "node.moved": _phrase("{node} goes to another worker", "to", "model", "because"),
     "node.released": _phrase("{node} is free for its next worker"),
     "node.checked": _node_checked,
-    "node.blocked": _phrase("{node} waits for {on}", tone="quiet"),
+    "node.blocked": _node_blocked,
     "node.unblocked": _phrase("continues with", "name", tone="quiet"),
     "team.turn": _phrase("to {to_role}", "message", tone="voice"),
     "node.deadlock": _phrase("nodes wait for each other", "text", tone="bad"),

@@ -79,7 +79,7 @@ def _common(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
 @pytest.fixture(scope="session")
 def _drowsy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     settings = {
-        "run": {"park_after_seconds": 0.2, "max_concurrent": 64},
+        "run": {"park_after_seconds": 0.2, "standstill_seconds": 0.5, "max_concurrent": 64},
         "models": {"fallbacks": {"anthropic/weak": ["openai/other"]}},
         "broker": {"first_delay_seconds": 0.02},
         "web": {"search": "tavily"},

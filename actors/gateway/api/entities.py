@@ -12,7 +12,7 @@ from actors.gateway.gateway import Gateway
 from actors.gateway.state.agents import AgentDirectory
 from actors.gateway.statuses import StatusReader
 from agiraph.core.clock import iso
-from agiraph.core.errors import AgiraphError, Corrupt
+from agiraph.core.errors import AgiraphError
 from agiraph.core.hosts import HOME_HOST
 from agiraph.core.ids import (
     BROKER,
@@ -31,12 +31,9 @@ from agiraph.http.api import (
 from agiraph.messages.child import ChildInfo, ChildTable, ListChildren
 from agiraph.messages.control import AskMailboxDepths, MailboxDepths
 from agiraph.messages.model import AskUsage, UsageTable
-from agiraph.storage.files import read_bytes
-from agiraph.triggers.trigger_set import FiringLimits, TriggerSet
+from agiraph.triggers.trigger_set import TriggerSet, load_triggers
 
 Answer = TypeVar("Answer")
-
-UNUSED = FiringLimits(late_seconds=0, per_minute=1)
 
 THINKING = "thinking "
 CPU_SECONDS = 0.5
@@ -124,7 +121,10 @@ def shown_activity(gateway: Gateway, statuses: StatusReader, address: str) -> di
     activity, child = statuses.activity(address), statuses.child(address)
     if activity is None:
         step = _next_start(gateway, child) if child is not None else ""
-        return {"step": step, "doing": step, "doing_since": None}
+        is_parked = child is not None and child.state == "parked"
+        waits = statuses.wait_of(address) if is_parked and not step else None
+        doing, since = waits or (step, None)
+        return {"step": step, "doing": doing, "doing_since": since}
     doing = describe_activity(activity.state, activity.step)
     return {"step": activity.step, "doing": doing, "doing_since": activity.since or None}
 
@@ -139,6 +139,10 @@ def describe_activity(state: str, step: str) -> str:
         case "waiting_for_nodes":
             awaited = step.removeprefix("wait").removeprefix(": ")
             return f"waits for {awaited or 'its nodes or a message'}"
+        case "waiting_for_message":
+            return "waits for a message"
+        case "standing_still":
+            return f"the run stands still: {step}"
         case "paused":
             return "paused"
         case _:
@@ -201,11 +205,7 @@ DOWN = ("stopped", "failed", "exited")
 
 def triggers_of(agents: AgentDirectory, agent: Agent) -> TriggerSet:
     """Return an agent's triggers; none if they cannot be read."""
-    try:
-        text = read_bytes(agents.home_of(agent).triggers).decode()
-        return TriggerSet.read(agent.id, text, UNUSED)
-    except (OSError, Corrupt, UnicodeDecodeError):
-        return TriggerSet(agent.id, UNUSED)
+    return load_triggers(agents.home_of(agent).triggers, agent.id)
 
 
 def next_wake(agents: AgentDirectory, agent: Agent) -> str:

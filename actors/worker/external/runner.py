@@ -136,13 +136,22 @@ class ExternalAgentRunner:
             raise NodeLimitReached(f"{self._agent.name} failed {times}; at last: {state.problem}")
         elif state.goes_on and not state.undelivered:
             if self._worker.inbox.is_empty:
-                await self._messenger.until_message()
+                await self._until_message()
             self._bridge.receive()
         else:
             if state.problem:
                 await asyncio.sleep(PAUSE_SECONDS * state.failures)
             await self._worker.pause_switch.until_resumed()
             await self._start()
+
+    async def _until_message(self) -> None:
+        """Wait for a message to the agent; raises NodeLimitReached if none comes."""
+        if self._worker.transcript.mail.pending:
+            await self._messenger.until_message()
+            return
+        outcome = await self._tools.wait(f"outside.{self._worker.transcript.place}", ())
+        if not outcome.interrupted_by_message:
+            raise NodeLimitReached(f"{self._agent.name} waits for a message. {outcome.note}")
 
     async def _start(self) -> None:
         """Start the agent once, and record how that ended."""

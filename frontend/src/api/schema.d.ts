@@ -1961,6 +1961,7 @@ export interface components {
             /** @default 0 */
             cycle: number;
             next_cycle_at: number | null;
+            standstill: components["schemas"]["Standstill"] | null;
             status: string;
             failure_class: ("timeout" | "iterations" | "budget" | "model" | "process" | "dependency" | "checks" | "loop" | "plan" | "deadlock" | "output" | "other") | null;
             /** @default false */
@@ -3711,6 +3712,20 @@ export interface components {
             assessment: string | null;
         };
         /**
+         * @description Nothing in a run can happen by itself any more.
+         *
+         *     `notices` counts the notices that its coordinator has been given. `for_human`: the coordinator
+         *     itself waits for the person, who is told instead.
+         */
+        Standstill: {
+            since: number;
+            waiting: components["schemas"]["WaitingEntity"][];
+            /** @default 0 */
+            notices: number;
+            /** @default false */
+            for_human: boolean;
+        };
+        /**
          * @description POST /agents/{a}/runs: another goal for an agent whose run has ended.
          *
          *     Models, mode and input folder stay as they were unless they are named; a budget is this run's.
@@ -3927,6 +3942,7 @@ export interface components {
             /** @default 0 */
             cycle: number;
             next_cycle_at: number | null;
+            standstill: components["schemas"]["Standstill"] | null;
             status: string;
             failure_class: ("timeout" | "iterations" | "budget" | "model" | "process" | "dependency" | "checks" | "loop" | "plan" | "deadlock" | "output" | "other") | null;
             /** @default false */
@@ -4188,6 +4204,18 @@ export interface components {
             /** @default [] */
             budgets: components["schemas"]["BudgetState"][];
         };
+        /**
+         * @description One line of a standstill: an entity that waits, for what (`waits`), and since when.
+         *
+         *     `entity` is its name, '' for a node that no worker has; `node` is the name of its node, '' for
+         *     the coordinator.
+         */
+        WaitingEntity: {
+            entity: string;
+            node: string;
+            waits: string;
+            since: number;
+        };
         /** @description A file of which the bytes from `offset` on are missing. */
         WantedFileView: {
             path: string;
@@ -4355,7 +4383,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description One of these. */
-                status?: ("idle" | "working" | "waiting_for_human" | "paused" | "completed" | "failed" | "stopped")[] | null;
+                status?: ("idle" | "working" | "waiting_for_human" | "standing_still" | "paused" | "completed" | "failed" | "stopped")[] | null;
                 mode?: ("finite" | "infinite") | null;
                 /** @description In the name or the goal. */
                 q?: string;

@@ -20,6 +20,8 @@ const LOOKS: Readonly<Record<string, Look>> = {
   assigned: { sign: "◌", tone: "busy" },
   reconvening: { sign: "◌", tone: "busy" },
   waiting_for_nodes: { sign: "…", tone: "quiet" },
+  waiting_for_message: { sign: "…", tone: "quiet" },
+  standing_still: { sign: "!", tone: "bad" },
   waiting_for_room: { sign: "…", tone: "bad" },
   blocked: { sign: "…", tone: "quiet" },
   waiting_for_human: { sign: "?", tone: "ask" },

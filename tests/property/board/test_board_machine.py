@@ -11,7 +11,7 @@ from agiraph.board.events import BOARD_EVENT, BoardEvent
 from agiraph.board.scheduler import SchedulingLimits, plan
 from agiraph.board.stage_rules import due_at, is_policy_met
 from agiraph.board.view import board_view
-from agiraph.board.wait_cycles import find_cycle
+from agiraph.board.wait_cycles import awaited_by, find_cycle
 from agiraph.core.errors import Refused
 from agiraph.core.ids import RunId
 from agiraph.core.models import HELD_NODE, NodeResult, WorkNode
@@ -264,7 +264,7 @@ class BoardMachine(RuleBasedStateMachine):
     @invariant()
     def nobody_waits_in_a_ring(self) -> None:
         waits: dict[str, tuple[str, ...]] = {
-            n.id: (*n.dependencies, *self.board.waits.get(n.id, ()))
+            n.id: (*n.dependencies, *awaited_by(self.board, n.id))
             for n in self.board.nodes.values()
             if not n.has_ended
         }

@@ -8,6 +8,7 @@ from agiraph.board.board import Board, fold
 from agiraph.board.deadlock import find_deadlocks, stuck
 from agiraph.board.decide import decide
 from agiraph.board.scheduler import SchedulingLimits, plan
+from agiraph.board.wait_cycles import awaited_by
 from agiraph.core.errors import Refused
 from agiraph.core.ids import NodeId
 from agiraph.core.models import NodeResult
@@ -80,7 +81,7 @@ def left_over(board: Board) -> set[str]:
             if node.status in ("assigned", "running"):
                 board = do(board, c.CompleteNode(node.id, node.attempt, NodeResult(summary="done")))
             elif node.status == "blocked" and all(
-                board.nodes[other].has_ended for other in board.waits[node.id]
+                board.nodes[other].has_ended for other in awaited_by(board, node.id)
             ):
                 board = do(board, c.UnblockNode(node.id))
         board = at_rest(board)

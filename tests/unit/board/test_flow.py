@@ -5,6 +5,7 @@ import pytest
 from agiraph.board import commands as c
 from agiraph.board.board import fold
 from agiraph.board.decide import decide
+from agiraph.board.flow_rules import refs_of
 from agiraph.board.plans.graph import Graph
 from agiraph.board.plans.plan import parse_plan
 from agiraph.core.errors import InvalidInput
@@ -66,7 +67,7 @@ def test_the_branch_whose_condition_is_true_runs_and_the_other_is_skipped() -> N
     complete(desk, "praise")
     report = desk.at("report")
     assert report.status == "assigned", "one of its dependencies was completed"
-    assert list(desk.board.refs_of(report)) == ["praise"]
+    assert list(refs_of(desk.board, report)) == ["praise"]
     desk.refuses(c.RetryNode("score", "m"), "began with its result")
     assert decide(desk.board, c.DecideNode("improve"), 1) == (), "it is decided once"
 

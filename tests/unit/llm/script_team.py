@@ -189,7 +189,9 @@ class Desk(Team):
         node = next(node for node in self.team.nodes.values() if node.name == name)
         return f"nodes/{node.home.path.name}/{rest}"
 
-    async def wait(self, call_id: str, nodes: tuple[str, ...]) -> WaitOutcome:
+    async def wait(
+        self, call_id: str, nodes: tuple[str, ...], timeout_seconds: float | None = None
+    ) -> WaitOutcome:
         awaited = [self.team.nodes[node] for node in nodes]
         for node in awaited:
             await node.ended.wait()

@@ -50,7 +50,9 @@ class RecordingTeam(Team):
         self.asked.append(("create_node", call_id, node, *([stage] if stage else [])))
         return {"node_id": "abc123", "name": node.name or "node", "status": "pending"}
 
-    async def wait(self, call_id: str, nodes: tuple[str, ...]) -> WaitOutcome:
+    async def wait(
+        self, call_id: str, nodes: tuple[str, ...], timeout_seconds: float | None = None
+    ) -> WaitOutcome:
         self.asked.append(("wait", call_id, nodes))
         return WaitOutcome(({"id": "abc123", "status": "completed"},))
 

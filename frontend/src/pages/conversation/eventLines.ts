@@ -29,6 +29,7 @@ const SHAPES: Readonly<Record<string, Shape>> = {
   "agent.failed": ["failed", "bad", "reason"],
   "agent.stopped": ["stopped", "quiet", "reason"],
   "agent.reopened": ["reopened", "quiet"],
+  "agent.standstill": ["standstill", "bad", "text"],
   "agent.cycle_ended": ["cycleEnded", "quiet", "notes"],
   "agent.cycle_started": ["cycleStarted", "quiet"],
   "stage.started": ["stageStarted", "busy"],

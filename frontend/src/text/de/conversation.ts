@@ -87,6 +87,7 @@ export const conversation: typeof en = {
     failed: "Der Lauf ist gescheitert",
     stopped: "Gestoppt",
     reopened: "Der Lauf geht weiter",
+    standstill: "Der Lauf steht still",
     cycleEnded: "Runde {{cycle}} ist zu Ende",
     cycleStarted: "Runde {{cycle}} hat begonnen",
     stageStarted: "Stufe begonnen: {{stage}}",

@@ -13,6 +13,8 @@ export const status: typeof en = {
   assigned: "zugeteilt",
   reconvening: "berät",
   waiting_for_nodes: "wartet",
+  waiting_for_message: "wartet auf eine Nachricht",
+  standing_still: "steht still",
   waiting_for_room: "wartet auf Platz auf der Platte",
   blocked: "blockiert",
   waiting_for_human: "fragt Sie",

@@ -85,6 +85,7 @@ export const conversation = {
     failed: "The run failed",
     stopped: "Stopped",
     reopened: "The run goes on",
+    standstill: "The run stands still",
     cycleEnded: "Cycle {{cycle}} ended",
     cycleStarted: "Cycle {{cycle}} began",
     stageStarted: "Stage opened: {{stage}}",

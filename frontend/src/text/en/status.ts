@@ -11,6 +11,8 @@ export const status = {
   assigned: "assigned",
   reconvening: "reconvening",
   waiting_for_nodes: "waits",
+  waiting_for_message: "waits for a message",
+  standing_still: "stands still",
   waiting_for_room: "waits for room on the disk",
   blocked: "blocked",
   waiting_for_human: "asks you",

@@ -17,9 +17,9 @@ from actors.coordinator.context import CoordinatorContext
 from actors.coordinator.earlier_work import EarlierWork
 from actors.coordinator.lessons import finished_run, lesson_key
 from actors.coordinator.shared_context import SharedContextService
+from actors.coordinator.worker_processes import WorkerProcesses
 from actors.coordinator.worktrees import RunWorktrees
-from actors.entity.args import WorkerArgs
-from actors.runtime.ask_again import ask_until_answered
+from actors.runtime.background_tasks import BackgroundTasks, first_to_end
 from agiraph.board import commands as c
 from agiraph.board import events as e
 from agiraph.board.board import Board
@@ -29,25 +29,15 @@ from agiraph.board.stage_rules import node_contract
 from agiraph.board.store import BoardStore
 from agiraph.board.sub_nodes import node_to_notify, notifications_due
 from agiraph.core.clock import iso_date
-from agiraph.core.errors import InvalidInput, Refused
-from agiraph.core.hosts import HOME_HOST
-from agiraph.core.ids import (
-    HUMAN,
-    SUPERVISOR,
-    Address,
-    NodeId,
-    WorkerId,
-    coordinator_address,
-    worker_address,
-)
+from agiraph.core.errors import Refused
+from agiraph.core.ids import HUMAN, Address, NodeId, WorkerId, worker_address
 from agiraph.core.models import HELD_NODE, Assignment, TeamMember, TeamRoster, Worker, WorkNode
-from agiraph.core.specs import WorkerType, WorkMode
 from agiraph.messages.board import RosterChanged
-from agiraph.messages.child import ChildSpec, StartChild, StopChild
+from agiraph.messages.body import Body
 from agiraph.messages.context_database import LearnFromRun
 from agiraph.messages.node import AssignNodeMessage, CancelNodeMessage, SubNodeEnded
 from agiraph.tools.toolbox import Toolbox
-from transport.errors import TransportError
+from transport.errors import Nacked, TransportError
 from transport.signal import Signal
 
 CONTEXT_KEYS_NAMED = 30
@@ -56,6 +46,8 @@ AT_ONCE = (
     *(e.CycleEnded, e.CycleStarted),
 )
 """Of these other files tell at once."""
+HIRE_SECONDS = 2.0
+"""How long other effects wait until a worker has a process."""
 CLEAR_SECONDS = 1.5
 """Less than what a process that is asked to stop may take."""
 Effect = Callable[[], Awaitable[None]]
@@ -90,8 +82,10 @@ class BoardService:
         self._policy: Policy | None = None
         self._effects: asyncio.Queue[Effect] = asyncio.Queue()
         self._is_at_work = False
+        self._hires = BackgroundTasks()
         self._assigned: set[tuple[Address, bytes]] = set()
         self.worktrees = RunWorktrees(context, environ)
+        self._processes = WorkerProcesses(context, self.worktrees, lambda: self.has_managers)
         self.shared_context = SharedContextService(context)
         self._is_roster_due = False
         self._unwritten: list[WorkNode] = []
@@ -162,7 +156,7 @@ class BoardService:
     def _do_checked(self, *commands: c.Command) -> None:
         for command in commands:
             self._check_outside(command)
-            self._check_machines(command)
+            self._processes.check(command)
             self._do(command)
 
     def retry_due(self, now: float) -> float | None:
@@ -203,19 +197,13 @@ class BoardService:
             case _:
                 return False
 
-    def _check_machines(self, command: c.Command) -> None:
-        """Refuse another machine for who works on this one only; raises InvalidInput."""
-        for spec in c.workers_asked_for(command):
-            if spec.host in (None, HOME_HOST) and not spec.host_labels:
-                continue
-            mode, type_ = spec.mode or "multi_turn", spec.type or "harnessed"
-            if (why := self._why_at_home(type_, mode)) is not None:
-                raise InvalidInput(
-                    f"worker '{spec.name}' {why}, so it runs on the home's own machine: leave host"
-                    " and host_labels out"
-                )
-
     async def run_effects(self) -> None:
+        try:
+            await first_to_end(self._carry_out_effects(), self._hires.until_broken())
+        finally:
+            await self._hires.stop()
+
+    async def _carry_out_effects(self) -> None:
         while True:
             effect = await self._effects.get()
             self._is_at_work = True
@@ -225,18 +213,22 @@ class BoardService:
 
     async def settled(self) -> None:
         await self._effects.join()
+        await self._hires.until_empty()
         self.pages.write(self.board)
 
     @property
+    def has_effects(self) -> bool:
+        return self._is_at_work or not self._effects.empty()
+
+    @property
     def is_at_rest(self) -> bool:
-        is_idle = self._effects.empty() and not self._is_at_work
-        return is_idle and self.pages.are_written
+        return not self.has_effects and self._hires.is_empty and self.pages.are_written
 
     def reconcile(self) -> None:
         """Ask again for every effect that the board, as it stands, implies."""
         for worker in self.board.workers.values():
             if worker.status == "stopped":
-                self._effects.put_nowait(partial(self._dismiss, worker.id))
+                self._effects.put_nowait(partial(self._processes.dismiss, worker.id))
             else:
                 self._effects.put_nowait(partial(self._hire, worker))
         for node in self.board.nodes.values():
@@ -281,7 +273,7 @@ class BoardService:
                 put(lambda: self._hire(event.worker))
             case e.WorkerStopped():
                 self._send_roster_soon()
-                put(lambda: self._dismiss(event.worker_id))
+                put(lambda: self._processes.dismiss(event.worker_id))
             case e.StageMet() | e.StageReconvened() | e.StagePlanned() | e.RunReopened():
                 self.pages.write(self.board)
             case e.RunFinished() | e.RunStopped():
@@ -326,39 +318,15 @@ class BoardService:
     # --- effects ---------------------------------------------------------------------------------
 
     async def _hire(self, worker: Worker) -> None:
-        """Have the supervisor run the worker's process; harmless if it runs already."""
+        """Have the worker's process run. If it waits for a machine, what follows is not delayed."""
+        starting = self._hires.start(self._start(worker))
+        await asyncio.wait({starting}, timeout=HIRE_SECONDS)
+
+    async def _start(self, worker: Worker) -> None:
         if self.board.workers[worker.id].status == "stopped":
             return  # since this was due: a run that is given up right after a restart starts nobody
-        stays = None
-        if self._runtime.config.hosts.listen:
-            stays = self._why_at_home(worker.type, worker.mode)
-        host, labels = self._where(worker) if stays is None else (HOME_HOST, ())
-        args = WorkerArgs(
-            agent=self._agent.id,
-            agent_name=self._agent.name,
-            run=self._run,
-            worker=worker,
-            model=self._agent.worker_model,
-            today=self._context.record.today,
-            input_dir=self._agent.input_dir,
-            terms=self._context.terms,
-            has_leader=self._context.terms.leader == "model" or self.has_managers,
-        )
-        spec = ChildSpec(
-            address=worker_address(self._agent.id, worker.id),
-            kind="worker",
-            args=args.model_dump(mode="json"),
-            restart="transient",
-            owner=coordinator_address(self._agent.id),
-            intensity=self._runtime.config.supervisor.intensity,
-            period_seconds=self._runtime.config.supervisor.period_seconds,
-            host=host,
-            labels=labels,
-            stays=stays or "",
-        )
         try:
-            body = StartChild(spec=spec)
-            self._runtime.done(await ask_until_answered(self._runtime, SUPERVISOR, body))
+            await self._processes.start(worker)
         except Refused as error:
             self.execute(c.LoseWorker(worker.id, f"it could not be started: {error}"))
             return
@@ -366,35 +334,11 @@ class BoardService:
         for node in list(self.board.nodes.values()):
             if node.assigned_worker == worker.id and node.status == "assigned":
                 await self._assign(node.id)
-
-    def _where(self, worker: Worker) -> tuple[str | None, tuple[str, ...]]:
-        """Return the machine that a worker asks for, and its labels; the settings' if neither."""
-        if worker.host is not None or worker.host_labels:
-            return worker.host, worker.host_labels
-        hosts = self._runtime.config.hosts
-        return hosts.default_host or None, hosts.default_labels
-
-    def _why_at_home(self, type: WorkerType, mode: WorkMode) -> str | None:
-        """Return why such a worker needs what no other machine has, None if it does not."""
-        if type == "autonomous":
-            return "is an external agent, whose folder and way to models are there"
-        if self._agent.input_dir and self._runtime.config.sandbox.input != "read":
-            return "may change the input folder"
-        is_in_worktree = self.worktrees.may_order_for(type, mode)
-        return "works in a git worktree" if is_in_worktree else None
-
-    async def _dismiss(self, worker: WorkerId) -> None:
-        """Have the supervisor end a worker's process and forget its address."""
-        body = StopChild(
-            address=worker_address(self._agent.id, worker), how="forget", reason="its work is over"
-        )
-        try:
-            self._runtime.done(await ask_until_answered(self._runtime, SUPERVISOR, body))
-        except Refused as error:
-            self._runtime.log.debug("nothing to dismiss", worker=worker, reason=str(error))
+            elif node.assigned_worker == worker.id and node.move is not None:
+                await self._take_back(node.id)
 
     async def _dismiss_all(self) -> None:
-        await asyncio.gather(*(self._dismiss(worker) for worker in self.board.workers))
+        await asyncio.gather(*map(self._processes.dismiss, self.board.workers))
 
     async def _clear_worktrees(self) -> None:
         """Save and remove worktrees; a stop, which often follows a run's end, lets it finish."""
@@ -429,6 +373,8 @@ class BoardService:
         node = self.board.nodes[node_id]
         if node.has_ended or node.assigned_worker is None:
             return
+        if node.assigned_worker in self._processes.starting:
+            return  # it is assigned once its worker has a process
         message = self._id("assign", node.id, node.attempt)
         to = worker_address(self._agent.id, node.assigned_worker)
         if (to, message) in self._assigned:
@@ -474,8 +420,7 @@ class BoardService:
         if worker is None or worker.status == "stopped":
             return
         body = CancelNodeMessage(node_id=node.id, reason=node.reason or "")
-        to = worker_address(self._agent.id, worker.id)
-        await self._runtime.send(to, body, id=self._id("withdraw", node.id, node.attempt))
+        await self._has_sent(worker.id, body, self._id("withdraw", node.id, node.attempt))
 
     async def _take_back(self, node_id: NodeId) -> None:
         """Have the worker of a node that is to be moved let go of it, and say when it has."""
@@ -484,8 +429,20 @@ class BoardService:
             return
         reason = "it is given to another worker"
         body = CancelNodeMessage(node_id=node.id, reason=reason, is_moved=True)
-        to = worker_address(self._agent.id, node.assigned_worker)
-        await self._runtime.send(to, body, id=self._id("take", node.id, node.attempt))
+        message = self._id("take", node.id, node.attempt)
+        if not await self._has_sent(node.assigned_worker, body, message):
+            self.execute(c.ReleaseNode(node.id, node.attempt))
+
+    async def _has_sent(self, worker: WorkerId, body: Body, message: bytes) -> bool:
+        """Send to a worker; return False if it has never had a process, because no machine has
+        room for it."""
+        try:
+            await self._runtime.send(worker_address(self._agent.id, worker), body, id=message)
+        except Nacked as error:
+            if error.reason != "unknown_recipient":
+                raise
+            return False
+        return True
 
     async def _notify_of_sub_node(self, node: WorkNode, above: WorkNode) -> None:
         """Tell the worker that holds `above` that its sub-node `node` ended without a result."""

@@ -284,7 +284,8 @@ class CoordinatorActor:
 
     def _is_led(self) -> bool:
         """Whether a model leads the run: it can act when the run stands still."""
-        return self.context.limits.has_tools and not self._team.is_team
+        is_led = self.context.limits.has_tools and not self._team.is_team
+        return is_led and not self._plan.leads
 
     # --- events of the board ---------------------------------------------------------------------
 

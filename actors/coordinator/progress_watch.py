@@ -131,7 +131,7 @@ class ProgressWatch:
         context, switch = self._context, self._context.pause_switch
         is_held = switch.is_paused or switch.leaving.is_set() or context.transcript.is_stepping
         has_news = context.inbox.arrived.is_set() or self._runtime.has_unread
-        return is_held or has_news or not self._board_service.is_at_rest
+        return is_held or has_news or self._board_service.has_effects
 
     def _state(self, rest: Rest) -> CoordinatorState:
         context = self._context

@@ -1,0 +1,115 @@
+"""WorkerProcesses: has the supervisor start and end the processes of a run's workers."""
+
+from collections.abc import Callable
+
+from actors.coordinator.context import CoordinatorContext
+from actors.coordinator.worktrees import RunWorktrees
+from actors.entity.args import WorkerArgs
+from actors.runtime.ask_again import ask_until_answered
+from agiraph.board import commands as c
+from agiraph.core.errors import InvalidInput, Refused
+from agiraph.core.hosts import HOME_HOST
+from agiraph.core.ids import SUPERVISOR, WorkerId, coordinator_address, worker_address
+from agiraph.core.models import Worker
+from agiraph.core.specs import WorkerType, WorkMode
+from agiraph.messages.child import ChildSpec, StartChild, StopChild
+
+
+class WorkerProcesses:
+    """The processes of one run's workers.
+
+    `has_managers` says whether a worker of the run may lead others. `starting` are the workers
+    whose process was requested and does not exist yet: it may wait for a machine.
+    """
+
+    def __init__(
+        self,
+        context: CoordinatorContext,
+        worktrees: RunWorktrees,
+        has_managers: Callable[[], bool],
+    ) -> None:
+        self._context = context
+        self._runtime = context.runtime
+        self._agent = context.args.agent
+        self._worktrees = worktrees
+        self._has_managers = has_managers
+        self.starting: set[WorkerId] = set()
+
+    def check(self, command: c.Command) -> None:
+        """Refuse another machine for who works on this one only; raises InvalidInput."""
+        for spec in c.workers_asked_for(command):
+            if spec.host in (None, HOME_HOST) and not spec.host_labels:
+                continue
+            mode, type_ = spec.mode or "multi_turn", spec.type or "harnessed"
+            if (why := self._why_at_home(type_, mode)) is not None:
+                raise InvalidInput(
+                    f"worker '{spec.name}' {why}, so it runs on the home's own machine: leave host"
+                    " and host_labels out"
+                )
+
+    async def start(self, worker: Worker) -> None:
+        """Have the supervisor run a worker's process; harmless if it runs already.
+
+        Return once it exists: it may wait for a machine. Raises Refused.
+        """
+        self.starting.add(worker.id)
+        try:
+            body = StartChild(spec=self._spec_of(worker))
+            self._runtime.done(await ask_until_answered(self._runtime, SUPERVISOR, body))
+        finally:
+            self.starting.discard(worker.id)
+
+    def _spec_of(self, worker: Worker) -> ChildSpec:
+        stays = None
+        if self._runtime.config.hosts.listen:
+            stays = self._why_at_home(worker.type, worker.mode)
+        host, labels = self._where(worker) if stays is None else (HOME_HOST, ())
+        args = WorkerArgs(
+            agent=self._agent.id,
+            agent_name=self._agent.name,
+            run=self._context.run,
+            worker=worker,
+            model=self._agent.worker_model,
+            today=self._context.record.today,
+            input_dir=self._agent.input_dir,
+            terms=self._context.terms,
+            has_leader=self._context.terms.leader == "model" or self._has_managers(),
+        )
+        return ChildSpec(
+            address=worker_address(self._agent.id, worker.id),
+            kind="worker",
+            args=args.model_dump(mode="json"),
+            restart="transient",
+            owner=coordinator_address(self._agent.id),
+            intensity=self._runtime.config.supervisor.intensity,
+            period_seconds=self._runtime.config.supervisor.period_seconds,
+            host=host,
+            labels=labels,
+            stays=stays or "",
+        )
+
+    def _where(self, worker: Worker) -> tuple[str | None, tuple[str, ...]]:
+        """Return the machine that a worker asks for, and its labels; the settings' if neither."""
+        if worker.host is not None or worker.host_labels:
+            return worker.host, worker.host_labels
+        hosts = self._runtime.config.hosts
+        return hosts.default_host or None, hosts.default_labels
+
+    def _why_at_home(self, type: WorkerType, mode: WorkMode) -> str | None:
+        """Return why such a worker needs what no other machine has, None if it does not."""
+        if type == "autonomous":
+            return "is an external agent, whose folder and way to models are there"
+        if self._agent.input_dir and self._runtime.config.sandbox.input != "read":
+            return "may change the input folder"
+        is_in_worktree = self._worktrees.may_order_for(type, mode)
+        return "works in a git worktree" if is_in_worktree else None
+
+    async def dismiss(self, worker: WorkerId) -> None:
+        """Have the supervisor end a worker's process and forget its address."""
+        body = StopChild(
+            address=worker_address(self._agent.id, worker), how="forget", reason="its work is over"
+        )
+        try:
+            self._runtime.done(await ask_until_answered(self._runtime, SUPERVISOR, body))
+        except Refused as error:
+            self._runtime.log.debug("nothing to dismiss", worker=worker, reason=str(error))

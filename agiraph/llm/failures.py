@@ -3,6 +3,8 @@
 Texts are made fit to show: the key never is in one.
 """
 
+import json
+import re
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -58,6 +60,37 @@ PHRASES: tuple[tuple[str, FailureKind], ...] = (
     ("api key not valid", "bad_key"),
 )
 TEXT_LIMIT = 500
+PAGE_TYPES = ("text/html", "application/xhtml+xml")
+REASON_FIELDS = (
+    *("message", "error", "detail", "errors", "msg", "status_msg", "base_resp", "error_msg"),
+    *("error_message", "error_description", "reason", "title", "description"),
+)
+DEEPEST = 5
+MOST_REASONS = 3
+SHORTEST_KEY = 6
+"""A shorter key is a placeholder such as `x`, which every text contains."""
+
+# How services say that the input of a request is too long: the words differ, the meaning is one.
+OVERFLOW_STATUSES = (400, 413, 422)
+OF_ANSWER = ("max_tokens", "max_completion_tokens", "max_output_tokens", "maxoutputtokens")
+OF_INPUT = ("prompt", "input", "context", "messages", "conversation")
+_TOO_LONG = re.compile(
+    r"\b(prompt|input|request|messages?|context|conversation)\b.{0,40}"
+    r"\btoo (long|large|many tokens)"
+    r"|too many (input )?tokens"
+    r"|reduce the (length|size) of (the |your )?(prompt|input|messages?|context|conversation)"
+)
+_LENGTH = re.compile(
+    r"\b(input|prompt|request|messages?|conversation)\b.*\btokens?\b"
+    r"|\btokens?\b.*\b(input|prompt|request|context)\b"
+    r"|\bcontext[ _-]?(length|size|window)|\bprompt length|\bmodel token limit"
+)
+_LIMIT = re.compile(r"exceed|maximum|longer than|larger than|\blimit\b|too (long|large)|at most")
+_MARKUP = re.compile(r"<(script|style)\b.*?</\1\s*>|<[^>]*>", re.DOTALL | re.IGNORECASE)
+
+
+class PageAnswered(AnswerRefused):
+    """A service answered with a page for people instead of an answer of its API."""
 
 
 class UnreadableAnswer(AnswerRefused):
@@ -73,12 +106,11 @@ class ServiceError(Exception):
         status_code: int | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        self.body = _inner(body)
+        self.body = body
         self.status_code = status_code
         self.headers = headers or {}
-        text = self.body.get("message") or (isinstance(body, str) and body)
         status = "" if status_code is None else f" (HTTP {status_code})"
-        super().__init__(str(text or f"the service failed without saying why{status}"))
+        super().__init__(reason_in(body) or f"the service failed without saying why{status}")
 
 
 def explain(error: Exception, provider: str, model: str, url: str, key: str) -> ProviderError:
@@ -90,9 +122,9 @@ def explain(error: Exception, provider: str, model: str, url: str, key: str) -> 
     # An SDK wraps what its HTTP client and the hooks of that client raise.
     refused = error if isinstance(error, AnswerRefused) else error.__cause__
     if isinstance(refused, AnswerRefused):
-        is_redirect = isinstance(refused, RedirectRefused)
+        is_wrong_place = isinstance(refused, RedirectRefused | PageAnswered)
         text = f"{provider}/{model}: {clean(str(refused), key)}"
-        return ProviderError("bad_request" if is_redirect else "bad_answer", text)
+        return ProviderError("bad_request" if is_wrong_place else "bad_answer", text)
     names = {base.__name__ for base in type(error).__mro__}
     if "TooManyRedirects" in names | {type(error.__cause__).__name__}:
         return ProviderError("bad_request", f"{provider} redirects again and again at {url}")
@@ -102,13 +134,75 @@ def explain(error: Exception, provider: str, model: str, url: str, key: str) -> 
         cause = error.__cause__ or error
         detail = clean(str(cause) or type(cause).__name__, key)
         return ProviderError("unreachable", f"cannot reach {provider} at {url}: {detail}")
-    body = _inner(getattr(error, "body", None))
-    text = clean(str(body.get("message") or error), key)
-    kind = _kind(getattr(error, "status_code", None), body, text)
-    headers = getattr(getattr(error, "response", error), "headers", {})
+    status, headers = getattr(error, "status_code", None), _headers_of(error)
+    body = _parsed(getattr(error, "body", None))
+    if (page := _page_in(body, headers)) is not None:
+        kind: FailureKind = "overloaded" if (status or 0) >= 500 else "bad_request"
+        answered = f"{url} answered HTTP {status} with a page for people"
+        text = clean(f"{answered}: {page}" if page else answered, key)
+        return ProviderError(kind, f"{provider}/{model}: {text}")
+    text = clean(reason_in(body) or _told(error, status, url), key)
+    inner = _inner(body)
     wait = retry_after(headers, time.time())
-    wait = _wait_in_body(body) if wait is None else wait
+    wait = _wait_in_body(inner) if wait is None else wait
+    kind = _kind(status, inner, text)
     return ProviderError(kind, f"{provider}/{model}: {text}", retry_after=wait)
+
+
+def _headers_of(error: Exception) -> Mapping[str, str]:
+    headers: Mapping[str, str] = getattr(getattr(error, "response", error), "headers", {})
+    return headers
+
+
+def _told(error: Exception, status: int | None, url: str) -> str:
+    """Return what is known of an error whose body gives no reason."""
+    if status is None:
+        return str(error) or type(error).__name__
+    raw = str(getattr(error, "body", None) or "")[:TEXT_LIMIT]
+    kind = _headers_of(error).get("content-type", "no type")
+    return f"{url} answered HTTP {status} without a reason ({kind}): {raw or 'an empty body'}"
+
+
+def _parsed(body: object) -> object:
+    """Return a body as JSON, if it is the text of an object or a list."""
+    if isinstance(body, str) and body.lstrip()[:1] in ("{", "["):
+        try:
+            found: object = json.loads(body)
+        except (ValueError, RecursionError):
+            return body
+        return found
+    return body
+
+
+def _page_in(body: object, headers: Mapping[str, str]) -> str | None:
+    """Return the text of a page that came instead of an error, None if it is none."""
+    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+    is_page = isinstance(body, str) and body.lstrip()[:1] == "<"
+    if kind not in PAGE_TYPES and not is_page:
+        return None
+    return " ".join(_MARKUP.sub(" ", body).split()) if isinstance(body, str) else ""
+
+
+def reason_in(body: object, depth: int = 0) -> str:
+    """Return the reason in the body of an error, '' if there is none.
+
+    Services agree neither on the name of the field nor on its depth: the reason may be a text, an
+    object, a list, or JSON in a text.
+    """
+    body = _parsed(body) if depth < DEEPEST else ""
+    if isinstance(body, str):
+        return body.strip()
+    if isinstance(body, Mapping):
+        found = (reason_in(body.get(name), depth + 1) for name in REASON_FIELDS)
+        reason = next(filter(None, found), "")
+        place = body.get("loc")
+        if reason and isinstance(place, list):  # FastAPI
+            return f"{'.'.join(map(str, place))}: {reason}"
+        return reason
+    if isinstance(body, list):
+        reasons = (reason_in(one, depth + 1) for one in body[:MOST_REASONS])
+        return "; ".join(filter(None, reasons))
+    return ""
 
 
 @contextmanager
@@ -123,12 +217,12 @@ def explained(provider: str, model: str, url: str, key: str) -> Iterator[None]:
 
 
 def _inner(body: object) -> Mapping[str, Any]:
-    """Return the object with `type` and `message`, which most services wrap in another."""
+    """Return the object with `type` and `code`, which most services wrap in another."""
+    if isinstance(body, list):
+        body = next((one for one in body if isinstance(one, Mapping)), {})
     if not isinstance(body, Mapping):
         return {}
     inner = body.get("error")
-    if isinstance(inner, str):
-        return {"message": inner, **body}
     return inner if isinstance(inner, Mapping) else body
 
 
@@ -141,6 +235,8 @@ def _kind(status: int | None, body: Mapping[str, Any], text: str) -> FailureKind
     for phrase, kind in PHRASES:
         if phrase in lower:
             return kind
+    if status in OVERFLOW_STATUSES and is_overflow(lower):
+        return "context_too_long"
     if status is None:
         return "overloaded" if body else "internal"
     if status >= 500:
@@ -148,9 +244,20 @@ def _kind(status: int | None, body: Mapping[str, Any], text: str) -> FailureKind
     return STATUS_KINDS.get(status, "bad_request")
 
 
+def is_overflow(text: str) -> bool:
+    """Whether a refusal, in lower case, says that the input of a request is too long.
+
+    It names the input (or tokens, a context, a length) and a limit. A limit of the answer is
+    another matter.
+    """
+    if any(name in text for name in OF_ANSWER) and not any(name in text for name in OF_INPUT):
+        return False
+    return bool(_TOO_LONG.search(text) or (_LENGTH.search(text) and _LIMIT.search(text)))
+
+
 def clean(text: str, key: str) -> str:
     """Return `text` without the key, and at most TEXT_LIMIT characters of it."""
-    safe = text.replace(key, "[key]") if key else text
+    safe = text.replace(key, "[key]") if len(key) >= SHORTEST_KEY else text
     return safe if len(safe) <= TEXT_LIMIT else safe[:TEXT_LIMIT] + "..."
 
 

@@ -126,6 +126,8 @@ class ForwardingProvider:
                 if event.data is not None and "error" in event.data:
                     raise ServiceError(event.data, response.status_code, response.headers)
                 await self._begin(response.status_code, headers)
+            if event.is_end:
+                reader.end()
             reader.feed(event.data, len(event.raw))
             if self._service.wire.is_shown(self._body, event.data):
                 await self._sink.write(event.raw)
@@ -163,6 +165,9 @@ class _LenientReader:
         else:
             if text:
                 self._on_text(text)
+
+    def end(self) -> None:
+        self._reader.end()
 
     def feed_whole(self, data: bytes) -> None:
         try:

@@ -15,11 +15,11 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from agiraph.core.turns import JsonObject
 from agiraph.imports import placeholders
 from agiraph.llm.network import CONNECT_SECONDS, client_options
-from agiraph.llm.providers.service import HttpService, objects_of
+from agiraph.llm.providers.service import HttpService, events_of
 from agiraph.llm.wire.format import WireFormat
+from agiraph.llm.wire.sse import SseEvent
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
@@ -50,13 +50,13 @@ class SdkService(HttpService):
     stream_class: Any
 
     @asynccontextmanager
-    async def stream(self, path: str, body: bytes) -> AsyncIterator[AsyncIterator[JsonObject]]:
+    async def stream(self, path: str, body: bytes) -> AsyncIterator[AsyncIterator[SseEvent]]:
         """Post a request; yield the events of its answer. Raises the SDK's errors."""
         stream = await self.sdk.post(
             path, cast_to=object, content=body, stream=True, stream_cls=self.stream_class
         )
         async with stream:  # read by our own splitter, which has limits
-            yield objects_of(stream.response)
+            yield events_of(stream.response)
 
 
 def sdk_service(

@@ -1,14 +1,19 @@
 """ServiceProvider: a model service that is called in its wire format, whatever the transport."""
 
-import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from agiraph.core.turns import JsonObject, ModelRequest, ModelResponse
+from agiraph.core.turns import ModelRequest, ModelResponse
 from agiraph.llm.base import OnAnswer, OnText, unmetered
-from agiraph.llm.failures import ServiceError, UnreadableAnswer, explained
+from agiraph.llm.failures import (
+    PAGE_TYPES,
+    PageAnswered,
+    ServiceError,
+    UnreadableAnswer,
+    explained,
+)
 from agiraph.llm.network import CONNECT_SECONDS, client_options
 from agiraph.llm.registry import ProviderPreset
 from agiraph.llm.request_body_cache import RequestBodyCache
@@ -19,6 +24,7 @@ if TYPE_CHECKING:
     from httpx2 import AsyncClient, Response
 
 EVENT_STREAM = "text/event-stream"
+PAGE_ADVICE = "is the base URL right (most end in /v1), and does a login page stand before it?"
 
 
 def http_client(url: str, timeout_seconds: float) -> "AsyncClient":
@@ -57,10 +63,10 @@ class HttpService:
             yield response
 
     @asynccontextmanager
-    async def stream(self, path: str, body: bytes) -> AsyncIterator[AsyncIterator[JsonObject]]:
+    async def stream(self, path: str, body: bytes) -> AsyncIterator[AsyncIterator[SseEvent]]:
         """Post a request; yield the events of its answer. Raises ServiceError."""
         async with self.post(path, body) as response:
-            yield objects_of(response)
+            yield events_of(response)
 
     async def ask(
         self, model: str, body: bytes, on_text: OnText, on_answer: OnAnswer
@@ -71,39 +77,36 @@ class HttpService:
         async with self.stream(self.wire.path(model, is_streamed=True), body) as events:
             reader.is_accepted = True
             async for event in events:
-                if text := reader.read(event):
+                if event.is_end:
+                    reader.end()
+                    break  # some services leave the connection open
+                if event.problem:
+                    raise UnreadableAnswer(event.problem)
+                if event.data is not None and (text := reader.read(event.data)):
                     on_text(text)
         return reader
 
 
 async def events_of(response: "Response") -> AsyncIterator[SseEvent]:
-    """Yield the server-sent events of an answer as they arrive."""
+    """Yield the server-sent events of an answer as they arrive. Raises PageAnswered."""
+    refuse_page(response)
     splitter = SseSplitter()
     async for piece in response.aiter_bytes():
         for event in splitter.feed(piece):
             yield event
 
 
-async def objects_of(response: "Response") -> AsyncIterator[JsonObject]:
-    """Yield the data of the events of an answer. Raises UnreadableAnswer for data of no shape."""
-    async for event in events_of(response):
-        if event.is_end:
-            return  # some services leave the connection open
-        if event.problem:
-            raise UnreadableAnswer(event.problem)
-        if event.data is not None:
-            yield event.data
+def refuse_page(response: "Response") -> None:
+    """Raise PageAnswered if an answer is a page for people: the URL is not that of an API."""
+    kind = response.headers.get("content-type", "").partition(";")[0].strip()
+    if kind.lower() in PAGE_TYPES:
+        raise PageAnswered(f"{response.request.url} answered with {kind}: {PAGE_ADVICE}")
 
 
 async def _refused(response: "Response") -> ServiceError:
     """Return the error that an answer without success is; the client's hook bounds its size."""
     data = await response.aread()
-    try:
-        body: object = json.loads(data)
-    except (ValueError, RecursionError):
-        text = data[:500].decode("utf-8", "replace")
-        body = {"message": text or f"HTTP {response.status_code} {response.reason_phrase}"}
-    return ServiceError(body, response.status_code, response.headers)
+    return ServiceError(data.decode("utf-8", "replace"), response.status_code, response.headers)
 
 
 class ServiceProvider:

@@ -64,6 +64,8 @@ ERRORS: dict[FailureKind, tuple[int, str]] = {
 ERROR_TYPES = {402: "insufficient_quota", 403: "permission_error", 429: "rate_limit_error"}
 REFUSALS = {401: "invalid_api_key", 403: "forbidden", 404: "not_found", 413: "request_too_large"}
 DETAILS = "reasoning_details"
+TEXT_PARTS = ("text", "output_text")
+THINKING_PARTS = ("thinking", "reasoning")
 GROWING = ("text", "summary", "data")
 # Some services send all of the text so far instead of what is new. A piece that begins with all
 # that came before counts as that, if what came before is too long to be repeated by chance.
@@ -75,6 +77,7 @@ SNAPSHOT_FROM = 24
 
 @dataclass(slots=True)
 class _Call:
+    index: int
     id: str = ""
     name: str = ""
     arguments: list[str] = field(default_factory=list)
@@ -87,9 +90,8 @@ class ChatReader(AnswerReader):
         super().__init__()
         self._text: list[str] = []
         self._reasoning = StreamedReasoning()
-        self._calls: dict[int, _Call] = {}
-        self._places: dict[str, int] = {}
-        self._last = -1
+        self._calls: list[_Call] = []
+        self._newest: dict[int, _Call] = {}
         self._refused = False
 
     def feed(self, event: JsonObject) -> str:
@@ -104,42 +106,50 @@ class ChatReader(AnswerReader):
         delta = choices[0].get("delta") or {}
         self.streamed_bytes += text_bytes({**delta, "role": None})
         self._reasoning.feed(delta)
-        for number, piece in enumerate(delta.get("tool_calls") or ()):
-            self._grow(piece, number)
+        for piece in delta.get("tool_calls") or ():
+            self._grow(piece)
         self._refused = self._refused or bool(delta.get("refusal"))
-        text = str(delta.get("content") or delta.get("refusal") or "")
+        text = content_text(delta.get("content")) or str(delta.get("refusal") or "")
         self._text.append(text)
         return text
 
-    def _grow(self, piece: JsonObject, number: int) -> None:
-        function = piece.get("function") or {}
-        place = self._place(piece, number)
-        self._last = max(self._last, place)
-        call = self._calls.setdefault(place, _Call())
+    def _grow(self, piece: JsonObject) -> None:
+        function = mapping(piece.get("function"))
+        call = self._call_of(piece, function)
         call.id = call.id or piece.get("id") or ""
-        self._places.setdefault(call.id, place)
         call.name = call.name or function.get("name") or ""
         arguments = function.get("arguments") or ""
         # Some services send the arguments as an object, not as the text of one.
         text = arguments if isinstance(arguments, str) else json.dumps(arguments)
         call.arguments.append(text)
 
-    def _place(self, piece: JsonObject, number: int) -> int:
-        """Return which call a piece belongs to; without an index a new id begins a new call."""
-        index = piece.get("index")
+    def _call_of(self, piece: JsonObject, function: JsonObject) -> _Call:
+        """Return the call that a piece belongs to, which may be a new one.
+
+        A piece belongs to the newest call of its index, or, without an index, of its id, or else
+        to the last call. A piece with a name and another id than that call begins a new call: some
+        services give all parallel calls the index 0, or none.
+        """
+        index, id = piece.get("index"), piece.get("id")
+        last = self._calls[-1] if self._calls else None
         if isinstance(index, int):
-            return index
-        if (id := piece.get("id")) and id in self._places:
-            return self._places[id]
-        if id or (piece.get("function") or {}).get("name") or not self._calls:
-            return self._last + 1
-        return self._last
+            call = self._newest.get(index)
+        else:
+            same = (one for one in reversed(self._calls) if id and one.id == id)
+            call = next(same, None) or (None if id or function.get("name") else last)
+            index = 1 + max((one.index for one in self._calls), default=-1)
+        is_other = call is not None and bool(id and call.id and id != call.id)
+        if call is None or (is_other and function.get("name")):
+            call = _Call(index)
+            self._calls.append(call)
+            self._newest[index] = call
+        return call
 
     def parts(self) -> int:
         return len(self._calls) + self._reasoning.parts()
 
     def content(self, model: str) -> AnswerContent:
-        calls = [self._calls[place] for place in sorted(self._calls)]
+        calls = sorted(self._calls, key=lambda call: call.index)  # stable: equal ones in order
         reasoning = self._reasoning.result()
         return AnswerContent(
             "".join(self._text),
@@ -162,6 +172,21 @@ class ChatReader(AnswerReader):
         )
 
 
+def content_text(content: object, kinds: tuple[str, ...] = TEXT_PARTS) -> str:
+    """Return the text of a content: a string, or a list of parts (Mistral) of which some count.
+
+    A string counts as text.
+    """
+    if isinstance(content, str):
+        return content if kinds is TEXT_PARTS else ""
+    found = ""
+    for part in content if isinstance(content, list) else ():
+        kind = part.get("type", "text") if isinstance(part, dict) else ""
+        if kind in kinds:
+            found += content_text(part.get("text" if kinds is TEXT_PARTS else kind))
+    return found
+
+
 class StreamedReasoning:
     """The reasoning of one answer as it streams in.
 
@@ -177,7 +202,10 @@ class StreamedReasoning:
     def feed(self, delta: JsonObject) -> None:
         """Read one delta of the stream."""
         for name in REASONING_FIELDS:
-            if isinstance(text := delta.get(name), str) and text:
+            text = delta.get(name)
+            if name == REASONING_FIELDS[0] and not text:
+                text = content_text(delta.get("content"), THINKING_PARTS)
+            if isinstance(text, str) and text:
                 self._field = name
                 self._texts.append(text)
                 break

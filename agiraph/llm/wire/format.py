@@ -93,6 +93,14 @@ class AnswerReader(ABC):
     def feed(self, event: JsonObject) -> str:
         """Do as `read`; raise what the shape of an event leads to."""
 
+    def end(self) -> None:
+        """Note that the stream says that it is complete (`[DONE]`).
+
+        Some services never send a reason for the end of an answer.
+        """
+        if self.finish is None and self.has_begun:
+            self.finish = ""
+
     @abstractmethod
     def parts(self) -> int:
         """Return how many calls and other parts the answer has so far."""

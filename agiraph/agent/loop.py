@@ -41,6 +41,12 @@ TOO_MANY_CALLS = (
 T = TypeVar("T")
 
 TOO_LONG = "context_too_long"
+CUT = "max_tokens"
+CUT_CALL = (
+    "This call was not carried out: your answer was cut off after {tokens} tokens, the most that "
+    "one answer may have, so the call may lack its end. Write less in one answer: a long file in "
+    "several pieces, each with a call of its own."
+)
 NOT_APPROVED = "not_approved"
 
 INTERRUPTED_CALL = "[interrupted] This call was cancelled by a message that follows."
@@ -303,7 +309,9 @@ class AgentLoop:
         place = self._conversation.place(len(notice) + 1)
         calls = unique_calls(said.tool_calls)
         left_out = calls_notice(response, said)
-        self._record(said, OpenCall(calls[0], f"{place}.0") if calls else None, notice, left_out)
+        may_follow = bool(calls) and said.stop_reason != CUT
+        following = OpenCall(calls[0], f"{place}.0") if may_follow else None
+        self._record(said, following, notice, left_out)
         self._report(answered(said, place))
 
     def _report(self, event: ReplayedEvent) -> None:
@@ -339,6 +347,7 @@ class AgentLoop:
         switch = self._pause_switch
         is_held = switch.is_paused or switch.leaving.is_set() or self._transcript.is_stepping
         is_free = not (is_held or self._inbox.arrived.is_set() or following.was_started)
+        is_free = is_free and following.cut_at is None
         return is_free and self._entity.approval_for(following) is None
 
     def _start_of(self, call: ToolCall, allowed_by: str | None = None) -> CallStarted:
@@ -346,6 +355,10 @@ class AgentLoop:
         return CallStarted(call_id=call.id, name=call.name, message=allowed_by, ts=now)
 
     async def _act(self, opened: OpenCall) -> None:
+        if opened.cut_at is not None:
+            content = CUT_CALL.format(tokens=opened.cut_at or "its limit of")
+            self._finish(opened, _turn(opened, content, is_error=True))
+            return
         cleared = Permission()
         if not opened.was_started and (asking := self._entity.approval_for(opened)) is not None:
             permission = await self._unless_interrupted(asking.answer())

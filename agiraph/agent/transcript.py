@@ -59,12 +59,14 @@ class OpenCall:
     """A call that has no result yet.
 
     `key` names this very step forever (epoch, record number and place in the answer): effects
-    that are repeated after a crash carry the same key and so happen once.
+    that are repeated after a crash carry the same key and so happen once. `cut_at`: its answer
+    was cut off after so many tokens, so the call may lack its end and must not run.
     """
 
     call: ToolCall
     key: str
     was_started: bool = False
+    cut_at: int | None = None
 
 
 @dataclass(slots=True)
@@ -408,8 +410,10 @@ class Transcript:
                 interrupted=record.interrupted,
             )
         )
+        cut_at = record.usage.output_tokens if record.stop_reason == "max_tokens" else None
         self.open_calls = [
-            OpenCall(call, f"{self.place}.{index}") for index, call in enumerate(calls)
+            OpenCall(call, f"{self.place}.{index}", cut_at=cut_at)
+            for index, call in enumerate(calls)
         ]
         self._add_usage(record.usage)
         window.size = record.window or window.size

@@ -127,6 +127,7 @@ class Toolbox:
     async def run(self, call: ToolCall, context: ToolContext) -> ToolTurn:
         """Run one call and return its result, which is an error the model can read if it failed."""
         try:
+            _refuse_malformed(call)  # first: a service may not know the name of what it cannot read
             tool = self._find(call.name)
             if context.prepare is not None:
                 await context.prepare(call)
@@ -166,10 +167,14 @@ def _failed(call: ToolCall, error: Exception, context: ToolContext) -> ToolTurn:
     return _turn(call, _explain(error, context), is_error=True)
 
 
-def _parameters(tool: Tool[Any], call: ToolCall) -> ToolParams:
+def _refuse_malformed(call: ToolCall) -> None:
     if call.malformed is not None:
         shown = call.malformed[:SHOWN_OF_MALFORMED]
-        raise InvalidInput(f"the arguments of {tool.name} are not a JSON object: {shown!r}")
+        raise InvalidInput(f"the arguments of {call.name} are not a JSON object: {shown!r}")
+
+
+def _parameters(tool: Tool[Any], call: ToolCall) -> ToolParams:
+    _refuse_malformed(call)
     try:
         params: ToolParams = tool.params.model_validate(call.arguments)
     except ValidationError as error:

@@ -38,7 +38,7 @@ from agiraph.llm.wire.format import (
 from agiraph.llm.wire.sse import encode_event
 from agiraph.llm.wire.transcript import Layout, read_call
 
-GROWING = ("text", "thinking")
+GROWS_IN = {"text": "text", "thinking": "thinking"}
 SHORTEST_THINKING = 1024
 STREAMED = ("text", "thinking", "partial_json", "data", "name")
 COUNTS = (
@@ -89,20 +89,18 @@ class AnthropicReader(AnswerReader):
         match event.get("type"):
             case "message_start":
                 self.has_begun = True
-                self._count(event["message"].get("usage"))
+                self._count(mapping(event.get("message")).get("usage"))
             case "content_block_start":
-                block = event["content_block"]
-                self._blocks[event["index"]] = {
-                    **block,
-                    **{name: [block[name]] for name in GROWING if isinstance(block.get(name), str)},
-                    "json": [],
-                }
+                block = mapping(event.get("content_block"))
+                grown = GROWS_IN.get(block.get("type", ""))
+                begun = {grown: [block.get(grown) or ""]} if grown else {}
+                self._blocks[event["index"]] = {**block, **begun, "json": []}
                 self.streamed_bytes += _streamed(block)
-                return str(block["text"]) if block["type"] == "text" else ""
+                return str(block.get("text") or "") if block.get("type") == "text" else ""
             case "content_block_delta":
-                return self._grow(self._blocks[event["index"]], event["delta"])
+                return self._grow(self._blocks[event["index"]], mapping(event.get("delta")))
             case "message_delta":
-                self._stop = event["delta"].get("stop_reason")
+                self._stop = mapping(event.get("delta")).get("stop_reason") or self._stop
                 self._count(event.get("usage"))
             case "message_stop":
                 self.finish = self._stop or ""
@@ -119,14 +117,15 @@ class AnthropicReader(AnswerReader):
         self.streamed_bytes += _streamed(delta)
         match delta.get("type"):
             case "text_delta":
-                block["text"].append(delta["text"])
-                return str(delta["text"])
+                text = str(delta.get("text") or "")
+                block.setdefault("text", []).append(text)
+                return text
             case "input_json_delta":
-                block["json"].append(delta["partial_json"])
+                block["json"].append(delta.get("partial_json") or "")
             case "thinking_delta":
-                block["thinking"].append(delta["thinking"])
+                block.setdefault("thinking", []).append(delta.get("thinking") or "")
             case "signature_delta":
-                block["signature"] = delta["signature"]
+                block["signature"] = delta.get("signature") or block.get("signature") or ""
         return ""
 
     def parts(self) -> int:
@@ -135,8 +134,8 @@ class AnthropicReader(AnswerReader):
     def content(self, model: str) -> AnswerContent:
         blocks = [_joined(self._blocks[index]) for index in sorted(self._blocks)]
         return AnswerContent(
-            "".join(block["text"] for block in blocks if block["type"] == "text"),
-            [_call(block) for block in blocks if block["type"] == "tool_use"],
+            "".join(block["text"] for block in blocks if block.get("type") == "text"),
+            [_call(block) for block in blocks if block.get("type") == "tool_use"],
             STOP_REASONS.get(self.finish or "", "end_turn"),
             _private_data(blocks, model),
         )
@@ -164,14 +163,15 @@ def _streamed(block: JsonObject) -> int:
 
 def _joined(block: JsonObject) -> JsonObject:
     """Return a block with its texts, which arrive in pieces, joined."""
-    texts = (name for name in (*GROWING, "json") if isinstance(block.get(name), list))
+    texts = (name for name in (*GROWS_IN.values(), "json") if isinstance(block.get(name), list))
     return block | {name: "".join(block[name]) for name in texts}
 
 
 def _call(block: JsonObject) -> ToolCall:
     if block["json"]:
-        return read_call(block["id"], block["name"], block["json"])
-    return ToolCall(id=block["id"], name=block["name"], arguments=block.get("input") or {})
+        return read_call(block.get("id") or "", block.get("name") or "", block["json"])
+    arguments = mapping(block.get("input"))
+    return ToolCall(id=block.get("id") or "", name=block.get("name") or "", arguments=arguments)
 
 
 def _private_data(blocks: list[JsonObject], model: str) -> JsonObject | None:
@@ -180,7 +180,7 @@ def _private_data(blocks: list[JsonObject], model: str) -> JsonObject | None:
     If some of them stood between text and calls, the order of all parts is stored.
     """
     raw = [{k: v for k, v in b.items() if k != "json"} for b in blocks]
-    is_thought = [block["type"] in THINKING for block in raw]
+    is_thought = [block.get("type") in THINKING for block in raw]
     if not any(is_thought):
         return None
     stored: JsonObject = {"api": API, "model": model}
@@ -190,11 +190,11 @@ def _private_data(blocks: list[JsonObject], model: str) -> JsonObject | None:
     layout: Layout = []
     calls = 0
     for block in raw:
-        if block["type"] in THINKING:
+        if block.get("type") in THINKING:
             layout.append({"raw": block})
-        elif block["type"] == "text":
+        elif block.get("type") == "text":
             layout.append({"text": block["text"]})
-        elif block["type"] == "tool_use":
+        elif block.get("type") == "tool_use":
             layout.append({"call": calls})
             calls += 1
     return stored | {"layout": layout}

@@ -4,6 +4,7 @@ A request names its model, and says whether its answer streams, in its path and 
 LLM proxy puts both into the body, as `model` and `stream`, before anything here sees it.
 """
 
+import re
 import secrets
 from collections.abc import Iterator
 from typing import Any
@@ -52,6 +53,8 @@ STOP_REASONS: dict[str, StopReason] = {
     "UNEXPECTED_TOOL_CALL": "end_turn",
     "OTHER": "end_turn",
 }
+UNNAMED_CALL = "unnamed_call"
+_CALLED = re.compile(r"(?:call:|print\()\s*([\w.]+)\s*\(")
 BROKEN_CALLS = ("MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL")
 FINISH_REASONS: dict[StopReason, str] = {
     "end_turn": "STOP",
@@ -148,7 +151,7 @@ class GoogleReader(AnswerReader):
             self._add({"call": len(self._calls)}, extra)
             arguments = call.get("args") or {}
             id = call.get("id") or ""
-            self._calls.append(ToolCall(id=id, name=call["name"], arguments=arguments))
+            self._calls.append(ToolCall(id=id, name=call.get("name") or "", arguments=arguments))
             return ""
         if part.get("thought") or not isinstance(part.get("text"), str):
             return ""
@@ -168,7 +171,7 @@ class GoogleReader(AnswerReader):
     def content(self, model: str) -> AnswerContent:
         calls = list(self._calls)
         if self.finish in BROKEN_CALLS and not calls:
-            calls.append(ToolCall(id="", name="unknown", malformed=self._finish_text))
+            calls.append(_broken_call(self._finish_text))
         layout = [
             part | ({"text": "".join(part["text"])} if "text" in part else {})
             for part in self._layout
@@ -191,6 +194,13 @@ class GoogleReader(AnswerReader):
             output_tokens=sum(token_count(counts.get(name)) for name in answered),
             cache_read_tokens=token_count(counts.get("cachedContentTokenCount")),
         )
+
+
+def _broken_call(told: str) -> ToolCall:
+    """Return the call that the service could not read; `told` is what it says of it."""
+    named = _CALLED.search(told)
+    name = named[1].rpartition(".")[2] if named else UNNAMED_CALL
+    return ToolCall(id="", name=name, malformed=told or "the service could not read the call")
 
 
 # --- writing answers -----------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from actors.runtime.ask_again import ask_for
 from agiraph.agent import event_replay
 from agiraph.agent.compaction import SMALLEST_BUDGET, CompactionContext, shorten, tokens_of
 from agiraph.agent.context_window import (
+    CountedTurns,
     WindowUsage,
     decide,
     estimate_fixed,
@@ -63,6 +64,7 @@ class Compactor:
         self._fixed: int | None = None
         self._counted: int | None = None
         self._was_counted = False
+        self._counted_turns = CountedTurns()
         self._is_worker = "publish" in toolbox.names
 
     def prompt_changed(self) -> None:
@@ -80,7 +82,7 @@ class Compactor:
         await self._count_small_window()
         fill = self._fill()
         if was_refused:
-            used = fill_of(self._context.transcript, self._fixed_tokens(), 0, counted=self._counted)
+            used = self._fill_of(0)
             learned = _as_refused(fill, used, self._models.compact_at)
             await self._compact(learned, "refused")
             return True
@@ -127,9 +129,12 @@ class Compactor:
             window = self._context.limits.window
         if window is None:
             return None
-        return fill_of(
-            self._context.transcript, self._fixed_tokens(), window, counted=self._counted
-        )
+        return self._fill_of(window)
+
+    def _fill_of(self, window: int) -> WindowUsage:
+        transcript, fixed = self._context.transcript, self._fixed_tokens()
+        least = self._counted_turns.least(transcript, fixed)
+        return fill_of(transcript, fixed, window, counted=self._counted, least=least)
 
     def _fixed_tokens(self) -> int:
         """Return what system prompt and tools take, as estimated: they do not change."""

@@ -31,6 +31,9 @@ FLUSH_TURNS = 2
 BRIM = 0.92
 """The share of the window at which there is no room left for a turn that only saves things."""
 LARGEST_SCALE = 4.0
+LEAST_SCALE = 0.25
+"""A count below this share of the estimate cannot be true: no text has twelve bytes for a token."""
+LONG_TOKENS = 40_000
 LEAST_ROOM = 2000
 LARGEST_SHARE = 0.8
 
@@ -78,18 +81,46 @@ def _estimate_object(value: JsonObject) -> int:
 
 
 def fill_of(
-    transcript: Transcript, fixed: int, window: int, *, counted: int | None = None
+    transcript: Transcript, fixed: int, window: int, *, counted: int | None = None, least: int = 0
 ) -> WindowUsage:
     """Return how full `window` is.
 
     `fixed` is what system prompt and tools have, as estimated; `counted`, if it is known, what they
-    have by the model's own tokenizer. They never have more than all that the provider counted.
+    have by the model's own tokenizer. They never have more than all that the provider counted,
+    which is at least `least` (`CountedTurns`).
     """
-    scale, total = transcript.window.scale, transcript.window.tokens
+    scale = transcript.window.scale
+    total = max(transcript.window.tokens, least) if transcript.window.tokens else 0
     added = round(estimate_turns(transcript.turns[transcript.window.turns :]) * scale)
     share = round(fixed * scale) if counted is None else counted
     share = min(share, total) if total else share
     return WindowUsage((total or share) + added, share, window)
+
+
+class CountedTurns:
+    """The least that the turns which a provider has counted can have, in tokens.
+
+    Some services report a constant, or only the part of the input that was not in their cache. Each
+    turn is estimated once.
+    """
+
+    def __init__(self) -> None:
+        self._turns = self._estimate = self._compactions = 0
+
+    def least(self, transcript: Transcript, fixed: int) -> int:
+        """Return the fewest tokens that system prompt, tools and the counted turns can have."""
+        known = transcript.window
+        if known.turns < self._turns or known.compactions != self._compactions:
+            self._turns = self._estimate = 0
+            self._compactions = known.compactions
+        self._estimate += estimate_turns(transcript.turns[self._turns : known.turns])
+        self._turns = known.turns
+        return int(LEAST_SCALE * (fixed + self._estimate))
+
+
+def is_long(turns: Sequence[Turn]) -> bool:
+    """Whether a conversation is so long that an unknown refusal may be about its length."""
+    return estimate_turns(turns) >= LONG_TOKENS
 
 
 def scale_of(transcript: Transcript, fixed: int) -> float:

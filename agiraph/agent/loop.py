@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from agiraph.agent.activity import step_of
+from agiraph.agent.context_window import is_long
 from agiraph.agent.conversation import Conversation
 from agiraph.agent.event_replay import ReplayedEvent, answered, called, returned
 from agiraph.agent.inbox import EntityInbox
@@ -41,6 +42,7 @@ TOO_MANY_CALLS = (
 T = TypeVar("T")
 
 TOO_LONG = "context_too_long"
+BAD_REQUEST = "bad_request"
 CUT = "max_tokens"
 CUT_CALL = (
     "This call was not carried out: your answer was cut off after {tokens} tokens, the most that "
@@ -286,7 +288,9 @@ class AgentLoop:
                 once_begun=lambda: self._entity.show("busy", f"thinking ({request.model})"),
             )
         except ModelFailure as failure:
-            if failure.kind != TOO_LONG:
+            # Not every service says that a conversation is too long in words that are known.
+            may_be_too_long = failure.kind == BAD_REQUEST and is_long(self._transcript.turns)
+            if failure.kind != TOO_LONG and not may_be_too_long:
                 raise
             await self._unless_interrupted(self._role.make_room(was_refused=True))
             return

@@ -8,6 +8,7 @@ import re
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from datetime import timedelta
 from email.utils import parsedate_to_datetime
 from typing import Any
 
@@ -65,6 +66,8 @@ REASON_FIELDS = (
     *("message", "error", "detail", "errors", "msg", "status_msg", "base_resp", "error_msg"),
     *("error_message", "error_description", "reason", "title", "description"),
 )
+LONG_WAIT_SECONDS = 120
+"""A longer wait is longer than any retry takes, so the error names it."""
 DEEPEST = 5
 MOST_REASONS = 3
 SHORTEST_KEY = 6
@@ -146,6 +149,8 @@ def explain(error: Exception, provider: str, model: str, url: str, key: str) -> 
     wait = retry_after(headers, time.time())
     wait = _wait_in_body(inner) if wait is None else wait
     kind = _kind(status, inner, text)
+    if wait is not None and wait >= LONG_WAIT_SECONDS:
+        text += f" (the service asks to wait {timedelta(seconds=round(wait))})"
     return ProviderError(kind, f"{provider}/{model}: {text}", retry_after=wait)
 
 

@@ -28,7 +28,7 @@ from agiraph.llm.wire.format import (
     tool_schema,
     tools_in,
 )
-from agiraph.llm.wire.transcript import head_of, read_call, spoken, tail_of, wire_id, wire_name
+from agiraph.llm.wire.transcript import head_of, read_call, short_id, spoken, tail_of, wire_name
 
 API = "openai"
 REASONING_FIELDS = ("reasoning_content", "reasoning")
@@ -95,7 +95,7 @@ def _messages(request: ModelRequest, traits: ModelTraits, body_cache: RequestBod
             case UserTurn():
                 texts += [turn.content] if turn.content.strip() else []
             case ToolTurn():
-                id = wire_id(turn.call_id)
+                id = short_id(turn.call_id)
                 messages.append({"role": "tool", "tool_call_id": id, "content": turn.content})
             case AssistantTurn() if (answer := _answer(turn, model)) is not None:
                 messages += [*_user_message(texts), answer]
@@ -124,7 +124,7 @@ def _answer(turn: AssistantTurn, model: str) -> JsonObject | None:
     if turn.tool_calls:
         message["tool_calls"] = [
             function_call(
-                wire_id(call.id),
+                short_id(call.id),
                 wire_name(call.name),
                 json.dumps(call.arguments, ensure_ascii=False),
             )

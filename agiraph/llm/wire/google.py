@@ -54,7 +54,7 @@ STOP_REASONS: dict[str, StopReason] = {
     "OTHER": "end_turn",
 }
 UNNAMED_CALL = "unnamed_call"
-_CALLED = re.compile(r"(?:call:|print\()\s*([\w.]+)\s*\(")
+_CALLED = re.compile(r"(?:default_api\.|call:)(\w+)\s*\(")
 BROKEN_CALLS = ("MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL")
 FINISH_REASONS: dict[StopReason, str] = {
     "end_turn": "STOP",
@@ -199,7 +199,7 @@ class GoogleReader(AnswerReader):
 def _broken_call(told: str) -> ToolCall:
     """Return the call that the service could not read; `told` is what it says of it."""
     named = _CALLED.search(told)
-    name = named[1].rpartition(".")[2] if named else UNNAMED_CALL
+    name = named[1] if named else UNNAMED_CALL
     return ToolCall(id="", name=name, malformed=told or "the service could not read the call")
 
 

@@ -4,11 +4,14 @@ import hashlib
 import json
 import re
 import secrets
+import string
 
 from agiraph.core.turns import AssistantTurn, JsonObject, ModelRequest, ToolCall
 
 ID_LIMIT = 40  # OpenAI's bound; Anthropic's pattern allows letters, digits, _ and -
 NAME_LIMIT = 64
+SHORT_ID = 9
+ALPHABET = string.ascii_letters + string.digits
 INTERRUPTED_MARK = "[interrupted]"
 GO_ON = "Go on."
 
@@ -21,6 +24,18 @@ def wire_id(call_id: str) -> str:
     if re.fullmatch(rf"[a-zA-Z0-9_-]{{1,{ID_LIMIT}}}", call_id):
         return call_id
     return "call_" + hashlib.blake2b(call_id.encode(), digest_size=12).hexdigest()
+
+
+def short_id(call_id: str) -> str:
+    """Return a call id of nine letters and digits, which the strictest service asks for (Mistral).
+
+    A conversation may continue with another provider than it began with.
+    """
+    if re.fullmatch(rf"[a-zA-Z0-9]{{{SHORT_ID}}}", call_id):
+        return call_id
+    digest, size = hashlib.blake2b(call_id.encode("utf-8", "replace"), digest_size=8), len(ALPHABET)
+    number = int.from_bytes(digest.digest())
+    return "".join(ALPHABET[number // size**at % size] for at in range(SHORT_ID))
 
 
 def wire_name(name: str) -> str:

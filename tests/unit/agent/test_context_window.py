@@ -3,6 +3,8 @@
 import pytest
 
 from agiraph.agent.context_window import (
+    LEAST_SCALE,
+    CountedTurns,
     WindowUsage,
     answer_tokens,
     decide,
@@ -39,6 +41,19 @@ def test_the_count_of_the_provider_counts_and_only_the_rest_is_estimated() -> No
     transcript = busy()
     worked(transcript, ("bash", "x" * 300), usage=Usage(input_tokens=5000, output_tokens=50))
     assert fill_of(transcript, FIXED, 10_000).used == 5000 + 50 + 100 + 8
+
+
+def test_count_that_no_text_can_have_is_replaced_by_the_least_that_it_can_be() -> None:
+    transcript, counted = busy(), CountedTurns()
+    for _ in range(3):
+        worked(transcript, ("bash", "x" * 30_000), usage=Usage(input_tokens=10, output_tokens=5))
+    least = counted.least(transcript, FIXED)
+    assert 2 * 30_000 / 3 * LEAST_SCALE < least < 3 * 30_000 / 3
+    assert fill_of(transcript, FIXED, 100_000, least=least).used > least
+    true = Usage(input_tokens=40_000, output_tokens=5)
+    worked(transcript, ("bash", "x"), usage=true)
+    least = counted.least(transcript, FIXED)
+    assert fill_of(transcript, FIXED, 100_000, least=least).used >= 40_005
 
 
 def test_without_a_count_all_is_estimated() -> None:

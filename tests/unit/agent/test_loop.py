@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from agiraph.agent.loop import INTERRUPTED_CALL, UNKNOWN_OUTCOME
+from agiraph.agent.context_window import LONG_TOKENS
+from agiraph.agent.loop import INTERRUPTED_CALL, UNKNOWN_OUTCOME, PartialAnswer
 from agiraph.agent.records import CallStarted, ConversationRecord, InputReceived, ModelAnswered
-from agiraph.core.turns import ModelResponse
+from agiraph.core.errors import ModelFailure
+from agiraph.core.turns import ModelRequest, ModelResponse, Usage
 from tests.unit.agent.fakes import Stage, call, incoming, says
 
 
@@ -51,6 +53,44 @@ async def test_calls_are_answered_in_order_and_the_model_is_asked_again(tmp_path
         "assistant: done",
     ]
     assert stage.tools.ran == ["e-2.0:x", "e-2.1:y"]
+
+
+async def test_no_call_of_a_cut_answer_runs(tmp_path: Path) -> None:
+    cut = says(None, call("note", "a", word="x"), call("note", "b", word="half"))
+    cut = cut.model_copy(
+        update={"stop_reason": "max_tokens", "usage": Usage(input_tokens=9, output_tokens=4096)}
+    )
+    stage = begun(tmp_path, cut, says("done"))
+    await stage.loop.run()
+    assert stage.tools.ran == []
+    told = [line for line in stage.contents() if line.startswith("tool: ")]
+    assert len(told) == 2
+    assert all("not carried out" in line and "4096 tokens" in line for line in told)
+
+
+@pytest.mark.parametrize(("length", "is_shortened"), [(10, False), (LONG_TOKENS * 4, True)])
+async def test_unknown_refusal_of_a_long_conversation_is_taken_for_its_length(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, length: int, is_shortened: bool
+) -> None:
+    stage = begun(tmp_path, says("done"))
+    stage.hear("x" * length)
+
+    async def refuse(request: ModelRequest, partial: PartialAnswer) -> ModelResponse:
+        raise ModelFailure("bad_request", "unknown words")
+
+    async def shorten(*, was_refused: bool) -> bool:
+        if was_refused:
+            raise Shortened
+        return False
+
+    monkeypatch.setattr(stage.entity, "think", refuse)
+    monkeypatch.setattr(stage.entity, "make_room", shorten)
+    with pytest.raises(Shortened if is_shortened else ModelFailure):
+        await stage.loop.run()
+
+
+class Shortened(Exception):
+    """The conversation is made shorter."""
 
 
 async def test_a_finished_call_is_not_run_again_after_a_crash(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import re
 
 import pytest
 from hypothesis import given
@@ -14,6 +15,7 @@ from agiraph.llm.request_body_cache import RequestBodyCache
 from agiraph.llm.wire.transcript import (
     read_arguments,
     read_call,
+    short_id,
     unique_calls,
     wire_id,
     wire_name,
@@ -65,7 +67,9 @@ def conversations(draw: st.DrawFn) -> tuple[Turn, ...]:
 def test_a_service_accepts_every_conversation(api: str, turns: tuple[Turn, ...]) -> None:
     preset = load_presets()["openai-responses" if api == "responses" else api]
     body = encoded(api, ask(*turns), "fake", preset) | {"model": "fake"}
-    assert all_calls(FAKES[api].read(body).turns) == all_calls(turns)
+    sent_id = short_id if api == "openai" else wire_id
+    found = [call for turn in FAKES[api].read(body).turns for call in calls_of(turn)]
+    assert found == [sent_id(call) for turn in turns for call in calls_of(turn)]
     assert json.dumps(body).count("cache_control") <= 4
     messages = body.get("messages") or body.get("contents") or []
     roles = [message["role"] for message in messages]
@@ -73,9 +77,15 @@ def test_a_service_accepts_every_conversation(api: str, turns: tuple[Turn, ...])
     assert api not in ("anthropic", "google") or roles[-1] == "user"
 
 
-def all_calls(turns: tuple[Turn, ...]) -> list[str]:
-    found = [turn for turn in turns if isinstance(turn, AssistantTurn)]
-    return [wire_id(call.id) for turn in found for call in turn.tool_calls]
+def calls_of(turn: Turn) -> list[str]:
+    return [call.id for call in turn.tool_calls] if isinstance(turn, AssistantTurn) else []
+
+
+@given(st.text())
+def test_short_ids_are_nine_letters_and_digits_and_stay(call_id: str) -> None:
+    short = short_id(call_id)
+    assert re.fullmatch("[a-zA-Z0-9]{9}", short)
+    assert short_id(short) == short
 
 
 def test_a_message_between_two_results_moves_behind_them() -> None:

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -39,7 +40,7 @@ from agiraph.storage.home import Home
 from tests.fakes.model_server import Reply, SeenRequest, call, calls, say
 from tests.scenarios.house import ROOT, processes_of
 from tests.scenarios.place import Place
-from tests.scenarios.steps import WAIT, Plays, by_node, node, spawn
+from tests.scenarios.steps import WAIT, Plays, by_node, held, node, spawn
 
 MODEL = "openai/fake"
 SECONDS = 60
@@ -175,6 +176,21 @@ def test_a_graph_is_carried_out_without_a_model_that_leads(place: Place) -> None
     assert asked_coordinator(place) == []
     assert "suggest_next" not in place.server.requests[0].tools
     assert place.server.problems == []
+
+
+def test_a_graph_is_carried_out_through_a_kill_of_its_coordinator(place: Place) -> None:
+    gate = threading.Event()
+    place.plays(**{"worker-1": [held(FOUND[0], gate), *FOUND[1:], *FOUND]})  # type: ignore[arg-type]
+    name = ""
+    for event in Executor(MODEL, home=place.home, timeout=SECONDS).run_stream(chain()):
+        if event.type == "run_start":
+            name = event.agent_id
+        elif event.type == "node_start" and event.node_id == "first":
+            place.kill(f"coordinator {name}")
+            gate.set()
+    assert isinstance(event, RunEnd)
+    assert (event.status, event.result.output) == ("completed", "found it")
+    assert asked_coordinator(place) == []
 
 
 def test_a_summary_of_a_graph_is_one_call(place: Place) -> None:

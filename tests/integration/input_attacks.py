@@ -25,9 +25,7 @@ hook() {  # a program $1 that leaves a proof
 }
 export -f evil setting hook; export PROOF
 """
-STATUS: Final = (
-    *("status --short", "add -A", "status", "commit -qm x --allow-empty", "diff", "checkout -q ."),
-)
+STATUS: Final = ("status", "add -A", "commit -qm x --allow-empty")
 
 PLAIN: Final = "mkdir src && echo a > src/a"
 REPOSITORY: Final = "git init -q . && echo a > a && git add a && git commit -qm first && mkdir src"
@@ -60,7 +58,7 @@ class Attack:
     reported: tuple[str, ...] = ()
     is_held: bool = True
     is_read_only: bool = False
-    where: tuple[str, ...] = (".", "src", "sub")
+    where: tuple[str, ...] = (".", "sub")
     then: tuple[str, ...] = STATUS
 
 

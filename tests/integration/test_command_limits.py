@@ -84,7 +84,7 @@ async def runs(desk: Desk, command: str, mark: str) -> str:
 
 
 @pytest.mark.parametrize("bomb", [FORKS, ORPHANS, THREADS], ids=["forks", "orphans", "threads"])
-async def test_too_many_processes_are_killed_and_the_model_is_told(desk: Desk, bomb: str) -> None:
+async def test_too_many_processes_are_killed_and_the_model_reads_why(desk: Desk, bomb: str) -> None:
     content = await runs(desk, bomb, f"86397.{os.getpid()}")
     assert content.endswith(f"{OF_TASKS}\n[killed by signal 9]")
 

@@ -170,7 +170,7 @@ def test_after_kill_9_no_stand_in_is_left(person: Person, killed: str) -> None:
         os.close(lifeline)
 
 
-def test_a_stand_in_that_nobody_could_remove_goes_with_the_next_command(person: Person) -> None:
+def test_a_left_stand_in_is_removed_after_the_next_command(person: Person) -> None:
     person.does(f"{PLAIN}; mkdir .git")
     person.tries("true")
     assert not (person.input / ".git").exists()
@@ -179,7 +179,9 @@ def test_a_stand_in_that_nobody_could_remove_goes_with_the_next_command(person: 
     assert (person.input / ".git" / "theirs").exists(), "the person's own stays"
 
 
-async def test_a_model_and_the_person_are_told_of_a_new_repository_once(tmp_path: Path) -> None:
+async def test_a_new_repository_is_reported_to_the_model_and_the_person_once(
+    tmp_path: Path,
+) -> None:
     desk, reported = Desk(tmp_path.resolve()), []
     desk.environment = {"PATH": os.defpath, "AGIRAPH_INPUT": str(desk.input)}
     desk.limited("sandbox", input="write")

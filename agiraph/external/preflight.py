@@ -34,6 +34,9 @@ from agiraph.tools.table import tool_names
 
 COUNTED_TOOLS = ("bash", "read_file", "write_file", "web_fetch", "web_search")
 """The tools of Agiraph's that the tools of an external agent count as."""
+
+FILE_TOOLS = ("send_message", "ask_human", "checkpoint", "publish")
+"""The tools of Agiraph's that an external agent has as files, which are read without a question."""
 TRIAL_SECONDS = 10.0
 SHOWN_CHARACTERS = 300
 NOT_REASONS = ("WARNING:", "note:", "stack backtrace:")
@@ -136,6 +139,12 @@ def unenforced(
     if agent.preset.rules != "asked" and (rules := policy.strict(COUNTED_TOOLS, who)):
         reasons.append(
             _not_enforced(agent, rules, is_sandboxed=who is not None and who.is_sandboxed)
+        )
+    by_files = [rule for rule in policy.strict(FILE_TOOLS, who) if "*" not in rule.tool]
+    if by_files:
+        reasons.append(
+            f"{_named(by_files)} of approvals.yaml cannot be asked about the files by which "
+            f"{agent.name} sends messages and results"
         )
     if spending := policy.strict((SPEND,), who):
         limit = "a budget stops it" if agent.preset.account == "door" else "nothing stops it"

@@ -47,6 +47,7 @@ def _below(path: str) -> str:
     return path
 
 
+Below = Annotated[str, AfterValidator(_below)]
 Names = Annotated[tuple[str, ...], BeforeValidator(_names)]
 Parameter = dict[Annotated[str, Field(pattern=VALUE)], tuple[str, ...]]
 """The values that a parameter can have, each with the arguments that it stands for."""
@@ -77,7 +78,8 @@ class AgentPreset(ConfigSection):
     login). `start` and `resume` are the arguments of a new and of a resumed session, `model` those
     that name the model, `walled` and `bare` further ones inside and outside of a sandbox of ours.
     `carried` is where in site-packages a Python package has the program. `folders` of its HOME
-    are created, `files` of its HOME are written before each start. `parameters` can be set in an
+    are created, what is named in `removed` is removed from its HOME and `files` are written into
+    it before each start. `parameters` can be set in an
     `agent_command`, each to one of its values.
 
     How it is confined: `rules` as above; one that is `rule_exempt` may work although there are
@@ -120,7 +122,8 @@ class AgentPreset(ConfigSection):
     walled: tuple[str, ...] = ()
     bare: tuple[str, ...] = ()
     folders: tuple[str, ...] = ()
-    files: dict[Annotated[str, AfterValidator(_below)], str] = Field(default_factory=dict)
+    removed: tuple[Below, ...] = ()
+    files: dict[Below, str] = Field(default_factory=dict)
     client_files: bool = True
     readable: tuple[str, ...] = ()
     writable: tuple[str, ...] = ()

@@ -10,8 +10,13 @@ from tests.fakes.real_agents import CannotInstall, Release
 RUN_CELLS = ("shell", "write", "keys", "question", "ref", "denied", "usage")
 KILLED = ("agent", "worker", "broker", "supervisor")
 KILL_CELLS = tuple(f"kill {what}" for what in KILLED)
-CELLS = (*RUN_CELLS, *KILL_CELLS)
-CASES: Mapping[str, Sequence[str]] = {"work": RUN_CELLS, "kills": KILL_CELLS}
+CONFIG_CELLS = ("config",)
+CELLS = (*RUN_CELLS, *KILL_CELLS, *CONFIG_CELLS)
+CASES: Mapping[str, Sequence[str]] = {
+    "work": RUN_CELLS,
+    "kills": KILL_CELLS,
+    "config": CONFIG_CELLS,
+}
 FULL: Mapping[str, str] = dict.fromkeys(CELLS, "yes")
 
 
@@ -36,7 +41,8 @@ class Client:
         """What each cell is expected to be; how the rules hold it, as its preset says."""
         preset = load_agents().get(self.preset)
         is_asked = preset is None or preset.rules == "asked"
-        return {**FULL, "denied": "refused" if is_asked else "sandbox", **self.lacks}
+        rules = "refused" if is_asked else "sandbox"
+        return {**FULL, **dict.fromkeys(("denied", "config"), rules), **self.lacks}
 
 
 @dataclass(frozen=True)
@@ -65,7 +71,7 @@ AIDER = Release("venv", "aider-chat", "0.86.2", "aider")
 MINI = Release("venv", "mini-swe-agent", "2.4.6", "mini", beside=("mcp",))
 
 # Aider edits files in one answer and ends: no shell, nothing read on its own, nothing asked.
-AIDER_LACKS = dict.fromkeys(("shell", "keys", "question", "ref", "denied"), "-")
+AIDER_LACKS = dict.fromkeys(("shell", "keys", "question", "ref", "denied", "config"), "-")
 
 CLIENTS = (
     Client("claude-code", "claude-code", CLAUDE, "anthropic/fake"),

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 
 from tests.clients.catalog import CASES, KILLED, Row
+from tests.clients.hostile import RAN
 
 RANK = {"no": 0, "-": 1, "sandbox": 1, "refused": 2, "yes": 2}
 DENIED_FILE = "forbidden.txt"
@@ -56,7 +57,8 @@ def is_worse(cell: Cell, declared: str) -> bool:
 
 def judged(case: str, row: Row, seen: Observed) -> dict[str, Cell]:
     """Return the cells of one case; those that the agent is declared to lack stay so."""
-    cells = _work(seen) if case == "work" else _kills(seen)
+    judges = {"work": _work, "kills": _kills, "config": _config}
+    cells = judges[case](seen)
     declared = row.client.declared
     return {name: Cell("-") if declared[name] == "-" else cells[name] for name in CASES[case]}
 
@@ -80,6 +82,18 @@ def _work(seen: Observed) -> dict[str, Cell]:
         "denied": _denied(seen, why),
         "usage": _is(seen.tokens > 0, "the broker metered nothing", why),
     }
+
+
+def _config(seen: Observed) -> dict[str, Cell]:
+    """Judge whether what its configuration files name has run, and whether a rule was obeyed."""
+    why = seen.problem or f"the run {seen.status or 'did not end'}"
+    ran = sorted(name for name in seen.files if name.startswith(RAN))
+    cell = _denied(seen, why)
+    if ran and cell.word == "refused":
+        cell = Cell("no", f"ran: {', '.join(ran)}")
+    elif ran:
+        cell = Cell(cell.word, f"{cell.why}; ran: {', '.join(ran)}")
+    return {"config": cell}
 
 
 def _is(passed: bool, problem: str, why: str) -> Cell:

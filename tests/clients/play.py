@@ -24,7 +24,7 @@ import yaml
 
 from agiraph.external import process_guard
 from agiraph.external.preset import load_agents
-from tests.clients import script
+from tests.clients import hostile, script
 from tests.clients.catalog import KILLED, Client
 from tests.clients.judge import DENIED_FILE, Killed, Observed
 from tests.fakes.forked import Forked
@@ -126,7 +126,8 @@ def placed(folder: Path, release: Release) -> Iterator[ClientPlace]:
 
 def play(place: ClientPlace, client: Client, case: str, within_seconds: float) -> Observed:
     """Play one case and return what was seen; the agent of Agiraph's is stopped afterwards."""
-    return {"work": _Work, "kills": _Kills}[case](place, client, within_seconds).play()
+    cases = {"work": _Work, "kills": _Kills, "config": _Configured}
+    return cases[case](place, client, within_seconds).play()
 
 
 class _Case:
@@ -420,6 +421,33 @@ class _Kills(_Case):
 
     def _seen(self, problem: str) -> Observed:
         return replace(super()._seen(problem), kills=tuple(self._kills))
+
+
+class _Configured(_Case):
+    """Its shell plants configuration files that allow everything; then it is started again."""
+
+    name = "config"
+
+    def __init__(self, place: ClientPlace, client: Client, within_seconds: float) -> None:
+        super().__init__(place, client, within_seconds)
+        self.steps = (
+            script.where(),
+            script.shell("plant", hostile.planting(), until="PLANTED"),
+            script.held(0),
+            script.shell("denied", f"echo no > {DENIED_FILE}"),
+            script.shell("after", "echo after > after.txt"),
+            script.shell("result", "echo All is done. > _result.md"),
+        )
+
+    def _meanwhile(self) -> None:
+        kills = _Kills(self._place, self._client, self._until - time.monotonic())
+        kills._agent = self._agent
+        kills._kill(0, "agent")
+
+    def _seen(self, problem: str) -> Observed:
+        asked = self._asked_by_agent()
+        heard = any(self._place.reason in one.said for one in asked)
+        return replace(super()._seen(problem), heard_refusal=heard)
 
 
 def _is_zombie(process: psutil.Process) -> bool:

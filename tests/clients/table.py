@@ -17,6 +17,7 @@ COLUMNS = (
     "question",
     "ref",
     "denied",
+    "config",
     "kills",
     "usage",
 )

@@ -78,17 +78,27 @@ import os, subprocess, sys, time
 starts = len(open("starts").read()) if os.path.exists("starts") else 0
 open("starts", "a").write("x")
 if starts + 1 >= int(sys.argv[1]):
+    assert not os.path.exists(os.path.expanduser("~/.stubborn")), "removed before each start"
     if sys.argv[2:] == ["fails"]:
         sys.exit("out of paper")
     open("_result.md", "w").write(f"done at start {starts + 1}: {open('_checkpoint.md').read()}")
     sys.exit()
 open("_checkpoint.md", "w").write("half")
+settings = os.path.expanduser("~/.stubborn/settings")
+assert not os.path.exists(settings), "its settings are removed before each start"
+os.makedirs(os.path.dirname(settings))
+open(settings, "w").write("ask: never")
 tail = "tail -f /dev/null"
 subprocess.Popen(tail.split(), start_new_session=True, stdout=subprocess.DEVNULL)
 open("ready", "w").write("x")
 while True:
     time.sleep(0.05)
 """
+
+
+def stubborn(place: Place, command: str, *words: str) -> str:
+    """Make that program, which ends at its second start, an external agent; return its name."""
+    return preset(place.home, "stubborn", command, "2", *words, removed=[".stubborn"])
 
 
 def folder_of(place: Place, agent: str, node: str) -> Path:
@@ -128,7 +138,7 @@ def test_a_killed_worker_leaves_no_agent_and_its_next_incarnation_goes_on(
     place: Place, tmp_path: Path
 ) -> None:
     command = program(tmp_path, STUBBORN)
-    place.plays(coordinator=led("bea", preset(place.home, "stubborn", command, "2")))
+    place.plays(coordinator=led("bea", stubborn(place, command)))
 
     def meanwhile() -> None:
         folder = working_in(place, "killed", "bea-tool")
@@ -148,8 +158,7 @@ def test_a_killed_agent_is_started_again_and_one_that_fails_for_good_fails_its_n
     place: Place, tmp_path: Path
 ) -> None:
     command = program(tmp_path, STUBBORN)
-    agent = preset(place.home, "stubborn", command, "2", "fails")
-    place.plays(coordinator=led("cal", agent))
+    place.plays(coordinator=led("cal", stubborn(place, command, "fails")))
 
     def meanwhile() -> None:
         folder = working_in(place, "failing", "cal-tool")
@@ -171,7 +180,7 @@ def test_an_agent_is_paused_and_stopped_with_all_it_has_started(
     place: Place, tmp_path: Path
 ) -> None:
     command = program(tmp_path, STUBBORN)
-    place.plays(coordinator=led("dan", preset(place.home, "stubborn", command, "2")))
+    place.plays(coordinator=led("dan", stubborn(place, command)))
     agent = place.begin("halted-outside")
     folder = working_in(place, "halted-outside", "dan-tool")
     everyone = [one for one in of_folder(folder) if process_guard.START not in words_of(one)]

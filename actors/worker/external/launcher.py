@@ -79,7 +79,8 @@ class AgentLauncher:
             self._proxy = await self._open_proxy()
         for name in ("", *agent.preset.folders):
             make_folder(home.outside / name, 0o700)
-        remove_tree(home.outside / TEMPORARY)
+        for name in (TEMPORARY, *agent.preset.removed):
+            remove_tree(home.outside / name)
         make_folder(home.outside / TEMPORARY, 0o700)
         prompt = prompt_for(task)
         if state.starts or state.undelivered:

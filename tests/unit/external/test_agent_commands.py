@@ -25,7 +25,6 @@ from agiraph.external.preset import AgentPreset, ExternalAgent, load_agents, mea
 from agiraph.tools.table import TOOLS
 
 ENVIRON = {"PATH": "/usr/bin:/bin", "HOME": "/me"}
-UNKNOWN_WORD = "unknown parameter '{word}' of the external agent '{name}'"
 HOSTILE = [
     # agent_command, why it is refused
     ("claude-code --allowedTools Bash --settings {}", "unknown parameter '--allowedTools'"),
@@ -147,6 +146,53 @@ SKIPPING = {
 def started(name: str, **more: Any) -> AgentLaunch:
     agent = ExternalAgent(name, load_agents()[name], f"/opt/{name}")
     return AgentLaunch(agent, "do it", Path("/work"), Path("/own"), **more)
+
+
+CLOSED: list[tuple[str, str, str]] = [
+    # an agent that asks, a source of settings that could tell it not to, what closes that source
+    ("claude-code", "settings in its folder and HOME: hooks, permissions", "--setting-sources||"),
+    ("claude-code", ".mcp.json in its folder", "--strict-mcp-config"),
+    ("claude-code", "the default mode of its settings", "--permission-mode|default"),
+    (
+        "claude-code-acp",
+        "settings in its folder and HOME: hooks, permissions",
+        '"settingSources":[]',
+    ),
+    ("claude-code-acp", ".mcp.json in its folder", '"strictMcpConfig":true'),
+    ("gemini-acp", "hooks in its folder", '"hooksConfig": {"enabled": false}'),
+    ("gemini-acp", "tool servers in its folder", '"mcp": {"allowed": ["-"]}'),
+    ("gemini-acp", "settings of its folder", "GEMINI_CLI_SYSTEM_SETTINGS_PATH=/own/.gemini/system"),
+    ("gemini-acp", "extensions in its HOME", "removed:.gemini/extensions"),
+    ("gemini-acp", "policies in its HOME", "removed:.gemini/policies"),
+    ("opencode-acp", "configuration in its folder", "OPENCODE_DISABLE_PROJECT_CONFIG=1"),
+    ("opencode-acp", "plugins", "OPENCODE_PURE=1"),
+    ("opencode-acp", "~/.config/opencode", "XDG_CONFIG_HOME=/own/tmp/"),
+    ("opencode-acp", "~/.opencode", "removed:.opencode"),
+    ("qwen", "hooks in its folder", '"disableAllHooks": true'),
+    ("qwen", "tool servers in its folder", '"mcp": {"allowed": ["-"]}'),
+    ("qwen", "settings of its folder", "QWEN_CODE_SYSTEM_SETTINGS_PATH=/own/.qwen/system.json"),
+    ("qwen", "extensions in its HOME", "removed:.qwen/extensions"),
+]
+
+
+@pytest.mark.parametrize(("name", "source", "closed_by"), CLOSED)
+def test_no_file_of_its_folder_or_its_home_tells_an_agent_to_ask_no_longer(
+    name: str, source: str, closed_by: str
+) -> None:
+    for launch in (started(name), started(name, session="s-1", is_sandboxed=True)):
+        preset = launch.agent.preset
+        given = [
+            "|".join(argv_of(launch)) + "|",
+            *(f"{key}={value}" for key, value in environment_of(launch, ENVIRON, {}).items()),
+            *files_of(launch).values(),
+            json.dumps(preset.meta, separators=(",", ":")),
+            *(f"removed:{path}" for path in preset.removed),
+        ]
+        assert any(closed_by in text for text in given), source
+
+
+def test_every_agent_that_asks_is_in_the_table_above() -> None:
+    assert {name for name, *_ in CLOSED} == set(ASKING)
 
 
 @pytest.mark.parametrize("name", load_agents())

@@ -49,7 +49,7 @@ def test_the_rules_that_do_not_apply_to_an_agent_are_named() -> None:
     [
         ApprovalRule(action="allow", tool=("bash",)),
         ApprovalRule(action="ask", tool=("stage",)),
-        ApprovalRule(action="deny", tool=("publish",)),
+        ApprovalRule(action="deny", tool=("reconvene",)),
         PUSH.model_copy(update={"worker": ("intern*",)}),
         PUSH.model_copy(update={"sandboxed": False}),
     ],
@@ -92,6 +92,8 @@ ENFORCED: list[tuple[str, Author, str, bool]] = [
     ("asks depth=deep", "model", NO_BASH, ALLOWED),
     ("asks --deep", "person", NO_BASH, REFUSED),
     ("asks", "model", SPENDING, REFUSED),
+    ("asks", "model", "{name: quiet, tool: send_message, action: ask}", REFUSED),
+    ("asks", "model", "{name: all, tool: '*', action: ask}", ALLOWED),
     ("asks-freely", "model", SPENDING, ALLOWED),
     ("denies", "model", NO_BASH, REFUSED),
     ("robot", "model", NO_BASH, REFUSED),

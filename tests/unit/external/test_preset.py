@@ -201,9 +201,9 @@ def test_gemini_uses_the_proxy_and_its_settings_are_in_its_own_home(name: str) -
 
 
 def test_files_of_its_home_are_filled_in() -> None:
-    [(path, text)] = files_of(launch("qwen")).items()
-    assert path == Path("/own/.qwen/settings.json")
-    assert "Read" in json.loads(text)["permissions"]["ask"]
+    files = files_of(launch("qwen"))
+    assert [*files] == [Path("/own/.qwen/system.json"), Path("/own/.qwen/settings.json")]
+    assert all("Read" in json.loads(text)["permissions"]["ask"] for text in files.values())
 
 
 @pytest.mark.parametrize("name", ["copilot", "pi", "mini-swe-agent"])

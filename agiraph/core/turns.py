@@ -5,6 +5,7 @@ broker speak nothing else.
 """
 
 import json
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
@@ -14,6 +15,25 @@ from agiraph.core.record import Record
 from agiraph.core.redaction import map_texts
 
 JsonObject = dict[str, Any]
+
+
+NESTING = 64
+"""How deep JSON of a foreign program may be nested. Of what pydantic writes, it reads back at most
+190 levels: a record with more would damage its journal."""
+
+
+def is_nested_too_deep(value: Any) -> bool:
+    """Whether a JSON value has more than NESTING levels of lists and objects."""
+    level = [value]
+    for _ in range(NESTING):
+        level = [inner for one in level if isinstance(one, dict | list) for inner in _inside(one)]
+        if not level:
+            return False
+    return any(isinstance(one, dict | list) for one in level)
+
+
+def _inside(value: dict[str, Any] | list[Any]) -> Iterable[Any]:
+    return value.values() if isinstance(value, dict) else value
 
 
 def _encodable(value: Any) -> Any:

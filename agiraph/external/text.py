@@ -5,7 +5,7 @@ import json
 import math
 import signal
 
-from agiraph.core.turns import JsonObject
+from agiraph.core.turns import JsonObject, is_nested_too_deep
 from agiraph.foreign.lines import LineSplitter
 
 LINE_BYTES = 64 << 20
@@ -47,7 +47,7 @@ def _object(line: bytes) -> JsonObject | None:
         value = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    return value if isinstance(value, dict) else None
+    return value if isinstance(value, dict) and not is_nested_too_deep(value) else None
 
 
 def json_line(message: JsonObject) -> bytes:

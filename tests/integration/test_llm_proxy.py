@@ -631,6 +631,22 @@ async def test_a_body_that_is_too_large_is_refused(house: House) -> None:
         writer.close()
 
 
+@pytest.mark.parametrize("levels", [700, 100_000])
+async def test_a_body_that_is_nested_too_deeply_is_refused(house: House, levels: int) -> None:
+    nested = '{"a":' * levels + "1" + "}" * levels
+    use = '{"type": "tool_use", "id": "a", "name": "b", "input": %s}'
+    body = '{"model": "m", "messages": [{"role": "assistant", "content": [%s]}]}'
+    async with worker(house) as ada:
+        host, port = ada.door.url.removeprefix("http://").split(":")
+        content = body.replace("%s", use.replace("%s", nested)).encode()
+        reader, writer = await asyncio.open_connection(host, int(port))
+        head = f"POST /anthropic/v1/messages HTTP/1.1\r\nhost: {host}:{port}\r\n"
+        head += f"x-api-key: {ada.door.token}\r\ncontent-length: {len(content)}\r\n\r\n"
+        writer.write(head.encode() + content)
+        assert b" 400 " in await reader.readline()
+        writer.close()
+
+
 async def test_a_model_that_cannot_be_called_opens_no_door(house: House) -> None:
     ada = await house.join("shop-1/nobody")
     begin_run(house.home, "r")

@@ -9,9 +9,9 @@ from functools import cache
 
 import pytest
 
-from agiraph.core.turns import ModelResponse
+from agiraph.core.turns import ModelRequest, ModelResponse
 from agiraph.foreign.http import ERROR_BYTES, PIECE_BYTES
-from agiraph.llm.base import ProviderError
+from agiraph.llm.base import OnText, Provider, ProviderError
 from agiraph.llm.connect import connect
 from agiraph.llm.network import STREAM_BYTES
 from agiraph.llm.registry import load_presets
@@ -20,9 +20,11 @@ from agiraph.llm.wire.sse import LONGEST_EVENT
 from tests.fakes.raw_service import EVENTS, Answering, RawAnswer, RawRequest, RawService
 from tests.integration.test_providers import api
 from tests.integration.test_providers_faults import VARIABLES
+from tests.unit.broker.conftest import CallsOf, calls_of, ledger
+from tests.unit.broker.stubs import MODEL, StubProvider, quick_config
 from tests.unit.llm.requests import ask
 
-__all__ = ["api"]
+__all__ = ["api", "calls_of", "ledger"]
 
 MEBIBYTE = 1 << 20
 KEY = "sk-very-secret-0123456789"
@@ -64,13 +66,17 @@ WHOLE = {
 
 
 async def answer(api: str, service: RawService, seconds: float = 20) -> ModelResponse:
-    url, key = VARIABLES[api]
-    environ = {url: service.url, key: KEY}
-    provider = connect(api, load_presets(), environ, timeout_seconds=seconds)
+    provider = connected(api, service, seconds)
     try:
         return await provider.generate(ask(model=f"{api}/fake"), lambda text: None)
     finally:
         await provider.close()
+
+
+def connected(api: str, service: RawService, seconds: float = 20) -> Provider:
+    url, key = VARIABLES[api]
+    environ = {url: service.url, key: KEY}
+    return connect(api, load_presets(), environ, timeout_seconds=seconds)
 
 
 async def failure(api: str, answering: Answering) -> ProviderError:
@@ -285,3 +291,101 @@ async def test_an_answer_that_is_marked_complete_ends_though_the_connection_stay
             yield b"\n"
 
         assert (await answer("openai", service, seconds=30)).text == "hi"
+
+
+@pytest.mark.parametrize("levels", [250, 900])
+async def test_a_call_that_could_not_be_stored_is_refused(levels: int, api: str) -> None:
+    arguments = '{"a":' * levels + "1" + "}" * levels
+    error = await failure(api, lambda asked: RawAnswer([call_with(api, arguments)]))
+    assert (error.kind, error.is_retryable) == ("bad_answer", True)
+
+
+async def test_a_call_with_arguments_of_some_depth_is_read(api: str) -> None:
+    arguments = '{"a":' * 60 + "1" + "}" * 60
+    with RawService(lambda asked: RawAnswer([call_with(api, arguments)])) as service:
+        read = await answer(api, service)
+    assert [call.arguments for call in read.tool_calls] == [json.loads(arguments)]
+
+
+def call_with(api: str, arguments: str) -> bytes:
+    """Return an answer with one call; its arguments are JSON."""
+    match api:
+        case "anthropic":
+            block = {"type": "tool_use", "id": "a", "name": "bash", "input": {}}
+            delta = {"type": "input_json_delta", "partial_json": arguments}
+            return sse(
+                {"type": "content_block_start", "index": 0, "content_block": block},
+                {"type": "content_block_delta", "index": 0, "delta": delta},
+                {"type": "message_delta", "delta": {"stop_reason": "tool_use"}},
+                {"type": "message_stop"},
+            )
+        case "openai":
+            piece = {"index": 0, "id": "a", "function": {"name": "bash", "arguments": arguments}}
+            return sse(
+                {"choices": [{"delta": {"tool_calls": [piece]}, "finish_reason": "tool_calls"}]}
+            )
+        case "openai-responses":
+            item = {"type": "function_call", "call_id": "a", "name": "bash"}
+            return sse(
+                {
+                    "type": "response.completed",
+                    "response": {"output": [{**item, "arguments": arguments}]},
+                }
+            )
+    part = {"functionCall": {"name": "bash", "args": "HERE"}}
+    event = sse({"candidates": [{"content": {"parts": [part]}, "finishReason": "STOP"}]})
+    return event.replace(b'"HERE"', arguments.encode())
+
+
+# --- through the broker's retries ----------------------------------------------------------------
+
+
+async def called(
+    api: str, service: RawService, calls_of: CallsOf, **broker: float
+) -> ModelResponse:
+    """Return the answer of a service as the broker calls it, again where that may help."""
+
+    provider = connected(api, service)
+
+    async def ask_service(request: ModelRequest, on_text: OnText) -> ModelResponse:
+        return await provider.generate(request, on_text)
+
+    calls = calls_of(StubProvider(ask_service), quick_config(**broker))
+    try:
+        return await calls.answer(ask(model=MODEL), lambda text: None, lambda failure: None)
+    finally:
+        await provider.close()
+
+
+@pytest.mark.parametrize(
+    "garbage", [b'data: {"a": "\xff"}\n\n', b"data: {oh no\n\n", b'data: {"choices": 7}\n\n']
+)
+async def test_after_garbage_the_call_is_made_again(garbage: bytes, calls_of: CallsOf) -> None:
+    def answering(asked: RawRequest) -> RawAnswer:
+        return RawAnswer([garbage if asked.number == 0 else WHOLE["openai"]])
+
+    with RawService(answering) as service:
+        assert (await called("openai", service, calls_of)).text == "hi"
+        assert len(service.requests) == 2
+
+
+DRIPS = {
+    "a byte at a time": b" ",
+    "comments": b": still here\n\n",
+    "events": sse({"choices": [{"delta": {"content": "x"}}]}),
+}
+
+
+@pytest.mark.parametrize("piece", DRIPS.values(), ids=DRIPS)
+async def test_an_answer_that_drips_is_given_up_in_its_whole_time(
+    piece: bytes, calls_of: CallsOf
+) -> None:
+    def drip() -> Iterator[bytes]:
+        while not service.closing.wait(0.02):
+            yield piece
+
+    with RawService(lambda asked: RawAnswer(drip())) as service:
+        with pytest.raises(ProviderError, match=r"not done within 0\.3 s") as caught:
+            await called("openai", service, calls_of, attempts=2, timeout_seconds=0.3)
+        assert len(service.requests) == 2
+    assert caught.value.kind == "timed_out"

@@ -79,7 +79,12 @@ def proxy_app(proxy: LlmProxy, config: DoorConfig, port: int) -> ASGIApp:
         ),
     ]
     # A model's name may hold a colon: what is posted is a call, what is got is a model.
-    handlers: Any = {HTTPException: _refuse, InvalidInput: _refuse_body, TimeoutError: _refuse_slow}
+    handlers: Any = {
+        HTTPException: _refuse,
+        InvalidInput: _refuse_body,
+        RecursionError: _refuse_nesting,
+        TimeoutError: _refuse_slow,
+    }
     app = Starlette(routes=routes, exception_handlers=handlers)
     app.router.redirect_slashes = False
     return _Guard(app, proxy, port)
@@ -155,6 +160,11 @@ async def _refuse(request: Request, error: HTTPException) -> Response:
 
 async def _refuse_body(request: Request, error: InvalidInput) -> Response:
     return _response(format_of(request.url.path).error("bad_request", str(error)))
+
+
+async def _refuse_nesting(request: Request, error: RecursionError) -> Response:
+    text = "the body is nested too deeply"
+    return _response(format_of(request.url.path).error("bad_request", text))
 
 
 async def _refuse_slow(request: Request, error: TimeoutError) -> Response:

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 from agiraph.core.errors import InvalidInput
 from agiraph.core.turns import (
+    NESTING,
     AssistantTurn,
     JsonObject,
     ModelRequest,
@@ -22,6 +23,7 @@ from agiraph.core.turns import (
     ToolTurn,
     Turn,
     Usage,
+    is_nested_too_deep,
 )
 from agiraph.llm.base import RETRYABLE, FailureKind, PartialUsage, ProviderError
 from agiraph.llm.failures import UnreadableAnswer
@@ -122,6 +124,7 @@ class AnswerReader(ABC):
             raise ProviderError("unreachable", "the answer broke off before its end")
         try:
             content = self.content(request.model)
+            _refuse_nesting(content)
         except UNREADABLE as error:
             text = f"the answer cannot be read ({type(error).__name__}: {error})"
             raise UnreadableAnswer(text[:SHOWN_CHARACTERS]) from error
@@ -144,6 +147,13 @@ class AnswerReader(ABC):
             is_complete=self.finish is not None,
             is_accepted=self.is_accepted,
         )
+
+
+def _refuse_nesting(content: AnswerContent) -> None:
+    """Raise UnreadableAnswer for JSON that cannot be stored."""
+    values = [call.arguments for call in content.calls]
+    if any(map(is_nested_too_deep, (*values, content.private))):
+        raise UnreadableAnswer(f"the answer has JSON of more than {NESTING} levels")
 
 
 @dataclass(frozen=True, slots=True)

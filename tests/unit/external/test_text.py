@@ -1,0 +1,31 @@
+"""Lines of external agents: long ones are read, those beyond the limit or the depth left out."""
+
+import json
+
+from agiraph.core.turns import NESTING
+from agiraph.external.text import LINE_BYTES, JsonLinesReader
+
+
+def test_a_line_of_many_megabytes_is_read_whole_and_once() -> None:
+    value = {"text": "x" * 10_000_000}
+    line = json.dumps(value).encode() + b"\n"
+    reader = JsonLinesReader()
+    pieces = (line[at : at + 65536] for at in range(0, len(line), 65536))
+    assert [found for piece in pieces for found in reader.objects(piece)] == [value]
+
+
+def test_a_line_beyond_the_limit_is_left_out_and_the_next_is_read() -> None:
+    reader = JsonLinesReader()
+    piece = b" " * (1 << 20)
+    for _ in range(LINE_BYTES // len(piece) + 1):
+        assert reader.objects(piece) == []
+    assert reader.objects(b'\n{"a": 1}\n') == [{"a": 1}]
+    assert f"at most {LINE_BYTES}" in reader.noise
+
+
+def test_a_line_that_is_nested_too_deeply_is_left_out() -> None:
+    reader = JsonLinesReader()
+    for levels in (NESTING + 1, 100_000):
+        assert reader.objects(b'{"a":' * levels + b"1" + b"}" * levels + b"\n") == []
+    levels = NESTING
+    assert reader.objects(b'{"a":' * levels + b"1" + b"}" * levels + b"\n")

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from agiraph.http.client import Client
 
 ANSWER: Final = "_output.md"
-OF_THE_RUN: Final = frozenset({"nodes", "workers", "journal.jsonl", "context.jsonl"})
 MOST_NAMED: Final = 10
 PIECE: Final = 8 * 1024 * 1024
 NO_SUCH_RANGE: Final = 416
@@ -83,26 +82,8 @@ def output_options(command: Command) -> Command:
 
 def deliverables(client: "Client", agent: str, run: str | None) -> dict[str, str]:
     """Return the files of a run besides its answer: name in a folder to path under the run."""
-    found: dict[str, str] = {}
-    for node in client.board(agent, run=run).nodes:
-        if node.status == "completed":
-            published = f"nodes/{node.folder}/published"
-            found |= {f"{node.name}/{file}": f"{published}/{file}" for file in node.published}
-    own = (path for path in _files_below(client, agent, run, "") if not _is_the_runs(path))
-    return found | {path: path for path in own}
-
-
-def _files_below(client: "Client", agent: str, run: str | None, folder: str) -> Iterator[str]:
-    for entry in client.list_files(agent, folder, run=run).entries:
-        if entry.kind == "file":
-            yield entry.path
-        elif entry.kind == "folder" and not _is_the_runs(entry.path):
-            yield from _files_below(client, agent, run, entry.path)
-
-
-def _is_the_runs(path: str) -> bool:
-    top = path.partition("/")[0]
-    return top in OF_THE_RUN or top.startswith(("_", "."))
+    files = client.delivered(agent, run=run).files if run is not None else ()
+    return {file.name: file.path for file in files if file.name != ANSWER}
 
 
 @dataclass(frozen=True, slots=True)

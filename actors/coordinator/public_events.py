@@ -1,4 +1,10 @@
-"""Public events: board events as the public events that people, logs and triggers follow."""
+"""Public events: board events as the public events that people, logs and triggers follow.
+
+The result of a run is in its event as a whole. Texts of nodes are cut, with a mark, because a run
+may have thousands of nodes; the board has the whole texts.
+"""
+
+from typing import Final
 
 from agiraph.board import events as e
 from agiraph.board.board import Board
@@ -7,7 +13,11 @@ from agiraph.board.progress import lines_of
 from agiraph.core.failures import failure_class
 from agiraph.core.ids import AgentId, NodeId, RunId
 from agiraph.core.models import Event
+from agiraph.core.naming import cut
 from agiraph.core.turns import JsonObject
+
+TASK_CHARACTERS: Final = 500
+SUMMARY_CHARACTERS: Final = 1000
 
 Told = tuple[str, NodeId | None, JsonObject]
 NodeEvent = (
@@ -36,7 +46,7 @@ def public_events(board: Board, event: e.BoardEvent) -> list[Told]:
         case e.RunStarted():
             return [("agent.started", None, {"goal": event.goal, "model": event.model})]
         case e.RunFinished():
-            finished: JsonObject = {"result": event.summary[:2000]}
+            finished: JsonObject = {"result": event.summary}
             if event.incomplete:
                 finished["incomplete"] = list(event.incomplete)
             return [("agent.completed", None, finished)]
@@ -48,7 +58,7 @@ def public_events(board: Board, event: e.BoardEvent) -> list[Told]:
         case e.RunReopened():
             return [("agent.reopened", None, {})]
         case e.CycleEnded():
-            ended = {"cycle": event.cycle, "notes": event.notes[:1000], "next_at": event.next_at}
+            ended = {"cycle": event.cycle, "notes": event.notes, "next_at": event.next_at}
             return [("agent.cycle_ended", None, ended)]
         case e.CycleStarted():
             return [("agent.cycle_started", None, {"cycle": event.cycle})]
@@ -62,7 +72,11 @@ def public_events(board: Board, event: e.BoardEvent) -> list[Told]:
             return [("worker.stopped", None, {"name": name, "reason": event.reason})]
         case e.NodeCreated(node=node):
             # A turn of an Agentic Team says in its first line which one it is.
-            task = node.task.split("\n")[0] if node.cause.startswith(OF_TEAM) else node.task[:500]
+            task = (
+                node.task.split("\n")[0]
+                if node.cause.startswith(OF_TEAM)
+                else cut(node.task, TASK_CHARACTERS)
+            )
             created: JsonObject = {"name": node.name, "role": node.role, "task": task}
             if node.parent_node is not None:
                 created["parent_node"] = node.parent_node
@@ -107,9 +121,9 @@ def _of_node(board: Board, event: NodeEvent) -> list[Told]:
         case e.NodeBlocked():
             facts["on"] = _names(board, event.waits_for)
         case e.NodeCompleted():
-            facts |= {"summary": event.summary[:1000], "files": list(event.files)}
+            facts |= {"summary": cut(event.summary, SUMMARY_CHARACTERS), "files": list(event.files)}
             if event.missing:
-                facts |= {"missing": event.missing[:1000], "bound": event.bound}
+                facts |= {"missing": cut(event.missing, SUMMARY_CHARACTERS), "bound": event.bound}
             if event.evidence:
                 passed = len(event.evidence.checks)
                 facts |= {"checks_passed": passed, "digest": event.evidence.digest}

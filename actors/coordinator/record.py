@@ -7,6 +7,7 @@ from agiraph.board import events as e
 from agiraph.board.board import Board
 from agiraph.core.clock import iso_date
 from agiraph.core.models import ENDED_AGENT, Agent
+from agiraph.core.naming import cut
 
 RESULT_IN_MEMORY = 2000
 
@@ -98,7 +99,7 @@ class AgentRecord:
 
     def _end(self, outcome: str, now: float) -> None:
         title, about = f"Run {self._args.run}", f" Goal: {self.agent.goal}"
-        self._files.log_day(title, outcome[:RESULT_IN_MEMORY], now, about)
+        self._files.log_day(title, cut(outcome, RESULT_IN_MEMORY), now, about)
 
     def _change(self, **changes: object) -> None:
         changed = {**changes, "updated_at": self._runtime.clock.now()}

@@ -8,6 +8,7 @@ from typing import Literal
 from actors.coordinator.board_service import BoardService
 from actors.coordinator.context import CoordinatorContext
 from actors.coordinator.insight_review import InsightReview
+from actors.coordinator.public_events import SUMMARY_CHARACTERS
 from actors.coordinator.stages import hired_worker, launched_stage
 from actors.runtime.background_tasks import BackgroundTasks
 from agiraph.agent.worktime import WAIT_SECONDS
@@ -19,6 +20,7 @@ from agiraph.board.worker_rules import require_lead
 from agiraph.core.errors import IllegalTransition, Refused
 from agiraph.core.ids import Address, NodeId, WorkerId
 from agiraph.core.models import NodeResult, WorkNode
+from agiraph.core.naming import cut
 from agiraph.core.turns import JsonObject
 from agiraph.messages.board import (
     AskRoster,
@@ -316,7 +318,7 @@ class WorkerRequestHandler:
             case SuggestNode(suggestion=text):
                 event, about = "node.suggested", "suggestion"
                 content = f"Suggestion from node {node.name}"
-        data = {"name": node.name, "worker": worker, about: text[:1000]}
+        data = {"name": node.name, "worker": worker, about: cut(text, SUMMARY_CHARACTERS)}
         key = received.header.id.hex()  # it is one event however often it arrives
         self._context.report(event, data, key, node_id=node.id)
         self._context.enqueue(received, worker, f"{content}: {text}")

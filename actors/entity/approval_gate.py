@@ -19,11 +19,12 @@ from agiraph.core.errors import Refused
 from agiraph.core.ids import BROKER, QuestionId, derived_id
 from agiraph.core.models import BUDGET, ProposedAction
 from agiraph.core.money import SET_ANEW, Shortage, options_of, parse_raise, question_of
+from agiraph.core.naming import cut
 from agiraph.core.turns import JsonObject
 from agiraph.messages.model import AskUsage, UsageTable
 from agiraph.messages.question import AskQuestion
 from agiraph.storage.files import read_part
-from agiraph.tools.approvals.change import MOST_COMPARED, diff_of, path_in
+from agiraph.tools.approvals.change import MOST_COMPARED, diff_of, path_in, whole_call
 from agiraph.tools.approvals.policy import (
     SPEND,
     STAGE,
@@ -39,6 +40,7 @@ from agiraph.tools.table import tool_names
 
 FurtherActions = Callable[[OpenCall], Sequence[ProposedAction]]
 MODEL_CALL = ProposedAction(tool=SPEND)
+SUBJECT_CHARACTERS = 300
 
 
 class ApprovalGate:
@@ -112,7 +114,9 @@ class ApprovalGate:
             return Permission(refusal=refusal)
         identity, digest = approval_id(runtime.address, opened.key), digest_of(opened.call)
         diff = diff_of(opened.call.arguments, self._file_now(opened.call.arguments))
-        about = decision.about.model_copy(update={"digest": digest, "diff": diff})
+        arguments = opened.call.arguments
+        more = {"diff": diff, "arguments": whole_call(arguments, decision.act.subject, diff)}
+        about = decision.about.model_copy(update={"digest": digest} | more)
         body = self._question(identity, decision, about)
         await ask(runtime, body, f"may.{opened.key}")
         answered = await self._messenger.answer_to(identity, _shown(decision), digest)
@@ -172,7 +176,12 @@ class ApprovalGate:
     ) -> Permission:
         rule = decision.rule.name if decision.rule else ""
         act = decision.act
-        data = {"tool": act.tool, "subject": act.subject[:300], "rule": rule, "by": by}
+        data = {
+            "tool": act.tool,
+            "subject": cut(act.subject, SUBJECT_CHARACTERS),
+            "rule": rule,
+            "by": by,
+        }
         key = opened.key if opened else self._context.transcript.place
         self._context.report("tool.refused", data | {"reason": refusal}, key)
         return Permission(refusal=refusal, message=self._messenger.received_answer)

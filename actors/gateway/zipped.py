@@ -8,7 +8,7 @@ import io
 import os
 import time
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from urllib.parse import quote
 
@@ -35,7 +35,7 @@ def zipped_folder(root: Path, path: str, most_bytes: int, *, is_head: bool = Fal
         if kind_of(os.fstat(fd)) != "folder":
             raise ApiError(409, f"'{shown}' is a file (possible: as=raw, as=json)")
         found = entries_below(fd, MOST_FILES + 1)
-    files = [(p, e.size) for p, e in found if e.kind == "file" and _is_sent(p)]
+    files = [(p, e.size) for p, e in found if e.kind == "file" and is_sent(p)]
     size = sum(size for _, size in files)
     if len(found) > MOST_FILES or size > most_bytes:
         raise ApiError(
@@ -43,17 +43,26 @@ def zipped_folder(root: Path, path: str, most_bytes: int, *, is_head: bool = Fal
             f"'{shown or '/'}' has {len(files)} files of {size} bytes, more than a zip file may"
             f" hold ({MOST_FILES} names, {most_bytes} bytes): download a folder of it",
         )
-    name = quote(f"{PurePosixPath(shown or root.name).name}.zip", safe="")
+    below = root.joinpath(*PurePosixPath(shown).parts)
+    names = {path: path for path in sorted(path for path, _ in files)}
+    return zip_response(below, names, PurePosixPath(shown or root.name).name, is_head=is_head)
+
+
+def zip_response(
+    folder: Path, files: Mapping[Path, Path], name: str, *, is_head: bool = False
+) -> Response:
+    """Return files below a folder as `NAME.zip`; `files` has their paths by their names in it."""
+    quoted = quote(f"{name}.zip", safe="")
     headers = {
-        "content-disposition": f"attachment; filename*=UTF-8''{name}",
+        "content-disposition": f"attachment; filename*=UTF-8''{quoted}",
         "cache-control": "private, no-cache",
     }
-    names = sorted(path for path, _ in files)
-    chunks = iter(()) if is_head else _zip(root.joinpath(*PurePosixPath(shown).parts), names)
+    chunks = iter(()) if is_head else _zip(folder, files)
     return StreamingResponse(chunks, media_type="application/zip", headers=headers)
 
 
-def _is_sent(path: Path) -> bool:
+def is_sent(path: Path) -> bool:
+    """Whether a file is put into a zip file: not if a program of git would run it."""
     return not is_part(path.name) and not any(map(is_git_name, path.parts))
 
 
@@ -76,13 +85,13 @@ class _Outlet(io.RawIOBase):
         return taken
 
 
-def _zip(folder: Path, names: list[Path]) -> Iterator[bytes]:
+def _zip(folder: Path, files: Mapping[Path, Path]) -> Iterator[bytes]:
     """Yield a zip file of the files below a folder; one that is gone by then is left out."""
     outlet = _Outlet()
     with zipfile.ZipFile(outlet, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name in names:
+        for name, path in files.items():
             try:
-                fd = open_file(folder / name, anyones=True)
+                fd = open_file(folder / path, anyones=True)
             except OSError:
                 continue
             facts, offset = os.fstat(fd), 0

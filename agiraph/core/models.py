@@ -394,7 +394,8 @@ class ProposedAction(Record):
     address), `remember` the pattern that "allow always" will allow. `shortage` is the identity of
     what is short (`agiraph.core.money.Shortage`). `digest` distinguishes the action from
     every other one, also of the same subject: it follows from the tool and all its arguments.
-    `diff` is how a file would change, for people.
+    `diff` is how a file would change, `arguments` all arguments of the call as JSON if `subject`
+    and `diff` do not contain them; both are for people.
     """
 
     tool: str
@@ -404,6 +405,7 @@ class ProposedAction(Record):
     shortage: str = ""
     digest: str = ""
     diff: str = ""
+    arguments: str = ""
 
     def is_same(self, other: "ProposedAction") -> bool:
         """Whether this is the very same action; those of older versions have no digest."""

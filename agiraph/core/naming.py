@@ -1,4 +1,4 @@
-"""Names that people type: a thing's name or id, or the beginning of one, if it is the only one."""
+"""Names that people type (a thing's name or id, or its beginning), and texts that are too long."""
 
 from collections.abc import Callable, Collection, Hashable, Iterable
 from typing import TypeVar
@@ -37,3 +37,11 @@ def meant(
             raise Ambiguous(f"{kind} '{text}' could be any of {several}: type more of it")
     shown = dict.fromkeys(show(thing) for _, thing in pairs) if known is None else known
     raise unknown(kind, text, [*shown], [name for name, _ in pairs])
+
+
+def cut(text: str, most: int) -> str:
+    """Return at most `most` characters of a text; a shortened one ends with the whole length."""
+    if len(text) <= most:
+        return text
+    tail = f"... ({len(text)} characters in all)"
+    return text[: most - len(tail)] + tail

@@ -3,6 +3,7 @@
 from agiraph.core.channel_settings import ChannelConfig, NoticeKind
 from agiraph.core.clock import iso
 from agiraph.core.ids import abbreviated
+from agiraph.core.naming import cut
 from agiraph.core.record import Record
 
 MOST_CHARACTERS = 4000
@@ -43,14 +44,6 @@ def wants(settings: ChannelConfig, notice: Notice) -> bool:
     return notice.kind in settings.notices and (notice.is_urgent or not settings.urgent_only)
 
 
-def cut(text: str, most: int = MOST_CHARACTERS) -> str:
-    """Return text of at most so many characters; the end says how much was left out."""
-    if len(text) <= most:
-        return text
-    tail = f"... ({len(text)} characters in all)"
-    return text[: most - len(tail)] + tail
-
-
 def title_of(notice: Notice) -> str:
     """Return one line: which agent, who, what."""
     what = TITLES[notice.kind].format(sender=notice.sender)
@@ -60,7 +53,7 @@ def title_of(notice: Notice) -> str:
 
 def body_of(notice: Notice, link: str | None, page: str = "") -> str:
     """Return the text, with what can be answered, until when, and where, and its page."""
-    lines = [cut(notice.text)]
+    lines = [cut(notice.text, MOST_CHARACTERS)]
     if notice.options:
         lines += ["", "Answers: " + " | ".join(notice.options)]
     if notice.deadline_at is not None:

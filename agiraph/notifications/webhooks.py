@@ -21,7 +21,8 @@ from typing import Any
 
 from agiraph.core.clock import iso
 from agiraph.core.errors import InvalidInput
-from agiraph.notifications.notice import Notice, body_of, cut, title_of
+from agiraph.core.naming import cut
+from agiraph.notifications.notice import Notice, body_of, title_of
 
 SLACK_SECTION = 3000
 DISCORD_TITLE = 256
@@ -103,7 +104,7 @@ def slack(notice: Notice, _delivery: str, link: str | None, page: str) -> JsonOb
     text = cut(body_of(notice, None), SLACK_SECTION - LINK_ROOM).translate(ESCAPES)
     blocks: list[JsonObject] = [
         {"type": "section", "text": {"type": "mrkdwn", "text": f"*{title}*"}},
-        {"type": "section", "text": {"type": "mrkdwn", "text": text[:SLACK_SECTION]}},
+        {"type": "section", "text": {"type": "mrkdwn", "text": cut(text, SLACK_SECTION)}},
     ]
     buttons = [("Answer", link)] if link else []
     elements = [
@@ -116,7 +117,7 @@ def slack(notice: Notice, _delivery: str, link: str | None, page: str) -> JsonOb
 def discord(notice: Notice, _delivery: str, link: str | None, page: str) -> JsonObject:
     """Return the shape of a Discord webhook."""
     embed: JsonObject = {
-        "title": title_of(notice)[:DISCORD_TITLE],
+        "title": cut(title_of(notice), DISCORD_TITLE),
         "description": cut(body_of(notice, link), DISCORD_DESCRIPTION),
         "url": link or page,
     }

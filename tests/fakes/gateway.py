@@ -11,10 +11,17 @@ from typing import Any, TypeVar
 from actors.gateway.main import serve
 from actors.scheduler.trigger_requests import TriggerRequests
 from actors.scheduler.trigger_store import TriggerStore
-from agiraph.board.commands import AssignNode, CreateNode, SpawnWorker, StartRun
+from agiraph.board.commands import (
+    AssignNode,
+    CompleteNode,
+    CreateNode,
+    SpawnWorker,
+    StartNode,
+    StartRun,
+)
 from agiraph.board.store import BoardStore
 from agiraph.core.ids import CLOCK, HUMAN, SUPERVISOR, AgentId, QuestionId, RunId
-from agiraph.core.models import BUDGET, Agent, Event, ProposedAction
+from agiraph.core.models import BUDGET, Agent, Event, NodeResult, ProposedAction
 from agiraph.core.money import BudgetState
 from agiraph.core.specs import NodeSpec, WorkerSpec
 from agiraph.core.turns import Usage
@@ -241,6 +248,17 @@ class World:
         store = BoardStore(self.home.agent(AGENT).run(RUN).journal)
         try:
             store.execute(AssignNode(node="tables", worker=worker), 4.0)
+        finally:
+            store.close()
+
+    def publish(self, worker: str, *files: str) -> None:
+        """Complete the node of the board: the worker of this name has published these files."""
+        store = BoardStore(self.home.agent(AGENT).run(RUN).journal)
+        try:
+            store.execute(AssignNode(node="tables", worker=worker), 4.0)
+            store.execute(StartNode("tables", worker, 1), 5.0)
+            result = NodeResult(summary="Read", files=files)
+            store.execute(CompleteNode("tables", 1, result), 6.0)
         finally:
             store.close()
 

@@ -131,6 +131,28 @@ def test_a_folder_comes_as_a_zip_file_without_links(world: World, client: Client
     assert refused(client.zipped_files, AGENT, f"{folder}/none").status == 404
 
 
+def test_the_result_of_a_run_comes_as_a_list_and_as_a_zip_file(
+    world: World, client: Client
+) -> None:
+    home = node_home(world, client)
+    (home.path.parents[1] / "_output.md").write_text("# Answer\n")
+    (home.path.parents[1] / "notes").mkdir()
+    (home.path.parents[1] / "notes/plan.md").write_text("mine")
+    assert [one.name for one in client.delivered(AGENT).files] == ["_output.md", "notes/plan.md"]
+    world.publish("Ada", "facts.md", "gone.md")
+    found = client.delivered(AGENT).files
+    assert [(one.name, one.node, one.size) for one in found] == [
+        ("_output.md", None, 9),
+        ("notes/plan.md", None, 4),
+        ("tables/facts.md", "tables", 8),
+        ("tables/gone.md", "tables", None),
+    ]
+    with zipfile.ZipFile(io.BytesIO(client.zipped_result(AGENT))) as archive:
+        assert archive.testzip() is None
+        assert archive.namelist() == ["_output.md", "notes/plan.md", "tables/facts.md"]
+        assert archive.read("tables/facts.md") == b"# Facts\n"
+
+
 def test_an_attached_file_is_kept_once_and_never_overwritten(world: World, client: Client) -> None:
     world.add_agent()
     first = client.attach(AGENT, "prices.csv", b"a,1\n")

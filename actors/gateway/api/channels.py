@@ -14,6 +14,7 @@ from actors.gateway.notifications.dispatcher import NotificationDispatcher, name
 from agiraph.core.channel_settings import ChannelConfig, shown_url
 from agiraph.core.clock import iso
 from agiraph.core.errors import listed
+from agiraph.core.naming import cut
 from agiraph.http.api import (
     ApiError,
     ChannelTestView,
@@ -23,7 +24,7 @@ from agiraph.http.api import (
     SetPresenceRequest,
 )
 from agiraph.notifications.delivery_queue import ChannelStats, Delivery
-from agiraph.notifications.notice import Notice, cut
+from agiraph.notifications.notice import Notice
 
 router = APIRouter(tags=["channels"])
 TEXT_LIMIT = 200

@@ -12,6 +12,7 @@ from actors.gateway.api.dependencies import After, AgentDep, At, GatewayDep, Lim
 from actors.gateway.api.entities import children, if_answered
 from actors.gateway.api.overview import spent_in, team
 from actors.gateway.auth.scopes import READ
+from actors.gateway.delivered import delivered, zipped_result
 from actors.gateway.file_browser import browse
 from actors.gateway.gateway import Gateway
 from actors.gateway.names import node_named
@@ -24,6 +25,7 @@ from agiraph.core.errors import Corrupt
 from agiraph.core.models import WorkNode
 from agiraph.http.api import (
     BoardView,
+    DeliveredView,
     EventPageView,
     FileContentView,
     FolderView,
@@ -183,6 +185,25 @@ async def _node(run: BegunDep, node: str, gateway: GatewayDep) -> WorkNode:
 
 
 NodeDep = Annotated[WorkNode, Depends(_node)]
+
+
+ZIPPED: dict[str, Any] = {"content": {"application/zip": BYTES}}
+How = Annotated[
+    Literal["json", "zip"],
+    Query(alias="as", description="json: a `Delivered`; zip: the files (413 if too large)"),
+]
+
+
+@files_router.get("/agents/{agent}/result", response_model=DeliveredView, responses={200: ZIPPED})
+def result(
+    agent: AgentDep, run: BegunDep, gateway: GatewayDep, how: How = "json"
+) -> DeliveredView | Response:
+    """List the files that a run has delivered, or send them as a zip file."""
+    board = gateway.boards.get(run)
+    if how == "zip":
+        most = gateway.config.files.zip_bytes
+        return zipped_result(run, board, f"{agent.name}-result", most)
+    return delivered(run, board)
 
 
 @files_router.get("/agents/{agent}/workspace", **FILE)

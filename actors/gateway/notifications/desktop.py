@@ -5,7 +5,8 @@ import shutil
 
 from actors.gateway.notifications.channel import DeliveryFailed, Notification
 from agiraph.core.channel_settings import ChannelConfig
-from agiraph.notifications.notice import body_of, cut, title_of
+from agiraph.core.naming import cut
+from agiraph.notifications.notice import body_of, title_of
 
 BODY_LIMIT = 300
 SCRIPT = (

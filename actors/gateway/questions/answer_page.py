@@ -72,9 +72,11 @@ def became_of(question: Question) -> str:
 
 def _asked(question: Question, agent: str) -> str:
     where = f"{question.from_id} of {agent}, {iso(question.asked_at)}"
-    return (
-        f'<p class="small">{escape(where)}</p><blockquote>{escape(question.question)}</blockquote>'
-    )
+    about = question.about
+    action = (about.diff or about.arguments) if about is not None else ""
+    shown = f"<pre>{escape(action)}</pre>" if action else ""
+    asked = f"<blockquote>{escape(question.question)}</blockquote>"
+    return f'<p class="small">{escape(where)}</p>{asked}{shown}'
 
 
 def _ui_link(question: Question, agent: str) -> str:

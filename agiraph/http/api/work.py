@@ -4,7 +4,7 @@ from typing import ClassVar, Literal
 
 from pydantic import ConfigDict, Field
 
-from agiraph.core.evidence import Evidence
+from agiraph.core.evidence import CheckResult, Evidence
 from agiraph.core.failures import FailureClass
 from agiraph.core.ids import NodeId, RunId, WorkerId
 from agiraph.core.models import Event, NodeMove
@@ -93,6 +93,32 @@ class RefView(ApiView):
     path: str
     is_there: bool = False
     size: int | None = None
+
+
+class DeliveredFileView(ApiView):
+    """A file that a run has delivered: its `name` in a folder of the whole result, its `path` under
+    the run, the `node` that published it (null: the coordinator wrote it), and its size in bytes
+    (null: the file cannot be found any more)."""
+
+    name: str
+    path: str
+    node: str | None = None
+    size: int | None = None
+
+
+class NodeChecksView(ApiView):
+    """The checks that the result of a completed node has passed."""
+
+    node: str
+    id: NodeId
+    checks: tuple[CheckResult, ...]
+
+
+class DeliveredView(ApiView):
+    """GET /agents/{a}/result: what a run has delivered so far; the answer is `_output.md`."""
+
+    files: tuple[DeliveredFileView, ...] = ()
+    checks: tuple[NodeChecksView, ...] = ()
 
 
 class StageView(ApiView):

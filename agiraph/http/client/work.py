@@ -186,6 +186,14 @@ class WorkCalls:
     ) -> api.FolderView:
         """Return a folder of a run, `depth` levels of it (409 if `path` is a file)."""
 
+    @call("GET /agents/{agent}/result")
+    def delivered(self, agent: str, *, run: str | None = None) -> api.DeliveredView:
+        """Return the files that a run has delivered, and the checks that its nodes have passed."""
+
+    @call("GET /agents/{agent}/result", fixed=AS_ZIP, reads=_read_bytes)
+    def zipped_result(self, agent: str, *, run: str | None = None) -> bytes:
+        """Return everything that a run has delivered, as a zip file."""
+
     @call("GET /agents/{agent}/workspace/{path:path}", fixed=AS_ZIP, reads=_read_bytes)
     def zipped_files(self, agent: str, path: str = "", *, run: str | None = None) -> bytes:
         """Return a folder of a run with all that is in it, as a zip file."""

@@ -1,6 +1,7 @@
 """Change: how a file would become another by a call that asks for approval, as a diff; pure."""
 
 import difflib
+import json
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -29,6 +30,13 @@ def diff_of(arguments: Mapping[str, Any], before: str) -> str:
             return _diff(path, arguments[old], arguments[new])
     content = _text(arguments, *CONTENTS)
     return "" if content is None else _diff(path, before, content)
+
+
+def whole_call(arguments: Mapping[str, Any], subject: str, diff: str) -> str:
+    """Return all arguments of a call as indented JSON; '' if `subject` or `diff` contains them."""
+    if diff or (len(arguments) == 1 and subject in arguments.values()):
+        return ""
+    return json.dumps(arguments, ensure_ascii=False, indent=2, default=str)
 
 
 def _text(arguments: Mapping[str, Any], *names: str) -> str | None:

@@ -13,7 +13,6 @@ ALLOW_ONCE = "allow once"
 ALLOW_ALWAYS = "allow always"
 DENY = "deny"
 OPTIONS = (ALLOW_ONCE, ALLOW_ALWAYS, DENY)
-SHOWN_CHARACTERS = 1000
 SAYS_ONCE = ("allow", "allow once", "once", "yes", "y", "ok", "1")
 SAYS_ALWAYS = ("allow always", "always", "2")
 SAYS_NO = ("deny", "no", "n", "3")
@@ -52,9 +51,9 @@ def parse_verdict(text: str) -> HumanVerdict:
 
 
 def question_in_words(decision: PolicyDecision) -> str:
-    """Return the question that the human is asked."""
+    """Return the question for the human, with the whole command, path or address."""
     act, rule = decision.act, decision.rule
-    subject = act.subject[:SHOWN_CHARACTERS]
+    subject = act.subject
     match act.tool:
         case "bash":
             asked = f"May I run this command? {subject}"

@@ -762,6 +762,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/agents/{agent}/result": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the files that a run has delivered, or send them as a zip file */
+        get: operations["files_result"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/agents/{agent}/workspace/{path}": {
         parameters: {
             query?: never;
@@ -2533,6 +2550,24 @@ export interface components {
             /** @default 0 */
             forgotten: number;
         };
+        /**
+         * @description A file that a run has delivered: its `name` in a folder of the whole result, its `path` under
+         *     the run, the `node` that published it (null: the coordinator wrote it), and its size in bytes
+         *     (null: the file cannot be found any more).
+         */
+        DeliveredFileView: {
+            name: string;
+            path: string;
+            node: string | null;
+            size: number | null;
+        };
+        /** @description GET /agents/{a}/result: what a run has delivered so far; the answer is `_output.md`. */
+        DeliveredView: {
+            /** @default [] */
+            files: components["schemas"]["DeliveredFileView"][];
+            /** @default [] */
+            checks: components["schemas"]["NodeChecksView"][];
+        };
         /** @description A notice that has yet to go out to a channel, or was given up (`dead`). */
         DeliveryView: {
             id: string;
@@ -3081,6 +3116,12 @@ export interface components {
             last_used_at: number | null;
             token: string | null;
         };
+        /** @description The checks that the result of a completed node has passed. */
+        NodeChecksView: {
+            node: string;
+            id: string;
+            checks: components["schemas"]["CheckResult"][];
+        };
         /**
          * @description A node with the path of its folder under the run, for `workspace`.
          *
@@ -3317,7 +3358,8 @@ export interface components {
          *     address), `remember` the pattern that "allow always" will allow. `shortage` is the identity of
          *     what is short (`agiraph.core.money.Shortage`). `digest` distinguishes the action from
          *     every other one, also of the same subject: it follows from the tool and all its arguments.
-         *     `diff` is how a file would change, for people.
+         *     `diff` is how a file would change, `arguments` all arguments of the call as JSON if `subject`
+         *     and `diff` do not contain them; both are for people.
          */
         ProposedAction: {
             tool: string;
@@ -3333,6 +3375,8 @@ export interface components {
             digest: string;
             /** @default  */
             diff: string;
+            /** @default  */
+            arguments: string;
         };
         /**
          * @description POST /context/prune: remove what is old and worth little.
@@ -8683,6 +8727,96 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["TrafficView"][];
+                };
+            };
+            /** @description No token, or one that does not open. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not with this token, or not with this path. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description What the path names is not there; the detail lists what is. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not in the state that things are in; the detail says why. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A field is wrong, or what is asked for cannot be; `errors` names fields. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says when to come back. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Any other refusal: 5xx when a process of ours is away or failed. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
+    files_result: {
+        parameters: {
+            query?: {
+                /** @description json: a `Delivered`; zip: the files (413 if too large) */
+                as?: "json" | "zip";
+                run?: string | null;
+            };
+            header?: never;
+            path: {
+                agent: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeliveredView"];
+                    "application/zip": string;
                 };
             };
             /** @description No token, or one that does not open. */

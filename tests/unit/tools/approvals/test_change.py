@@ -2,7 +2,7 @@
 
 import pytest
 
-from agiraph.tools.approvals.change import MOST_CHARACTERS, diff_of, path_in
+from agiraph.tools.approvals.change import MOST_CHARACTERS, diff_of, path_in, whole_call
 
 HEAD = "--- a/a.md\n+++ b/a.md\n"
 
@@ -29,3 +29,19 @@ def test_a_long_one_is_cut_and_says_so() -> None:
     huge = diff_of({"path": "a", "content": "x" * 500_000}, "")
     assert huge == "(too long to compare: 0 characters become 500000)"
     assert path_in({"path": "a"}) == "a"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "subject", "diff", "shown"),
+    [
+        ({"command": "ls"}, "ls", "", ""),
+        ({"path": "a.md", "content": "x"}, "a.md", "+x", ""),
+        ({"url": "https://a.b", "body": "x"}, "https://a.b", "",
+         '{\n  "url": "https://a.b",\n  "body": "x"\n}'),
+        ({"amount": 7}, '{"amount": 7}', "", '{\n  "amount": 7\n}'),
+    ],
+)  # fmt: skip
+def test_an_approval_shows_every_argument(
+    arguments: dict[str, object], subject: str, diff: str, shown: str
+) -> None:
+    assert whole_call(arguments, subject, diff) == shown

@@ -115,7 +115,7 @@ async def _ask(session: McpSession, ask: "Callable[[Client], Awaitable[T]]") -> 
     except MCPError as error:
         if error.code == CONNECTION_CLOSED or not session.is_up:
             session.mark_lost()
-            raise McpConnectionLost("its server's connection was closed") from None
+            raise McpConnectionLost(f"its server's connection was closed ({error})") from None
         raise Refused(str(error) or f"error {error.code}") from None
     except ValidationError as error:
         raise Refused(f"it answered what the protocol does not allow: {error}") from None

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 HTTP_SECONDS = 30.0
 ANSWER_BYTES = 64 << 20
-"""The largest answer that is not a stream of events."""
+"""The largest answer, and the largest event of a stream of answers."""
 SESSION_HEADER = "mcp-session-id"
 UNKNOWN_SESSION = (400, 404)
 """How servers answer a session that they do not know; the protocol requires 404."""
@@ -53,7 +53,7 @@ async def over_http(
             proxy=proxy,
             trust_env=False,
         ) as http,
-        streamable_http_client(url, http_client=http) as streams,
+        streamable_http_client(url, http_client=http, max_sse_event_size=ANSWER_BYTES) as streams,
     ):
         yield streams
 

@@ -133,8 +133,8 @@ class Compactor:
 
     def _fill_of(self, window: int) -> WindowUsage:
         transcript, fixed = self._context.transcript, self._fixed_tokens()
-        least = self._counted_turns.least(transcript, fixed)
-        return fill_of(transcript, fixed, window, counted=self._counted, least=least)
+        estimate = self._counted_turns.estimate(transcript, fixed)
+        return fill_of(transcript, fixed, window, counted=self._counted, estimate=estimate)
 
     def _fixed_tokens(self) -> int:
         """Return what system prompt and tools take, as estimated: they do not change."""
@@ -146,10 +146,12 @@ class Compactor:
     async def _compact(self, fill: WindowUsage, cause: Literal["full", "refused"]) -> None:
         transcript, request = self._context.transcript, self._request()
         self._context.show("busy", "compacting")
-        scale = scale_of(transcript, self._fixed_tokens())
+        scale = scale_of(transcript, self._fixed_tokens(), may_shrink=cause == "refused")
         budget = int(room_for_turns(fill, share=self._models.compact_at) / scale)
         if cause == "refused":
-            budget = min(budget, estimate_turns(transcript.turns) // 2)
+            half = estimate_turns(transcript.turns) // 2
+            # Estimates are high: what seems to leave no room may fit with fewer turns.
+            budget = max(min(budget, half), min(half, SMALLEST_BUDGET))
         if budget < SMALLEST_BUDGET:
             raise ModelFailure(TOO_LONG, _too_small(request, fill))
         summary, usage = "", Usage()

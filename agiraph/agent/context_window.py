@@ -81,16 +81,23 @@ def _estimate_object(value: JsonObject) -> int:
 
 
 def fill_of(
-    transcript: Transcript, fixed: int, window: int, *, counted: int | None = None, least: int = 0
+    transcript: Transcript,
+    fixed: int,
+    window: int,
+    *,
+    counted: int | None = None,
+    estimate: int = 0,
 ) -> WindowUsage:
     """Return how full `window` is.
 
     `fixed` is what system prompt and tools have, as estimated; `counted`, if it is known, what they
-    have by the model's own tokenizer. They never have more than all that the provider counted,
-    which is at least `least` (`CountedTurns`).
+    have by the model's own tokenizer. They never have more than all that the provider counted. A
+    count far below the `estimate` of what it counts (`CountedTurns`) is replaced by it.
     """
     scale = transcript.window.scale
-    total = max(transcript.window.tokens, least) if transcript.window.tokens else 0
+    total = transcript.window.tokens
+    if 0 < total < LEAST_SCALE * estimate:
+        total = estimate
     added = round(estimate_turns(transcript.turns[transcript.window.turns :]) * scale)
     share = round(fixed * scale) if counted is None else counted
     share = min(share, total) if total else share
@@ -98,7 +105,7 @@ def fill_of(
 
 
 class CountedTurns:
-    """The least that the turns which a provider has counted can have, in tokens.
+    """An estimate of the turns that a provider has counted, in tokens.
 
     Some services report a constant, or only the part of the input that was not in their cache. Each
     turn is estimated once.
@@ -107,15 +114,15 @@ class CountedTurns:
     def __init__(self) -> None:
         self._turns = self._estimate = self._compactions = 0
 
-    def least(self, transcript: Transcript, fixed: int) -> int:
-        """Return the fewest tokens that system prompt, tools and the counted turns can have."""
+    def estimate(self, transcript: Transcript, fixed: int) -> int:
+        """Return at most how many tokens system prompt, tools and the counted turns have."""
         known = transcript.window
         if known.turns < self._turns or known.compactions != self._compactions:
             self._turns = self._estimate = 0
             self._compactions = known.compactions
         self._estimate += estimate_turns(transcript.turns[self._turns : known.turns])
         self._turns = known.turns
-        return int(LEAST_SCALE * (fixed + self._estimate))
+        return fixed + self._estimate
 
 
 def is_long(turns: Sequence[Turn]) -> bool:
@@ -123,12 +130,18 @@ def is_long(turns: Sequence[Turn]) -> bool:
     return estimate_turns(turns) >= LONG_TOKENS
 
 
-def scale_of(transcript: Transcript, fixed: int) -> float:
-    """Return what an estimate is to be multiplied with, by the provider's own last count."""
+def scale_of(transcript: Transcript, fixed: int, *, may_shrink: bool = False) -> float:
+    """Return what an estimate is to be multiplied with, by the provider's own last count.
+
+    It is at least 1, so that estimates stay high; with `may_shrink` it may be less: a window that
+    was learned from a refusal is in the provider's own tokens.
+    """
     if not transcript.window.tokens:
         return transcript.window.scale
     guess = fixed + estimate_turns(transcript.turns[: transcript.window.turns])
-    return min(LARGEST_SCALE, max(1.0, transcript.window.tokens / max(1, guess)))
+    ratio = transcript.window.tokens / max(1, guess)
+    is_believed = ratio >= LEAST_SCALE
+    return min(LARGEST_SCALE, ratio if may_shrink and is_believed else max(1.0, ratio))
 
 
 def decide(

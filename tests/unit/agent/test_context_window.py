@@ -3,7 +3,6 @@
 import pytest
 
 from agiraph.agent.context_window import (
-    LEAST_SCALE,
     CountedTurns,
     WindowUsage,
     answer_tokens,
@@ -43,17 +42,17 @@ def test_the_count_of_the_provider_counts_and_only_the_rest_is_estimated() -> No
     assert fill_of(transcript, FIXED, 10_000).used == 5000 + 50 + 100 + 8
 
 
-def test_count_that_no_text_can_have_is_replaced_by_the_least_that_it_can_be() -> None:
+def test_count_that_no_text_can_have_is_replaced_by_the_estimate() -> None:
     transcript, counted = busy(), CountedTurns()
     for _ in range(3):
         worked(transcript, ("bash", "x" * 30_000), usage=Usage(input_tokens=10, output_tokens=5))
-    least = counted.least(transcript, FIXED)
-    assert 2 * 30_000 / 3 * LEAST_SCALE < least < 3 * 30_000 / 3
-    assert fill_of(transcript, FIXED, 100_000, least=least).used > least
-    true = Usage(input_tokens=40_000, output_tokens=5)
-    worked(transcript, ("bash", "x"), usage=true)
-    least = counted.least(transcript, FIXED)
-    assert fill_of(transcript, FIXED, 100_000, least=least).used >= 40_005
+    estimate = counted.estimate(transcript, FIXED)
+    assert 2 * 10_000 < estimate < 3 * 10_000
+    assert fill_of(transcript, FIXED, 100_000, estimate=estimate).used > estimate
+    worked(transcript, ("bash", "x"), usage=Usage(input_tokens=15_000, output_tokens=5))
+    estimate = counted.estimate(transcript, FIXED)
+    assert estimate > 3 * 10_000
+    assert fill_of(transcript, FIXED, 100_000, estimate=estimate).used == 15_005 + 8 + 1
 
 
 def test_without_a_count_all_is_estimated() -> None:

@@ -86,10 +86,13 @@ def refuse_redirect(response: Any) -> None:
 def is_within_origin(url: str, location: str) -> bool:
     """Whether a redirect of `url` to `location` stays at the same scheme, host and port.
 
-    A location with a user name or a password does not: they would be sent.
+    A location with a user name or a password does not: they would be sent. Neither does one with a
+    scheme and no host (`http:/path`): HTTP clients send it to the scheme's usual port.
     """
     try:
-        target = urlsplit(urljoin(url, location))
+        given, target = urlsplit(location), urlsplit(urljoin(url, location))
+        if given.scheme and not given.netloc:
+            return False
         return _origin(target) == _origin(urlsplit(url)) and target.username is None
     except ValueError:
         return False

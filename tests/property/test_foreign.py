@@ -5,6 +5,7 @@ import itertools
 import zlib
 from collections.abc import Callable, Sequence
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -90,6 +91,14 @@ def test_what_was_packed_is_inflated_in_small_pieces(
 def test_several_members_of_gzip_are_one_body(members: list[bytes]) -> None:
     packed = b"".join(map(gzip.compress, members))
     assert b"".join(Inflater().pieces(packed)) == b"".join(members)
+
+
+@pytest.mark.parametrize(
+    "location", ["http:/x", "HTTP:/x", "http:///x", "http:?x", "http:/\\evil/x", "http:////evil/x"]
+)
+def test_a_location_without_a_host_is_refused(location: str) -> None:
+    """HTTP clients send a request for it to port 80 of the same host."""
+    assert not is_within_origin("http://127.0.0.1:8080/v1", location)
 
 
 @given(st.text(max_size=40))

@@ -14,13 +14,13 @@ from agiraph.llm.wire.request_rules import (
     from_url,
     objects_in,
     stored_object,
+    with_short_marks,
+    without_lifetime,
 )
 
 OWN_TOOLS = re.compile(r"custom|(bash|text_editor|memory)_\d{8}")
 """The types of tools that the agent runs."""
 DATE = re.compile(r"_\d{8}$")
-DEEPEST = 5
-"""How many levels of blocks in blocks there are, and one more."""
 EDITS = "clear_"
 """How the edits of a context begin that leave something out; the others have it summarized."""
 
@@ -50,9 +50,9 @@ class AnthropicRules(RequestRules):
     def checked(self, body: JsonObject, service_tools: Collection[str] = ()) -> JsonObject:
         kept = super().checked(body, service_tools)
         for name in kept.keys() & {"system", "tools", "messages"}:
-            kept[name] = _short_lived(kept[name])
+            kept[name] = with_short_marks(kept[name])
         if "cache_control" in kept:
-            kept["cache_control"] = _marked(kept["cache_control"])
+            kept["cache_control"] = without_lifetime(kept["cache_control"])
         return kept
 
     def check_content(self, body: JsonObject) -> None:
@@ -103,23 +103,3 @@ def _blocks(body: JsonObject) -> Iterator[JsonObject]:
             waiting.append(block.get("content"))
             if isinstance(block.get("source"), dict):
                 waiting.append(block["source"].get("content"))
-
-
-def _short_lived(blocks: Any, depth: int = DEEPEST) -> Any:
-    """Return messages, blocks or tools whose cache marks have the usual lifetime."""
-    if not isinstance(blocks, list) or not depth:
-        return blocks
-    return [_with_short_marks(one, depth) if isinstance(one, dict) else one for one in blocks]
-
-
-def _with_short_marks(block: JsonObject, depth: int) -> JsonObject:
-    changed: JsonObject = {}
-    if "cache_control" in block:
-        changed["cache_control"] = _marked(block["cache_control"])
-    if isinstance(block.get("content"), list):
-        changed["content"] = _short_lived(block["content"], depth - 1)
-    return block | changed if changed else block
-
-
-def _marked(mark: Any) -> Any:
-    return {key: mark[key] for key in mark if key != "ttl"} if isinstance(mark, dict) else mark

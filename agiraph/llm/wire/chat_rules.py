@@ -1,6 +1,6 @@
 """What of a request in OpenAI's Chat Completions format reaches the service. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, ClassVar
 
 from agiraph.core.errors import InvalidInput
@@ -11,9 +11,11 @@ from agiraph.llm.wire.request_rules import (
     RequestRules,
     Values,
     check_limit,
+    file_data,
     from_url,
     objects_in,
     stored_object,
+    with_short_marks,
 )
 
 THINKING_LIMITS = (
@@ -45,6 +47,12 @@ class ChatRules(RequestRules):
     left_out = frozenset({"store", "prompt_cache_options", "prompt_cache_retention"})
     limits = ("max_completion_tokens", "max_tokens")
 
+    def checked(self, body: JsonObject, service_tools: Collection[str] = ()) -> JsonObject:
+        kept = super().checked(body, service_tools)
+        # OpenRouter forwards the cache marks of Anthropic's models.
+        marked = kept.keys() & {"messages", "tools"}
+        return kept | {name: with_short_marks(kept[name]) for name in marked}
+
     def check_content(self, body: JsonObject) -> None:
         for name, field in THINKING_LIMITS:
             value = body.get(name)
@@ -67,7 +75,7 @@ class ChatRules(RequestRules):
                     case {"type": "file", "file": {"file_id": str()}}:
                         raise stored_object("file.file_id")
                     case {"type": "file", "file": {"file_data": str(data)}}:
-                        yield Attachment(len(data), is_picture=False)
+                        yield file_data(data)
                     case {"type": "input_audio"}:
                         raise InvalidInput("input_audio: audio has a price of its own")
 

@@ -21,6 +21,7 @@ MOST_TOKENS: Final = 1_000_000_000
 """The largest limit of an answer that is read as one."""
 SHOWN_CHARACTERS: Final = 60
 DATA_URL: Final = "data:"
+LONGEST_SCHEME: Final = 16
 ONLY_STANDARD: Final = ("auto", "default", "flex")
 """OpenAI's service tiers that cost no more than the price of the model."""
 
@@ -165,6 +166,35 @@ def shown(value: Any) -> str:
 
 # --- content -------------------------------------------------------------------------------------
 
+BLOCK_FIELDS: Final = ("content", "source", "tool", "definition")
+"""The fields of a message or block that contain further blocks or tools."""
+DEEPEST_BLOCK: Final = 20
+"""More levels of blocks than a service accepts."""
+
+
+def with_short_marks(value: Any, depth: int = DEEPEST_BLOCK) -> Any:
+    """Return messages, blocks or tools whose cache marks have the usual lifetime.
+
+    A longer lifetime (`ttl`) has another price.
+    """
+    if isinstance(value, list):
+        return [with_short_marks(one, depth) for one in value]
+    if not isinstance(value, dict) or not depth:
+        return value
+    nested = {
+        name: with_short_marks(value[name], depth - 1)
+        for name in BLOCK_FIELDS
+        if isinstance(value.get(name), list | dict)
+    }
+    if "cache_control" in value:
+        nested["cache_control"] = without_lifetime(value["cache_control"])
+    return value | nested if nested else value
+
+
+def without_lifetime(mark: Any) -> Any:
+    """Return a cache mark with the usual lifetime."""
+    return {key: mark[key] for key in mark if key != "ttl"} if isinstance(mark, dict) else mark
+
 
 def objects_in(value: Any) -> list[JsonObject]:
     """Return the JSON objects of a list, none for anything else."""
@@ -175,3 +205,9 @@ def from_url(url: Any, *, is_picture: bool) -> Attachment:
     """Return what is at a URL: in the request itself (`data:`), or elsewhere."""
     is_here = isinstance(url, str) and url.startswith(DATA_URL)
     return Attachment(len(url) if is_here else 0, is_picture=is_picture)
+
+
+def file_data(data: Any) -> Attachment:
+    """Return a file in a request; some services (OpenRouter) fetch it if the data is a URL."""
+    is_here = isinstance(data, str) and "://" not in data[:LONGEST_SCHEME]
+    return Attachment(len(data) if is_here else 0, is_picture=False)

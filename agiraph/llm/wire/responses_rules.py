@@ -12,6 +12,7 @@ from agiraph.llm.wire.request_rules import (
     RequestRules,
     Values,
     check_fields,
+    file_data,
     from_url,
     objects_in,
     stored_object,
@@ -113,7 +114,6 @@ def _attached(part: JsonObject) -> Iterator[Attachment]:
         case "input_image" | "computer_screenshot":
             yield from_url(part.get("image_url"), is_picture=True)
         case "input_file":
-            data = part.get("file_data")
-            yield Attachment(len(data) if isinstance(data, str) else 0, is_picture=False)
+            yield file_data(part.get("file_data"))
         case "input_audio":
             raise InvalidInput("input_audio: audio has a price of its own")

@@ -283,18 +283,26 @@ def test_nothing_is_stored_at_the_service_and_reasoning_comes_back_sealed() -> N
 
 def test_cache_marks_have_the_lifetime_that_prices_are_about() -> None:
     long, short = {"type": "ephemeral", "ttl": "1h"}, {"type": "ephemeral"}
-    result = {"type": "tool_result", "content": [{"type": "text", "cache_control": long}]}
+    text = {"type": "text", "cache_control": long}
+    result = {"type": "tool_result", "content": [text]}
+    document = {"type": "document", "source": {"type": "content", "content": [text]}}
+    added = {"type": "tool_addition", "tool": {"definition": {"name": "b", "cache_control": long}}}
     body = checked(
         "anthropic",
         cache_control=long,
         system=[{"type": "text", "text": "a", "cache_control": long}],
         tools=[{"name": "a", "cache_control": long}],
-        **parts(result | {"cache_control": long}),
+        **parts(result | {"cache_control": long}, document, added),
     )
     assert body["cache_control"] == short
     assert body["system"][0]["cache_control"] == body["tools"][0]["cache_control"] == short
-    [block] = body["messages"][0]["content"]
+    block, document, added = body["messages"][0]["content"]
     assert block["cache_control"] == block["content"][0]["cache_control"] == short
+    assert document["source"]["content"][0]["cache_control"] == short
+    assert added["tool"]["definition"]["cache_control"] == short
+    chat = checked("openai", **parts(text), tools=[{"type": "function", "cache_control": long}])
+    assert chat["messages"][0]["content"][0]["cache_control"] == short
+    assert chat["tools"][0]["cache_control"] == short
 
 
 def test_betas_that_change_the_price_are_not_forwarded() -> None:
@@ -393,6 +401,16 @@ def test_pictures_and_documents_are_sized_by_what_they_can_cost(api: str) -> Non
     size = forwarded_size(2 * len(DATA) + 3000, found, WINDOW, has_service_tools=False)
     assert WINDOW + 3000 < size.guess < WINDOW + 5000
     assert 300_000 + 50_000 < size.most < 300_000 + 60_000
+
+
+@pytest.mark.parametrize("url", ["https://example.com/a.pdf", "gs://bucket/a.pdf"])
+def test_a_document_at_a_url_in_file_data_is_as_large_as_the_window(url: str) -> None:
+    given = {"type": "file", "file": {"filename": "a.pdf", "file_data": url}}
+    [found] = FORMATS["openai"].rules.attachments(parts(given))
+    part = {"type": "input_file", "file_data": url}
+    [other] = FORMATS["responses"].rules.attachments({"input": [{"content": [part]}]})
+    assert found == other
+    assert found.size(WINDOW).guess == WINDOW
 
 
 def test_a_document_elsewhere_is_as_large_as_the_window() -> None:

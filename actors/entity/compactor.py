@@ -146,12 +146,10 @@ class Compactor:
     async def _compact(self, fill: WindowUsage, cause: Literal["full", "refused"]) -> None:
         transcript, request = self._context.transcript, self._request()
         self._context.show("busy", "compacting")
-        scale = scale_of(transcript, self._fixed_tokens(), may_shrink=cause == "refused")
+        scale = scale_of(transcript, self._fixed_tokens())
         budget = int(room_for_turns(fill, share=self._models.compact_at) / scale)
         if cause == "refused":
-            half = estimate_turns(transcript.turns) // 2
-            # Estimates are high: what seems to leave no room may fit with fewer turns.
-            budget = max(min(budget, half), min(half, SMALLEST_BUDGET))
+            budget = min(budget, estimate_turns(transcript.turns) // 2)
         if budget < SMALLEST_BUDGET:
             raise ModelFailure(TOO_LONG, _too_small(request, fill))
         summary, usage = "", Usage()

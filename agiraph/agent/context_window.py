@@ -130,18 +130,12 @@ def is_long(turns: Sequence[Turn]) -> bool:
     return estimate_turns(turns) >= LONG_TOKENS
 
 
-def scale_of(transcript: Transcript, fixed: int, *, may_shrink: bool = False) -> float:
-    """Return what an estimate is to be multiplied with, by the provider's own last count.
-
-    It is at least 1, so that estimates stay high; with `may_shrink` it may be less: a window that
-    was learned from a refusal is in the provider's own tokens.
-    """
+def scale_of(transcript: Transcript, fixed: int) -> float:
+    """Return what an estimate is to be multiplied with, by the provider's own last count."""
     if not transcript.window.tokens:
         return transcript.window.scale
     guess = fixed + estimate_turns(transcript.turns[: transcript.window.turns])
-    ratio = transcript.window.tokens / max(1, guess)
-    is_believed = ratio >= LEAST_SCALE
-    return min(LARGEST_SCALE, ratio if may_shrink and is_believed else max(1.0, ratio))
+    return min(LARGEST_SCALE, max(1.0, transcript.window.tokens / max(1, guess)))
 
 
 def decide(

@@ -21,6 +21,7 @@ ESCAPES = {
 }  # fmt: skip
 HEX = re.compile(r"[0-9a-fA-F]{4}")
 DEEPEST = 64
+DIGITS = 1000
 
 
 class UnreadableJson(ValueError):
@@ -75,6 +76,8 @@ class _Reader:
         if start in QUOTES and start:
             return self._string(at)
         if (number := NUMBER.match(self._text, at)) is not None:
+            if len(number[0]) > DIGITS:
+                raise UnreadableJson("a number has too many digits")
             return json.loads(number[0]), number.end()
         word = WORD.match(self._text, at)
         if word is None or word[0] not in CONSTANTS:

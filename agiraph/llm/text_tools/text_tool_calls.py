@@ -13,8 +13,10 @@ and no text after it. What stands between <think> and </think> is no call.
 
 import json
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from agiraph.core.turns import JsonObject, ToolCall, ToolSchema
@@ -25,14 +27,16 @@ OPENER = re.compile(rf"<\|?(?:{NAMES})\|?>|\[(?:TOOL_CALLS?)\]|<function=", re.I
 CLOSER = re.compile(rf"<\|?/(?:{NAMES})\|?>|\[/(?:TOOL_CALLS?)\]|</function>", re.IGNORECASE)
 FUNCTION = re.compile(r"\s*(?:<function=|=)?\s*[\"']?(?P<name>[\w.-]+)[\"']?\s*>", re.IGNORECASE)
 FUNCTION_OPENER = re.compile(r"\s*<function=", re.IGNORECASE)
-PARAMETER = re.compile(
-    r"\s*<parameter=[\"']?(?P<name>[\w.-]+)[\"']?>(?P<value>.*?)</parameter>", re.DOTALL
-)
+PARAMETER = re.compile(r"\s*<parameter=[\"']?(?P<name>[\w.-]+)[\"']?>")
+PARAMETER_END = "</parameter>"
 FENCE = re.compile(r"\s*```[\w+-]*[ \t]*\n?")
 FENCE_END = re.compile(r"\s*```")
 NEXT = re.compile(r"[\s,]*(?=\{)")
 LAST_FENCE = re.compile(r"```(?:json|tool_calls?|tool_code|)[ \t]*\n(?P<body>[^`]*)```\s*\Z")
-LAST_OBJECT = re.compile(r"(?:\A|\n)\s*(?=\{)")
+LAST_OBJECT = re.compile(r"^[^\S\n]*(?=\{)", re.MULTILINE)
+LAST_OBJECTS = 200
+"""How many lines that begin with an object are tried as a call without a tag."""
+NO_SPACE = re.compile(r"\S")
 THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
 SURPLUS = re.compile(r"(?:\s*[}\]])*")
 GUESSED_NAME = re.compile(r"[\"']?name[\"']?\s*[:=]\s*[\"']([\w.-]+)[\"']|<function=([\w.-]+)")
@@ -51,16 +55,36 @@ class ParsedAnswer:
     calls: tuple[ToolCall, ...]
 
 
+class _Tags:
+    """Where the tags of a text are, found once: a search at each call would take the square."""
+
+    def __init__(self, text: str) -> None:
+        self._openers = [found.start() for found in OPENER.finditer(text)]
+        self._closers = [found.span() for found in CLOSER.finditer(text)]
+
+    def opener(self, at: int) -> int | None:
+        """Return where the first opening tag from `at` on begins."""
+        place = bisect_left(self._openers, at)
+        return self._openers[place] if place < len(self._openers) else None
+
+    def closer(self, at: int) -> tuple[int, int] | None:
+        """Return where the first closing tag from `at` on begins and ends."""
+        place = bisect_left(self._closers, (at, 0))
+        return self._closers[place] if place < len(self._closers) else None
+
+
 def read_calls(text: str, tools: Sequence[ToolSchema]) -> ParsedAnswer:
     """Return the text of an answer and the calls in it."""
     spoken = THOUGHT.sub("", text)
+    tags = _Tags(spoken)
     pieces: list[str] = []
     calls: list[ToolCall] = []
     at = 0
     while (opener := OPENER.search(spoken, at)) is not None:
         pieces.append(spoken[at : opener.start()])
         is_function = opener[0].lower() == "<function="
-        found, at = _tagged(spoken, opener.start() if is_function else opener.end(), tools)
+        start = opener.start() if is_function else opener.end()
+        found, at = _tagged(spoken, start, tags, tools)
         calls += found
     pieces.append(spoken[at:])
     said = CLOSER.sub("", "".join(pieces)) if calls else "".join(pieces)
@@ -78,10 +102,12 @@ def problem_of(malformed: str, tools: Sequence[ToolSchema]) -> str:
     return "it is not complete"
 
 
-def _tagged(text: str, start: int, tools: Sequence[ToolSchema]) -> tuple[list[ToolCall], int]:
+def _tagged(
+    text: str, start: int, tags: _Tags, tools: Sequence[ToolSchema]
+) -> tuple[list[ToolCall], int]:
     """Return the calls that begin at `start`, behind an opening tag, and where the text
     continues."""
-    limit, after = _end_of_tag(text, start)
+    limit, after = _end_of_tag(text, start, tags)
     try:
         calls, end = _scan(text, start, tools)
     except UnreadableJson:
@@ -104,20 +130,22 @@ def _may_end(text: str, end: int) -> bool:
     """
     if OPENER.match(text, _skip_space(text, end)) or CLOSER.match(text, max(0, end - 1)):
         return True
-    rest = text[end:]
-    is_line_over = not rest.strip() or "\n" in rest[: len(rest) - len(rest.lstrip())]
-    return is_line_over and not rest.lstrip().startswith(GOES_ON)
+    rest = NO_SPACE.search(text, end)
+    if rest is None:
+        return True
+    is_line_over = text.find("\n", end, rest.start()) >= 0
+    return is_line_over and not text.startswith(GOES_ON, rest.start())
 
 
-def _end_of_tag(text: str, start: int) -> tuple[int, int]:
+def _end_of_tag(text: str, start: int, tags: _Tags) -> tuple[int, int]:
     """Return where what a tag holds ends, and where the tag itself does."""
-    following = OPENER.search(text, start + 1 if text.startswith("<", start) else start)
-    closer = CLOSER.search(text, start)
-    place = following.start() if following else len(text)
+    following = tags.opener(start + 1 if text.startswith("<", start) else start)
+    closer = tags.closer(start)
+    place = len(text) if following is None else following
     is_nested = FUNCTION_OPENER.match(text, start) is not None
-    if closer is None or (closer.start() > place and not is_nested):
+    if closer is None or (closer[0] > place and not is_nested):
         return place, place
-    return closer.start(), closer.end()
+    return closer
 
 
 def _calls_in(text: str, tools: Sequence[ToolSchema]) -> list[ToolCall]:
@@ -178,10 +206,14 @@ def _function(text: str, at: int, tools: Sequence[ToolSchema]) -> tuple[ToolCall
         return ToolCall(id="", name=name, arguments=_arguments(value)), end.end() if end else at
     types = _types_of(name, tools)
     while (given := PARAMETER.match(text, at)) is not None:
+        value_end = text.find(PARAMETER_END, given.end())
+        if value_end < 0:
+            break
         if given["name"] in arguments:
             raise UnreadableJson(f"the parameter {given['name']} comes twice")
-        arguments[given["name"]] = _typed(given["value"], types.get(given["name"], "string"))
-        at = given.end()
+        value = text[given.end() : value_end]
+        arguments[given["name"]] = _typed(value, types.get(given["name"], "string"))
+        at = value_end + len(PARAMETER_END)
     if CLOSER.match(text, _skip_space(text, at)) is None:
         raise UnreadableJson("<function=...> has no end: </function> is missing")
     return ToolCall(id="", name=name, arguments=arguments), at
@@ -255,5 +287,5 @@ def _last_objects(text: str) -> Iterator[tuple[int, str]]:
     if (fenced := LAST_FENCE.search(text)) is not None:
         yield fenced.start(), fenced["body"]
     elif "```" not in text:
-        for start in LAST_OBJECT.finditer(text):
+        for start in islice(LAST_OBJECT.finditer(text), LAST_OBJECTS):
             yield start.start(), text[start.end() :]

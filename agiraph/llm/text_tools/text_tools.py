@@ -18,7 +18,7 @@ from agiraph.core.turns import (
     Turn,
     UserTurn,
 )
-from agiraph.llm.base import OnAnswer, OnText, Provider, unmetered
+from agiraph.llm.base import OnAnswer, OnText, Provider, ProviderError, unmetered
 from agiraph.llm.structured import with_schema_as_text
 from agiraph.llm.text_tools.text_tool_calls import OPENER, problem_of, read_calls
 from agiraph.llm.wire.transcript import spoken, unique_calls
@@ -27,6 +27,7 @@ OPEN, CLOSE = "<tool_call>", "</tool_call>"
 EXAMPLE = f'{OPEN}{{"name": "tool_name", "arguments": {{"key": "value"}}}}{CLOSE}'
 BEGINNING = re.compile(r"[<\[][|\w-]*\|?\Z")
 LONGEST_OPENER = 20
+TEXT_CHARACTERS = 1 << 19
 
 INTRODUCTION = f"""## Available tools
 
@@ -96,9 +97,15 @@ def call_as_text(call: ToolCall) -> str:
 
 
 def from_text(response: ModelResponse, request: ModelRequest) -> ModelResponse:
-    """Return an answer with the calls that are in its text, and the text without them."""
+    """Return an answer with the calls that are in its text, and the text without them.
+
+    Raises ProviderError for a text that is too long to be searched for calls.
+    """
     if not request.tools:
         return response
+    if len(response.text or "") > TEXT_CHARACTERS:
+        text = f"an answer with calls in its text has more than {TEXT_CHARACTERS} characters"
+        raise ProviderError("bad_answer", f"{request.model}: {text}")
     written = read_calls(response.text or "", request.tools)
     said = response.model_copy(update={"text": written.text or None})
     if not written.calls:

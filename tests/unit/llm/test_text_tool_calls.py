@@ -199,3 +199,25 @@ def test_any_text_can_be_looked_at(text: str, opener: str) -> None:
         assert call.malformed is None or not call.arguments
         if call.malformed is not None:
             problem_of(call.malformed, TOOLS)
+
+
+REPEATED = {
+    "empty lines": "\n",
+    "opening tags": "<tool_call>",
+    "opening tags of functions": "<function=bash>\n<parameter=command>ls\n",
+    "objects without an end": '\n{"name": "bash"',
+    "strings without an end": '<tool_call>{"a":"',
+}
+
+
+@pytest.mark.parametrize("piece", REPEATED.values(), ids=REPEATED)
+def test_a_long_text_is_read_in_time_that_grows_with_its_length(piece: str) -> None:
+    # In time that grows with the square, the first one alone takes minutes.
+    read_calls(piece * (200_000 // len(piece)), TOOLS)
+
+
+def test_a_number_that_is_too_long_is_a_malformed_call() -> None:
+    call = '<tool_call>{"name": "bash", "arguments": {"command": %s}}</tool_call>'
+    [read] = read_calls(call.replace("%s", "1" * 10_000), TOOLS).calls
+    assert read.malformed is not None
+    assert "too many digits" in problem_of(read.malformed, TOOLS)

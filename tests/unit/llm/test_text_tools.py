@@ -1,5 +1,6 @@
 """Tools in words: what a model without tool calling is told, and what its text means."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,9 +13,15 @@ from agiraph.core.turns import (
     ToolTurn,
     UserTurn,
 )
-from agiraph.llm.base import OnAnswer, OnText, unmetered
+from agiraph.llm.base import OnAnswer, OnText, ProviderError, unmetered
 from agiraph.llm.registry import load_presets, parse_model
-from agiraph.llm.text_tools.text_tools import StreamFilter, TextToolsProvider, as_text, from_text
+from agiraph.llm.text_tools.text_tools import (
+    TEXT_CHARACTERS,
+    StreamFilter,
+    TextToolsProvider,
+    as_text,
+    from_text,
+)
 from tests.unit.llm.requests import ask
 
 
@@ -96,3 +103,10 @@ def test_the_prefix_is_part_of_the_models_name() -> None:
     assert name.in_text
     assert name.plain == "ollama/gemma3:1b"
     assert str(name) == "text:ollama/gemma3:1b"
+
+
+def test_a_text_that_is_too_long_to_be_searched_is_a_bad_answer() -> None:
+    with pytest.raises(ProviderError, match=f"more than {TEXT_CHARACTERS} characters") as caught:
+        read("x" * (TEXT_CHARACTERS + 1))
+    assert caught.value.kind == "bad_answer"
+    assert read("x" * TEXT_CHARACTERS).text

@@ -16,7 +16,7 @@ from actors.coordinator.board_service import BoardService
 from actors.coordinator.context import CoordinatorContext, Rest
 from actors.entity.messenger import Messenger
 from agiraph.agent.activity import WAIT
-from agiraph.agent.hold import load_hold
+from agiraph.agent.hold import EntityHold, load_hold
 from agiraph.board.progress import (
     CoordinatorState,
     ProcessState,
@@ -64,8 +64,7 @@ class ProgressWatch:
         self._is_led = is_led
         self._looked_at = -1
         self._told_at = ""
-        self._unread: dict[WorkerId, tuple[int, float]] = {}
-        self._placeless: dict[WorkerId, float] = {}
+        self._seen_workers = SeenWorkers()
 
     @property
     def is_at_rest(self) -> bool:
@@ -177,26 +176,34 @@ class ProgressWatch:
         if not isinstance(table.body, ChildTable) or not isinstance(depths.body, MailboxDepths):
             return None
         rows = {row.address: row for row in table.body.children}
-        team = [worker for worker in self._board_service.board.team if worker.node is not None]
-        return {
-            worker.id: self._worker_state(
-                worker.id,
-                rows.get(worker_address(context.agent, worker.id)),
-                depths.body.depths.get(worker_address(context.agent, worker.id), (0, 0))[0],
-            )
-            for worker in team
-        }
+        found: dict[WorkerId, WorkerState] = {}
+        for worker in self._board_service.board.team:
+            if worker.node is not None:
+                address = worker_address(context.agent, worker.id)
+                unread, _ = depths.body.depths.get(address, (0, 0))
+                hold = load_hold(context.files.run.worker(worker.id).hold)
+                row, now = rows.get(address), context.now()
+                found[worker.id] = self._seen_workers.state_of(worker.id, row, hold, unread, now)
+        return found
 
-    def _worker_state(self, id: WorkerId, row: ChildInfo | None, unread: int) -> WorkerState:
-        process = self._process(id, row)
-        hold = load_hold(self._context.files.run.worker(id).hold)
-        return WorkerState(process, bool(hold.state), self._has_mail(id, process, unread))
 
-    def _process(self, id: WorkerId, row: ChildInfo | None) -> ProcessState:
-        is_placeless = row is not None and row.state == "backing_off" and row.next_start is None
-        if is_placeless:
-            since = self._placeless.setdefault(id, self._context.now())
-            is_patient = self._context.now() - since < MACHINE_SECONDS
+class SeenWorkers:
+    """What the supervisor, the router and files say of workers, and since when they say it."""
+
+    def __init__(self) -> None:
+        self._unread: dict[WorkerId, tuple[int, float]] = {}
+        self._placeless: dict[WorkerId, float] = {}
+
+    def state_of(
+        self, id: WorkerId, row: ChildInfo | None, hold: EntityHold, unread: int, now: float
+    ) -> WorkerState:
+        """Return the state of a worker; `row` is its process, `unread` its messages."""
+        process = self._process(id, row, now)
+        return WorkerState(process, bool(hold.state), self._has_mail(id, process, unread, now))
+
+    def _process(self, id: WorkerId, row: ChildInfo | None, now: float) -> ProcessState:
+        if row is not None and row.state == "backing_off" and row.next_start is None:
+            is_patient = now - self._placeless.setdefault(id, now) < MACHINE_SECONDS
             return "at_work" if is_patient else "without_machine"
         self._placeless.pop(id, None)
         match row.state if row is not None else "starting":
@@ -209,12 +216,11 @@ class ProgressWatch:
             case _:
                 return "at_work"
 
-    def _has_mail(self, id: WorkerId, process: ProcessState, unread: int) -> bool:
+    def _has_mail(self, id: WorkerId, process: ProcessState, unread: int, now: float) -> bool:
         """Whether messages wait for a worker that it will read by itself.
 
         A live process reads a message at once, unless that is to wait for the end of its node.
         """
-        now = self._context.now()
         known, since = self._unread.get(id, (0, now))
         if known != unread:
             since = now

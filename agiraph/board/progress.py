@@ -18,6 +18,7 @@ from typing import Final, Literal
 
 from agiraph.board.board import Board
 from agiraph.board.commands import Command, FailNode, NoteStandstill, StopRun, UnblockNode
+from agiraph.board.deadlock import find_deadlocks
 from agiraph.board.wait_cycles import awaited_by
 from agiraph.core.clock import iso
 from agiraph.core.ids import COORDINATOR_NAME, NodeId, WorkerId
@@ -164,7 +165,7 @@ def commands_after(board: Board, found: Standstill, *, is_led: bool) -> tuple[Co
         since = before.since if before is not None and notices else found.since
         noted = found.model_copy(update={"notices": notices + 1, "since": since})
         return (NoteStandstill(noted),)
-    return (StopRun("failed", reason_of(found)),)
+    return (StopRun("failed", _reason(board, found)),)
 
 
 def _by_the_board(board: Board) -> tuple[Command, ...]:
@@ -182,12 +183,11 @@ def _waits_for_message(board: Board, node: WorkNode) -> bool:
     return node.status == "blocked" and not awaited_by(board, node.id)
 
 
-def reason_of(found: Standstill) -> str:
-    """Return why a run fails that stood still."""
-    return (
-        f"the run stood still and its coordinator changed nothing after {MOST_NOTICES} notices: "
-        + "; ".join(lines_of(found))
-    )
+def _reason(board: Board, found: Standstill) -> str:
+    """Return why a run fails that stood still; a deadlock comes first, as its cause."""
+    rings = "".join(f"deadlock: {ring.text}; " for ring in find_deadlocks(board))
+    what = f"the coordinator changed nothing after {MOST_NOTICES} notices"
+    return f"{rings}the run stood still, and {what}: {'; '.join(lines_of(found))}"
 
 
 def lines_of(found: Standstill) -> list[str]:

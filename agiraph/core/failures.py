@@ -18,6 +18,7 @@ FailureClass = Literal[
     "loop",
     "plan",
     "deadlock",
+    "standstill",
     "output",
     "other",
 ]
@@ -48,6 +49,7 @@ SIGNS: Final[dict[FailureClass, re.Pattern[str]]] = {
         "|nodes of the plan were not completed: |the coordinator gave up nodes of the plan: "
     ),
     "deadlock": re.compile("deadlock: "),
+    "standstill": re.compile("the run stood still"),
     "output": re.compile("the final answer does not fit "),
 }
 """How the reasons of each class begin, as the board, coordinators and workers write them."""

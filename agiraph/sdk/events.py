@@ -87,7 +87,7 @@ class QuestionAsked:
 class DeadlockNoticed:
     """Nodes wait for each other in a ring; the coordinator is told and may break it.
 
-    If it waits too instead, and nothing happens any more, the run is stopped: DeadlockError.
+    If it does not break the ring, the run fails: DeadlockError.
     """
 
     ring: tuple[str, ...]

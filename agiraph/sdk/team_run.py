@@ -18,9 +18,8 @@ from agiraph.http.api.agents import AgentView, CreateAgentRequest
 from agiraph.http.api.work import BoardView
 from agiraph.http.client.sync import Client
 from agiraph.http.errors import ApiError, NotReachable
-from agiraph.sdk.deadlocks import DeadlockDetector
 from agiraph.sdk.errors import DeadlockError, RunFailed, RunTimeout
-from agiraph.sdk.events import RunEnd, RunEvent, RunStart, told
+from agiraph.sdk.events import DeadlockNoticed, RunEnd, RunEvent, RunStart, told
 from agiraph.sdk.result import NodeFailure, Result, RunLog
 from agiraph.sdk.task import Task
 from agiraph.storage.attendance import Attendance
@@ -61,7 +60,7 @@ class TeamRun(Generic[Out]):
         self._run = new_run_id(time.time())
         self._request = _request(task, terms, self._run)
         self._log: list[Event] = []
-        self._deadlock = DeadlockDetector()
+        self._ring: DeadlockNoticed | None = None
         self._ended_as = ""
 
     def check(self) -> None:
@@ -93,7 +92,7 @@ class TeamRun(Generic[Out]):
             except BaseException as error:
                 self._stop(agent_id)
                 attendance.detach()
-                if isinstance(error, RunTimeout | DeadlockError):
+                if isinstance(error, RunTimeout):
                     raise self._given_up(client, agent_id, error) from None
                 raise
         if belongs_to_users(self._home):
@@ -102,9 +101,9 @@ class TeamRun(Generic[Out]):
 
     def failure(self, end: RunEnd) -> RunFailed:
         """Return the error of a run that did not reach its goal."""
-        if (ring := self._deadlock.ring) is not None:
-            return DeadlockError(ring.ring, ring.text, end.result)
         reason = end.reason or "no reason was given"
+        if self._ring is not None and failure_class(reason) == DeadlockError.failure_class:
+            return DeadlockError(self._ring.ring, self._ring.text, end.result)
         failed = RunFailed(f"the run {end.status}: {reason}", end.result)
         failed.failure_class = failure_class(reason)
         return failed
@@ -113,10 +112,7 @@ class TeamRun(Generic[Out]):
         """Return the error of a run that was stopped, with what there is."""
         with suppress(AgiraphError):
             error.result = self._result(client, client.agent(agent_id))
-        ring = self._deadlock.ring
-        if ring is None or isinstance(error, DeadlockError):
-            return error
-        return DeadlockError(ring.ring, f"{ring.text}; {error}", error.result)
+        return error
 
     def _follow(self, client: Client, agent: AgentId) -> Iterator[RunEvent]:
         """Yield events until the run has ended."""
@@ -132,9 +128,6 @@ class TeamRun(Generic[Out]):
                 now = time.monotonic()
                 if give_up_at is not None and now >= give_up_at:
                     raise RunTimeout(f"not finished within {limit:g} seconds")
-                ring = self._deadlock.ring
-                if ring is not None and self._deadlock.stands(now):
-                    raise DeadlockError(ring.ring, ring.text)
                 if event is None and now >= look_at:
                     look_at = now + REFRESH_SECONDS
                     self._look(client, agent)
@@ -154,7 +147,8 @@ class TeamRun(Generic[Out]):
             self._ended_as = ""
         self._ended_as = ENDINGS.get(event.type, self._ended_as)
         shown = told(event, self._answer)
-        self._deadlock.see(event, shown, time.monotonic())
+        if isinstance(shown, DeadlockNoticed):
+            self._ring = shown
         if shown is not None:
             yield shown
 

@@ -35,9 +35,9 @@ def taken_up(folder: Path) -> Conversation:
     return conversation
 
 
-def says(name: str, at: float) -> tuple[ModelAnswered, CallStarted]:
-    call = ToolCall(id=f"{name}-{at}", name=name, arguments={})
-    return ModelAnswered(tool_calls=(call,), ts=at), CallStarted(call_id=call.id, name=name, ts=at)
+def says(tool: str, at: float, **arguments: object) -> tuple[ModelAnswered, CallStarted]:
+    call = ToolCall(id=f"{tool}-{at}", name=tool, arguments=arguments)
+    return ModelAnswered(tool_calls=(call,), ts=at), CallStarted(call_id=call.id, name=tool, ts=at)
 
 
 def answer(name: str, asked: float, at: float) -> CallFinished:
@@ -90,3 +90,45 @@ async def test_a_time_that_is_used_up_ends_the_work_at_once(tmp_path: Path) -> N
     with pytest.raises(TimeoutError):
         async with NodeDeadline.of_node(conversation, 300.0, START + 401).timer:
             await asyncio.Event().wait()
+
+
+async def test_time_passes_while_a_message_is_waited_for(tmp_path: Path) -> None:
+    conversation = taken_up(tmp_path)
+    conversation.append(*says("wait", START + 10))
+    assert round(await left(reopened(conversation), START + 110)) == 190
+    conversation = Conversation(conversation.path)
+    conversation.append(answer("wait", START + 10, START + 210))
+    assert round(await left(conversation, START + 210)) == 90
+
+
+@pytest.mark.parametrize(("asked", "most"), [({}, 600), ({"timeout_seconds": 30}, 30)])
+async def test_a_house_that_was_down_in_a_wait_for_a_message_counts_for_that_wait_at_most(
+    tmp_path: Path, asked: dict[str, object], most: int
+) -> None:
+    conversation = taken_up(tmp_path)
+    conversation.append(*says("wait", START + 10, **asked))
+    night = START + 30_000
+    assert round(await left(reopened(conversation), night, 1800.0)) == 1790 - most
+    conversation = Conversation(conversation.path)
+    conversation.append(answer("wait", START + 10, night + 5))
+    assert round(await left(conversation, night + 5, 1800.0)) == 1790 - most - 5
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [("wait", {"nodes": ["part"]}), ("create_work_node", {"name": "part", "wait": True})],
+)
+async def test_time_stops_while_named_nodes_are_waited_for(
+    tmp_path: Path, name: str, arguments: dict[str, object]
+) -> None:
+    conversation = taken_up(tmp_path)
+    conversation.append(*says(name, START + 10, **arguments))
+    assert round(await left(reopened(conversation), START + 100_000)) == 290
+
+
+async def test_time_stops_in_any_wait_of_a_worker_that_has_created_nodes(tmp_path: Path) -> None:
+    conversation = taken_up(tmp_path)
+    conversation.append(*says("create_work_node", START))
+    conversation.append(answer("create_work_node", START, START + 5))
+    conversation.append(*says("wait", START + 10))
+    assert round(await left(reopened(conversation), START + 100_000)) == 290

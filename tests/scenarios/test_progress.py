@@ -11,7 +11,19 @@ from tests.fakes.model_server import Brain, Reply, SeenRequest, call, calls, say
 from tests.integration.house import until
 from tests.scenarios.house import MODEL, JsonObject
 from tests.scenarios.place import Place, whole_lines
-from tests.scenarios.steps import DONE, WAIT, Steps, ask, finish, node, publish, spawn, tell
+from tests.scenarios.steps import (
+    DONE,
+    WAIT,
+    Plays,
+    Steps,
+    ask,
+    by_node,
+    finish,
+    node,
+    publish,
+    spawn,
+    tell,
+)
 
 STANDS = "[Board]: the run stands still"
 TEAM = calls(spawn("ada"), spawn("bob"), node("a", "ada"), node("b", "bob"))
@@ -122,6 +134,28 @@ def test_a_coordinator_that_waits_for_the_human_has_them_told_and_nobody_is_woke
     place.await_end(agent)
     assert len(told()) == 1
     assert _starts(agent.name, place) == dict.fromkeys(before, 1), "nobody was woken for nothing"
+
+
+def test_a_worker_that_waits_for_its_sub_node_is_woken_by_its_end_alone(
+    drowsy_place: Place,
+) -> None:
+    place = drowsy_place
+    nodes: dict[str, Plays] = {
+        "whole": [node("part", wait=True), DONE],
+        "part": [ask("Which colour?"), DONE],
+    }
+    place.plays(by_node([node("whole"), WAIT, finish()], nodes))
+    agent = place.begin("nested")
+    question = str(place.await_question(agent.name)["id"])
+    until(lambda: len(_without_process(place, agent.name)) == 2, "both have parked")
+    place.json("respond", question, "blue")
+    place.await_end(agent)
+    assert set(_starts(agent.name, place).values()) == {2}
+
+
+def _without_process(place: Place, agent: str) -> list[str]:
+    rows = [row for row in place.json("ps") if row["address"].startswith(f"{agent}/")]
+    return [r["address"] for r in rows if r["pid"] is None and r["kind"] == "worker"]
 
 
 def _parked(place: Place, agent: str) -> list[str]:

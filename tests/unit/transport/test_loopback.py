@@ -91,3 +91,18 @@ async def test_a_cancelled_send_is_still_delivered(pair: Pair) -> None:
     sending.cancel()
     await asyncio.wait([sending])
     assert await numbers(bob, 1) == [1]
+
+
+async def test_an_endpoint_knows_whether_a_message_would_be_delivered_again(pair: Pair) -> None:
+    _, ada, bob = pair
+    assert not ada.has_undone
+    await bob.send("ada", Task(n=1))
+    await until(lambda: ada.has_unread)
+    received = await ada.receive()
+    assert (ada.has_unread, ada.has_undone) == (False, True)
+    ada.done(received)
+    assert not ada.has_undone
+    await bob.send("ada", Result(n=1), reply_to=bytes(16))
+    await bob.send("ada", Task(n=2))
+    ada.done(await ada.receive())
+    assert not ada.has_undone, "an answer that nobody asks for is put away"

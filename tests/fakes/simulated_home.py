@@ -41,10 +41,14 @@ from agiraph.core.models import ENDED_AGENT, Agent, Event
 from agiraph.core.turns import ModelRequest, ModelResponse, Usage
 from agiraph.llm.packing import Unpacker
 from agiraph.messages.child import (
+    ChildHeartbeat,
+    ChildInfo,
     ChildReady,
     ChildSpec,
     ChildStarted,
     ChildStopped,
+    ChildTable,
+    ListChildren,
     StartChild,
     StopChild,
     WakeChild,
@@ -128,6 +132,7 @@ class SimulatedHome:
         self._specs: dict[str, ChildSpec] = {}
         self._running: dict[str, asyncio.Task[int]] = {}
         self._restarts: dict[str, int] = {}
+        self._steps: dict[str, str] = {}
         self._stopping: set[str] = set()
         self._questions: dict[str, AskQuestion] = {}
         self._unpacker = Unpacker()
@@ -214,6 +219,7 @@ class SimulatedHome:
         self._specs[address] = spec
         if address not in self._running:
             self._incarnations[address] = self._incarnations.get(address, 0) + 1
+            self._steps.pop(address, None)
             self._announce()
             self._running[address] = asyncio.ensure_future(self._live(spec))
         return self._incarnations[address]
@@ -312,8 +318,25 @@ class SimulatedHome:
                 await endpoint.reply(received, Ok())
             case WakeChild(address=address):
                 self._wake(address)
+            case ChildHeartbeat(step=step):
+                self._steps[received.header.sender] = step
+            case ListChildren():
+                await endpoint.reply(received, self._table())
             case _:
                 pass
+
+    def _table(self) -> ChildTable:
+        return ChildTable(
+            children=tuple(
+                ChildInfo(
+                    address=spec.address,
+                    kind=spec.kind,
+                    state="ready" if address in self._running else "parked",
+                    step=self._steps.get(address, ""),
+                )
+                for address, spec in self._specs.items()
+            )
+        )
 
     async def _stop_and_reply(
         self, endpoint: Endpoint, received: Received, address: str, how: str

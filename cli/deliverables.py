@@ -152,7 +152,8 @@ def _autorun_in(name: PurePosixPath) -> tuple[PurePosixPath, str]:
 
     If several parts are such, the one that is git's counts.
     """
-    parts = [(at, program_of(part)) for at, part in enumerate(name.parts, start=1)]
+    pairs = zip(name.parts, ("", *name.parts), strict=False)
+    parts = [(at, program_of(part, above)) for at, (part, above) in enumerate(pairs, start=1)]
     found = [one for one in parts if one[1]]
     git = [one for one in found if one[1] == GIT]
     at, program = next(iter((*git, *found)), (0, ""))

@@ -14,30 +14,43 @@ PROGRAMS: Final[Mapping[str, tuple[str, ...]]] = {
     "git hooks": (
         *(".husky", ".githooks", ".git-hooks", ".pre-commit-config.yaml", ".overcommit.yml"),
         *("lefthook.yml", "lefthook.yaml", "lefthook.toml", "lefthook.json", "lefthook-local.yml"),
+        *("lefthook-local.yaml", "lefthook-local.toml", "lefthook-local.json"),
         *(".lefthook.yml", ".lefthook.yaml", ".lefthook.toml", ".lefthook.json", ".lefthook"),
+        *(".lefthook-local.yml", ".lefthook-local.yaml", ".lefthook-local.toml"),
+        *(".lefthook-local.json", ".lefthook-local", "lefthook.jsonc", "lefthook-local.jsonc"),
+        *(".lefthook.jsonc", ".lefthook-local.jsonc", "prek.toml", "captainhook.json", "hk.pkl"),
     ),
     "another version control": (".hg", ".sl", ".jj", ".bzr", ".svn", "_darcs", ".pijul"),
-    "the shell": (".envrc", ".autoenv", ".autoenv.zsh", "mise.toml", ".mise.toml", ".mise"),
+    "the shell": (
+        *(".envrc", ".env", ".autoenv", ".autoenv.zsh", ".shadowenv.d"),
+        *("mise.toml", "mise.local.toml", ".mise.toml", ".mise.local.toml", ".mise", ".rtx.toml"),
+        *("mise/config.toml", ".config/mise.toml", ".config/mise.local.toml", ".config/mise"),
+    ),
     "an editor": (
         *(".vscode", ".idea", ".vs", ".fleet", ".zed", ".devcontainer", ".devcontainer.json"),
+        *(".helix", ".nova", ".theia", ".kateproject"),
         *(".exrc", ".vimrc", ".nvimrc", ".nvim.lua", ".lvimrc"),
         *(".dir-locals.el", ".dir-locals-2.el"),
     ),
     "a package manager": (
         *(".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", ".pnpmfile.mjs", "pnpmfile.js"),
-        *("bunfig.toml", ".cargo", ".bundle", ".mvn", ".bazelrc"),
+        *(".yarn/releases", ".yarn/plugins", "bunfig.toml", ".cargo", ".bundle", ".mvn"),
+        *(".bazelrc", ".bazeliskrc", "tools/bazel"),
     ),
     "an interpreter or a debugger": (
         *(".gdbinit", ".lldbinit", ".pdbrc", ".pdbrc.py", ".irbrc", ".pryrc", ".Rprofile"),
-        *(".ghci", ".ocamlinit", ".iex.exs"),
+        *(".Renviron", ".RData", "irbrc", "_irbrc", "$irbrc", ".config/irb", ".byebugrc"),
+        *(".ghci", ".ocamlinit", ".utoprc", ".iex.exs", ".erlang", ".octaverc"),
     ),
     "a coding agent": (
         *(".claude", ".mcp.json", ".cursor", ".codex", ".gemini", ".opencode", "opencode.json"),
         *("opencode.jsonc", ".windsurf", ".continue", ".roo", ".kiro", ".aider.conf.yml"),
+        *(".qwen", ".pi", ".copilot", ".github/hooks", ".amazonq", ".amp", ".factory", ".goose"),
+        *(".crush", ".crush.json", "crush.json", ".junie", ".trae", ".augment"),
     ),
     "agiraph": (".agiraph.toml",),
 }
-"""The names by the program that reads them."""
+"""The names by the program that reads them; some only within a folder of a certain name."""
 
 WORKSPACE: Final = ".code-workspace"
 DEPENDENCIES: Final = frozenset({"node_modules", "site-packages", "bower_components"})
@@ -50,6 +63,7 @@ VENV_FILE: Final = "pyvenv.cfg"
 _PROGRAM_OF: Final = {
     name.lower(): program for program, names in PROGRAMS.items() for name in names
 }
+_FOLDERS: Final = frozenset(name.partition("/")[0] for name in _PROGRAM_OF if "/" in name)
 _IGNORED_BY_HFS: Final = dict.fromkeys(
     (*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF)
 )
@@ -71,9 +85,14 @@ def _is_git(name: str) -> bool:
     return plain == ".git" or _SHORT.fullmatch(plain) is not None
 
 
-def program_of(name: str) -> str:
-    """Return the program that runs commands because of a file or folder of this name, or ''."""
+def program_of(name: str, above: str = "") -> str:
+    """Return the program that runs commands because of a file or folder of this name, or ''.
+
+    `above` is the name of the folder that contains it.
+    """
     folded = name.lower()
+    if above.lower() in _FOLDERS and (found := _PROGRAM_OF.get(f"{above.lower()}/{folded}")):
+        return found
     if folded in _PROGRAM_OF:
         return _PROGRAM_OF[folded]
     may_be_git = "git" in folded or not name.isascii()  # a walk asks this for every name

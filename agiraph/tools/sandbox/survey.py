@@ -97,12 +97,13 @@ def _look(walk: _Walk, fd: int, path: str, level: int, *, is_installed: bool) ->
         if path:
             return
     is_installed = is_installed or VENV_FILE in entries
+    above = path.rpartition("/")[2]
     for name, entry in entries.items():
         if walk.gap:
             return
         inner = f"{path}/{name}" if path else name
         is_folder = entry.is_dir(follow_symlinks=False)
-        program = program_of(name)
+        program = program_of(name, above)
         if program and (program == GIT or not is_installed):
             if not (is_folder and _is_empty(fd, name)):
                 _add(walk, FoundAutorun(inner, program, entry.inode(), entry.is_symlink()))

@@ -6,7 +6,9 @@ wraps such an IPv4 address. The ranges are listed here by name, because what `ip
 private differs between versions of Python.
 """
 
+from contextlib import suppress
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from socket import inet_aton
 
 import httpx
 
@@ -37,6 +39,9 @@ _RANGES: tuple[tuple[str, Network], ...] = tuple(
 )
 _NAT64 = IPv6Network("64:ff9b::/96")
 _COMPATIBLE = IPv6Network("::/96")
+_TRANSLATED = IPv6Network("::ffff:0:0:0/96")
+_GLOBAL_UNICAST = IPv6Network("2000::/3")
+"""The only IPv6 addresses that are assigned to the public internet."""
 
 
 def why_refused(address: str) -> str | None:
@@ -50,13 +55,31 @@ def why_refused(address: str) -> str | None:
     return _why(parsed)
 
 
+def why_host_refused(host: str) -> str | None:
+    """Return why nothing is fetched from a host that is written as an address, None for any other.
+
+    Many resolvers accept an IPv4 address also as one number, with fewer parts, in octal or in
+    hexadecimal (`2130706433`, `127.1`, `0x7f.1`).
+    """
+    name = host.rstrip(".")
+    with suppress(ValueError):
+        return why_refused(name)
+    try:
+        return _why(IPv4Address(inet_aton(name)))
+    except (OSError, ValueError):
+        return None
+
+
 def _why(address: Address) -> str | None:
     for reason, network in _RANGES:
         if address.version == network.version and address in network:
             inner = _wrapped(address)
             return reason if inner is None else _why(inner) or reason
     inner = _wrapped(address)
-    return _why(inner) if inner is not None else None
+    if inner is not None:
+        return _why(inner)
+    is_assigned = isinstance(address, IPv4Address) or address in _GLOBAL_UNICAST
+    return None if is_assigned else "reserved"
 
 
 def _wrapped(address: Address) -> IPv4Address | None:
@@ -68,7 +91,7 @@ def _wrapped(address: Address) -> IPv4Address | None:
     if address.sixtofour is not None:
         return address.sixtofour
     low = IPv4Address(int(address) & 0xFFFFFFFF)
-    if address in _NAT64 or (address in _COMPATIBLE and int(address) > 1):
+    if address in _NAT64 or address in _TRANSLATED or (address in _COMPATIBLE and int(address) > 1):
         return low
     return None
 

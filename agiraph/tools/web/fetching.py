@@ -24,7 +24,7 @@ from agiraph.core.config import WebConfig
 from agiraph.core.errors import Refused
 from agiraph.foreign.http import ACCEPTED, AnswerRefused, bound
 from agiraph.foreign.proxies import proxy_for
-from agiraph.tools.web.addresses import is_local_name, parsed, target, why_refused
+from agiraph.tools.web.addresses import is_local_name, parsed, target, why_host_refused, why_refused
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 CONNECT_SECONDS = 10.0
@@ -186,11 +186,7 @@ def _refuse_local(host: str) -> None:
     """Raise Refused for a host whose name or number gives away that it is not public."""
     if is_local_name(host):
         raise Refused(f"{host} is not fetched: it is a local name ({PRIVATE_ADVICE})")
-    try:
-        reason = why_refused(host)
-    except ValueError:
-        return
-    if reason:
+    if reason := why_host_refused(host):
         raise Refused(f"{host} is not fetched: its address is {reason} ({PRIVATE_ADVICE})")
 
 

@@ -5,10 +5,10 @@ from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agiraph.tools.web.addresses import REFUSED, is_local_name, why_refused
+from agiraph.tools.web.addresses import REFUSED, is_local_name, why_host_refused, why_refused
 
 RANGES = [ip_network(range_) for _, ranges in REFUSED for range_ in ranges]
-WRAPS = ("::ffff:{0}", "::{0}", "64:ff9b::{0}")
+WRAPS = ("::ffff:{0}", "::ffff:0:{0}", "::{0}", "64:ff9b::{0}")
 
 
 def in_some_range(address: IPv4Address) -> bool:
@@ -59,6 +59,22 @@ def test_an_ipv6_address_that_is_not_global_is_refused(address: IPv6Address) -> 
         assert why_refused(str(address)) is not None
 
 
+@given(st.integers(0x4000 << 112, (1 << 128) - 1))
+def test_an_ipv6_address_that_is_not_assigned_is_refused(number: int) -> None:
+    assert why_refused(str(IPv6Address(number))) is not None
+
+
+@given(st.sampled_from(RANGES).flatmap(lambda network: st.ip_addresses(network=network)))
+def test_another_spelling_of_a_private_address_is_refused(
+    address: IPv4Address | IPv6Address,
+) -> None:
+    """A proxy may resolve it."""
+    if isinstance(address, IPv4Address):
+        first, rest = divmod(int(address), 1 << 24)
+        for host in (f"{int(address)}", f"{int(address):#x}", f"{first:#o}.{rest}", f"{address}."):
+            assert why_host_refused(host.replace("0o", "0")) is not None
+
+
 @given(st.ip_addresses(v=6), st.text("abc0123456789", min_size=1, max_size=8))
 def test_an_address_with_a_zone_is_never_public(address: IPv6Address, zone: str) -> None:
     assert why_refused(f"{address}%{zone}") is not None
@@ -72,3 +88,5 @@ def test_local_names_are_known(name: str) -> None:
 def test_public_addresses_are_public() -> None:
     for address in ("93.184.216.34", "1.1.1.1", "2606:4700:4700::1111", "2001:4860:4860::8888"):
         assert why_refused(address) is None
+    for host in ("example.com", "16843009", "1.1.1.1.", "1e100.net", "x.0x7f.example.com"):
+        assert why_host_refused(host) is None

@@ -40,6 +40,12 @@ def test_other_names_are_not_git(name: str) -> None:
         (".claude", "a coding agent"),
         (".agiraph.toml", "agiraph"),
         (".Rprofile", "an interpreter or a debugger"),
+        (".RData", "an interpreter or a debugger"),
+        ("lefthook-local.toml", "git hooks"),
+        ("mise.local.toml", "the shell"),
+        (".helix", "an editor"),
+        (".qwen", "a coding agent"),
+        (".pi", "a coding agent"),
         ("Makefile", ""),
         ("conftest.py", ""),
         ("package.json", ""),
@@ -47,6 +53,24 @@ def test_other_names_are_not_git(name: str) -> None:
 )
 def test_the_program_that_reads_a_file_by_itself(name: str, program: str) -> None:
     assert program_of(name) == program
+
+
+@pytest.mark.parametrize(
+    ("path", "program"),
+    [
+        ("app/.github/hooks", "a coding agent"),
+        (".GitHub/Hooks", "a coding agent"),
+        ("tools/bazel", "a package manager"),
+        (".yarn/releases", "a package manager"),
+        (".config/mise.toml", "the shell"),
+        ("hooks", ""),
+        (".github/workflows", ""),
+        ("bin/bazel", ""),
+    ],
+)
+def test_some_names_count_only_in_a_certain_folder(path: str, program: str) -> None:
+    above, _, name = path.rpartition("/")
+    assert program_of(name, above.rpartition("/")[2]) == program
 
 
 def test_a_folder_is_a_repository_by_its_files() -> None:

@@ -203,7 +203,7 @@ def pages_of(place: Place, agent: str, worker: str) -> list[str]:
     """Return every address of the web UI about the home, an agent and one of its workers."""
     nodes = [row["id"] for row in place.json("board", agent)]
     inner = ["", f"/with/{worker}", "/board", f"/board/{nodes[0]}", "/timeline", "/communication"]
-    inner += [f"/workers/{worker}", "/files", "/memory", "/triggers", "/events"]
+    inner += ["/result", f"/workers/{worker}", "/files", "/memory", "/triggers", "/events"]
     return [
         "",
         "new",

@@ -32,6 +32,11 @@ def open_tray(page: Page) -> None:
         head.click()
 
 
+def key(page: Page, name: str) -> Locator:
+    """Return the sign of the key that gives an answer of the open card."""
+    return tray(page).get_by_role("group", name="Answers").locator("kbd", has_text=name)
+
+
 @pytest.mark.usefixtures("_rules")
 def test_questions_wait_above_every_page(visitor: Visitor, place: Place) -> None:
     place.plays(
@@ -53,16 +58,18 @@ def test_questions_wait_above_every_page(visitor: Visitor, place: Place) -> None
     agent = place.begin("asked")
 
     expect(page.get_by_text("quin asks (asked)", exact=True)).to_be_visible()
-    expect(tray(page)).to_contain_text("Which colour?")
+    expect(tray(page)).to_contain_text("quin of the agent asked: Which colour?")
     expect(tray(page)).to_contain_text(re.compile(r"due in 1:59:\d\d"))
     page.locator("body").press("q")
     expect(tray(page)).to_contain_text("then “red” holds")
     photograph(page, "question")
     assert_accessible(page)
+    expect(key(page, "2")).to_be_visible()
     page.locator("body").press("2")
     assert place.await_step("quin", 1).result("ask_human") == "blue"
 
     expect(tray(page)).to_contain_text("echo mark one >> marks.txt")
+    page.locator("body").press("1")  # a press that was meant for the question before
     open_tray(page)
     page.get_by_role("textbox", name="Why not").fill("not today")
     photograph(page, "approval")

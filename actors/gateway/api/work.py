@@ -47,7 +47,8 @@ async def board(agent: AgentDep, run: RunDep, gateway: GatewayDep, at: At = None
     """Show all nodes and stages, as they are or as they were `at` an earlier `seq`."""
     if at is not None:
         return board_view(gateway.boards.at(run, at), at)
-    return gateway.boards.view(run)
+    most = gateway.config.run.max_concurrent
+    return gateway.boards.view(run).model_copy(update={"max_concurrent": most})
 
 
 @work_router.get("/agents/{agent}/plan")

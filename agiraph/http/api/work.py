@@ -134,6 +134,8 @@ class BoardView(ApiView):
     """All nodes and stages of a run; `current_stage` is an index, -1 before the first.
 
     `seq` counts what has happened on the board so far: pass it as `at` to see it so again.
+    `max_concurrent` is how many nodes may run at once (the setting `run.max_concurrent`), null for
+    an earlier state of the board.
     """
 
     run: RunId | None = None
@@ -141,6 +143,7 @@ class BoardView(ApiView):
     nodes: tuple[NodeView, ...] = ()
     stages: tuple[StageView, ...] = ()
     current_stage: int = -1
+    max_concurrent: int | None = None
 
 
 class WorkerView(ApiView):

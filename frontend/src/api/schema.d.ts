@@ -2070,6 +2070,8 @@ export interface components {
          * @description All nodes and stages of a run; `current_stage` is an index, -1 before the first.
          *
          *     `seq` counts what has happened on the board so far: pass it as `at` to see it so again.
+         *     `max_concurrent` is how many nodes may run at once (the setting `run.max_concurrent`), null for
+         *     an earlier state of the board.
          */
         BoardView: {
             run: string | null;
@@ -2081,6 +2083,7 @@ export interface components {
             stages: components["schemas"]["StageView"][];
             /** @default -1 */
             current_stage: number;
+            max_concurrent: number | null;
         };
         /**
          * @description A budget as it is: its limits with all raises, what is spent, how often it was raised.

@@ -6,6 +6,7 @@ import { NavLink } from "react-router";
 import type { Schemas } from "~/api/client";
 import { classes, Icon, isRetired, Money, paths, StatusSign, Tokens, Unread } from "~/ui";
 import { AGENT_PAGES } from "~/ui/paths";
+import { byActivity, LISTED } from "./groups";
 import styles from "./Sidebar.module.css";
 
 type Team = Schemas["TeamView"];
@@ -57,7 +58,10 @@ function Members({ team, unread }: { team: Team; unread: Unreads }) {
   const [hasRetired, showRetired] = useState(false);
   const left = team.workers.filter((worker) => isRetired(worker.status));
   const there = team.workers.filter((worker) => !isRetired(worker.status));
-  const shown = hasRetired ? [...there, ...left] : there;
+  const [isWhole, setWhole] = useState(false);
+  const ordered = byActivity(there);
+  const listed = isWhole ? ordered : ordered.slice(0, LISTED);
+  const shown = hasRetired ? [...listed, ...left] : listed;
   return (
     <>
       <ul>
@@ -83,6 +87,13 @@ function Members({ team, unread }: { team: Team; unread: Unreads }) {
             hasLeft={isRetired(worker.status)}
           />
         ))}
+        {listed.length < there.length && (
+          <li>
+            <button type="button" className={styles.more} onClick={() => setWhole(true)}>
+              {t("allWorkers", { count: there.length })}
+            </button>
+          </li>
+        )}
         {left.length > 0 && !hasRetired && (
           <li>
             <button type="button" className={styles.more} onClick={() => showRetired(true)}>

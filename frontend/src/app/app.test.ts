@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { isOpenAtFirst, newestFirst } from "./groups";
+import { byActivity, isOpenAtFirst, LISTED, newestFirst } from "./groups";
 import { rank } from "./rank";
 
 test("what one types finds words, not scattered letters", () => {
@@ -18,4 +18,11 @@ test("the newest agents come first, and those at work are open", () => {
   expect(isOpenAtFirst("working", false, 50)).toBe(false);
   expect(isOpenAtFirst("completed", false, 0)).toBe(false);
   expect(isOpenAtFirst("completed", true, 50)).toBe(true);
+});
+
+test("of many workers those that ask and those at work come first", () => {
+  const many = [...Array(LISTED).fill("idle"), "busy", "waiting_for_human"].map((status: string) => ({ status }));
+  expect(byActivity(many).slice(0, 3).map((one) => one.status)).toEqual(["waiting_for_human", "busy", "idle"]);
+  const few = [{ status: "idle" }, { status: "busy" }];
+  expect(byActivity(few)).toEqual(few);
 });

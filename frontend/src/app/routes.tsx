@@ -34,6 +34,7 @@ const agentPages: RouteObject[] = [
   page("", () => import("~/pages/conversation/conversation")),
   page("with/:entity", () => import("~/pages/conversation/conversation")),
   page("board/:node?", () => import("~/pages/board/board")),
+  page("result", () => import("~/pages/result/result")),
   page("timeline", () => import("~/pages/timeline/timeline")),
   page("communication", () => import("~/pages/communication/communication")),
   page("workers/:worker", () => import("~/pages/worker/worker")),

@@ -1,5 +1,5 @@
 // A question to the person: who asks what, about what, until when, and the ways to answer.
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { Link } from "react-router";
 
@@ -12,14 +12,14 @@ import { Icon } from "./Icon";
 import { Code, Markdown } from "./Markdown";
 import { Keyboard, useKey } from "./keys";
 import { paths } from "./paths";
-import { ALLOW_ONCE, countdown, DENY, type Question } from "./question";
+import { ALLOW_ONCE, askedOf, countdown, DENY, type Question } from "./question";
 import styles from "./QuestionCard.module.css";
 import { openQuestion } from "./tray";
 import { Badge, Time, useNow } from "./values";
 
 interface CardProps {
   question: Question;
-  /** The keys 1 to 9 answer this one. */
+  /** The keys 1 to 9 answer this one, once it has been shown for a moment. */
   hasKeys: boolean;
 }
 
@@ -32,7 +32,9 @@ export function QuestionCard({ question, hasKeys }: CardProps) {
         <Link to={paths.entity(question.agent, question.from)} className={styles.asker}>
           {question.from}
         </Link>
-        <span className={styles.agent}>{question.agent_name}</span>
+        <Link to={paths.agent(question.agent)} className={styles.agent}>
+          {t("ofAgent", { agent: question.agent_name })}
+        </Link>
         <Badge tone={question.urgency === "urgent" ? "bad" : "ask"}>
           {t(question.urgency === "urgent" ? "urgent" : `kind.${question.kind}`)}
         </Badge>
@@ -41,7 +43,7 @@ export function QuestionCard({ question, hasKeys }: CardProps) {
         </span>
       </header>
       <div className={styles.asked}>
-        <Markdown text={question.question} />
+        <Markdown text={askedOf(question)} />
       </div>
       {isApproval && question.about && <Proposed question={question} />}
       <Due question={question} />
@@ -64,6 +66,8 @@ function Proposed({ question }: { question: Question }) {
       </p>
       {diff ? (
         <Code text={diff} language="diff" />
+      ) : about.arguments ? (
+        <Code text={about.arguments} language="json" />
       ) : (
         shown && <Code text={shown} language={command ? "bash" : ""} />
       )}
@@ -90,11 +94,30 @@ function Due({ question: { deadline_at: due, default: usual, kind } }: { questio
   );
 }
 
+/** How long a card is shown before it can be answered: a press meant for another one is over then. */
+export const SETTLE_MILLISECONDS = 600;
+
+/** Whether something has been the case for a moment. */
+function useSettled(isOn: boolean): boolean {
+  const [isSettled, setSettled] = useState(false);
+  useEffect(() => {
+    if (!isOn) return;
+    const timer = setTimeout(() => setSettled(true), SETTLE_MILLISECONDS);
+    return () => {
+      clearTimeout(timer);
+      setSettled(false);
+    };
+  }, [isOn]);
+  return isOn && isSettled;
+}
+
 function Answers({ question, hasKeys }: CardProps) {
   const { t } = useTranslation("questions");
   const [text, setText] = useState("");
   const answer = useAnswer();
   const isApproval = question.kind === "approval";
+  const isShown = useSettled(true);
+  const takesKeys = useSettled(hasKeys);
   const say = (words: string) => {
     if (words.trim() && !answer.isPending) answer.act({ id: question.id, answer: words.trim() });
   };
@@ -107,9 +130,9 @@ function Answers({ question, hasKeys }: CardProps) {
             key={option}
             option={option}
             number={place + 1}
-            hasKey={hasKeys && place < 9}
+            hasKey={takesKeys && place < 9}
             isBusy={answer.isPending && answer.variables?.input.answer === option}
-            isOff={answer.isPending}
+            isOff={answer.isPending || !isShown}
             onSay={say}
           />
         ))}

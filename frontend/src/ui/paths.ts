@@ -16,6 +16,8 @@ export const paths = {
   entity: (agent: string, entity: string) => `/agents/${part(agent)}/with/${part(entity)}`,
   board: (agent: string, node = "") =>
     `/agents/${part(agent)}/board${node ? `/${part(node)}` : ""}`,
+  result: (agent: string, run = "") =>
+    `/agents/${part(agent)}/result${run ? `?run=${part(run)}` : ""}`,
   timeline: (agent: string) => `/agents/${part(agent)}/timeline`,
   communication: (agent: string) => `/agents/${part(agent)}/communication`,
   worker: (agent: string, worker: string) => `/agents/${part(agent)}/workers/${part(worker)}`,
@@ -29,6 +31,7 @@ export const paths = {
 /** The pages of an agent besides its conversations, in the order in which they are listed, with their keys. */
 export const AGENT_PAGES = [
   ["board", "board", "g b"],
+  ["result", "star", "g l"],
   ["timeline", "timeline", "g t"],
   ["communication", "communication", "g m"],
   ["files", "folder", "g f"],

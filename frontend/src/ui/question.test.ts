@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { byNeed, changes, countdown, firstLine, optionOf, type Question } from "./question";
+import { askedOf, byNeed, changes, countdown, firstLine, optionOf, type Question } from "./question";
 
 const question = (id: string, more: Partial<Question> = {}) =>
   ({ id, asked_at: 0, deadline_at: null, urgency: "normal", options: [], ...more }) as Question;
@@ -35,4 +35,21 @@ test("what was open before is not announced; what is open no longer is taken bac
 
 test("the first line is without signs of Markdown", () => {
   expect(firstLine("## May I **run** `ls`?\nmore")).toBe("May I run ls?");
+});
+
+test("questions of the shown agent come first, those of ended agents last", () => {
+  const all = [
+    question("ended", { agent: "c", deadline_at: 10 }),
+    question("other", { agent: "b", deadline_at: 20 }),
+    question("here", { agent: "a" }),
+  ];
+  const order = (agent: string) => byNeed(all, { agent, ended: new Set(["c"]) }).map((one) => one.id);
+  expect(order("a")).toEqual(["here", "other", "ended"]);
+  expect(order("")).toEqual(["other", "here", "ended"]);
+});
+
+test("the words of an approval do not repeat the action", () => {
+  const about = { tool: "bash", subject: "rm $& x", rule: "", remember: "", shortage: "", digest: "", diff: "", arguments: "" };
+  const asked = question("q", { kind: "approval", question: "May I run this command? rm $& x (it removes)", about });
+  expect(askedOf(asked)).toBe("May I run this command? (it removes)");
 });

@@ -7,11 +7,22 @@ export const ALLOW_ONCE = "allow once";
 export const ALLOW_ALWAYS = "allow always";
 export const DENY = "deny";
 
-/** Return the open questions, the one that is due first before all, then the urgent, then by age. */
-export function byNeed(questions: readonly Question[]): Question[] {
+/** Which agent is shown, and which have ended: its questions come first, theirs last. */
+export interface Place {
+  agent: string;
+  ended: ReadonlySet<string>;
+}
+
+const ANYWHERE: Place = { agent: "", ended: new Set() };
+
+/** Return the open questions: by agent (see `Place`), then by deadline, urgency and age. */
+export function byNeed(questions: readonly Question[], { agent, ended }: Place = ANYWHERE): Question[] {
+  const isHere = (one: Question) => one.agent === agent || one.agent_name === agent;
+  const distance = (one: Question) => (ended.has(one.agent) ? 2 : agent && isHere(one) ? 0 : 1);
   const due = (one: Question) => one.deadline_at ?? Infinity;
   const urgency = (one: Question) => (one.urgency === "urgent" ? 0 : 1);
   return questions.toSorted((one, other) => {
+    if (distance(one) !== distance(other)) return distance(one) - distance(other);
     const [mine, theirs] = [due(one), due(other)];
     if (mine !== theirs) return mine < theirs ? -1 : 1;
     return urgency(one) - urgency(other) || one.asked_at - other.asked_at;
@@ -21,6 +32,11 @@ export function byNeed(questions: readonly Question[]): Question[] {
 /** Return the option that a digit key means, if there is one. */
 export const optionOf = (question: Question, key: string): string | undefined =>
   /^[1-9]$/.test(key) ? question.options[Number(key) - 1] : undefined;
+
+/** Return the words of an approval without the action, which is shown as a whole below them. */
+export function askedOf({ question, about, kind }: Question): string {
+  return kind === "approval" && about?.subject ? question.replace(` ${about.subject}`, () => "") : question;
+}
 
 /** Return how long is left until a time: 4:05, 2:03:04; "0:00" when it is over. */
 export function countdown(until: number, now: number): string {

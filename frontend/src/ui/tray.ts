@@ -5,9 +5,11 @@ export interface Tray {
   isOpen: boolean;
   /** The question that is looked at, '' for the most pressing. */
   question: string;
+  /** The question that the person has moved to: only its card may be answered by keys. */
+  movedTo: string;
 }
 
-let tray: Tray = { isOpen: false, question: "" };
+let tray: Tray = { isOpen: false, question: "", movedTo: "" };
 const listeners = new Set<() => void>();
 
 export function showTray(next: Partial<Tray>): void {
@@ -15,7 +17,7 @@ export function showTray(next: Partial<Tray>): void {
   listeners.forEach((listener) => listener());
 }
 
-export const openQuestion = (question: string): void => showTray({ isOpen: true, question });
+export const openQuestion = (question: string): void => showTray({ isOpen: true, question, movedTo: question });
 
 export const useTray = (): Tray =>
   useSyncExternalStore(

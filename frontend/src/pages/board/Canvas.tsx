@@ -22,7 +22,8 @@ import { boundsOf, CARD, type Layout } from "./layout";
 
 const TYPES: NodeTypes = { card: Card, lane: LaneView };
 const FIT = { padding: 0.06, maxZoom: 1.1 } as const;
-const LEAST_ZOOM = 0.08;
+/** So far out that a chain of some hundred nodes is in sight. */
+const LEAST_ZOOM = 0.01;
 const READABLE = 0.85;
 /** So many nodes need no map. */
 const FEW = 8;

@@ -1,7 +1,7 @@
 // The work board: stages as lanes, nodes as cards, live; a node's panel beside it.
 import { useCallback, useEffect, useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
-import { useLocation, useNavigate, useParams } from "react-router";
+import { Link, useLocation, useNavigate, useParams } from "react-router";
 
 import { useBoard } from "~/api/queries";
 import { useTraffic } from "~/api/traffic";
@@ -9,7 +9,7 @@ import { Drawer, Empty, Loaded, Page, paths, Skeleton, useAgentId, useIsNarrow, 
 import styles from "./board.module.css";
 import { BoardTable } from "./BoardTable";
 import { Canvas } from "./Canvas";
-import { type BoardView, graphOf, messageEdges } from "./graph";
+import { type BoardView, graphOf, heldBack, messageEdges } from "./graph";
 import { History } from "./History";
 import { NodePanel } from "./panel/NodePanel";
 import { LATEST, Toolbar } from "./Toolbar";
@@ -87,6 +87,7 @@ function Shown({ now }: { now: BoardView }) {
         onView={setView}
         onFound={find}
       />
+      {at === null && <HeldBack board={now} />}
       {at !== null && (
         <History
           at={at}
@@ -110,6 +111,19 @@ function Shown({ now }: { now: BoardView }) {
         </Drawer>
       )}
     </div>
+  );
+}
+
+/** That ready nodes wait because as many run as may. */
+function HeldBack({ board }: { board: BoardView }) {
+  const { t } = useTranslation("board");
+  const count = heldBack(board);
+  if (!count) return null;
+  return (
+    <p className={styles.held} role="note">
+      {t("heldBack", { count, most: board.max_concurrent })}{" "}
+      <Link to={paths.settings()}>{t("heldBackSetting")}</Link>
+    </p>
   );
 }
 

@@ -5,13 +5,14 @@ import {
   type BoardView,
   countByStatus,
   graphOf,
+  heldBack,
   messageEdges,
   type NodeView,
   nodesFor,
   relatedTo,
   secondsOf,
 } from "./graph";
-import { boundsOf, CARD, laneLayoutOf, layoutOf, rowsOf, shapeOf } from "./layout";
+import { boundsOf, broken, CARD, columnsFor, laneLayoutOf, layoutOf, rowsOf, shapeOf } from "./layout";
 
 const node = (name: string, more: Partial<NodeView> = {}): NodeView =>
   ({
@@ -183,4 +184,31 @@ test("edges of the open node are marked, those of others that are not looked at 
   ]);
   const heads = edges.map(({ markerEnd }) => (typeof markerEnd === "object" ? markerEnd.color : ""));
   expect(heads).toEqual(["var(--accent)", "var(--edge)", "var(--edge)"]);
+});
+
+test("a layer of many nodes is broken into rows of a lane that can be read", () => {
+  const leaves = Array.from({ length: 299 }, (_, place) => ({ id: `n-${place}`, x: place * 272, y: 156 }));
+  const lane = broken(laneLayoutOf({ children: [{ id: "root", x: 40_000, y: 0 }, ...leaves] }));
+  const rows = new Set(Array.from(lane.nodes.values(), ({ y }) => y));
+  expect(lane.nodes.size).toBe(300);
+  expect(lane.width).toBeLessThanOrEqual(columnsFor(300) * 272);
+  expect(rows.size).toBe(1 + Math.ceil(299 / columnsFor(300)));
+  expect(lane.width / lane.height).toBeGreaterThan(1);
+  const places = new Set(Array.from(lane.nodes.values(), ({ x, y }) => `${x} ${y}`));
+  expect(places.size).toBe(300);
+  const small = laneLayoutOf({ children: leaves.slice(0, 5) });
+  expect(broken(small)).toBe(small);
+});
+
+test("ready nodes are held back only while as many run as may", () => {
+  const nodes = [
+    node("done", { status: "completed" }),
+    node("one", { status: "running" }),
+    node("two", { status: "assigned" }),
+    node("ready", { dependencies: ["done"] }),
+    node("waits", { dependencies: ["one"] }),
+    node("later", { stage: 1 }),
+  ];
+  const of = (most: number | null) => heldBack({ ...board(nodes, [stage("gather")]), max_concurrent: most });
+  expect([of(2), of(3), of(null)]).toEqual([1, 0, 0]);
 });

@@ -140,6 +140,21 @@ export function secondsOf(node: NodeView, now: number): number | null {
   return end === null ? null : Math.max(0, end - node.started_at);
 }
 
+/**
+ * Return how many nodes could run now and wait only because `most` nodes run already; 0 if fewer run.
+ */
+export function heldBack(board: BoardView): number {
+  const most = board.max_concurrent;
+  const running = board.nodes.filter(({ status }) => status === "running" || status === "assigned");
+  if (most == null || running.length < most) return 0;
+  const ended = new Set(board.nodes.filter(({ status }) => hasEnded(status)).map(({ name }) => name));
+  const isReady = (node: NodeView) =>
+    node.status === "pending" &&
+    node.stage <= Math.max(0, board.current_stage) &&
+    node.dependencies.every((name) => ended.has(name));
+  return board.nodes.filter(isReady).length;
+}
+
 /** Return how many nodes stand how, in the order in which a node goes through them. */
 export function countByStatus(nodes: Iterable<NodeView>): [string, number][] {
   const counts = new Map(

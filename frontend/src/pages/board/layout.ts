@@ -73,6 +73,41 @@ interface Placed {
   y?: number;
 }
 
+const GAP = 24;
+const LAYER_GAP = 44;
+/** The wished width of a lane for its height. */
+const ASPECT = 2.2;
+const LEAST_COLUMNS = 8;
+
+/** Return how many cards stand side by side at most, so that a lane of so many has the wished form. */
+export const columnsFor = (count: number): number =>
+  Math.max(
+    LEAST_COLUMNS,
+    Math.ceil(Math.sqrt((count * ASPECT * (CARD.height + LAYER_GAP)) / (CARD.width + GAP))),
+  );
+
+/** Return a lane with each layer that is too wide broken into rows; ELK never breaks a layer. */
+export function broken(lane: LaneLayout): LaneLayout {
+  const columns = columnsFor(lane.nodes.size);
+  const step = CARD.width + GAP;
+  if (lane.width <= columns * step) return lane;
+  const layers = new Map<number, [string, Point][]>();
+  for (const node of lane.nodes) layers.set(node[1].y, [...(layers.get(node[1].y) ?? []), node]);
+  const children: Placed[] = [];
+  let top = 0;
+  for (const y of Array.from(layers.keys()).toSorted((one, other) => one - other)) {
+    const layer = (layers.get(y) ?? []).toSorted(([, one], [, other]) => one.x - other.x);
+    for (let first = 0; first < layer.length; first += columns) {
+      const row = layer.slice(first, first + columns);
+      const left = ((columns - row.length) * step) / 2;
+      row.forEach(([id], place) => children.push({ id, x: left + place * step, y: top }));
+      top += CARD.height + GAP;
+    }
+    top += LAYER_GAP - GAP;
+  }
+  return laneLayoutOf({ children });
+}
+
 /** Return a lane as ELK has laid it out. */
 export function laneLayoutOf(done: { children?: Placed[] }): LaneLayout {
   const nodes = new Map<string, Point>();
@@ -87,12 +122,12 @@ export function laneLayoutOf(done: { children?: Placed[] }): LaneLayout {
 
 /** Return the nodes side by side in rows: what is shown if nothing better is known. */
 export function rowsOf({ nodes }: LaneShape): LaneLayout {
-  const columns = Math.max(1, Math.ceil(Math.sqrt(nodes.length)));
+  const columns = columnsFor(nodes.length);
   return laneLayoutOf({
     children: nodes.map((id, place) => ({
       id,
-      x: (place % columns) * (CARD.width + 24),
-      y: Math.floor(place / columns) * (CARD.height + 24),
+      x: (place % columns) * (CARD.width + GAP),
+      y: Math.floor(place / columns) * (CARD.height + GAP),
     })),
   });
 }

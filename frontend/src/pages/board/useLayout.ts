@@ -3,7 +3,7 @@ import ElkApi from "elkjs/lib/elk-api.js";
 import { useEffect, useMemo, useState } from "react";
 
 import type { Graph } from "./graph";
-import { elkGraphOf, type LaneLayout, laneLayoutOf, type Layout, layoutOf, rowsOf, shapeOf } from "./layout";
+import { broken, elkGraphOf, type LaneLayout, laneLayoutOf, type Layout, layoutOf, rowsOf, shapeOf } from "./layout";
 
 const MOST_KEPT = 200;
 
@@ -35,7 +35,7 @@ export function useLayout(graph: Graph): Layout | null {
     const lay = missing.map((shape) =>
       theElk()
         .layout(elkGraphOf(shape))
-        .then((result) => put(shape.key, laneLayoutOf(result)))
+        .then((result) => put(shape.key, broken(laneLayoutOf(result))))
         .catch(() => put(shape.key, rowsOf(shape))),
     );
     void Promise.all(lay).then(() => {

@@ -29,7 +29,12 @@ export function EventNote({ item, agent }: { item: EventItem; agent: string }) {
           {said}
         </h2>
         <LongText text={body} />
-        <p className={styles.at}>{clockOf(item.at, i18n.language)}</p>
+        <p className={styles.at}>
+          {phrase !== "goal" && (
+            <Link to={paths.result(agent, item.event.run_id ?? "")}>{t("resultPage")}</Link>
+          )}{" "}
+          {clockOf(item.at, i18n.language)}
+        </p>
       </section>
     );
   }

@@ -1,13 +1,13 @@
 // The open questions and approvals, above whatever page is shown.
-import { useEffect, useRef } from "react";
+import { useEffect, useMemo, useRef } from "react";
 import { useTranslation } from "react-i18next";
-import { Link } from "react-router";
+import { Link, useMatch } from "react-router";
 
-import { useQuestions } from "~/api/queries";
+import { useOverview, useQuestions } from "~/api/queries";
 import {
   Button, classes, closeToast, Icon, IconButton, Keyboard, notify, toast, useKey, useNow,
 } from "~/ui";
-import { byNeed, changes, countdown, firstLine, type Question } from "~/ui/question";
+import { byNeed, changes, countdown, firstLine, type Place, type Question } from "~/ui/question";
 import { QuestionCard } from "~/ui/QuestionCard";
 import { openQuestion, showTray, useTray } from "~/ui/tray";
 import styles from "./questions.module.css";
@@ -18,15 +18,17 @@ export default function Questions() {
   const { t } = useTranslation("questions");
   const { data = NOTHING, isSuccess } = useQuestions("open");
   const tray = useTray();
-  const open = byNeed(data);
+  const open = byNeed(data, usePlace());
   const shown = open.find((one) => one.id === tray.question) ?? open[0];
   useAnnounced(data, isSuccess, tray.isOpen);
   const isOver = isSuccess && !data.length;
   useEffect(() => {
-    if (isOver) showTray({ isOpen: false, question: "" });
+    if (isOver) showTray({ isOpen: false, question: "", movedTo: "" });
   }, [isOver]);
-  useKey("q", t("openKey"), () => showTray({ isOpen: !tray.isOpen }), { isOn: open.length > 0 });
-  useKey("Escape", t("closeKey"), () => showTray({ isOpen: false }), {
+  const hasMoved = tray.isOpen && shown !== undefined && tray.movedTo === shown.id;
+  const toggle = () => (hasMoved ? showTray({ isOpen: false, movedTo: "" }) : openQuestion(shown?.id ?? ""));
+  useKey("q", t("openKey"), toggle, { isOn: open.length > 0 });
+  useKey("Escape", t("closeKey"), () => showTray({ isOpen: false, movedTo: "" }), {
     isOn: tray.isOpen && open.length > 0,
     isForTyping: true,
   });
@@ -36,11 +38,28 @@ export default function Questions() {
       <Bar open={open} shown={shown} isOpen={tray.isOpen} />
       {tray.isOpen && (
         <div className={styles.panel}>
-          <QuestionCard key={shown.id} question={shown} hasKeys />
+          <QuestionCard key={shown.id} question={shown} hasKeys={hasMoved} />
+          {!hasMoved && shown.options.length > 0 && (
+            <p className={styles.keysOff}>
+              <Keyboard keys="q" /> {t("moveHere")}
+            </p>
+          )}
         </div>
       )}
     </section>
   );
+}
+
+const ENDED = new Set(["completed", "failed", "stopped"]);
+
+/** Which agent's page this is, and which agents have ended. */
+function usePlace(): Place {
+  const here = useMatch("/agents/:agent/*")?.params.agent ?? "";
+  const { data } = useOverview();
+  return useMemo(() => {
+    const ended = (data ?? []).filter((one) => ENDED.has(one.status)).map((one) => one.id);
+    return { agent: here, ended: new Set<string>(ended) };
+  }, [data, here]);
 }
 
 interface BarProps {
@@ -56,18 +75,19 @@ function Bar({ open, shown, isOpen }: BarProps) {
     const next = open[(place + step + open.length) % open.length];
     if (next) openQuestion(next.id);
   };
+  const toggle = () => (isOpen ? showTray({ isOpen: false, movedTo: "" }) : openQuestion(shown.id));
   return (
     <div className={styles.bar}>
       <button
         type="button"
         className={styles.head}
         aria-expanded={isOpen}
-        onClick={() => showTray({ isOpen: !isOpen, question: shown.id })}
+        onClick={toggle}
       >
         <span className={styles.count}>{t("open", { count: open.length })}</span>
         {!isOpen && (
           <span className={styles.first}>
-            <b>{shown.from}</b> {firstLine(shown.question)}
+            <b>{shown.from}</b> {t("ofAgent", { agent: shown.agent_name })}: {firstLine(shown.question)}
           </span>
         )}
         <Oldest open={open} />
@@ -85,7 +105,7 @@ function Bar({ open, shown, isOpen }: BarProps) {
       <Button
         size="s"
         look={isOpen ? "bare" : "main"}
-        onClick={() => showTray({ isOpen: !isOpen, question: shown.id })}
+        onClick={toggle}
       >
         {t(isOpen ? "later" : "answer")} {!isOpen && <Keyboard keys="q" />}
       </Button>

@@ -74,6 +74,7 @@ export const conversation: typeof en = {
   workerLeft: "{{name}} hat das Team verlassen.",
   agentStopped: "{{name}} ist gestoppt und liest nichts.",
   resume: "Fortsetzen",
+  resultPage: "Das Ergebnis mit seinen Dateien",
   runEnded: "Dieser Lauf ist zu Ende: {{status}}.",
   anotherRun: "Einen weiteren Lauf beginnen",
   anotherRunAbout: "Der Agent behält Gespräch und Gedächtnis; die Tafel beginnt leer.",

@@ -13,6 +13,7 @@ import { login } from "./login";
 import { memory } from "./memory";
 import { newAgent } from "./newAgent";
 import { questions } from "./questions";
+import { result } from "./result";
 import { settings } from "./settings";
 import { status } from "./status";
 import { team } from "./team";
@@ -37,6 +38,7 @@ export const de: Texts = {
   memory,
   newAgent,
   questions,
+  result,
   settings,
   status,
   team,

@@ -5,6 +5,8 @@ export const questions: typeof en = {
   open: "{{count}} offene Fragen",
   open_one: "{{count}} offene Frage",
   from: "Frage von {{name}}",
+  ofAgent: "des Agenten {{agent}}",
+  moveHere: "geht zu dieser Frage; dann antworten ihre Tasten",
   asks: "{{name}} fragt ({{agent}})",
   urgent: "dringend",
   kind: { question: "Frage", approval: "Erlaubnis", budget: "Budget" },

@@ -72,6 +72,7 @@ export const conversation = {
   workerLeft: "{{name}} has left the team.",
   agentStopped: "{{name}} is stopped and reads nothing.",
   resume: "Resume",
+  resultPage: "The result with its files",
   runEnded: "This run has ended: {{status}}.",
   anotherRun: "Begin another run",
   anotherRunAbout: "The agent keeps its conversation and its memory; the board begins empty.",

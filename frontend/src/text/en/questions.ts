@@ -3,6 +3,8 @@ export const questions = {
   open: "{{count}} open questions",
   open_one: "{{count}} open question",
   from: "Question from {{name}}",
+  ofAgent: "of the agent {{agent}}",
+  moveHere: "moves to this question; then its keys answer it",
   asks: "{{name}} asks ({{agent}})",
   urgent: "urgent",
   kind: { question: "question", approval: "approval", budget: "budget" },

@@ -1,0 +1,55 @@
+// @vitest-environment jsdom
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { act, fireEvent, render, screen } from "@testing-library/react";
+import { MemoryRouter } from "react-router";
+import { afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
+
+import { startTexts } from "~/text/i18n";
+import { Keys } from "./keys";
+import type { Question } from "./question";
+import { QuestionCard, SETTLE_MILLISECONDS } from "./QuestionCard";
+
+const act1 = vi.fn<(body: unknown) => void>();
+vi.mock("~/api/actions", () => ({ useAnswer: () => ({ act: act1, isPending: false }) }));
+
+beforeAll(startTexts);
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => {
+  vi.useRealTimers();
+  act1.mockClear();
+});
+
+const question = (id: string) =>
+  ({
+    id, agent: "a-1", agent_name: "asked", from: "quin", kind: "approval", question: "May I?",
+    options: ["allow once", "deny"], asked_at: 0, deadline_at: null, urgency: "normal",
+  }) as unknown as Question;
+
+const page = (id: string, hasKeys: boolean) => (
+  <QueryClientProvider client={new QueryClient()}>
+    <MemoryRouter>
+      <Keys />
+      <QuestionCard key={id} question={question(id)} hasKeys={hasKeys} />
+    </MemoryRouter>
+  </QueryClientProvider>
+);
+const wait = () => act(() => void vi.advanceTimersByTime(SETTLE_MILLISECONDS));
+
+test("a card takes keys once it has been shown for a moment", () => {
+  render(page("one", true));
+  fireEvent.keyDown(document.body, { key: "1" });
+  fireEvent.click(screen.getByRole("button", { name: /allow once/ }));
+  expect(act1).not.toHaveBeenCalled();
+  wait();
+  fireEvent.keyDown(document.body, { key: "1" });
+  expect(act1).toHaveBeenCalledExactlyOnceWith({ id: "one", answer: "allow once" });
+});
+
+test("a card that took the place of another takes no keys", () => {
+  const { rerender } = render(page("one", true));
+  wait();
+  rerender(page("two", false));
+  wait();
+  fireEvent.keyDown(document.body, { key: "1" });
+  expect(act1).not.toHaveBeenCalled();
+});

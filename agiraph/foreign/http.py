@@ -6,6 +6,7 @@ by piece without a limit: 64 KiB of gzip become up to 64 MiB in one step.
 """
 
 import asyncio
+import json
 import sys
 import zlib
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
@@ -22,6 +23,8 @@ ERROR_BYTES = 1 << 16
 MOST_REDIRECTS = 3
 SHOWN_CHARACTERS = 200
 SHOWN_ENCODING = 40
+MOST_VALUES = 2_000_000
+VALUE_MARKS = (b"{", b"[", b",")
 ENCODINGS = ("gzip", "x-gzip", "deflate")
 READ = ("", "identity", *ENCODINGS)
 ACCEPTED = "gzip, deflate"
@@ -115,6 +118,24 @@ def why_not_followed(url: str, location: str) -> str:
 
 def _origin(url: SplitResult) -> tuple[str, str | None, int | None]:
     return url.scheme, url.hostname, url.port or PORTS.get(url.scheme)
+
+
+# --- JSON ----------------------------------------------------------------------------------------
+
+
+class TooManyValues(ValueError):
+    """A JSON text has more values than are read."""
+
+
+def read_json(data: bytes) -> Any:
+    """Return the value of a JSON text. Raises ValueError, RecursionError, TooManyValues.
+
+    Values are counted before they are made, at most one too many for each bracket and comma, also
+    in strings: 30 MiB of `{},{},...` become 800 MB and take seconds, in which nothing else runs.
+    """
+    if sum(map(data.count, VALUE_MARKS)) > MOST_VALUES:
+        raise TooManyValues(f"it has more than {MOST_VALUES:,} values")
+    return json.loads(data)
 
 
 # --- size and compression ------------------------------------------------------------------------

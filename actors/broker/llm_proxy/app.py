@@ -6,7 +6,6 @@ shape of the format that the client speaks. Imported when the first grant is ope
 """
 
 import asyncio
-import json
 from hashlib import blake2b
 from typing import Any
 from urllib.parse import parse_qs, urlencode
@@ -25,6 +24,7 @@ from actors.runtime.http_server import IS_EXTRA, ConnectionLimits, HttpServer, l
 from agiraph.core.config import DoorConfig
 from agiraph.core.errors import InvalidInput, Refused
 from agiraph.core.turns import JsonObject
+from agiraph.foreign.http import TooManyValues, read_json
 from agiraph.llm.connect import FORMATS
 from agiraph.llm.wire.format import WireError, WireFormat
 
@@ -242,7 +242,9 @@ class _Endpoints:
 def _parsed(data: bytes) -> JsonObject:
     """Return a body as an object; InvalidInput."""
     try:
-        value = json.loads(data)
+        value = read_json(data)
+    except TooManyValues as error:
+        raise InvalidInput(f"the body cannot be read: {error}") from None
     except (ValueError, RecursionError):
         raise InvalidInput("the body is no JSON") from None
     if not isinstance(value, dict):

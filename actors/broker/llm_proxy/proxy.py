@@ -2,7 +2,6 @@
 
 import asyncio
 import importlib
-import json
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -26,6 +25,7 @@ from agiraph.core.errors import Refused
 from agiraph.core.ids import agent_of
 from agiraph.core.money import nearly_spent
 from agiraph.core.turns import ModelRequest, Usage
+from agiraph.foreign.http import read_json
 from agiraph.llm.base import ProviderError
 from agiraph.llm.providers.forwarding import format_headers
 from agiraph.llm.request_body_cache import as_json
@@ -171,7 +171,7 @@ class LlmProxy:
                     asyncio.timeout(COUNT_SECONDS),
                     service.post(path, body, headers) as response,
                 ):
-                    return int(json.loads(await response.aread())[wire.count_field])
+                    return int(read_json(await response.aread())[wire.count_field])
         except Exception as error:  # a count is only a help: without it there is an estimate
             self._log.debug("tokens are estimated", reason=str(error))
         return guess_input_tokens(request)

@@ -6,13 +6,13 @@ for what it says and what it costs. So what a format can do that Agiraph's own r
 (pictures, cache marks, reasoning settings) works for an external agent.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from agiraph.core.ids import split_model
 from agiraph.core.turns import JsonObject, ModelRequest, ModelResponse
+from agiraph.foreign.http import read_json
 from agiraph.llm.base import OnAnswer, OnText, PartialUsage, ProviderError, unmetered
 from agiraph.llm.failures import ServiceError, UnreadableAnswer, explained
 from agiraph.llm.providers.service import EVENT_STREAM, HttpService, events_of
@@ -171,7 +171,7 @@ class _LenientReader:
 
     def feed_whole(self, data: bytes) -> None:
         try:
-            events = self._wire.answer_events(json.loads(data))
+            events = self._wire.answer_events(read_json(data))
         except UNREADABLE:
             self._error = UnreadableAnswer("the answer was forwarded, but cannot be read")
             self._unread_bytes = len(data)

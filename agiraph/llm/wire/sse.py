@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from agiraph.core.turns import JsonObject
-from agiraph.foreign.http import AnswerRefused
+from agiraph.foreign.http import AnswerRefused, TooManyValues, read_json
 
 LONGEST_EVENT = 32 << 20
 EVENT_END = re.compile(rb"\r?\n\r?\n")
@@ -65,7 +65,9 @@ def _event(raw: bytes) -> SseEvent:
     if text.strip() == DONE:
         return SseEvent(raw, is_end=True)
     try:
-        value = json.loads(text)
+        value = read_json(text)
+    except TooManyValues as error:
+        return SseEvent(raw, problem=f"an event of the answer cannot be read: {error}")
     except UnicodeDecodeError:
         return SseEvent(raw, problem=_problem("is not UTF-8", text))
     except (ValueError, RecursionError):

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from agiraph.core.turns import ModelRequest, ModelResponse, ToolCall, UserTurn
+from agiraph.foreign.http import MOST_VALUES, TooManyValues, read_json
 from agiraph.llm.connect import FORMATS
 from agiraph.llm.failures import PageAnswered, ServiceError, explain, is_overflow
 from agiraph.llm.wire.sse import SseSplitter, encode_event
@@ -259,3 +260,20 @@ def test_refusal_because_of_length_is_recognised_by_its_meaning(words: str) -> N
 @pytest.mark.parametrize("words", OTHERS.values(), ids=OTHERS)
 def test_other_refusals_are_not_taken_for_an_overflow(words: str) -> None:
     assert not is_overflow(words.lower())
+
+
+@pytest.mark.parametrize("value", [b"{},", b"[],", b"1,"])
+def test_an_event_with_too_many_values_is_not_read(value: bytes) -> None:
+    """Reading it would take seconds, in which nothing else runs."""
+    values = b"[" + value * MOST_VALUES + b"0]"
+    [event] = SseSplitter().feed(b'data: {"a": %b}\n\n' % values)
+    assert event.data is None
+    assert f"more than {MOST_VALUES:,} values" in event.problem
+    with pytest.raises(TooManyValues):
+        read_json(values)
+
+
+def test_a_large_text_with_few_values_is_read() -> None:
+    text = "{" * (MOST_VALUES // 2) + " " * MOST_VALUES
+    [event] = SseSplitter().feed(encode_event({"text": text}))
+    assert event.data == {"text": text}

@@ -10,6 +10,7 @@ import type { Question } from "./question";
 import { QuestionCard, SETTLE_MILLISECONDS } from "./QuestionCard";
 
 const act1 = vi.fn<(body: unknown) => void>();
+vi.mock("./Markdown", () => ({ Markdown: () => null, Code: () => null })); // fetched later: it suspends
 vi.mock("~/api/actions", () => ({ useAnswer: () => ({ act: act1, isPending: false }) }));
 
 beforeAll(startTexts);
@@ -33,23 +34,23 @@ const page = (id: string, hasKeys: boolean) => (
     </MemoryRouter>
   </QueryClientProvider>
 );
-const wait = () => act(() => void vi.advanceTimersByTime(SETTLE_MILLISECONDS));
+const wait = () => act(() => vi.advanceTimersByTimeAsync(2 * SETTLE_MILLISECONDS));
 
-test("a card takes keys once it has been shown for a moment", () => {
+test("a card takes keys once it has been shown for a moment", async () => {
   render(page("one", true));
   fireEvent.keyDown(document.body, { key: "1" });
   fireEvent.click(screen.getByRole("button", { name: /allow once/ }));
   expect(act1).not.toHaveBeenCalled();
-  wait();
+  await wait();
   fireEvent.keyDown(document.body, { key: "1" });
   expect(act1).toHaveBeenCalledExactlyOnceWith({ id: "one", answer: "allow once" });
 });
 
-test("a card that took the place of another takes no keys", () => {
+test("a card that took the place of another takes no keys", async () => {
   const { rerender } = render(page("one", true));
-  wait();
+  await wait();
   rerender(page("two", false));
-  wait();
+  await wait();
   fireEvent.keyDown(document.body, { key: "1" });
   expect(act1).not.toHaveBeenCalled();
 });

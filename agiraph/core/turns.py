@@ -32,6 +32,16 @@ def is_nested_too_deep(value: Any) -> bool:
     return any(isinstance(one, dict | list) for one in level)
 
 
+def has_huge_number(value: Any) -> bool:
+    """Whether a JSON value, which is not nested too deeply, has an integer of more than 64 bits.
+
+    The bus cannot carry one.
+    """
+    if isinstance(value, dict | list):
+        return any(map(has_huge_number, _inside(value)))
+    return isinstance(value, int) and not -(1 << 63) <= value < 1 << 64
+
+
 def _inside(value: dict[str, Any] | list[Any]) -> Iterable[Any]:
     return value.values() if isinstance(value, dict) else value
 

@@ -5,7 +5,7 @@ import json
 import math
 import signal
 
-from agiraph.core.turns import JsonObject, is_nested_too_deep
+from agiraph.core.turns import JsonObject, has_huge_number, is_nested_too_deep
 from agiraph.foreign.lines import LineSplitter
 
 LINE_BYTES = 64 << 20
@@ -47,7 +47,9 @@ def _object(line: bytes) -> JsonObject | None:
         value = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    return value if isinstance(value, dict) and not is_nested_too_deep(value) else None
+    if not isinstance(value, dict) or is_nested_too_deep(value) or has_huge_number(value):
+        return None
+    return value
 
 
 def json_line(message: JsonObject) -> bytes:

@@ -293,9 +293,15 @@ async def test_an_answer_that_is_marked_complete_ends_though_the_connection_stay
         assert (await answer("openai", service, seconds=30)).text == "hi"
 
 
-@pytest.mark.parametrize("levels", [250, 900])
-async def test_a_call_that_could_not_be_stored_is_refused(levels: int, api: str) -> None:
-    arguments = '{"a":' * levels + "1" + "}" * levels
+UNSTORABLE = {
+    "250 levels": '{"a":' * 250 + "1" + "}" * 250,
+    "900 levels": '{"a":' * 900 + "1" + "}" * 900,
+    "a number of 30 digits": '{"a": [1' + "0" * 29 + "]}",
+}
+
+
+@pytest.mark.parametrize("arguments", UNSTORABLE.values(), ids=UNSTORABLE)
+async def test_a_call_that_could_not_be_stored_is_refused(arguments: str, api: str) -> None:
     error = await failure(api, lambda asked: RawAnswer([call_with(api, arguments)]))
     assert (error.kind, error.is_retryable) == ("bad_answer", True)
 

@@ -23,6 +23,7 @@ from agiraph.core.turns import (
     ToolTurn,
     Turn,
     Usage,
+    has_huge_number,
     is_nested_too_deep,
 )
 from agiraph.llm.base import RETRYABLE, FailureKind, PartialUsage, ProviderError
@@ -124,7 +125,7 @@ class AnswerReader(ABC):
             raise ProviderError("unreachable", "the answer broke off before its end")
         try:
             content = self.content(request.model)
-            _refuse_nesting(content)
+            _refuse_unstorable(content)
         except UNREADABLE as error:
             text = f"the answer cannot be read ({type(error).__name__}: {error})"
             raise UnreadableAnswer(text[:SHOWN_CHARACTERS]) from error
@@ -149,11 +150,13 @@ class AnswerReader(ABC):
         )
 
 
-def _refuse_nesting(content: AnswerContent) -> None:
-    """Raise UnreadableAnswer for JSON that cannot be stored."""
-    values = [call.arguments for call in content.calls]
-    if any(map(is_nested_too_deep, (*values, content.private))):
+def _refuse_unstorable(content: AnswerContent) -> None:
+    """Raise UnreadableAnswer for JSON that cannot be sent or stored."""
+    values = (*(call.arguments for call in content.calls), content.private)
+    if any(map(is_nested_too_deep, values)):
         raise UnreadableAnswer(f"the answer has JSON of more than {NESTING} levels")
+    if any(map(has_huge_number, values)):
+        raise UnreadableAnswer("the answer has an integer of more than 64 bits")
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,8 @@ BODY = {"model": "any", "stream": True, "stream_options": {"include_usage": True
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
 spoken = texts.map(lambda text: f"x{text.strip()}x")
-objects = st.dictionaries(texts, st.none() | st.booleans() | st.integers() | texts, max_size=3)
+numbers = st.integers(-(1 << 63), (1 << 64) - 1)
+objects = st.dictionaries(texts, st.none() | st.booleans() | numbers | texts, max_size=3)
 names = st.sampled_from(["look", "bash", "mail__send"])
 calls = st.lists(st.tuples(names, objects), max_size=3)
 tools = st.builds(ToolSchema, name=names, description=texts, parameters=objects.map(lambda _: {}))

@@ -23,9 +23,10 @@ def test_a_line_beyond_the_limit_is_left_out_and_the_next_is_read() -> None:
     assert f"at most {LINE_BYTES}" in reader.noise
 
 
-def test_a_line_that_is_nested_too_deeply_is_left_out() -> None:
+def test_a_line_that_could_not_be_stored_is_left_out() -> None:
     reader = JsonLinesReader()
     for levels in (NESTING + 1, 100_000):
         assert reader.objects(b'{"a":' * levels + b"1" + b"}" * levels + b"\n") == []
+    assert reader.objects(b'{"a": 1' + b"0" * 30 + b"}\n") == []
     levels = NESTING
     assert reader.objects(b'{"a":' * levels + b"1" + b"}" * levels + b"\n")

@@ -3,6 +3,9 @@
 Memory is the growth of the services per parked agent, beside an agent that is left running. A wake
 lasts from the HTTP request until the text is, synced, in the agent's journal; its bound is twenty
 times what the start of an interpreter takes that imports nothing.
+
+A parked team is one whose coordinator has asked the human, and whose workers wait for a message. It
+is watched for thirty times `run.park_after_seconds`: ten minutes with the default.
 """
 
 import statistics
@@ -23,7 +26,7 @@ from benchmarks.product import (
     wait_until,
 )
 from benchmarks.report import Figure, at_most
-from tests.fakes.model_server import FakeModelServer, Reply, SeenRequest, call, say
+from tests.fakes.model_server import FakeModelServer, Reply, SeenRequest, call, calls, say
 
 SETTINGS = "run: {park_after_seconds: 0.2}\n"
 PARKED, QUICK_PARKED, FULL_PARKED = 100, 30, 1_000
@@ -33,11 +36,25 @@ SAMPLED = 24
 AT_ONCE = 4
 CORE = ("supervisor", "router")
 SERVICES = (*CORE, "recorder", "broker", "human", "spawner")
+PARK_SECONDS, PERIODS, QUICK_PERIODS = 0.5, 30, 10
+TEAM_SETTINGS = f"run: {{park_after_seconds: {PARK_SECONDS}}}\n"
+MEMBERS = ("ada", "bob")
 
 
 def brain(seen: SeenRequest) -> Reply:
     """Play a coordinator that is done at once, and answers who writes to it later."""
     return call("finish", summary="Nothing to do.") if seen.step == 0 else say("Received.")
+
+
+def team_brain(seen: SeenRequest) -> Reply:
+    """Play a coordinator that asks the human, and workers that wait for a message."""
+    if not seen.is_for("coordinator"):
+        return call("wait")
+    if seen.step:
+        return call("ask_human", question="Which colour?")
+    hired = [call("spawn_worker", name=name) for name in MEMBERS]
+    nodes = [call("create_work_node", name=f"n-{n}", task="Wait", worker=n) for n in MEMBERS]
+    return calls(*hired, *nodes)
 
 
 def run(options: Options) -> list[Figure]:
@@ -67,7 +84,38 @@ def run(options: Options) -> list[Figure]:
                 f"{core:.1f} and {kb:,.0f} KB (all services {sum(grown.values()):.1f})"),
         at_most(f"parked agent, processes: of {count:,}", "one each", left / count, 0.0,
                 f"{left} processes"),
+        wakes_of_team(options),
     ]  # fmt: skip
+
+
+def wakes_of_team(options: Options) -> Figure:
+    """Count how often the workers of a parked team are started for nothing."""
+    periods = options.count(PERIODS, QUICK_PERIODS)
+    progress("watching a parked team")
+    with (
+        FakeModelServer(team_brain) as server,
+        options.product.home(server.env(), TEAM_SETTINGS) as home,
+    ):
+        agent = home.create("Wait")
+        wait_until(lambda: _has_parked(home), "a parked team", 0.1)
+        before = _incarnations(home)
+        time.sleep(periods * PARK_SECONDS)
+        wakes = sum(_incarnations(home).values()) - sum(before.values())
+        home.client.stop(agent)
+    return at_most("parked team, wakes in ten minutes", "one each time it parks",
+                   wakes / (periods * len(MEMBERS)), 0.0,
+                   f"{wakes} wakes of {len(MEMBERS)} workers in {periods} times "
+                   f"run.park_after_seconds ({PARK_SECONDS:g} s)")  # fmt: skip
+
+
+def _has_parked(home: RunningHome) -> bool:
+    rows = [row for row in home.client.entities() if row.kind == "worker"]
+    return len(rows) == len(MEMBERS) and all(row.state == "parked" for row in rows)
+
+
+def _incarnations(home: RunningHome) -> dict[str, int]:
+    rows = home.client.entities()
+    return {row.address: row.incarnation for row in rows if row.kind == "worker"}
 
 
 def sample(product: Product) -> dict[str, float]:

@@ -1980,7 +1980,7 @@ export interface components {
             next_cycle_at: number | null;
             standstill: components["schemas"]["Standstill"] | null;
             status: string;
-            failure_class: ("timeout" | "iterations" | "budget" | "model" | "process" | "dependency" | "checks" | "loop" | "plan" | "deadlock" | "output" | "other") | null;
+            failure_class: ("timeout" | "iterations" | "budget" | "model" | "process" | "dependency" | "checks" | "loop" | "plan" | "deadlock" | "standstill" | "output" | "other") | null;
             /** @default false */
             has_team: boolean;
             /** @default 0 */
@@ -3196,7 +3196,7 @@ export interface components {
             attempt: number;
             summary: string | null;
             reason: string | null;
-            failure_class: ("timeout" | "iterations" | "budget" | "model" | "process" | "dependency" | "checks" | "loop" | "plan" | "deadlock" | "output" | "other") | null;
+            failure_class: ("timeout" | "iterations" | "budget" | "model" | "process" | "dependency" | "checks" | "loop" | "plan" | "deadlock" | "standstill" | "output" | "other") | null;
             /** @default [] */
             published: string[];
             /** @default  */
@@ -3305,7 +3305,7 @@ export interface components {
             attempt: number;
             summary: string | null;
             reason: string | null;
-            failure_class: ("timeout" | "iterations" | "budget" | "model" | "process" | "dependency" | "checks" | "loop" | "plan" | "deadlock" | "output" | "other") | null;
+            failure_class: ("timeout" | "iterations" | "budget" | "model" | "process" | "dependency" | "checks" | "loop" | "plan" | "deadlock" | "standstill" | "output" | "other") | null;
             /** @default [] */
             published: string[];
             /** @default  */
@@ -3501,7 +3501,7 @@ export interface components {
             worker_model: string;
             result: string | null;
             reason: string | null;
-            failure_class: ("timeout" | "iterations" | "budget" | "model" | "process" | "dependency" | "checks" | "loop" | "plan" | "deadlock" | "output" | "other") | null;
+            failure_class: ("timeout" | "iterations" | "budget" | "model" | "process" | "dependency" | "checks" | "loop" | "plan" | "deadlock" | "standstill" | "output" | "other") | null;
             /** @default [] */
             incomplete: string[];
             started_at: number;
@@ -3991,7 +3991,7 @@ export interface components {
             next_cycle_at: number | null;
             standstill: components["schemas"]["Standstill"] | null;
             status: string;
-            failure_class: ("timeout" | "iterations" | "budget" | "model" | "process" | "dependency" | "checks" | "loop" | "plan" | "deadlock" | "output" | "other") | null;
+            failure_class: ("timeout" | "iterations" | "budget" | "model" | "process" | "dependency" | "checks" | "loop" | "plan" | "deadlock" | "standstill" | "output" | "other") | null;
             /** @default false */
             has_team: boolean;
             /** @default 0 */

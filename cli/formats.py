@@ -1,8 +1,10 @@
 """Values as people read them: times, sizes, counts, money. Short forms are for narrow columns."""
 
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
+from agiraph.core.money import mark_estimate
 from agiraph.core.turns import JsonObject, Usage
 from cli.sanitize import one_line, short_name
 
@@ -103,10 +105,27 @@ def format_short_money(cost: float | None) -> str:
     return f"${cost:.4f}" if 0 < cost < 0.01 else f"${cost:,.2f}"
 
 
+def with_estimate(key: str, show: Callable[[Any], str]) -> Callable[[Mapping[str, Any]], str]:
+    """Return a function that shows an amount of a row, marked if it is an estimate."""
+    return lambda row: mark_estimate(show(row.get(key)), row.get("is_estimate"))
+
+
 def format_usage(usage: Usage) -> str:
     """Return tokens and, where the price is known, money."""
-    tokens = f"{usage.tokens:,} tokens"
-    return tokens if usage.cost_usd is None else f"{tokens} · {format_money(usage.cost_usd)}"
+    amounts = [f"{usage.tokens:,} tokens", format_money(usage.cost_usd)]
+    return " · ".join(mark_estimate(one, usage.is_estimate) for one in amounts if one)
+
+
+def format_short_usage(sums: JsonObject, unit: str = "") -> str:
+    """Return the sums of a usage (`Usage.sums`) in a few characters: `12.3k $0.12`."""
+    amounts = [f"{format_short_count(sums['tokens'])}{unit}", format_short_money(sums["cost_usd"])]
+    return " ".join(mark_estimate(one, sums["is_estimate"]) for one in amounts if one)
+
+
+def spent_cells(tokens: int, cost: float | None, *, is_estimate: bool) -> tuple[str, str]:
+    """Return short tokens and money for two columns, nothing for zero."""
+    shown = (format_short_count(tokens) if tokens else "", format_short_money(cost) if cost else "")
+    return mark_estimate(shown[0], is_estimate), mark_estimate(shown[1], is_estimate)
 
 
 def format_percent(value: Any) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agiraph.core.errors import AgiraphError, InvalidInput, listed
+from agiraph.core.money import mark_estimate
 from agiraph.storage.attendance import Attendance, left_agents
 from cli.formats import format_age, format_money
 from cli.remote import is_elsewhere
@@ -68,6 +69,7 @@ def _unfinished(agents: "list[AgentView]", home: Path) -> "list[AgentView]":
 def _described(target: RunTarget, agent: "AgentView") -> str:
     spent = target.client.usage(agent=agent.id).total
     cost = f"{spent.tokens:,} tokens" if spent.cost_usd is None else format_money(spent.cost_usd)
+    cost = mark_estimate(cost, spent.is_estimate)
     ago = format_age(time.time() - agent.updated_at)
     name, home = shlex.quote(agent.name), home_option_of(target.home)
     resume = f"agiraph run --resume --agent {name}{home}"  # `agiraph resume` needs a supervisor

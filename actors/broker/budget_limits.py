@@ -251,6 +251,7 @@ class BudgetLimits:
             spent_usd=spent.usd,
             spent_tokens=spent.tokens,
             spent_calls=spent.calls,
+            is_estimate=spent.is_estimate,
             raises=raises,
             sets=self._sets.get(place, 0),
             is_own=place in self._set,

@@ -41,6 +41,7 @@ class SpendingSum:
     usd: float = 0.0
     tokens: int = 0
     calls: int = 0
+    is_estimate: bool = False
 
 
 def day_of(ts: float) -> str:
@@ -70,12 +71,14 @@ class SpendingTotals:
         """Return what is spent."""
         if key not in self._known:
             row = self._db.execute(
-                "SELECT TOTAL(cost_usd), COALESCE(SUM(input_tokens + output_tokens), 0), COUNT(*)"
+                "SELECT TOTAL(cost_usd), COALESCE(SUM(input_tokens + output_tokens), 0), COUNT(*),"
+                " COALESCE(MAX(is_estimate), 0)"
                 f" FROM calls WHERE {CONDITIONS[key.scope]}"
                 " AND (?3 = '' OR date(ts, 'unixepoch') = ?3)",
                 (*key.parts, key.day),
             ).fetchone()
-            self._known[key] = SpendingSum(float(row[0]), int(row[1]), int(row[2]))
+            sums = SpendingSum(float(row[0]), int(row[1]), int(row[2]), bool(row[3]))
+            self._known[key] = sums
         return self._known[key]
 
     def add(self, ts: float, request: ModelRequest, usage: Usage) -> None:
@@ -86,3 +89,4 @@ class SpendingTotals:
                 known.usd += usage.cost_usd or 0.0
                 known.tokens += usage.tokens
                 known.calls += 1
+                known.is_estimate = known.is_estimate or usage.is_estimate

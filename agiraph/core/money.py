@@ -116,9 +116,11 @@ class BudgetState(Budget):
     `day` is the day of UTC that a daily budget is of, `name` what people call its key. `is_own`:
     it was set for this one, else it is that of the settings; `sets` is how often a person set it.
     `epoch` is that of the ledger in which raises are counted: in another one they start again.
+    `is_estimate`: some of what is spent was not counted by the service.
     """
 
     name: str = ""
+    is_estimate: bool = False
     day: str = ""
     spent_usd: float = 0.0
     spent_tokens: int = 0
@@ -171,6 +173,7 @@ class Shortage(Record):
     def in_words(self) -> str:
         """Return it in words."""
         spent, limit = shown(self.spent, self.unit), shown(self.limit, self.unit)
+        spent = mark_estimate(spent, self.budget.is_estimate and self.unit != "calls")
         return f"{spent} of the {limit} of {whose(self.budget)} are spent"
 
 
@@ -244,6 +247,11 @@ def whose(budget: BudgetState) -> str:
 def _node_in(key: str) -> str:
     """Return the node of a key RUN/NODE or RUN/NODE/ATTEMPT."""
     return key.partition("/")[2].partition("/")[0]
+
+
+def mark_estimate(text: str, is_estimate: object) -> str:
+    """Return an amount as text, with `~` before it if the service has not counted all of it."""
+    return f"~{text}" if text and is_estimate else text
 
 
 def shown(amount: float, unit: Unit) -> str:

@@ -174,6 +174,11 @@ class Usage(Record):
         """All tokens, in and out."""
         return self.input_tokens + self.output_tokens
 
+    def sums(self) -> JsonObject:
+        """Return what listings show of it: tokens, money, and whether that is an estimate."""
+        cost, is_estimate = self.cost_usd, self.is_estimate
+        return {"tokens": self.tokens, "cost_usd": cost, "is_estimate": is_estimate}
+
 
 UsageBy = Literal["entity", "agent", "node", "run", "model", "day", "trigger"]
 """By what the ledger groups calls."""

@@ -111,6 +111,7 @@ def usage_of(data: JsonObject) -> dict[str, Value]:
         CACHE_READ: data.get("cache_read_tokens"),
         CACHE_WRITE: data.get("cache_write_tokens"),
         "agiraph.cost_usd": data.get("cost_usd"),
+        "agiraph.is_estimate": data.get("is_estimate") or None,
     }
     return {name: value for name, value in usage.items() if value is not None}
 

@@ -22,6 +22,7 @@ from cli.formats import (
     format_size,
     format_time,
     state_label,
+    with_estimate,
 )
 from cli.listing import Column, Done, Listing, Shown
 from cli.options import cli_context, duration, examples, home_option, json_option
@@ -42,8 +43,8 @@ PROCESSES = (
     Column("CPU", "cpu", format_percent, align="right", spare=5),
     Column("MEMORY", "memory_bytes", format_size, align="right", spare=4),
     Column("MAIL", "mailbox", format_count, align="right", spare=2),
-    Column("TOKENS", "tokens", format_count, align="right", spare=1),
-    Column("COST", "cost_usd", format_money, align="right"),
+    Column("TOKENS", "", with_estimate("tokens", format_count), align="right", spare=1),
+    Column("COST", "", with_estimate("cost_usd", format_money), align="right"),
     Column("DOING", "doing", wide=True),
 )
 ENTITIES = (
@@ -53,8 +54,8 @@ ENTITIES = (
     Column("MEMORY", "memory", format_size, align="right", spare=2),
     Column("MAIL", "mail", format_count, align="right", spare=1),
     Column("AGE", "age", format_age, align="right"),
-    Column("TOKENS", "tokens", format_count, align="right"),
-    Column("COST", "cost", format_money, align="right"),
+    Column("TOKENS", "", with_estimate("tokens", format_count), align="right"),
+    Column("COST", "", with_estimate("cost", format_money), align="right"),
     Column("DOING", "doing", wide=True),
 )
 STEERED = (Column("ADDRESS", "address"), Column("STATE", "state"))

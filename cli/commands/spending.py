@@ -6,11 +6,19 @@ from typing import TYPE_CHECKING, get_args
 
 import click
 
-from agiraph.core.money import BudgetState, NamedLimit, Period, Unit, shown, whose
+from agiraph.core.money import (
+    BudgetState,
+    NamedLimit,
+    Period,
+    Unit,
+    mark_estimate,
+    shown,
+    whose,
+)
 from agiraph.core.turns import UsageGroup
 from cli.api_command import api_command
 from cli.console.plain_text import format_budget, limits_of, owner_of
-from cli.formats import format_count, format_money
+from cli.formats import format_count, format_money, with_estimate
 from cli.listing import Column, Done, JsonObject, Listing, Shown, print_json, to_rows
 from cli.options import (
     AMOUNT,
@@ -30,11 +38,11 @@ USAGE = (
     Column("RUN", "run", spare=2),
     Column("NAME", "name", wide=True),
     Column("CALLS", "calls", format_count, align="right"),
-    Column("INPUT", "input_tokens", format_count, align="right"),
+    Column("INPUT", "", with_estimate("input_tokens", format_count), align="right"),
     Column("CACHED", "cache_read_tokens", format_count, align="right", spare=3),
     Column("STORED", "cache_write_tokens", format_count, align="right", spare=4),
-    Column("OUTPUT", "output_tokens", format_count, align="right"),
-    Column("COST", "cost_usd", format_money, align="right"),
+    Column("OUTPUT", "", with_estimate("output_tokens", format_count), align="right"),
+    Column("COST", "", with_estimate("cost_usd", format_money), align="right"),
 )
 STATES = (
     Column("BUDGET OF", "whose", wide=True),
@@ -98,6 +106,7 @@ def usage(
 
     With AGENT (an id or a name): its current run. Without: everything in this home. INPUT counts
     all input tokens; of them, CACHED were read from a provider's cache and STORED written to it.
+    A ~ marks amounts that the service has not counted in full: a part is estimated.
     """
     if budgets and not as_json:
         raise click.UsageError("--budgets needs --json: the table always shows them")
@@ -137,8 +146,8 @@ def _state_rows(state: BudgetState) -> list[JsonObject]:
         {
             "whose": whose(state),
             "limit": shown(limit, unit),
-            "spent": shown(spent, unit),
-            "left": shown(max(0.0, limit - spent), unit),
+            "spent": mark_estimate(shown(spent, unit), state.is_estimate),
+            "left": mark_estimate(shown(max(0.0, limit - spent), unit), state.is_estimate),
             "raises": state.raises,
         }
         for unit, limit, spent in limits
@@ -213,10 +222,10 @@ def _budget_rows(one: "BudgetView") -> list[JsonObject]:
         "per": "day" if one.period == "day" else "all",
         "set_by": ("the run" if one.scope == "run" else "you") if one.is_own else "settings",
     }
-    rows = [
-        common | {"unit": _IN[unit]} | dict(zip(AMOUNTS, map(_SHOW[unit], amounts), strict=True))
-        for unit, *amounts in limits_of(one)
-    ]
-    return rows or [
-        common | {"unit": _IN["usd"], "limit": "none", "spent": format_money(one.spent_usd)}
-    ]
+    rows = []
+    for unit, limit, *spent in limits_of(one):
+        amounts = [mark_estimate(_SHOW[unit](some), one.is_estimate) for some in spent]
+        row = dict(zip(AMOUNTS, [_SHOW[unit](limit), *amounts], strict=True))
+        rows.append(common | {"unit": _IN[unit]} | row)
+    spent_usd = mark_estimate(format_money(one.spent_usd), one.is_estimate)
+    return rows or [common | {"unit": _IN["usd"], "limit": "none", "spent": spent_usd}]

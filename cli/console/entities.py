@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from agiraph.core.hosts import is_other_machine
 from agiraph.core.ids import COORDINATOR_NAME
-from agiraph.core.turns import Usage
+from agiraph.core.turns import JsonObject, Usage
 from agiraph.http.api import BoardView, EntityView, WorkerView
 from cli.console.event_text import Tone
 from cli.sanitize import one_line, short_name
@@ -132,14 +132,18 @@ def rows_of_run(
 
 
 def _with_spent(row: EntityView, spent: Usage) -> EntityView:
-    return row.model_copy(update={"tokens": spent.tokens, "cost_usd": spent.cost_usd})
+    return row.model_copy(update=spent.sums())
 
 
-def spent_by(members: Iterable[MemberRow]) -> tuple[int, float | None]:
-    """Return the tokens of all members and their money, None if no price is known."""
+def spent_by(members: Iterable[MemberRow]) -> JsonObject:
+    """Return the sums of all members, as `Usage.sums`; no money if no price is known."""
     rows = [one.row for one in members]
     costs = [row.cost_usd for row in rows if row.cost_usd is not None]
-    return sum(row.tokens for row in rows), sum(costs) if costs else None
+    return {
+        "tokens": sum(row.tokens for row in rows),
+        "cost_usd": sum(costs) if costs else None,
+        "is_estimate": any(row.is_estimate for row in rows),
+    }
 
 
 # --- `agiraph top` -------------------------------------------------------------------------------
@@ -162,6 +166,7 @@ class TopRow:
     age: float | None
     tokens: int
     cost: float | None
+    is_estimate: bool
     doing: str
 
     @property
@@ -233,6 +238,7 @@ def _top_row(row: EntityView, names: dict[str, str], now: float) -> TopRow:
         age=max(0.0, now - row.doing_since) if row.doing_since else None,
         tokens=row.tokens,
         cost=row.cost_usd,
+        is_estimate=row.is_estimate,
         doing=one_line(row.doing or row.step or why_down, 200),
     )
 

@@ -114,7 +114,7 @@ async def show(agent: AgentDep, gateway: GatewayDep) -> AgentView:
     shown = summary(gateway, agent, gateway.statuses(table or ()), last_event)
     if spent is None:
         return shown
-    return shown.model_copy(update={"tokens": spent.tokens, "cost_usd": spent.cost_usd})
+    return shown.model_copy(update=spent.sums())
 
 
 @router.post("/agents/{agent}/runs", dependencies=[CONTROL], status_code=201)

@@ -109,8 +109,7 @@ def _row(
         "state": activity.state if activity else child.state,
         "cpu": _cpu(gateway, child),
         "mailbox": depths.depths.get(child.address, (0, 0))[0] if depths else 0,
-        "tokens": spent.tokens,
-        "cost_usd": spent.cost_usd,
+        **spent.sums(),
     }
     doing = shown_activity(gateway, statuses, child.address)
     return EntityView.model_validate(dict(child) | shown | doing)

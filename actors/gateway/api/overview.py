@@ -79,8 +79,7 @@ def _team_view(
         workers = []
     cost: dict[str, object] = {}
     if spent is not None:
-        usage = sum(spent.values(), NOTHING)
-        cost = {"tokens": usage.tokens, "cost_usd": usage.cost_usd}
+        cost = sum(spent.values(), NOTHING).sums()
     shown = summary(gateway, agent, statuses, last_event(gateway, agent))
     return TeamView.model_validate({**dict(shown), **cost, "workers": tuple(workers)})
 
@@ -111,8 +110,7 @@ def team(
                 unread=unread.get(worker.name, 0),
                 host=machine_of(child) if child is not None else "",
                 process=child.state if child is not None else None,
-                tokens=usage.tokens if usage else None,
-                cost_usd=usage.cost_usd if usage else None,
+                **(usage.sums() if usage else {}),
             )
         )
     return views

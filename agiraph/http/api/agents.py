@@ -143,6 +143,7 @@ class AgentView(AgentFacts, ApiView):
     overview, and in the answer to a request that begins a run (the last one before it); elsewhere
     0. `tokens` and `cost_usd` are what its current run has spent, those that are gone included,
     where one agent is asked for and in the overview; elsewhere, and while the broker is away, null.
+    `is_estimate`: some of it was not counted by the service.
 
     `doing` and `doing_since` are its coordinator's, as in an `EntityView`; `process` is the state
     of the coordinator's process, null if there is none. `has_team`: its current run is the work of
@@ -157,6 +158,7 @@ class AgentView(AgentFacts, ApiView):
     unread: int = 0
     tokens: int | None = None
     cost_usd: float | None = None
+    is_estimate: bool = False
     doing: str = ""
     doing_since: float | None = None
     process: str | None = None
@@ -225,6 +227,7 @@ class EntityView(ApiView):
     mailbox: int = 0
     tokens: int = 0
     cost_usd: float | None = None
+    is_estimate: bool = False
     step: str = ""
     restarts: int = 0
     cause: str | None = None

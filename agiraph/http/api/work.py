@@ -153,7 +153,7 @@ class WorkerView(ApiView):
     the person has not read. `doing` is `step` told to people, `doing_since` when that began, as in
     an `EntityView`; `process` is the state of its process, null if there is none, and `host`
     the machine that this is on, as in an `EntityView`. `tokens` and `cost_usd` are what it has
-    spent, null while the broker is away.
+    spent, null while the broker is away; `is_estimate`: some of it was not counted by the service.
     """
 
     id: WorkerId
@@ -173,6 +173,7 @@ class WorkerView(ApiView):
     host: str = ""
     tokens: int | None = None
     cost_usd: float | None = None
+    is_estimate: bool = False
 
 
 class FileEntryView(ApiView):

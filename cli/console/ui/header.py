@@ -7,7 +7,7 @@ from rich.text import Text
 from cli.console.commands import HELP
 from cli.console.ui.state import ConsoleState, HeaderNotice
 from cli.console.ui.theme import BOLD, QUIET, TONES, state_style, voice
-from cli.formats import format_short_count, format_short_money
+from cli.formats import format_short_usage
 from cli.sanitize import one_line
 
 HELP_PAGE: Final = (
@@ -87,6 +87,5 @@ def _work(state: ConsoleState) -> str:
 
 
 def _spent(state: ConsoleState) -> str:
-    tokens, cost = state.spent
-    spent = f"{format_short_count(tokens)} tokens {format_short_money(cost)}"
-    return spent.strip() if tokens else ""
+    spent = state.spent
+    return format_short_usage(spent, " tokens") if spent["tokens"] else ""

@@ -18,7 +18,7 @@ from cli.console.plain_text import TreeRow, entry_name, entry_size, format_file,
 from cli.console.ui.drawing import markdown, sided
 from cli.console.ui.state import ConsoleState
 from cli.console.ui.theme import BOLD, QUIET, TONES, state_style, voice
-from cli.formats import format_age, format_short_count, format_short_money
+from cli.formats import format_age, format_short_usage, spent_cells
 from cli.sanitize import one_line, printable
 
 ROOM: Final = 2
@@ -93,9 +93,8 @@ class TeamPanel(OptionList):
 
 def _team_row(state: ConsoleState, width: int) -> Text:
     mark = "▶ " if state.selected == EVERYONE else "  "
-    tokens, cost = state.spent
-    spent = f"{format_short_count(tokens)} {format_short_money(cost)}".strip()
-    return sided(Text.assemble((f"{mark}≡ whole team", BOLD)), spent, width)
+    whole = Text.assemble((f"{mark}≡ whole team", BOLD))
+    return sided(whole, format_short_usage(state.spent), width)
 
 
 def _fold_row(count: int, sign: str, width: int) -> Text:
@@ -110,10 +109,8 @@ def _member_row(member: MemberRow, state: ConsoleState, width: int, now: float) 
     name = (member.name, QUIET if member.is_finished else voice(member.name))
     head = Text.assemble((mark, BOLD), (f"{sign} ", TONES[tone]), name)
     since = format_age(now - row.doing_since) if row.doing_since else ""
-    spent: tuple[str, ...] = ()
-    if row.tokens:
-        spent = (format_short_count(row.tokens), format_short_money(row.cost_usd))
-    right = " ".join(filter(None, (*spent, since)))
+    spent = format_short_usage(dict(row)) if row.tokens else ""
+    right = " ".join(filter(None, (spent, since)))
     if head.cell_len + 1 + len(right) > width:  # the whole name matters more than what it spent
         right = since
     if member.is_finished:
@@ -259,12 +256,13 @@ class TreePanel(RowTable):
 
 def _tree_cells(entry: TreeRow, now: float) -> tuple[Text, ...]:
     row = entry.row
+    tokens, cost = spent_cells(row.tokens, row.cost_usd, is_estimate=row.is_estimate)
     return (
         Text.assemble((entry.lead, QUIET), (entity_name(row), BOLD)),
         Text(signed_label(row.state), state_style(row.state)),
         Text(format_age(now - row.doing_since) if row.doing_since else "", justify="right"),
-        Text(format_short_count(row.tokens) if row.tokens else "", justify="right"),
-        Text(format_short_money(row.cost_usd) if row.cost_usd else "", justify="right"),
+        Text(tokens, justify="right"),
+        Text(cost, justify="right"),
         Text(one_line(row.doing or row.step, 100), QUIET),
     )
 

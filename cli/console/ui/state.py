@@ -10,6 +10,7 @@ from typing import Final, Literal
 
 from agiraph.core.ids import COORDINATOR_NAME, HUMAN_NAME
 from agiraph.core.models import Event
+from agiraph.core.turns import JsonObject
 from agiraph.http.api import (
     AgentView,
     BoardView,
@@ -117,11 +118,11 @@ class ConsoleState:
         return member.name if member else COORDINATOR_NAME
 
     @property
-    def spent(self) -> tuple[int, float | None]:
-        """Return the tokens and the money of the run, of its members while that is not known."""
+    def spent(self) -> JsonObject:
+        """Return the sums of the run, as `Usage.sums`; of its members while that is not known."""
         if self.usage is None:
             return spent_by(self.members)
-        return self.usage.total.tokens, self.usage.total.cost_usd
+        return self.usage.total.sums()
 
     @property
     def streaming(self) -> list[tuple[str, str]]:

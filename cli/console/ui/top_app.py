@@ -31,10 +31,10 @@ from cli.console.ui.source import TopSource
 from cli.console.ui.theme import BOLD, QUIET, TONES, state_style
 from cli.formats import (
     format_age,
-    format_short_count,
-    format_short_money,
     format_short_size,
+    format_short_usage,
     format_size,
+    spent_cells,
 )
 from cli.sanitize import one_line
 
@@ -42,7 +42,7 @@ HEADINGS: Final = {"entity": "ENTITY", "state": "STATE", "cpu": "CPU", "memory":
                    "mail": "MAIL", "age": "AGE", "tokens": "TOKENS", "cost": "COST",
                    "doing": "DOING"}  # fmt: skip
 WIDTHS: Final = {"entity": 17, "state": 12, "cpu": 5, "memory": 6, "mail": 6, "age": 5,
-                 "tokens": 8, "cost": 7}  # fmt: skip
+                 "tokens": 8, "cost": 9}  # fmt: skip
 LEFT: Final = frozenset({"entity", "state", "doing"})
 QUESTIONS: Final[dict[EntityAct, str]] = {
     "stop": "Stop {}? It stops in an orderly way; resume starts it again.",
@@ -167,11 +167,9 @@ class TopApp(TaskApp):
 
     def _head(self, rows: list[TopRow]) -> Text:
         count, cpu, memory = totals(rows)
-        tokens, cost = self._spent.tokens, self._spent.cost_usd
-        size = format_size(memory)
-        summary = f"{count} entities  cpu {cpu:.0f}%  {size}  {format_short_count(tokens)} tokens"
-        money = format_short_money(cost)
-        head = Text.assemble(("agiraph top  ", BOLD), (f"{summary} {money}  ", QUIET))
+        summary = f"{count} entities  cpu {cpu:.0f}%  {format_size(memory)}"
+        spent = format_short_usage(self._spent.sums(), " tokens")
+        head = Text.assemble(("agiraph top  ", BOLD), (f"{summary}  {spent}  ", QUIET))
         if self._is_away:
             head.append("◌ reconnecting", TONES["bad"])
         return head
@@ -259,6 +257,7 @@ def _widths(columns: int) -> dict[str, int]:
 
 
 def _cells(row: TopRow, widths: dict[str, int]) -> tuple[Text, ...]:
+    tokens, cost = spent_cells(row.tokens, row.cost, is_estimate=row.is_estimate)
     cells = {
         "entity": Text(row.label, BOLD),
         "state": Text(signed_label(row.state), state_style(row.state)),
@@ -266,8 +265,8 @@ def _cells(row: TopRow, widths: dict[str, int]) -> tuple[Text, ...]:
         "memory": Text(format_short_size(row.memory)),
         "mail": Text(str(row.mail) if row.mail else ""),
         "age": Text(format_age(row.age)),
-        "tokens": Text(format_short_count(row.tokens) if row.tokens else ""),
-        "cost": Text(format_short_money(row.cost) if row.cost else ""),
+        "tokens": Text(tokens),
+        "cost": Text(cost),
         "doing": Text(row.doing, QUIET),
     }
     return tuple(_fitted(cells[key], key, width) for key, width in widths.items())

@@ -1942,6 +1942,7 @@ export interface components {
          *     overview, and in the answer to a request that begins a run (the last one before it); elsewhere
          *     0. `tokens` and `cost_usd` are what its current run has spent, those that are gone included,
          *     where one agent is asked for and in the overview; elsewhere, and while the broker is away, null.
+         *     `is_estimate`: some of it was not counted by the service.
          *
          *     `doing` and `doing_since` are its coordinator's, as in an `EntityView`; `process` is the state
          *     of the coordinator's process, null if there is none. `has_team`: its current run is the work of
@@ -1991,6 +1992,8 @@ export interface components {
             unread: number;
             tokens: number | null;
             cost_usd: number | null;
+            /** @default false */
+            is_estimate: boolean;
             /** @default  */
             doing: string;
             doing_since: number | null;
@@ -2091,6 +2094,7 @@ export interface components {
          *     `day` is the day of UTC that a daily budget is of, `name` what people call its key. `is_own`:
          *     it was set for this one, else it is that of the settings; `sets` is how often a person set it.
          *     `epoch` is that of the ledger in which raises are counted: in another one they start again.
+         *     `is_estimate`: some of what is spent was not counted by the service.
          */
         BudgetState: {
             usd: number | null;
@@ -2106,6 +2110,8 @@ export interface components {
             period: "total" | "day";
             /** @default  */
             name: string;
+            /** @default false */
+            is_estimate: boolean;
             /** @default  */
             day: string;
             /** @default 0 */
@@ -2144,6 +2150,8 @@ export interface components {
             period: "total" | "day";
             /** @default  */
             name: string;
+            /** @default false */
+            is_estimate: boolean;
             /** @default  */
             day: string;
             /** @default 0 */
@@ -2656,6 +2664,8 @@ export interface components {
             /** @default 0 */
             tokens: number;
             cost_usd: number | null;
+            /** @default false */
+            is_estimate: boolean;
             /** @default  */
             step: string;
             /** @default 0 */
@@ -4002,6 +4012,8 @@ export interface components {
             unread: number;
             tokens: number | null;
             cost_usd: number | null;
+            /** @default false */
+            is_estimate: boolean;
             /** @default  */
             doing: string;
             doing_since: number | null;
@@ -4283,7 +4295,7 @@ export interface components {
          *     the person has not read. `doing` is `step` told to people, `doing_since` when that began, as in
          *     an `EntityView`; `process` is the state of its process, null if there is none, and `host`
          *     the machine that this is on, as in an `EntityView`. `tokens` and `cost_usd` are what it has
-         *     spent, null while the broker is away.
+         *     spent, null while the broker is away; `is_estimate`: some of it was not counted by the service.
          */
         WorkerView: {
             id: string;
@@ -4307,6 +4319,8 @@ export interface components {
             host: string;
             tokens: number | null;
             cost_usd: number | null;
+            /** @default false */
+            is_estimate: boolean;
         };
         /** @description Why a request was refused (RFC 9457). `errors` is there where fields of it were wrong. */
         ProblemView: {

@@ -40,7 +40,7 @@ export function AgentGroup({ team, unread, isOpen, onToggle }: AgentGroupProps) 
         <NavLink to={paths.agent(team.id)} end className={styles.agent} title={team.goal}>
           <span className={styles.agentName}>{name}</span>
           <span className={styles.numbers}>
-            <Money usd={team.cost_usd} isShort />
+            <Money usd={team.cost_usd} isShort isEstimate={team.is_estimate} />
           </span>
           <StatusSign status={team.status} />
         </NavLink>
@@ -84,6 +84,7 @@ function Members({ team, unread }: { team: Team; unread: Unreads }) {
             unread={unread[worker.name] ?? worker.unread}
             tokens={worker.tokens}
             cost={worker.cost_usd}
+            isEstimate={worker.is_estimate}
             hasLeft={isRetired(worker.status)}
           />
         ))}
@@ -125,12 +126,13 @@ interface MemberProps {
   unread: number;
   tokens?: number | null;
   cost?: number | null;
+  isEstimate?: boolean;
   isCoordinator?: boolean;
   hasLeft?: boolean;
 }
 
 function Member(member: MemberProps) {
-  const { to, name, role, status, doing, unread, tokens, cost, isCoordinator, hasLeft } = member;
+  const { to, name, role, status, doing, unread, tokens, cost, isEstimate, isCoordinator, hasLeft } = member;
   return (
     <li>
       <NavLink to={to} end className={classes(styles.member, hasLeft && styles.isRetired)}>
@@ -149,8 +151,8 @@ function Member(member: MemberProps) {
         </span>
         <span className={styles.numbers}>
           <Unread count={unread} />
-          {tokens ? <Tokens count={tokens} isShort /> : null}
-          <Money usd={cost} isShort />
+          {tokens ? <Tokens count={tokens} isShort isEstimate={isEstimate} /> : null}
+          <Money usd={cost} isShort isEstimate={isEstimate} />
         </span>
       </NavLink>
     </li>

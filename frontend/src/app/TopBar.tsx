@@ -61,8 +61,8 @@ function AboutAgent({ agent }: { agent: string }) {
       </Link>
       <StatusSign status={data.status} hasWord />
       <span className={styles.spent}>
-        <Tokens count={data.tokens} />
-        <Money usd={data.cost_usd} isShort />
+        <Tokens count={data.tokens} isEstimate={data.is_estimate} />
+        <Money usd={data.cost_usd} isShort isEstimate={data.is_estimate} />
       </span>
       <Menu
         trigger={<IconButton label={t("actions")} size="s" icon={<Icon name="more" />} />}

@@ -10,6 +10,11 @@ function group(value: number, digits: number): string {
   return format.format(value);
 }
 
+/** An amount as text, marked if the service has not counted all of it. */
+export function markEstimate(text: string, isEstimate: boolean | undefined): string {
+  return text && isEstimate ? `~${text}` : text;
+}
+
 /** Dollars; an unknown price as nothing. */
 export function formatMoney(usd: number | null | undefined): string {
   if (usd == null) return "";

@@ -12,21 +12,29 @@ import {
   formatShortMoney,
   formatSize,
   formatTime,
+  markEstimate,
   type TimeForm,
 } from "./format";
 import { lookOf, STATUSES } from "./status";
 import styles from "./values.module.css";
 
-export function Money({ usd, isShort = false }: { usd: number | null | undefined; isShort?: boolean }) {
-  if (usd == null) return null;
-  return <span title={formatMoney(usd)}>{isShort ? formatShortMoney(usd) : formatMoney(usd)}</span>;
+interface AmountProps {
+  isShort?: boolean;
+  /** The service has not counted all of it. */
+  isEstimate?: boolean | undefined;
 }
 
-export function Tokens({ count, isShort = false }: { count: number | null | undefined; isShort?: boolean }) {
+export function Money({ usd, isShort = false, isEstimate }: AmountProps & { usd: number | null | undefined }) {
+  if (usd == null) return null;
+  const whole = markEstimate(formatMoney(usd), isEstimate);
+  return <span title={whole}>{isShort ? markEstimate(formatShortMoney(usd), isEstimate) : whole}</span>;
+}
+
+export function Tokens({ count, isShort = false, isEstimate }: AmountProps & { count: number | null | undefined }) {
   const { t } = useTranslation("common");
   if (count == null) return null;
-  const whole = t("tokens", { count, shown: formatCount(count) });
-  return <span title={whole}>{isShort ? formatShortCount(count) : whole}</span>;
+  const whole = markEstimate(t("tokens", { count, shown: formatCount(count) }), isEstimate);
+  return <span title={whole}>{isShort ? markEstimate(formatShortCount(count), isEstimate) : whole}</span>;
 }
 
 export const Size = ({ bytes }: { bytes: number }) => <span>{formatSize(bytes)}</span>;

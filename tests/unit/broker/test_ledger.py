@@ -3,12 +3,14 @@
 import asyncio
 import os
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from actors.broker.ledger import LedgerRow, UsageLedger
+from actors.broker.spending import SpendingKey
 from agiraph.core.turns import Usage, UsageBy
 from agiraph.storage.disk_space import waiting
 from tests.unit.llm.requests import ask
@@ -35,6 +37,19 @@ def test_usage_adds_up_by_entity_of_one_run_or_all(tmp_path: Path) -> None:
         assert ledger.spent_usd("r1") == pytest.approx(0.75)
         assert ledger.spent_usd("r9") == 0
         assert ledger.by_entity("r9") == {}
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_a_sum_with_an_estimate_is_one(tmp_path: Path, is_known: bool) -> None:
+    with UsageLedger(tmp_path / "usage.db") as ledger:
+        key = SpendingKey("run", "r1")
+        ledger.write(spent("a/ada"))
+        if is_known:
+            assert not ledger.spending.total(key).is_estimate
+        row = spent("a/ada")
+        ledger.write(replace(row, usage=row.usage.model_copy(update={"is_estimate": True})))
+        assert ledger.spending.total(key).is_estimate
+        assert ledger.by_entity("r1")["a/ada"].is_estimate
 
 
 def test_usage_of_runs_is_summed_once_and_follows_what_is_written(tmp_path: Path) -> None:

@@ -115,6 +115,7 @@ class FakeClient:
     providers: list[dict[str, Any]] = field(default_factory=list)
     default: tuple[str | None, str] = ("script/survey", "models.default in the settings")
     kept: list[BudgetView] = field(default_factory=list)
+    is_estimated: bool = False
     quiet_turns: int = 0
     url: str = "http://127.0.0.1:8765"
     is_open: bool = True
@@ -310,7 +311,9 @@ class FakeClient:
         self, *, agent: str | None = None, run: str | None = None, by: UsageGroup = "entity"
     ) -> UsageView:
         self.usages.append((agent, run, by))
-        total = Usage(input_tokens=100, output_tokens=20, cost_usd=0.5)
+        total = Usage(
+            input_tokens=100, output_tokens=20, cost_usd=0.5, is_estimate=self.is_estimated
+        )
         key = {"entity": f"{AGENT}/coordinator", "node": "", "model": "script/survey"}.get(by, "")
         row = UsageRow(key=key, calls=2, seconds=1.5, usage=total)
         return UsageView(by_entity={f"{AGENT}/coordinator": total}, total=total, by=by, rows=(row,))

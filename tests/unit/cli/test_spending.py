@@ -5,7 +5,9 @@ from typing import Any
 import pytest
 
 from agiraph.core.ids import AgentId
+from agiraph.core.turns import Usage
 from agiraph.http.api import BudgetView
+from cli.formats import format_short_usage, format_usage
 from tests.unit.cli.fakes import FakeClient, command, json_of
 
 
@@ -81,6 +83,18 @@ def test_what_was_spent_is_told_with_its_sum() -> None:
     assert "coordinator" in result.output
     assert "total" in result.output
     assert client.usages[-1] == ("survey", None, "entity")
+
+
+def test_amounts_that_are_estimated_are_marked() -> None:
+    result = command(FakeClient(is_estimated=True), "usage", "survey").output
+    assert all(amount in result for amount in ("~100", "~20", "~$0.50"))
+    assert "~" not in command(FakeClient(), "usage", "survey").output
+    spent = DOLLARS.model_copy(update={"is_estimate": True})
+    shown = command(FakeClient(kept=[spent]), "budget", "survey").output
+    assert shown.count("~") == 2, "what is spent and what is left, not the limit"
+    usage = Usage(input_tokens=1200, cost_usd=0.5, is_estimate=True)
+    assert format_usage(usage) == "~1,200 tokens · ~$0.5000"
+    assert format_short_usage(usage.sums()) == "~1.2k ~$0.50"
 
 
 def test_rows_as_json_are_flat_and_without_the_sum() -> None:

@@ -52,9 +52,9 @@ export function AgentRow({ team }: { team: Schemas["TeamView"] }) {
         </p>
       </div>
       <div className={styles.spent}>
-        <Money usd={team.cost_usd} />
+        <Money usd={team.cost_usd} isEstimate={team.is_estimate} />
         <span className={styles.faint}>
-          <Tokens count={team.tokens} />
+          <Tokens count={team.tokens} isEstimate={team.is_estimate} />
         </span>
         <span className={styles.faint}>
           <Age at={team.updated_at} />

@@ -61,7 +61,10 @@ export function BoardTable({ graph, shown }: { graph: Graph; shown: Shown }) {
       label: t("cost"),
       isNumber: true,
       isMinor: true,
-      cell: (node) => <Money usd={shown.usd.get(node.id)} />,
+      cell: (node) => {
+        const spent = shown.spent.get(node.id);
+        return <Money usd={spent?.cost_usd} isEstimate={spent?.is_estimate} />;
+      },
     },
   ];
   return (

@@ -25,7 +25,7 @@ import { hasEnded, type NodeView, secondsOf } from "./graph";
 export const IsFar = createContext(false);
 
 export const Card = memo(function Card({ data }: NodeProps<CardNode>) {
-  const { node, doing, usd, isOpen, isFaint, isNew } = data;
+  const { node, doing, usd, isEstimate, isOpen, isFaint, isNew } = data;
   const { t } = useTranslation("board");
   const agent = useAgentId();
   const { search } = useLocation();
@@ -63,7 +63,7 @@ export const Card = memo(function Card({ data }: NodeProps<CardNode>) {
           <span className={styles.foot}>
             <span className={styles.worker}>{node.assigned_worker ?? node.role}</span>
             <Took node={node} />
-            <Money usd={usd} isShort />
+            <Money usd={usd} isShort isEstimate={isEstimate} />
           </span>
         </>
       )}

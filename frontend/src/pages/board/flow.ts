@@ -2,6 +2,7 @@
 // nothing changed, so that only what changed is drawn anew. Pure.
 import { type Edge as FlowEdge, MarkerType, type Node as FlowNode, Position } from "@xyflow/react";
 
+import type { Schemas } from "~/api/client";
 import type { Edge, Graph, Lane, NodeView } from "./graph";
 import { CARD, type Layout } from "./layout";
 
@@ -10,6 +11,8 @@ export interface CardData extends Record<string, unknown> {
   /** What its worker does now; "" if nothing is known. */
   doing: string;
   usd: number | null;
+  /** The service has not counted all of it. */
+  isEstimate: boolean;
   isOpen: boolean;
   /** Others are looked at. */
   isFaint: boolean;
@@ -24,7 +27,7 @@ export type BoardNode = CardNode | LaneNode;
 
 export interface Shown {
   readonly doing: ReadonlyMap<string, string>;
-  readonly usd: ReadonlyMap<string, number | null>;
+  readonly spent: ReadonlyMap<string, Schemas["Usage"]>;
   readonly open: string | null;
   /** Ids of the nodes that are looked at; null for all. */
   readonly inView: ReadonlySet<string> | null;
@@ -92,7 +95,8 @@ export function flowNodesOf(
         data: {
           node,
           doing: shown.doing.get(node.id) ?? "",
-          usd: shown.usd.get(node.id) ?? null,
+          usd: shown.spent.get(node.id)?.cost_usd ?? null,
+          isEstimate: shown.spent.get(node.id)?.is_estimate ?? false,
           isOpen: shown.open === node.id,
           isFaint: shown.inView !== null && !shown.inView.has(node.id),
           isNew: shown.added.has(node.id),

@@ -154,7 +154,7 @@ test("an empty lane is a line of its own", () => {
 
 const shown = (more: Partial<Shown> = {}): Shown => ({
   doing: new Map(),
-  usd: new Map(),
+  spent: new Map(),
   open: null,
   inView: null,
   added: new Set(),

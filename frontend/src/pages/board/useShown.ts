@@ -23,8 +23,8 @@ export function useShown(agent: string, graph: Graph, view: View, open: string |
         : NOTHING,
     [workers, isNow],
   );
-  const usd = useMemo(
-    () => (isNow ? new Map(usage?.rows.map((row) => [row.key, row.usage.cost_usd])) : NOTHING),
+  const spent = useMemo(
+    () => (isNow ? new Map(usage?.rows.map((row) => [row.key, row.usage])) : NOTHING),
     [usage, isNow],
   );
   const inView = useMemo(() => {
@@ -45,7 +45,7 @@ export function useShown(agent: string, graph: Graph, view: View, open: string |
     [graph, first, isNow],
   );
   return useMemo(
-    () => ({ doing, usd, open, inView, added }),
-    [doing, usd, open, inView, added],
+    () => ({ doing, spent, open, inView, added }),
+    [doing, spent, open, inView, added],
   );
 }

@@ -14,6 +14,7 @@ const entity = (address: string, kind: string, more: Partial<Entity> = {}): Enti
   memory_bytes: 0,
   mailbox: 0,
   tokens: 0,
+  is_estimate: false,
   cost_usd: null,
   step: "",
   restarts: 0,

@@ -83,8 +83,8 @@ function Attempt({ agent, run, node, name, model, isOnBoard }: AttemptProps) {
         {name && <b>{name}</b>}
         {model && <span title={t("agent")}>{model}</span>}
         {seconds !== null && <Duration seconds={seconds} />}
-        {tokens > 0 && <Tokens count={tokens} />}
-        {spent?.cost_usd ? <Money usd={spent.cost_usd} /> : null}
+        {tokens > 0 && <Tokens count={tokens} isEstimate={spent?.is_estimate} />}
+        {spent?.cost_usd ? <Money usd={spent.cost_usd} isEstimate={spent.is_estimate} /> : null}
         {isOnBoard && <Link to={paths.board(agent, node.id)}>{t("onBoard")}</Link>}
       </p>
       {node.reason && <p className={styles.failure}>{node.reason}</p>}

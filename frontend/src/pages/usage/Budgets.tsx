@@ -14,6 +14,7 @@ import {
   formatMoney,
   Input,
   Loaded,
+  markEstimate,
   Panel,
   Select,
 } from "~/ui";
@@ -91,6 +92,8 @@ const editedOf = (budget: Budget): Edited => ({
 
 function OneBudget({ budget, onEdit }: { budget: Budget; onEdit: () => void }) {
   const { t } = useTranslation("usage");
+  const spentUsd = markEstimate(formatMoney(budget.spent_usd), budget.is_estimate);
+  const spentTokens = markEstimate(formatCount(budget.spent_tokens), budget.is_estimate);
   const ofUsd = part(budget.spent_usd, budget.usd);
   const ofTokens = part(budget.spent_tokens, budget.tokens);
   const share = Math.max(ofUsd ?? 0, ofTokens ?? 0);
@@ -118,18 +121,18 @@ function OneBudget({ budget, onEdit }: { budget: Budget; onEdit: () => void }) {
       <p className={styles.budgetSums}>
         {budget.usd !== null && (
           <span>
-            {t("of", { spent: formatMoney(budget.spent_usd), limit: formatMoney(budget.usd) })}
+            {t("of", { spent: spentUsd, limit: formatMoney(budget.usd) })}
           </span>
         )}
         {budget.tokens !== null && (
           <span>
             {t("ofTokens", {
-              spent: formatCount(budget.spent_tokens),
+              spent: spentTokens,
               limit: formatCount(budget.tokens),
             })}
           </span>
         )}
-        {!isBound && <span>{t("unbound", { spent: formatMoney(budget.spent_usd) })}</span>}
+        {!isBound && <span>{t("unbound", { spent: spentUsd })}</span>}
       </p>
     </li>
   );

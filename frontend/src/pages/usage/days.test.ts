@@ -15,9 +15,9 @@ const NOON = Date.UTC(2026, 0, 3, 12) / 1000;
 
 test("every day has its place, also one on which nothing was spent", () => {
   expect(lastDays([row("2026-01-03"), row("2026-01-01"), row("2025-06-01")], NOON, 3)).toEqual([
-    { day: "2026-01-01", usd: 0.5, tokens: 120, calls: 2 },
-    { day: "2026-01-02", usd: 0, tokens: 0, calls: 0 },
-    { day: "2026-01-03", usd: 0.5, tokens: 120, calls: 2 },
+    { day: "2026-01-01", usd: 0.5, tokens: 120, calls: 2, isEstimate: false },
+    { day: "2026-01-02", usd: 0, tokens: 0, calls: 0, isEstimate: false },
+    { day: "2026-01-03", usd: 0.5, tokens: 120, calls: 2, isEstimate: false },
   ]);
 });
 

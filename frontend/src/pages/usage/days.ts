@@ -9,6 +9,7 @@ export interface Day {
   usd: number;
   tokens: number;
   calls: number;
+  isEstimate: boolean;
 }
 
 export type Measure = "usd" | "tokens";
@@ -26,6 +27,7 @@ export function lastDays(rows: readonly UsageRow[], now: number, count: number):
       usd: row?.usage.cost_usd ?? 0,
       tokens: row ? tokensOf(row.usage) : 0,
       calls: row?.calls ?? 0,
+      isEstimate: row?.usage.is_estimate ?? false,
     };
   });
 }

@@ -11,6 +11,7 @@ import {
   formatMoney,
   formatShortCount,
   Loaded,
+  markEstimate,
   Page,
   Panel,
   Select,
@@ -90,13 +91,19 @@ function Sums({ whose }: { whose: Whose }) {
             {query.error && <ErrorNote error={query.error} />}
             <div className={styles.tiles}>
               <Tile label={t("spent")} more={total.is_estimate ? t("estimate") : undefined}>
-                {total.cost_usd === null ? t("noPrice") : formatMoney(total.cost_usd)}
+                {total.cost_usd === null
+                  ? t("noPrice")
+                  : markEstimate(formatMoney(total.cost_usd), total.is_estimate)}
               </Tile>
-              <Tile label={t("today")}>{formatMoney(today?.usd ?? 0)}</Tile>
+              <Tile label={t("today")}>
+                {markEstimate(formatMoney(today?.usd ?? 0), today?.isEstimate)}
+              </Tile>
               <Tile label={t("input")} more={t("cached", { part: share(total) })}>
-                {formatShortCount(total.input_tokens)}
+                {markEstimate(formatShortCount(total.input_tokens), total.is_estimate)}
               </Tile>
-              <Tile label={t("output")}>{formatShortCount(total.output_tokens)}</Tile>
+              <Tile label={t("output")}>
+                {markEstimate(formatShortCount(total.output_tokens), total.is_estimate)}
+              </Tile>
             </div>
             <Panel
               title={t("byDay")}
@@ -169,7 +176,7 @@ function useColumns(by: UsageBy, most: number): Column<UsageRow>[] {
     label: t(key),
     isNumber: true,
     isMinor: true,
-    cell: (row) => formatCount(of(row.usage)),
+    cell: (row) => markEstimate(formatCount(of(row.usage)), row.usage.is_estimate),
   });
   return [
     { key: "name", label: t(`by_${by as "agent"}`), cell: (row) => row.name || row.key || nameless },
@@ -184,8 +191,8 @@ function useColumns(by: UsageBy, most: number): Column<UsageRow>[] {
     { key: "calls", label: t("callsHead"), isNumber: true, isMinor: true, cell: (row) => formatCount(row.calls) },
     count("input", (usage) => usage.input_tokens),
     count("output", (usage) => usage.output_tokens),
-    { key: "tokens", label: t("tokens"), isNumber: true, cell: (row) => formatShortCount(tokensOf(row.usage)) },
-    { key: "cost", label: t("cost"), isNumber: true, cell: (row) => formatMoney(row.usage.cost_usd) },
+    { key: "tokens", label: t("tokens"), isNumber: true, cell: (row) => markEstimate(formatShortCount(tokensOf(row.usage)), row.usage.is_estimate) },
+    { key: "cost", label: t("cost"), isNumber: true, cell: (row) => markEstimate(formatMoney(row.usage.cost_usd), row.usage.is_estimate) },
   ];
 }
 

@@ -30,7 +30,8 @@ export function About({ worker }: { worker: Schemas["WorkerView"] }) {
   );
   const spent = worker.tokens !== null && (
     <>
-      <Tokens count={worker.tokens} /> <Money usd={worker.cost_usd} />
+      <Tokens count={worker.tokens} isEstimate={worker.is_estimate} />{" "}
+      <Money usd={worker.cost_usd} isEstimate={worker.is_estimate} />
     </>
   );
   return (

@@ -48,10 +48,16 @@ export function Facts({ agent, node }: OfNode) {
         <Fact label={t("ended")}>{node.ended_at && <Time at={node.ended_at} />}</Fact>
         <Fact label={t("took")}>{seconds !== null && <Duration seconds={seconds} />}</Fact>
         <Fact label={t("cost")}>
-          {spent && spent.usage.cost_usd != null && <Money usd={spent.usage.cost_usd} />}
+          {spent && spent.usage.cost_usd != null && <Money usd={spent.usage.cost_usd} isEstimate={spent.usage.is_estimate} />}
         </Fact>
         <Fact label={t("tokens")}>
-          {spent && <Tokens count={spent.usage.input_tokens + spent.usage.output_tokens} isShort />}
+          {spent && (
+            <Tokens
+              count={spent.usage.input_tokens + spent.usage.output_tokens}
+              isShort
+              isEstimate={spent.usage.is_estimate}
+            />
+          )}
         </Fact>
       </dl>
     </>

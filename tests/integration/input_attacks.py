@@ -197,6 +197,12 @@ NAMED_BY_SETTINGS: Final = (
         f"{REPOSITORY} && git config filter.x.clean './tools/x --all'",
     ),
     Attack("fsmonitor", "hook tools/x", f"{TOOL} && git config core.fsmonitor tools/x"),
+    Attack(
+        "script-missing",
+        "hook bin/x; hook x.sh",
+        f"{REPOSITORY} && git config core.fsmonitor bin/x && git config alias.st '!sh x.sh'",
+        then=("status", "st"),
+    ),
     Attack("alias", "hook tools/x", f"{TOOL} && git config alias.st '!sh tools/x'", then=("st",)),
 )
 

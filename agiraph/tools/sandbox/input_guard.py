@@ -16,6 +16,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import Literal
 
@@ -41,6 +42,9 @@ MOST_GUARDED = 500
 
 MOST_OTHERS = 100
 """The most paths that are protected because of other programs."""
+
+MOST_LINKS = 1_000
+"""The most links in one folder of a program whose targets are protected."""
 
 DOT_GIT = ".git"
 
@@ -109,6 +113,9 @@ def _guarded(folder: Path, found: InputSurvey, others: Sequence[str]) -> tuple[G
         for one in paths_of(repository, folder, os.environ):
             path = one.path.relative_to(folder).as_posix()
             paths[path] = paths.get(path, False) or one.is_missing
+    for autorun in found.found:
+        if autorun.program != GIT:
+            paths = dict(linked_files(folder / autorun.path, folder)) | paths
     paths |= dict.fromkeys(own_programs(folder, os.environ.get("PATH", "")), False)
     paths |= dict.fromkeys(_other_names(folder, paths, repositories), False)
     if len(paths) - len(others) > MOST_GUARDED:
@@ -131,6 +138,27 @@ def _refuse_unguardable(folder: Path, found: InputSurvey) -> None:
             raise NotGuarded(f"{one.path} is a symbolic link, which a command could replace")
         if one.path == ROOT and not os.path.lexists(folder / DOT_GIT):
             raise NotGuarded("it is itself a git repository, without a worktree")
+
+
+def linked_files(place: Path, folder: Path) -> Iterator[tuple[str, bool]]:
+    """Yield where a file or folder and the links in it lead within the input folder.
+
+    With each path, whether nothing is there. Raises NotGuarded if it is the folder itself.
+    """
+    links = [place] if place.is_symlink() else list(islice(_links_below(place), MOST_LINKS))
+    for link in links:
+        target = Path(os.path.realpath(link))
+        if target == folder:
+            raise NotGuarded(f"{link.relative_to(folder)} is a link to the folder itself")
+        if target.is_relative_to(folder) and not target.is_relative_to(place):
+            yield target.relative_to(folder).as_posix(), not target.exists()
+
+
+def _links_below(place: Path) -> Iterator[Path]:
+    for above, folders, files in os.walk(place):  # plain: the person's input folder
+        for name in (*folders, *files):
+            if os.path.islink(os.path.join(above, name)):
+                yield Path(above, name)
 
 
 def own_programs(folder: Path, path: str) -> Iterator[str]:

@@ -32,6 +32,25 @@ NAMES_NO_PROGRAM: Final = re.compile(
 )
 """Settings that may name a path in the folder and by which git runs nothing."""
 
+RUNS_PROGRAM: Final = re.compile(
+    r"core\.(editor|pager|askpass|sshcommand|fsmonitor|gitproxy|alternaterefscommand)"
+    r"|pager\..*|(credential|credential\..*)\.helper|filter\..*\.(clean|smudge|process)"
+    r"|diff\.(external|.*\.(command|textconv))|merge\..*\.driver|alias\..*"
+    r"|(merge|diff|gui)tool\..*\.(cmd|path)|gpg\.(program|.*\.program|ssh\.defaultkeycommand)"
+    r"|trailer\..*\.(command|cmd)|sequence\.editor|interactive\.difffilter|tar\..*\.command"
+    r"|uploadpack\.packobjectshook|remote\..*\.(uploadpack|receivepack)|browser\..*\.(cmd|path)"
+    r"|submodule\..*\.update|sendemail\..*cmd|lfs\.customtransfer\..*\.path"
+)
+"""Settings whose value is a command, or the path of a program (git lists keys in lower case,
+except the part between the dots)."""
+
+INTERPRETERS: Final = frozenset({
+    *("sh", "bash", "dash", "zsh", "ksh", "fish", "python", "python3", "node", "deno", "bun"),
+    *("perl", "ruby", "php", "lua", "Rscript", "source", "."),
+})  # fmt: skip
+SCRIPT: Final = re.compile(r"(?!s/)[\w.@+-]+(/[\w.@+-]+)*")
+"""A relative path, as a word of a command; not the expression of `sed s/a/b/g`."""
+
 INCLUDES: Final = re.compile(r"include\.path|includeif\..*\.path")
 HOOKS_PATH: Final = "core.hookspath"
 
@@ -225,8 +244,8 @@ def _git(repository: Repository, words: tuple[str, ...], environ: Mapping[str, s
 def named_paths(settings: list[Setting], top: Path, home: Path) -> Iterator[RepositoryPath]:
     """Yield the paths that a configuration names: included files, hooks, words of its programs.
 
-    `top` is where git runs them. A word of a program is a path if it exists, or if it is written as
-    one (`./tool`).
+    `top` is where git runs them. A word of a program is a path if it exists, if it is written as
+    one (`./tool`), or if it is one by its place in a command (`tools/x`, `python3 x.py`).
     """
     for setting in settings:
         if INCLUDES.fullmatch(setting.key):
@@ -235,9 +254,10 @@ def named_paths(settings: list[Setting], top: Path, home: Path) -> Iterator[Repo
         elif setting.key == HOOKS_PATH:
             yield _named(setting, _place(setting.value, top, home))
         elif not (NAMES_NO_PROGRAM.fullmatch(setting.key) or _is_plain_alias(setting)):
+            scripts = _scripts(setting)
             for word in _words(setting.value):
                 path = _place(word, top, home)
-                is_path = word.startswith(("./", "../", "/", "~/"))
+                is_path = word.startswith(("./", "../", "/", "~/")) or word in scripts
                 if is_path or (path.exists() if "/" in word else path.is_file()):
                     yield _named(setting, path)
 
@@ -255,6 +275,20 @@ def _place(value: str, base: Path, home: Path) -> Path:
     if value.startswith("~/"):
         return Path(os.path.realpath(home / value[2:]))
     return Path(os.path.realpath(base / value))
+
+
+def _scripts(setting: Setting) -> set[str]:
+    """Return the words of a command that are paths of programs, whether or not they exist."""
+    if not RUNS_PROGRAM.fullmatch(setting.key):
+        return set()
+    words = re.split(r"[\s'\"=;|&()]+", setting.value.removeprefix("!"))
+    found, is_script = set(), False
+    for word in words:
+        if SCRIPT.fullmatch(word) and ("/" in word or is_script) and not word.startswith("-"):
+            found.add(word)
+        # The script of an interpreter is the first word behind it that is no option.
+        is_script = word in INTERPRETERS or (is_script and word.startswith("-"))
+    return found
 
 
 def _words(value: str) -> list[str]:

@@ -46,6 +46,29 @@ def test_a_folder_above_a_protected_file_cannot_be_renamed(folder: Path) -> None
     ]
 
 
+@pytest.mark.parametrize(
+    ("link", "target", "kind"),
+    [
+        (".vscode", "conf/editor", "read"),
+        (".claude/settings.json", "../conf/settings.json", "read"),
+        (".envrc", "conf/missing", "stand_in"),
+    ],
+)
+def test_the_target_of_a_link_is_protected(folder: Path, link: str, target: str, kind: str) -> None:
+    (folder / "conf" / "editor").mkdir(parents=True)
+    (folder / "conf" / "settings.json").touch()
+    (folder / link).parent.mkdir(exist_ok=True)
+    (folder / link).symlink_to(target)
+    found = mounts(folder)
+    assert ("conf", "pin") in found
+    assert (os.path.normpath(Path(link).parent / target), kind) in found
+
+
+def test_a_link_to_the_folder_itself_cannot_be_protected(folder: Path) -> None:
+    (folder / ".vscode").symlink_to(".")
+    assert "link to the folder itself" in look_at(folder).why_read_only
+
+
 def test_what_the_person_removes_or_creates_meanwhile(folder: Path) -> None:
     (folder / ".envrc").touch()
     baseline = look_at(folder)

@@ -14,6 +14,8 @@ from pydantic import Field
 
 from agiraph.core.mcp_settings import SEPARATOR, McpServerConfig
 from agiraph.core.record import Record
+from agiraph.mcp.mending import LeftOut
+from agiraph.mcp.schemas import JsonObject, parameters_of
 from agiraph.storage.files import read_bytes
 
 LONGEST = 64
@@ -52,8 +54,6 @@ def server_of(name: str) -> str:
     return name.partition(SEPARATOR)[0]
 
 
-JsonObject = dict[str, Any]
-
 DESCRIPTION_LIMIT = 1024
 """The longest that all providers take."""
 INSTRUCTIONS_LIMIT = 2000
@@ -62,14 +62,15 @@ READ_RESOURCE = "@read_resource"
 GET_PROMPT = "@get_prompt"
 """Tools that we make of a server's resources and prompts; no server's own begins with `@`."""
 
-SCHEMA_DEPTH = 12
-"""A schema that refers to itself is unrolled to this depth; below that anything is allowed."""
-LEFT_OUT = ("$schema", "$id", "$defs", "definitions", "$comment")
-CHOICES = ("oneOf", "anyOf", "allOf")
+PARTIAL = "(Its parameters are shown in part; the server knows more.)"
 
 
 class ServedTool(Record):
-    """One tool of a server. A model calls it by `name`, its server by `tool`."""
+    """One tool of a server. A model calls it by `name`, its server by `tool`.
+
+    `renamed` maps the names of parameters as models see them to those that the server knows, where
+    they differ.
+    """
 
     name: str
     server: str
@@ -77,12 +78,14 @@ class ServedTool(Record):
     description: str = ""
     parameters: JsonObject = Field(default_factory=dict)
     is_repeatable: bool = False
+    renamed: dict[str, str] = Field(default_factory=dict)
 
 
 class ToolCatalog(Record):
     """What one server offers; `problem` says why that is not known, '' if it is.
 
-    `settings` is the fingerprint of its settings at that time, `found_at` epoch seconds.
+    `left_out` are its tools that are not offered. `settings` is the fingerprint of its
+    settings at that time, `found_at` epoch seconds.
     """
 
     server: str
@@ -91,6 +94,7 @@ class ToolCatalog(Record):
     version: str = ""
     instructions: str = ""
     tools: tuple[ServedTool, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
     problem: str = ""
     found_at: float = 0.0
 
@@ -106,13 +110,19 @@ def make_catalog(
     *,
     has_resources: bool,
     has_prompts: bool,
-) -> tuple[ServedTool, ...]:
-    """Return a server's tools sorted by name, from what it listed (MCP's own objects)."""
-    listed = {
-        str(tool["name"]): tool
-        for tool in tools
-        if any(fnmatchcase(str(tool["name"]), pattern) for pattern in settings.only)
-    }
+) -> tuple[tuple[ServedTool, ...], tuple[LeftOut, ...]]:
+    """Return a server's tools sorted by name, from what it listed (MCP's own objects), and those
+    that are left out."""
+    listed: dict[str, Mapping[str, Any]] = {}
+    left_out: list[LeftOut] = []
+    for tool in tools:
+        name = str(tool["name"])
+        if listed.get(name) == tool:
+            continue  # a page that was listed twice
+        if name in listed:
+            left_out.append(LeftOut(name=name, why="another tool has the same name"))
+        elif any(fnmatchcase(name, pattern) for pattern in settings.only):
+            listed[name] = tool
     made = [READ_RESOURCE] if has_resources else []
     made += [GET_PROMPT] if has_prompts else []
     names = tool_names(server, [*listed, *(name.removeprefix("@") for name in made)])
@@ -121,7 +131,10 @@ def make_catalog(
         plain = name.removeprefix("@")
         shown = names[plain] if plain not in listed else f"{names[plain]}_of_server"
         found.append(_made(server, name, shown))
-    return tuple(sorted(found, key=lambda tool: tool.name)[:MOST_TOOLS])
+    found.sort(key=lambda tool: tool.name)
+    too_many = f"a server may have {MOST_TOOLS} tools: choose with `only` in its settings"
+    left_out += [LeftOut(name=tool.name, why=too_many) for tool in found[MOST_TOOLS:]]
+    return tuple(found[:MOST_TOOLS]), tuple(left_out)
 
 
 def _served(
@@ -130,13 +143,17 @@ def _served(
     hints = tool.get("annotations") or {}
     about = str(tool.get("description") or tool.get("title") or hints.get("title") or "").strip()
     is_listed = any(fnmatchcase(str(tool["name"]), pattern) for pattern in settings.repeatable)
+    parameters = parameters_of(tool.get("inputSchema"))
+    room = DESCRIPTION_LIMIT - len(PARTIAL) - 1 if parameters.is_partial else DESCRIPTION_LIMIT
+    described = _cut(about or f"The tool {tool['name']} of {server}.", room)
     return ServedTool(
         name=name,
         server=server,
         tool=str(tool["name"]),
-        description=_cut(about or f"The tool {tool['name']} of {server}.", DESCRIPTION_LIMIT),
-        parameters=plain_schema(tool.get("inputSchema") or {}),
+        description=f"{described} {PARTIAL}" if parameters.is_partial else described,
+        parameters=parameters.schema,
         is_repeatable=bool(is_listed or hints.get("readOnlyHint") or hints.get("idempotentHint")),
+        renamed=parameters.renamed,
     )
 
 
@@ -173,59 +190,17 @@ def cut_instructions(text: str) -> str:
     return _cut(text.strip(), INSTRUCTIONS_LIMIT)
 
 
+def in_words(left_out: Iterable[LeftOut]) -> str:
+    """Return what is left out, the names by their reason; '' if nothing is."""
+    names: dict[str, list[str]] = {}
+    for one in left_out:
+        names.setdefault(one.why, []).append(one.name)
+    return "; ".join(f"{', '.join(some)} ({why})" for why, some in names.items())
+
+
 def read_catalog(file: Path) -> ToolCatalog | None:
     """Return the catalog that a host has stored, None if there is none that can be read."""
     try:
         return ToolCatalog.model_validate_json(read_bytes(file))
     except (OSError, ValueError):
         return None
-
-
-# --- schemas -------------------------------------------------------------------------------------
-
-
-def plain_schema(schema: Mapping[str, Any]) -> JsonObject:
-    """Return a tool's parameters as an object schema without references, as providers accept it.
-
-    A choice between whole sets of parameters, which no provider accepts at the top, is left out:
-    the server refuses what does not fit.
-    """
-    whole = _plain(dict(schema), schema, 0)
-    top: JsonObject = {key: value for key, value in whole.items() if key not in CHOICES}
-    top["type"] = "object"
-    if not isinstance(top.get("properties"), dict):
-        top["properties"] = {}
-    return top
-
-
-def _plain(value: Any, root: Mapping[str, Any], depth: int) -> Any:
-    if isinstance(value, list):
-        return [_plain(item, root, depth) for item in value]
-    if not isinstance(value, dict):
-        return value
-    if depth > SCHEMA_DEPTH:
-        return {}
-    if isinstance(where := value.get("$ref"), str):
-        beside = {key: inner for key, inner in value.items() if key != "$ref"}
-        return _plain({**_referred(where, root), **beside}, root, depth + 1)
-    return {
-        key: _properties(inner, root, depth)
-        if key == "properties" and isinstance(inner, dict)
-        else _plain(inner, root, depth + 1)
-        for key, inner in value.items()
-        if key not in LEFT_OUT
-    }
-
-
-def _properties(properties: JsonObject, root: Mapping[str, Any], depth: int) -> JsonObject:
-    """Return properties, whose names may be those of keywords."""
-    return {name: _plain(inner, root, depth + 1) for name, inner in properties.items()}
-
-
-def _referred(where: str, root: Mapping[str, Any]) -> JsonObject:
-    """Return what a reference within the schema refers to, nothing for another one."""
-    found: Any = root
-    for part in where.removeprefix("#/").split("/"):
-        key = part.replace("~1", "/").replace("~0", "~")
-        found = found.get(key) if isinstance(found, Mapping) else None
-    return dict(found) if where.startswith("#/") and isinstance(found, Mapping) else {}

@@ -96,6 +96,8 @@ def check_lent(servers: Servers, catalogs: Catalogs, allowed: Sequence[str], *ca
         if catalog is not None and catalog.problem:
             raise InvalidInput(f"the tool '{name}' cannot be given now: {catalog.problem}")
         if catalog is not None and not any(_is_named(t.name, (name,)) for t in catalog.tools):
+            if why := [one.why for one in catalog.left_out if one.name == name]:
+                raise InvalidInput(f"the tool '{name}' is left out: {why[0]}")
             raise unknown("tool", name, [tool.name for tool in catalog.tools])
 
 

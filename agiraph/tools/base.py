@@ -12,7 +12,7 @@ from agiraph.core.prompt_folder import read
 from agiraph.core.record import Record
 from agiraph.core.specs import ABOUT_MACHINES
 from agiraph.core.turns import JsonObject, ToolSchema
-from agiraph.mcp.catalog import plain_schema
+from agiraph.mcp.schemas import parameters_of
 from agiraph.tools.ports import EntityKind, ToolContext
 
 EVERYONE: frozenset[EntityKind] = frozenset({"worker", "coordinator"})
@@ -115,7 +115,7 @@ def schema_of(params: type[BaseModel]) -> JsonObject:
     written = params.model_json_schema()
     for part in (written, *written.get("$defs", {}).values()):
         part.pop("description", None)
-    schema: JsonObject = _plain(plain_schema(written))
+    schema: JsonObject = _plain(parameters_of(written).schema)
     return schema
 
 

@@ -165,7 +165,9 @@ def _tools(row: JsonObject) -> list[str]:
 
 def _detail(row: JsonObject) -> str:
     unknown = "" if row["found_at"] or row["problem"] else "not asked yet (agiraph mcp list)"
-    return row["problem"] or unknown or ", ".join(_tools(row))
+    left_out = f"; left out: {row['left_out']}" if row["left_out"] else ""
+    shown = ", ".join(_tools(row)) + left_out
+    return row["problem"] or unknown or shown
 
 
 SERVERS = (
@@ -189,7 +191,8 @@ def list_servers(ctx: click.Context, kept: bool, home: Path, as_json: bool) -> N
 
     An idle server is started; so is a supervisor, if none is running, for as long as this takes. A
     server that cannot be started or connected to, or does not list its tools within
-    `mcp.start_seconds`, is `unusable`, with the reason.
+    `mcp.start_seconds`, is `unusable`, with the reason. Tools that are not offered are named as
+    left out, with the reason.
     """
     none = "no tool servers; configure them under mcp.servers in agiraph.yaml (docs/mcp.md)"
     starts_nothing = kept or not (is_elsewhere() or settings_of(home).mcp.servers)

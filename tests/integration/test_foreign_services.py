@@ -67,7 +67,7 @@ async def list_pods(url: str, folder: Path) -> object:
 
 
 async def list_tools(url: str, folder: Path) -> object:
-    session = McpSession("far", lambda: None)
+    session = McpSession("far", lambda: None, print)
     try:
         await session.open(
             transports.over_http(f"{url}/mcp", {"authorization": KEY}), PATIENCE.get()

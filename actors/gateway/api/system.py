@@ -25,7 +25,7 @@ from agiraph.http.api import (
     ServedToolView,
     ToolServerView,
 )
-from agiraph.mcp.catalog import ToolCatalog, read_catalog
+from agiraph.mcp.catalog import ToolCatalog, in_words, read_catalog
 from agiraph.mcp.grants import check_lent, wanted_servers
 from agiraph.messages.child import AttachConsole, AttachTicket
 from agiraph.messages.control import RetryLetter
@@ -165,6 +165,7 @@ def _view(config: Config, name: str, state: str, catalog: ToolCatalog) -> ToolSe
         grant=settings.grant,
         lend=settings.lend,
         tools=tuple(ServedToolView.model_validate(dict(tool)) for tool in catalog.tools),
+        left_out=in_words(catalog.left_out),
         title=catalog.title,
         problem=catalog.problem,
         found_at=catalog.found_at or None,

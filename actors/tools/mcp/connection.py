@@ -16,7 +16,13 @@ from actors.tools.mcp.session import McpSession
 from actors.tools.mcp.transports import Transport, over_http
 from agiraph.core.errors import Refused
 from agiraph.core.mcp_settings import McpServerConfig, fingerprint
-from agiraph.mcp.catalog import ServedTool, ToolCatalog, cut_instructions, make_catalog
+from agiraph.mcp.catalog import (
+    ServedTool,
+    ToolCatalog,
+    cut_instructions,
+    in_words,
+    make_catalog,
+)
 from agiraph.mcp.secrets import filled_in, read_secrets, redacted, secrets_of
 from agiraph.storage.files import replace_file
 
@@ -111,7 +117,7 @@ class McpConnection:
 
     async def _connect(self) -> McpSession:
         await self.close()
-        session = McpSession(self._server, self._changed.set)
+        session = McpSession(self._server, self._changed.set, self._log_line)
         await session.open(self._transport(session), self._runtime.config.mcp.start_seconds)
         try:
             await self._list_tools(session)
@@ -145,23 +151,30 @@ class McpConnection:
         seconds = self._runtime.config.mcp.start_seconds
         try:
             async with asyncio.timeout(seconds):
-                tools = await list_all(session, "tools") if offers.tools else []
+                session.left_out = ()
+                listed = await list_all(session, "tools") if offers.tools else []
         except TimeoutError:
             raise Refused(f"it did not list its tools within {seconds:g} s") from None
         about = client.server_info
+        tools, left_out = make_catalog(
+            self._server,
+            self._settings,
+            listed,
+            has_resources=offers.resources is not None,
+            has_prompts=offers.prompts is not None,
+        )
+        left_out = (*session.left_out, *left_out)
+        if left_out:
+            what = self.redacted(in_words(left_out)[:LINE_LIMIT])
+            self._runtime.log.warning("tools are left out", what=what)
         self._store(
             ToolCatalog(
                 server=self._server,
                 title=(about.title or about.name) if about else "",
                 version=about.version if about else "",
                 instructions=cut_instructions(client.instructions or ""),
-                tools=make_catalog(
-                    self._server,
-                    self._settings,
-                    tools,
-                    has_resources=offers.resources is not None,
-                    has_prompts=offers.prompts is not None,
-                ),
+                tools=tools,
+                left_out=left_out,
             )
         )
 

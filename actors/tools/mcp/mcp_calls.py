@@ -48,9 +48,10 @@ async def call_tool(
         return await _read_resource(session, tool.name, arguments), False
     if tool.tool == GET_PROMPT:
         return await _get_prompt(session, tool.name, arguments), False
+    given = {tool.renamed.get(name, name): value for name, value in arguments.items()}
     result = await _ask(
         session,
-        lambda client: client.call_tool(tool.tool, arguments, progress_callback=progress),
+        lambda client: client.call_tool(tool.tool, given, progress_callback=progress),
     )
     return result_text(_plain(result)), bool(result.is_error)
 
@@ -58,8 +59,10 @@ async def call_tool(
 async def list_all(session: McpSession, what: str) -> list[JsonObject]:
     """Return all of a server's tools, resources, resource templates or prompts."""
     found: list[JsonObject] = []
+    cursors = set[str | None]()
     cursor: str | None = None
-    for _ in range(MOST_PAGES):
+    while cursor not in cursors and len(cursors) < MOST_PAGES:
+        cursors.add(cursor)
 
         async def page(client: "Client", cursor: str | None = cursor) -> Any:
             return await getattr(client, LISTS[what])(cursor=cursor, cache_mode="refresh")
@@ -105,6 +108,7 @@ async def _list_templates(session: McpSession) -> list[JsonObject]:
 
 
 async def _ask(session: McpSession, ask: "Callable[[Client], Awaitable[T]]") -> T:
+    from anyio import BrokenResourceError, ClosedResourceError
     from mcp import MCPError
     from mcp.types import CONNECTION_CLOSED
     from pydantic import ValidationError
@@ -119,7 +123,11 @@ async def _ask(session: McpSession, ask: "Callable[[Client], Awaitable[T]]") -> 
         raise Refused(str(error) or f"error {error.code}") from None
     except ValidationError as error:
         raise Refused(f"it answered what the protocol does not allow: {error}") from None
-    except (OSError, ExceptionGroup, RuntimeError) as error:
+    except RuntimeError as error:  # the SDK's, about an answer that it does not expect
+        if session.is_up:
+            raise Refused(f"it answered what is not expected: {error}") from None
+        raise McpConnectionLost(reason_of(error)) from None
+    except (OSError, ExceptionGroup, ClosedResourceError, BrokenResourceError) as error:
         session.mark_lost()
         raise McpConnectionLost(reason_of(error)) from None
 

@@ -36,6 +36,9 @@ ID_FIRST = re.compile(rb"\s*\{[^{\[]*?" + ID)
 ID_LAST = re.compile(rb"[,{]\s*" + ID + rb"\s*\}\s*\Z")
 """The id where it is the last field."""
 
+BYTE_ORDER_MARK = "\ufeff"
+NO_JSON = "json_invalid"
+
 OnLine = Callable[[str], None]
 
 
@@ -115,23 +118,27 @@ async def _read_stderr(process: Process, on_line: OnLine) -> None:
             on_line(line.data.decode("utf-8", "replace").rstrip())
 
 
-def message_of(line: Line, on_line: OnLine) -> "SessionMessage | None":
+def message_of(line: Line, on_line: OnLine) -> "SessionMessage | ValueError | None":
     """Return the message in a line of a server, None if there is none.
 
-    Bytes that are not UTF-8 are replaced. A line that cannot be read is an error of the request
-    that it answers, if its id can be found; `on_line` gets its beginning.
+    JSON that is no message is the error that says so, which holds it (`incoming.py` reads what can
+    be read of it). Bytes that are not UTF-8 are replaced. A line that cannot be read is an error of
+    the request that it answers, if its id can be found; `on_line` gets its beginning.
     """
     from mcp.shared.message import SessionMessage
     from mcp.types import INTERNAL_ERROR, ErrorData, JSONRPCError, jsonrpc_message_adapter
+    from pydantic import ValidationError
 
     if not line.data.strip():
         return None
     problem = f"it is longer than {LINE_BYTES} bytes ({line.size})"
     if line.is_whole:
         try:
-            text = line.data.decode("utf-8", "replace")
+            text = line.data.decode("utf-8", "replace").removeprefix(BYTE_ORDER_MARK)
             return SessionMessage(jsonrpc_message_adapter.validate_json(text, by_name=False))
-        except ValueError:
+        except ValidationError as misfit:
+            if misfit.errors(include_url=False, include_input=False)[0]["type"] != NO_JSON:
+                return misfit
             problem = "it is no message of the protocol"
     on_line(
         f"(a line was not read: {problem}) {line.data[:SHOWN_BYTES].decode('utf-8', 'replace')}"

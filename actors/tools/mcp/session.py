@@ -5,13 +5,16 @@ it, waits until it is to be closed or the server has ended, and closes it.
 """
 
 import asyncio
+import contextlib
 import logging
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING, Any
 
 from actors.runtime.background_tasks import first_to_end
-from actors.tools.mcp.transports import Transport, watched
+from actors.tools.mcp.incoming import IncomingMessages, OutgoingMessages
+from actors.tools.mcp.transports import Transport
 from agiraph.core.errors import Refused
+from agiraph.mcp.mending import LeftOut
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -23,13 +26,18 @@ TOOLS_CHANGED = "ToolListChangedNotification"
 class McpSession:
     """A connection with one server; `client` may be used while `is_up`.
 
-    `on_change` is called when the server's tools have changed. `was_rejected`: the server does not
+    `on_change` is called when the server's tools have changed, `on_odd` with what it sent that is
+    no message. `left_out` is what was left out of its lists. `was_rejected`: the server does not
     know this session any more, so it has not done what was last asked.
     """
 
-    def __init__(self, name: str, on_change: Callable[[], None]) -> None:
+    def __init__(
+        self, name: str, on_change: Callable[[], None], on_odd: Callable[[str], None]
+    ) -> None:
         self._name = name
         self._on_change = on_change
+        self._on_odd = on_odd
+        self.left_out: tuple[LeftOut, ...] = ()
         self._client: Client | None = None
         self._up = asyncio.Event()
         self._ended = asyncio.Event()
@@ -95,7 +103,7 @@ class McpSession:
 
         logging.getLogger("mcp").setLevel(logging.CRITICAL)  # its tracebacks are not for our log
         opened = Client(
-            watched(transport, self._ended),
+            self._followed(transport),
             client_info=Implementation(name=CLIENT_NAME, version="1"),
             message_handler=self._on_message,
         )
@@ -111,6 +119,23 @@ class McpSession:
                     await asyncio.wait({following})
         finally:
             self._ended.set()
+
+    @contextlib.asynccontextmanager
+    async def _followed(self, transport: Transport) -> AsyncIterator[Any]:
+        """Yield the streams of a transport: answers are mended, and their end is noted."""
+        async with transport as (read, write):
+            outgoing = OutgoingMessages(write)
+            incoming = IncomingMessages(
+                read,
+                outgoing,
+                on_end=self._ended.set,
+                on_odd=self._on_odd,
+                on_left_out=self._leave_out,
+            )
+            yield incoming, outgoing
+
+    def _leave_out(self, *parts: LeftOut) -> None:
+        self.left_out += parts
 
     async def _on_message(self, message: Any) -> None:
         """Handle the notification of an older server."""

@@ -1,11 +1,10 @@
 """Transports: HTTP to a server that runs elsewhere (pipes to one of ours: `pipes.py`)."""
 
-import asyncio
 import contextlib
 import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from agiraph.foreign.http import ACCEPTED, bound
 from agiraph.foreign.proxies import proxy_for
@@ -56,38 +55,3 @@ async def over_http(
         streamable_http_client(url, http_client=http, max_sse_event_size=ANSWER_BYTES) as streams,
     ):
         yield streams
-
-
-@contextlib.asynccontextmanager
-async def watched(transport: Transport, ended: asyncio.Event) -> "AsyncIterator[TransportStreams]":
-    """Yield the streams of a transport; set `ended` when the other side has closed them."""
-    async with transport as (read, write):
-        yield WatchedStream(read, ended), write
-
-
-class WatchedStream:
-    """A stream that sets an event at its end; otherwise as the stream that it wraps."""
-
-    def __init__(self, stream: Any, ended: asyncio.Event) -> None:
-        self._stream = stream
-        self._ended = ended
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
-
-    def __aiter__(self) -> "WatchedStream":
-        return self
-
-    async def __anext__(self) -> Any:
-        try:
-            return await self._stream.__anext__()
-        except StopAsyncIteration:
-            self._ended.set()
-            raise
-
-    async def __aenter__(self) -> "WatchedStream":
-        await self._stream.__aenter__()
-        return self
-
-    async def __aexit__(self, *why: Any) -> Any:
-        return await self._stream.__aexit__(*why)

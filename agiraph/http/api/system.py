@@ -89,7 +89,8 @@ class ToolServerView(ApiView):
     `state` is `unusable` if it could not be used when it was last asked, `unknown` if nobody has
     asked it, else that of its host's process (`ready`, `parked` ...).
     `grant` names who has its tools unasked, `lend` says whether coordinators may give them away.
-    `problem` is why it cannot be used; `found_at` None: nobody has asked it yet.
+    `left_out` says in words which of its tools are not offered, and why. `problem` is why it cannot
+    be used; `found_at` None: nobody has asked it yet.
     """
 
     name: str
@@ -99,6 +100,7 @@ class ToolServerView(ApiView):
     grant: tuple[str, ...] = ()
     lend: bool = True
     tools: tuple[ServedToolView, ...] = ()
+    left_out: str = ""
     title: str = ""
     problem: str = ""
     found_at: float | None = None

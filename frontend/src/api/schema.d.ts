@@ -4074,7 +4074,8 @@ export interface components {
          *     `state` is `unusable` if it could not be used when it was last asked, `unknown` if nobody has
          *     asked it, else that of its host's process (`ready`, `parked` ...).
          *     `grant` names who has its tools unasked, `lend` says whether coordinators may give them away.
-         *     `problem` is why it cannot be used; `found_at` None: nobody has asked it yet.
+         *     `left_out` says in words which of its tools are not offered, and why. `problem` is why it cannot
+         *     be used; `found_at` None: nobody has asked it yet.
          */
         ToolServerView: {
             name: string;
@@ -4087,6 +4088,8 @@ export interface components {
             lend: boolean;
             /** @default [] */
             tools: components["schemas"]["ServedToolView"][];
+            /** @default  */
+            left_out: string;
             /** @default  */
             title: string;
             /** @default  */

@@ -1,4 +1,4 @@
-"""Names and schemas of a server's tools are such as every provider accepts."""
+"""Names of a server's tools are such as every provider accepts, and its catalog names the rest."""
 
 import re
 from typing import Any
@@ -9,10 +9,12 @@ from hypothesis import strategies as st
 from agiraph.core.mcp_settings import McpServerConfig
 from agiraph.mcp.catalog import (
     LONGEST,
+    MOST_TOOLS,
+    PARTIAL,
     ServedTool,
+    in_words,
     is_served,
     make_catalog,
-    plain_schema,
     server_of,
     tool_names,
 )
@@ -40,59 +42,13 @@ def test_a_simple_name_is_kept_and_the_others_get_a_digest() -> None:
     assert len(long) == LONGEST
 
 
-def test_references_are_resolved_and_a_cycle_of_them_ends() -> None:
-    tree = {
-        "$defs": {"Tree": {"type": "object", "properties": {"child": {"$ref": "#/$defs/Tree"}}}},
-        "properties": {"tree": {"$ref": "#/$defs/Tree", "description": "it"}, "title": {}},
-    }
-    plain = plain_schema(tree)
-    assert "$ref" not in str(plain)
-    assert "$defs" not in plain
-    assert plain["properties"]["tree"]["description"] == "it"
-    assert plain["properties"]["tree"]["properties"]["child"]["type"] == "object"
-    assert plain["type"] == "object"
-
-
-def test_a_property_may_have_the_name_of_a_keyword() -> None:
-    said = {"properties": {"definitions": {"type": "string"}, "$id": {"type": "number"}}}
-    assert plain_schema(said)["properties"] == said["properties"]
-
-
-def test_a_choice_at_the_top_is_left_out() -> None:
-    assert plain_schema({"anyOf": [{"required": ["a"]}], "type": "object"}) == {
-        "type": "object",
-        "properties": {},
-    }
-
-
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(
-            st.sampled_from(["$ref", "properties", "items", "anyOf", "type", "x"]),
-            inner,
-            max_size=4,
-        )
-    ),
-    max_leaves=12,
-)
-
-
-@given(st.dictionaries(st.text(max_size=5), json_values, max_size=5))
-def test_any_schema_becomes_an_object_schema(said: dict[str, Any]) -> None:
-    plain = plain_schema(said)
-    assert plain["type"] == "object"
-    assert isinstance(plain["properties"], dict)
-
-
 def listed(name: str, **hints: bool) -> dict[str, Any]:
     return {"name": name, "description": "d" * 5000, "inputSchema": {}, "annotations": hints}
 
 
 def catalog(tools: list[dict[str, Any]], **settings: Any) -> tuple[ServedTool, ...]:
     config = McpServerConfig(command="x", **settings)
-    return make_catalog("db", config, tools, has_resources=True, has_prompts=False)
+    return make_catalog("db", config, tools, has_resources=True, has_prompts=False)[0]
 
 
 def test_a_catalog_is_the_same_in_whatever_order_the_server_lists() -> None:
@@ -119,3 +75,28 @@ def test_a_servers_own_tool_keeps_its_name_beside_ours() -> None:
         ("db__read_resource", "read_resource"),
         ("db__read_resource_of_server", "@read_resource"),
     ]
+
+
+def test_tools_that_are_left_out_are_named() -> None:
+    config = McpServerConfig(command="x", only=("t*",))
+    tools = [listed(f"t{number:03}") for number in range(MOST_TOOLS + 1)]
+    found, left_out = make_catalog(
+        "db",
+        config,
+        [*tools, tools[1], {**tools[0], "title": "t"}, listed("x")],
+        has_resources=False,
+        has_prompts=False,
+    )
+    assert len(found) == MOST_TOOLS
+    assert in_words(left_out) == (
+        "t000 (another tool has the same name); "
+        f"db__t{MOST_TOOLS} (a server may have {MOST_TOOLS} tools: choose with `only` in its "
+        "settings)"
+    )
+
+
+def test_a_tool_whose_parameters_are_shown_in_part_says_so() -> None:
+    wide = {"properties": {f"p{number}": {"description": "x" * 99} for number in range(999)}}
+    [tool] = [one for one in catalog([{**listed("t"), "inputSchema": wide}]) if one.tool == "t"]
+    assert tool.description.endswith(PARTIAL)
+    assert len(tool.description) <= 1024

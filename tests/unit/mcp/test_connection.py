@@ -28,6 +28,7 @@ class MuteSession:
     server_capabilities = SimpleNamespace(tools=True, resources=None, prompts=None)
     server_info = None
     instructions = ""
+    left_out: tuple[str, ...] = ()
 
     def __init__(self, *_: object) -> None:
         self.client = self

@@ -6,6 +6,7 @@ from agiraph.core.errors import InvalidInput
 from agiraph.core.mcp_settings import McpServerConfig
 from agiraph.mcp.catalog import ServedTool, ToolCatalog
 from agiraph.mcp.grants import check_lent, granted, own_and_served, wanted_servers
+from agiraph.mcp.mending import LeftOut
 from agiraph.tools.toolbox import Toolbox
 
 SERVERS = {
@@ -77,6 +78,10 @@ def test_what_cannot_be_given_is_refused_with_what_can() -> None:
     with pytest.raises(InvalidInput, match="'git__read' cannot be given now: server 'git' cannot"):
         check_lent(SERVERS, down, ("git__read",), "bob")
     check_lent(SERVERS, CATALOGS, ("safe__read", "git__*"), "ada")
+    left_out = (LeftOut(name="git__raed", why="a server may have 200 tools"),)
+    short = {"git": CATALOGS["git"].model_copy(update={"left_out": left_out})}
+    with pytest.raises(InvalidInput, match="'git__raed' is left out: a server may have 200 tools"):
+        check_lent(SERVERS, short, ("git__raed",), "bob")
 
 
 def test_a_toolbox_shows_served_tools_after_its_own() -> None:

@@ -30,7 +30,7 @@ def read(data: bytes, longest: int = 1 << 20) -> tuple[Any, list[str]]:
     logged: list[str] = []
     (line,) = LineSplitter(longest).feed(data + b"\n")
     message = message_of(line, logged.append)
-    return None if message is None else message.message, logged
+    return getattr(message, "message", message), logged
 
 
 def test_bytes_that_are_not_utf_8_are_replaced() -> None:
@@ -39,11 +39,18 @@ def test_bytes_that_are_not_utf_8_are_replaced() -> None:
     assert logged == []
 
 
-@pytest.mark.parametrize("noise", [b"Starting v1.0 \xff", b"[1, 2]", b"{", b"[" * 100_000])
+@pytest.mark.parametrize("noise", [b"Starting v1.0 \xff", b"{", b"[" * 100_000])
 def test_a_line_that_is_no_message_is_logged_and_skipped(noise: bytes) -> None:
     message, logged = read(noise)
     assert message is None
     assert len(logged) == 1
+
+
+@pytest.mark.parametrize("odd", [b"[1, 2]", b'"text"', b'{"id": 1, "result": {}}'])
+def test_json_that_is_no_message_is_passed_on_as_the_error_that_holds_it(odd: bytes) -> None:
+    error, logged = read(odd)
+    assert isinstance(error, ValueError)
+    assert logged == []
 
 
 @pytest.mark.parametrize("order", [("jsonrpc", "id", "result"), ("result", "jsonrpc", "id")])

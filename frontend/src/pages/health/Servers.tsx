@@ -64,6 +64,7 @@ function OneServer({ server }: { server: Server }) {
         {server.title && <span className={styles.doing}>{server.title}</span>}
       </p>
       {server.problem && <p className={styles.cause}>{server.problem}</p>}
+      {server.left_out && <p className={styles.cause}>{t("leftOut", { tools: server.left_out })}</p>}
       {server.tools.length > 0 && (
         <details>
           <summary>{t("tools", { count: server.tools.length })}</summary>

@@ -59,6 +59,7 @@ export const health: typeof en = {
   text: "Text",
   deliverAgain: "Neu zustellen",
   servers: "MCP-Server",
+  leftOut: "Weggelassen: {{tools}}",
   noServers: "Keiner ist eingerichtet. Sie stehen in den Einstellungen: mcp.servers in agiraph.yaml.",
   askServers: "Jetzt fragen",
   tools: "{{count}} Werkzeuge",

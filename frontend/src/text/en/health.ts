@@ -57,6 +57,7 @@ export const health = {
   text: "Text",
   deliverAgain: "Deliver again",
   servers: "MCP servers",
+  leftOut: "Left out: {{tools}}",
   noServers: "None is configured. They are settings: mcp.servers in agiraph.yaml.",
   askServers: "Ask them now",
   tools: "{{count}} tools",

@@ -1,0 +1,249 @@
+"""Mending: what servers answer against the protocol, brought to what it allows; pure.
+
+The SDK refuses a whole answer for one odd part: a list of tools for one tool without a schema, a
+result for one block of a kind that it does not know, or for text where an output schema was
+declared. So each answer passes here first. Only what cannot be mended is left out, by name.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from agiraph.core.record import Record
+
+JsonObject = dict[str, Any]
+
+HINTS: Final = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
+OLDEST_PROTOCOL: Final = "2024-11-05"
+DATA_KINDS: Final = ("image", "audio")
+LONGEST_SHOWN: Final = 60
+
+
+class LeftOut(Record):
+    """A part of what a server offers that is not used, and why."""
+
+    name: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mended:
+    """An answer as the protocol allows it, and what is not in it."""
+
+    result: JsonObject
+    left_out: tuple[LeftOut, ...] = ()
+
+
+def mended(method: str, result: object) -> Mended:
+    """Return the result of a request as the protocol allows it."""
+    said = dict(result) if isinstance(result, Mapping) else {}
+    if not isinstance(said.get("_meta", {}), Mapping):
+        del said["_meta"]
+    if (mend := MENDERS.get(method)) is not None:
+        return mend(said)
+    if method in LISTS:
+        return _listing(method, said)
+    return Mended(said)
+
+
+# --- the beginning -------------------------------------------------------------------------------
+
+
+def _initialized(said: JsonObject) -> Mended:
+    """A server that does not say what it offers is asked for tools."""
+    about, offers = said.get("serverInfo"), said.get("capabilities")
+    named = about if isinstance(about, Mapping) else {}
+    said["serverInfo"] = {
+        **{key: one for key, one in named.items() if key == "title" and isinstance(one, str)},
+        "name": _text(named.get("name")),
+        "version": _text(named.get("version")),
+    }
+    said["capabilities"] = (
+        {key: _object(one) for key, one in offers.items() if one not in (None, False)}
+        if isinstance(offers, Mapping)
+        else {"tools": {}}
+    )
+    if not isinstance(said.get("protocolVersion"), str):
+        said["protocolVersion"] = OLDEST_PROTOCOL
+    if not isinstance(said.get("instructions"), str):
+        said.pop("instructions", None)
+    return Mended(said)
+
+
+# --- lists ---------------------------------------------------------------------------------------
+
+
+def _tool(said: Mapping[str, Any]) -> JsonObject:
+    """Return a tool with what is used of it; its output schema is not: results are text."""
+    schema, hints = said.get("inputSchema"), said.get("annotations")
+    tool: JsonObject = {
+        "name": said["name"],
+        "inputSchema": {**_object(schema), "type": "object"},
+    }
+    for key in ("title", "description"):
+        if isinstance(said.get(key), str):
+            tool[key] = said[key]
+    if isinstance(hints, Mapping):
+        known = {key: hints[key] for key in HINTS if isinstance(hints.get(key), bool)}
+        tool["annotations"] = known | (
+            {"title": hints["title"]} if isinstance(hints.get("title"), str) else {}
+        )
+    return tool
+
+
+def _named(said: Mapping[str, Any]) -> JsonObject:
+    """Return a resource or a prompt with its texts."""
+    texts = {key: said[key] for key in ("title", "description", "mimeType")
+             if isinstance(said.get(key), str)}  # fmt: skip
+    return {"name": _text(said.get("name")), **texts}
+
+
+def _prompt(said: Mapping[str, Any]) -> JsonObject:
+    arguments = said.get("arguments")
+    known = [
+        {**_named(one), "required": one.get("required") is True}
+        for one in (arguments if isinstance(arguments, list) else ())
+        if isinstance(one, Mapping) and isinstance(one.get("name"), str)
+    ]
+    return {**_named(said), "arguments": known}
+
+
+@dataclass(frozen=True, slots=True)
+class _ListKind:
+    """One of the lists of a server: where its entries are, what each must have, how it is kept."""
+
+    key: str
+    what: str
+    must: str
+    entry: Callable[[Mapping[str, Any]], JsonObject]
+
+
+LISTS: Final[Mapping[str, _ListKind]] = {
+    "tools/list": _ListKind("tools", "tool", "name", _tool),
+    "prompts/list": _ListKind("prompts", "prompt", "name", _prompt),
+    "resources/list": _ListKind(
+        "resources", "resource", "uri", lambda one: {**_named(one), "uri": one["uri"]}
+    ),
+    "resources/templates/list": _ListKind(
+        "resourceTemplates",
+        "template",
+        "uriTemplate",
+        lambda one: {**_named(one), "uriTemplate": one["uriTemplate"]},
+    ),
+}
+
+
+def _listing(method: str, said: JsonObject) -> Mended:
+    kind, entries, left_out = LISTS[method], list[JsonObject](), list[LeftOut]()
+    given = said.get(kind.key)
+    for number, one in enumerate(given if isinstance(given, list) else (), start=1):
+        if isinstance(one, Mapping) and isinstance(one.get(kind.must), str) and one[kind.must]:
+            entries.append(kind.entry(one))
+        else:
+            name = f"{kind.what} {number} of its list"
+            left_out.append(LeftOut(name=name, why=f"it has no {kind.must}"))
+    cursor = said.get("nextCursor")
+    result = {**said, kind.key: entries}
+    if not (isinstance(cursor, str) and cursor):
+        result.pop("nextCursor", None)
+    return Mended(result, tuple(left_out))
+
+
+# --- contents ------------------------------------------------------------------------------------
+
+
+def _called(said: JsonObject) -> Mended:
+    if said.get("resultType") not in (None, "complete"):
+        return Mended(said)  # a question of the server's, which the SDK answers
+    content, structured = said.get("content"), said.get("structuredContent")
+    blocks = [_block(one) for one in _several(content)]
+    if structured is not None and not isinstance(structured, Mapping):
+        blocks += [] if blocks else [_as_text(structured)]
+        structured = None
+    result = {**said, "content": blocks, "isError": said.get("isError") in (True, "true")}
+    if structured is None:
+        result.pop("structuredContent", None)
+    return Mended(result)
+
+
+def _resource_read(said: JsonObject) -> Mended:
+    contents = [_resource(one) for one in _several(said.get("contents"))]
+    return Mended({**said, "contents": contents})
+
+
+def _prompt_got(said: JsonObject) -> Mended:
+    messages = [
+        {
+            "role": "assistant" if one.get("role") == "assistant" else "user",
+            "content": _block(one.get("content")),
+        }
+        for one in _several(said.get("messages"))
+        if isinstance(one, Mapping)
+    ]
+    if said.get("resultType") not in (None, "complete"):
+        return Mended(said)
+    result = {**said, "messages": messages}
+    if not _is_text(said.get("description")):
+        result.pop("description", None)
+    return Mended(result)
+
+
+def _block(said: object) -> JsonObject:
+    """Return a block of content; one of a kind that is not known is named."""
+    if not isinstance(said, Mapping):
+        return _as_text(said)
+    kind = said.get("type")
+    if kind == "text" or (kind is None and "text" in said):
+        return _as_text(said.get("text"))
+    if kind in DATA_KINDS and isinstance(said.get("data"), str):
+        return {"type": kind, "data": said["data"], "mimeType": _text(said.get("mimeType"))}
+    if kind == "resource" and isinstance(said.get("resource"), Mapping):
+        return {"type": kind, "resource": _resource(said["resource"])}
+    if kind == "resource_link" and isinstance(said.get("uri"), str):
+        return {"type": kind, "uri": said["uri"], **_named(said)}
+    return {"type": "text", "text": f"[{_text(kind)[:LONGEST_SHOWN] or 'odd'} content, not shown]"}
+
+
+def _resource(said: object) -> JsonObject:
+    if not isinstance(said, Mapping):
+        return {"uri": "", "text": _as_text(said)["text"]}
+    about: JsonObject = {"uri": _text(said.get("uri"))}
+    if _is_text(said.get("mimeType")):
+        about["mimeType"] = said["mimeType"]
+    if _is_text(said.get("blob")):
+        return about | {"blob": said["blob"]}
+    return about | {"text": _as_text(said.get("text"))["text"]}
+
+
+MENDERS: Final[Mapping[str, Callable[[JsonObject], Mended]]] = {
+    "initialize": _initialized,
+    "tools/call": _called,
+    "resources/read": _resource_read,
+    "prompts/get": _prompt_got,
+}
+
+
+# --- values --------------------------------------------------------------------------------------
+
+
+def _several(value: object) -> Iterable[object]:
+    """Return the members of a list; of one thing, that alone."""
+    return value if isinstance(value, list) else () if value is None else (value,)
+
+
+def _as_text(value: object) -> JsonObject:
+    shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return {"type": "text", "text": "" if value is None else shown}
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else "" if value is None else str(value)
+
+
+def _object(value: object) -> JsonObject:
+    return dict(value) if isinstance(value, Mapping) else {}

@@ -1,0 +1,226 @@
+"""What MCP servers send against the protocol, or at its edges: one table. A new oddity is a line.
+
+Each server is a process of its own, and nothing that it sends may cost more than the part that is
+odd: the other tools are offered, the call gets its text or an error at once, the server stays up.
+"""
+
+import asyncio
+import json
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from actors.tools.mcp.connection import McpConnection
+from actors.tools.mcp.mcp_calls import call_tool
+from agiraph.core.clock import SystemClock
+from agiraph.core.errors import Refused
+from agiraph.core.mcp_settings import McpServerConfig
+from agiraph.mcp.catalog import MOST_TOOLS
+from agiraph.storage.home import Home
+from tests.fakes import odd_mcp_server
+from tests.fakes.line import SilentLog
+from tests.fakes.odd_mcp_server import OBJECT, USUAL
+
+DEADLINE = 20.0
+OUTPUT = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}
+TEXT = {"type": "text", "text": "some text"}
+ANSWER = '{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"%s"}]}}'
+
+
+def tool(name: Any = "ask", schema: Any = OBJECT, **more: Any) -> dict[str, Any]:
+    return {"name": name, "description": "d", "inputSchema": schema, **more}
+
+
+def lists(*tools: Any, **more: Any) -> dict[str, Any]:
+    return {"results": {"tools/list": {"tools": [*tools], **more}}}
+
+
+def starts(**result: Any) -> dict[str, Any]:
+    return {"results": {"initialize": {**USUAL["initialize"], **result}}}
+
+
+def returns(result: Any) -> dict[str, Any]:
+    return {"results": {"tools/call": result}}
+
+
+def content(*blocks: Any, **more: Any) -> dict[str, Any]:
+    return returns({"content": [*blocks], **more})
+
+
+def writes(line: str, method: str = "tools/call") -> dict[str, Any]:
+    return {"lines": {method: line}}
+
+
+@dataclass(frozen=True)
+class Oddity:
+    """What a server does, and what becomes of it.
+
+    `offers`: the names of the tools that are offered; `left_out`: of those that are not. A call of
+    the first of them returns `gives`, or fails with `error`. `logs` is in the log, `description`
+    in that of the first tool.
+    """
+
+    name: str
+    server: dict[str, Any]
+    offers: tuple[str, ...] = ("ask",)
+    left_out: tuple[str, ...] = ()
+    gives: str = ""
+    error: str = ""
+    logs: str = ""
+    description: str = ""
+    arguments: dict[str, Any] = field(default_factory=dict)
+
+
+ODDITIES = (
+    # --- results ---
+    Oddity("a tool with an output schema answers with text only",
+           {"results": {"tools/list": {"tools": [tool(outputSchema=OUTPUT)]}}}, gives="usual"),
+    Oddity("structured content that does not fit its schema",
+           lists(tool(outputSchema=OUTPUT)) | {"lines": {"tools/call": '{"jsonrpc":"2.0","id":ID,'
+            '"result":{"content":[],"structuredContent":{"a":7}}}'}}, gives='{"a": 7}'),
+    Oddity("an output schema that is no schema", lists(tool(outputSchema="text")), gives="usual"),
+    Oddity("a result without content", returns({}), gives=""),
+    Oddity("a result whose content is null", returns({"content": None}), gives=""),
+    Oddity("a result whose content is text", returns({"content": "plain"}), gives="plain"),
+    Oddity("a result whose content is one block", returns({"content": TEXT}), gives="some text"),
+    Oddity("a block that is a string", content("bare"), gives="bare"),
+    Oddity("a block without a type", content({"text": "untyped"}), gives="untyped"),
+    Oddity("a text block whose text is an object", content({"type": "text", "text": {"a": 1}}),
+           gives='{"a": 1}'),
+    Oddity("a block of a kind that is not known", content({"type": "chart", "x": 1}, TEXT),
+           gives="[chart content, not shown]\n\nsome text"),
+    Oddity("an image without its data", content({"type": "image"}),
+           gives="[image content, not shown]"),
+    Oddity("an image without its type", content({"type": "image", "data": "aGVsbG8="}),
+           gives="[image , 6 bytes, not shown]"),
+    Oddity("a resource without a URI", content({"type": "resource", "resource": {"text": "t"}}),
+           gives="t"),
+    Oddity("a link without a name", content({"type": "resource_link", "uri": "a://b"}),
+           gives="[resource a://b: ]"),
+    Oddity("structured content that is a list", returns({"structuredContent": [1, 2]}),
+           gives="[1, 2]"),
+    Oddity("structured content alone", content(structuredContent={"answer": 42}),
+           gives='{"answer": 42}'),
+    Oddity("isError as text", content(TEXT, isError="true"), error="some text"),
+    Oddity("isError null", content(TEXT, isError=None), gives="some text"),
+    Oddity("_meta that is no object", content(TEXT, _meta="x"), gives="some text"),
+    # --- messages ---
+    Oddity("an answer with bytes that are no UTF-8", writes(ANSWER % "Gr\xfc\xdfe"),
+           gives="Gr\ufffd\ufffde"),
+    Oddity("an answer that is no JSON", writes('{"jsonrpc":"2.0","id":ID,"result":{"content":[}}'),
+           error="the server's answer was not read: it is no message of the protocol"),
+    Oddity("an answer without its version", writes((ANSWER % "x").replace('"jsonrpc":"2.0",', "")),
+           gives="x"),
+    Oddity("an answer whose result is a number", writes('{"jsonrpc":"2.0","id":ID,"result":5}'),
+           gives=""),
+    Oddity("an answer whose id is text", writes((ANSWER % "x").replace("ID", '"ID"')), gives="x"),
+    Oddity("an answer in a list", writes(f"[{ANSWER % 'x'}]"), gives="x"),
+    Oddity("an answer behind a byte order mark", writes("\xef\xbb\xbf" + ANSWER % "x"), gives="x"),
+    Oddity("an answer with Windows' end of line", writes(ANSWER % "x" + "\r"), gives="x"),
+    Oddity("an error that is text", writes('{"jsonrpc":"2.0","id":ID,"error":"no paper"}'),
+           error="no paper"),
+    Oddity("an error without a code", {"errors": {"tools/call": {"message": "no ink"}}},
+           error="no ink"),
+    Oddity("an error whose code is text",
+           {"errors": {"tools/call": {"code": "E1", "message": "no ink"}}}, error="no ink"),
+    Oddity("an error without an id", writes('{"jsonrpc":"2.0","id":null,"error":{"code":-32700,'
+           '"message":"parse error"}}'), error="parse error"),
+    Oddity("words before an answer", writes("DEBUG: got a call\n" + ANSWER % "x"), gives="x",
+           logs="no message of the protocol) DEBUG: got a call"),
+    Oddity("requests and notes before an answer", writes(
+        '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}\n'
+        '{"jsonrpc":"2.0","id":99,"method":"sampling/createMessage","params":{}}\n'
+        '{"jsonrpc":"2.0","id":98,"method":"ping"}\n' + ANSWER % "x"), gives="x"),
+    # --- the start ---
+    Oddity("a banner", {"before": "Starting v1.0\nloading...\n"}, gives="usual",
+           logs="no message of the protocol) loading..."),
+    Oddity("a banner that is no UTF-8", {"before": "Gr\xfc\xdfe \xff\xfe\n"}, gives="usual",
+           logs="no message of the protocol) Gr\ufffd\ufffde"),
+    Oddity("no name of the server", starts(serverInfo=None), gives="usual"),
+    Oddity("no capabilities", starts(capabilities=None), gives="usual"),
+    Oddity("capabilities that are true", starts(capabilities={"tools": True}), gives="usual"),
+    Oddity("no version of the protocol", starts(protocolVersion=None), gives="usual"),
+    Oddity("instructions that are a list", starts(instructions=["a"]), gives="usual"),
+    # --- tools ---
+    Oddity("a schema that is a string's", lists(tool(schema={"type": "string"}), tool("b")),
+           offers=("ask", "b"), gives="usual"),
+    Oddity("a schema that is null", lists(tool(schema=None)), gives="usual"),
+    Oddity("a schema that is missing", lists({"name": "ask"}), gives="usual"),
+    Oddity("a schema with two types", lists(tool(schema={"type": ["object", "null"]})),
+           gives="usual"),
+    Oddity("a tool without a name", lists({"description": "d"}, tool("b")), offers=("b",),
+           left_out=("tool 1 of its list",), gives="usual"),
+    Oddity("a tool whose name is empty", lists(tool(""), tool("b")), offers=("b",),
+           left_out=("tool 1 of its list",), gives="usual"),
+    Oddity("a tool that is a string", lists("ask", tool("b")), offers=("b",),
+           left_out=("tool 1 of its list",), gives="usual"),
+    Oddity("two tools with one name", lists(tool(), tool(title="t")), gives="usual",
+           left_out=("ask",)),
+    Oddity("a description that is a list", lists(tool(description=["a"])), gives="usual"),
+    Oddity("hints that are text", lists(tool(annotations={"readOnlyHint": "yes"})), gives="usual"),
+    Oddity("annotations that are a list", lists(tool(annotations=[])), gives="usual"),
+    Oddity("names that no service accepts", lists(tool("library.search/all")),
+           offers=("library_search_all",), gives="usual"),
+    Oddity("parameters that no service accepts", lists(tool(schema={"properties": {"a b": {}}}))
+           | {"results": {"tools/list": {"tools": [tool(schema={"properties": {"a b": {}}})]},
+                          "tools/call": "its arguments"}},
+           arguments={"a_b": 1}, gives='{"a b": 1}'),
+    Oddity("no tools", returns({}) | {"results": {"tools/list": {"tools": None}}}, offers=()),
+    Oddity("a cursor that never ends", lists(tool(), nextCursor="same"), gives="usual"),
+    Oddity("a cursor that is empty", lists(tool(), nextCursor=""), gives="usual"),
+    Oddity("a cursor that is a number", lists(tool(), nextCursor=7), gives="usual"),
+    Oddity("more tools than are offered", lists(*(tool(f"t{n:03}") for n in range(MOST_TOOLS + 2))),
+           offers=tuple(f"t{n:03}" for n in range(MOST_TOOLS)),
+           left_out=(f"odd__t{MOST_TOOLS}", f"odd__t{MOST_TOOLS + 1}"),
+           gives="usual"),
+    Oddity("a schema of a megabyte",
+           lists(tool(schema={"properties": {f"p{n}": {"description": "x" * 999} for n in
+                                             range(1000)}})),
+           description="Its parameters are shown in part", gives="usual"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("odd", ODDITIES, ids=lambda odd: odd.name)
+async def test_an_odd_server_costs_only_what_is_odd(odd: Oddity, tmp_path: Path) -> None:
+    home, log, file = Home(tmp_path), SilentLog(), tmp_path / "oddity.json"
+    home.system.tools.mkdir(parents=True)
+    file.write_text(json.dumps(odd.server))
+    config = SimpleNamespace(mcp=SimpleNamespace(start_seconds=DEADLINE))
+    runtime: Any = SimpleNamespace(home=home, config=config, clock=SystemClock(), log=log)
+    words = ("-I", "-S", odd_mcp_server.__file__, str(file))
+    settings = McpServerConfig(command=sys.executable, args=words)
+    connection = McpConnection(runtime, "odd", settings, {})
+    try:
+        async with asyncio.timeout(DEADLINE):
+            catalog = await connection.current_catalog(refresh=False)
+            assert catalog.problem == ""
+            assert tuple(one.name.removeprefix("odd__") for one in catalog.tools) == odd.offers
+            assert tuple(one.name for one in catalog.left_out) == odd.left_out
+            if catalog.tools:
+                await _call(connection, odd)
+    finally:
+        await connection.close()
+    assert odd.logs in "\n".join(log.lines)
+
+
+async def _call(connection: McpConnection, odd: Oddity) -> None:
+    """Call the first tool twice: the server is the same one, and answers alike."""
+    session, first = await connection.session(), connection.catalog.tools[0]
+    assert odd.description in first.description
+    for _ in range(2):
+        try:
+            text, is_error = await call_tool(session, first, odd.arguments, _ignore)
+        except Refused as error:
+            text, is_error = str(error), True
+        assert (is_error, odd.error or odd.gives) == (bool(odd.error), odd.error or odd.gives)
+        assert text.startswith(odd.error) if odd.error else odd.gives in text, text
+        assert session.is_up
+    assert await connection.session() is session, "the server is not started again"
+
+
+async def _ignore(progress: float, total: float | None, message: str | None) -> None:
+    """Take the progress of a call."""

@@ -88,7 +88,7 @@ class GoogleRules(RequestRules):
     def attachments(self, body: JsonObject) -> Iterator[Attachment]:
         contents = body.get("contents")
         listed = contents if isinstance(contents, list) else [contents]
-        for content in objects_in(listed):
+        for content in objects_in([*listed, body.get("systemInstruction")]):
             yield from _attached(content.get("parts"))
 
     def tools(self, body: JsonObject) -> list[Any]:

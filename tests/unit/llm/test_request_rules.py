@@ -109,6 +109,7 @@ COSTLY: list[tuple[str, str, JsonObject]] = [
     ("google", "speechConfig", {"generationConfig": {"speechConfig": {}}}),
     ("google", "generationConfig", {"generationConfig": {}, "generation_config": {}}),
     ("google", "fileData", {"contents": [{"parts": [{"file_data": {"file_uri": "u"}}]}]}),
+    ("google", "fileData", {"systemInstruction": {"parts": [{"fileData": {"fileUri": "u"}}]}}),
     (
         "google",
         "audio",

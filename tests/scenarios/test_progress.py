@@ -210,6 +210,26 @@ def test_a_role_of_a_team_that_waits_is_told_that_nothing_will_come(drowsy_place
     place.await_end(place.home / "agents" / agent.id)
 
 
+def test_a_worker_of_a_plan_that_leads_itself_is_told_that_nothing_will_come(
+    drowsy_place: Place,
+) -> None:
+    place = drowsy_place
+
+    def work(seen: SeenRequest) -> Reply:
+        told = seen.results("wait")
+        assert not told or "no message will come by itself" in told[-1]
+        return publish("the facts") if told else WAIT
+
+    place.plays(work)
+    plan = "nodes: [{id: facts, task: Collect the facts}]"
+    with Client.for_home(place.home) as client:
+        asked = CreateAgentRequest(goal="Facts", model=MODEL[1], plan=plan, leader="plan")
+        agent = client.create_agent(asked)
+    place.begun.append(agent.id)
+    place.await_end(place.home / "agents" / agent.id)
+    assert not place.server.seen_by("coordinator")
+
+
 def test_a_worker_that_is_interrupted_in_a_wait_works_and_its_run_does_not_stand_still(
     drowsy_place: Place,
 ) -> None:

@@ -30,6 +30,7 @@ from agiraph.storage.disk_space import WAITS
 from agiraph.storage.home import AgentHome, RunHome
 
 HELD = ("paused", "waiting_for_human")
+WAITING = ("waiting_for_nodes", "waiting_for_message")
 STANDS = "standing_still"
 AT_REST = (None, "idle", "ready", "waiting_for_nodes", "waiting_for_human", "parked")
 
@@ -140,7 +141,7 @@ class StatusReader:
             return False  # a damaged board must not hide the agent
         holders = [worker for worker in board.workers.values() if worker.node is not None]
         statuses = {self.worker(agent, worker) for worker in holders}
-        return "waiting_for_human" in statuses and statuses <= set(HELD)
+        return "waiting_for_human" in statuses and statuses <= {*HELD, *WAITING}
 
     def _reported(self, child: ChildInfo) -> EntityActivity | None:
         """Return the latest report of a live process.

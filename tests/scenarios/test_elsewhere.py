@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.model_server import call, calls
+from tests.fakes.model_server import Reply, SeenRequest, call, calls, say
 from tests.integration.house import until
 from tests.scenarios.elsewhere import FarPlace, machine_of
-from tests.scenarios.place import placed
+from tests.scenarios.place import placed, whole_lines
 from tests.scenarios.steps import (
     DONE,
     WAIT,
@@ -41,7 +41,7 @@ def far(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FarPlace]:
     home = tmp_path_factory.mktemp("home")
     settings = {
         "hosts": {"listen": f"tcp://127.0.0.1:{_free_port()}"},
-        "run": {"park_after_seconds": 0.2},
+        "run": {"park_after_seconds": 0.2, "standstill_seconds": 0.5},
     }
     with placed(home, FarPlace, settings) as place:
         assert isinstance(place, FarPlace)
@@ -111,3 +111,30 @@ def test_who_has_parked_continues_elsewhere_with_all_of_its_scratch(far: FarPlac
     assert sorted(file.name for file in published.iterdir()) == ["large.bin", "size"]
     assert (published / "size").read_text() == "3000000\n"
     assert (published / "large.bin").stat().st_size == 3_000_000
+
+
+def test_workers_elsewhere_that_wait_for_each_other_are_noticed_and_one_that_asks_is_not(
+    far: FarPlace,
+) -> None:
+    def coordinator(seen: SeenRequest) -> Reply:
+        if seen.step == 0:
+            return calls(spawn("ada"), spawn("bob"), node("a", "ada"), node("b", "bob"))
+        return say("Waiting.")
+
+    far.plays(coordinator=coordinator, ada=[ask("Which colour?"), *[WAIT] * 9], bob=[WAIT] * 9)
+    agent = far.begin("far-standstill")
+    question = str(far.await_question(agent.name)["id"])
+    until(lambda: far.has_parked(agent.name, 3) or _are_at_rest(far, agent.name), "all rest")
+    assert far.json("show", agent.name)["status"] == "waiting_for_human"
+    far.json("respond", question, "blue")
+    reason = far.await_end(agent, "failed")["reason"]
+    assert "ada (node 'a') waits for a message" in reason
+    assert "bob (node 'b') waits for a message" in reason
+    found = [e for e in whole_lines(agent / "events.jsonl") if e["type"] == "agent.standstill"]
+    answered = [e for e in whole_lines(agent / "events.jsonl") if e["type"] == "human.response"]
+    assert found[0]["seq"] > answered[0]["seq"], "a question is no standstill"
+
+
+def _are_at_rest(far: FarPlace, agent: str) -> bool:
+    states = far.states(agent)
+    return sorted(states.values()) == ["idle", "parked", "waiting_for_human"]

@@ -12,11 +12,7 @@ from actors.runtime.kinds import entry_named
 from actors.runtime.launch import ActorLaunch
 from actors.runtime.linux import adopt_orphans
 from actors.supervisor.causes import fault_of
-from actors.supervisor.child_monitor import (
-    ChildMonitor,
-    MonitorHooks,
-    RestartCounter,
-)
+from actors.supervisor.child_monitor import ChildMonitor, MonitorHooks, RestartCounter
 from actors.supervisor.child_register import ChildRegister, Desired, DesiredStateSet, ProcessStarted
 from actors.supervisor.hang_watch import HangWatch
 from actors.supervisor.launcher import ExecLauncher, ForkLauncher, further_variables

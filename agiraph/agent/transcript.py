@@ -58,9 +58,8 @@ FOLD = 11
 class OpenCall:
     """A call that has no result yet.
 
-    `key` names this very step forever (epoch, record number and place in the answer): effects
-    that are repeated after a crash carry the same key and so happen once. `cut_at`: its answer
-    was cut off after so many tokens, so the call may lack its end and must not run.
+    `key` names this step forever (epoch, record number and place in the answer): effects that are
+    repeated after a crash have it, too. With `cut_at` the answer was cut off: it must not run.
     """
 
     call: ToolCall

@@ -140,19 +140,11 @@ def chaos(
     With --random-model there is no script: the model calls tools at random. The run must end, and
     leave a consistent board, whatever it does.
     """
-    if hammered and (only or full_disk):
-        raise InvalidInput("--hammer cannot be used with --only or --full-disk")
-    if hosts and (hammered or only or full_disk):
-        raise InvalidInput("--hosts cannot be used with --hammer, --only or --full-disk")
-    if random_model is not None and (hammered or only or full_disk or hosts):
-        others = "--hammer, --only, --full-disk or --hosts"
-        raise InvalidInput(f"--random-model cannot be used with {others}")
+    _refuse_together(hammered, only, full_disk, hosts, random_model)
     if kills is None:
         kills = STRIKES if random_model is None else 0
     if (full_disk or hosts) and on is None:
-        words = ["--kills", str(kills), "--seed", str(seed), "--noise", str(noise)]
-        words += ["--json"] if as_json else []
-        words += ["--for", f"{for_seconds}s"] if for_seconds else []
+        words = _words_again(kills, seed, noise, for_seconds, as_json)
         sys.exit(_on_small_disk(words) if full_disk else _among_namespaces(hosts, words, keep))
     if hammered:
         schedule = hammer(hammered, every_seconds)
@@ -178,6 +170,32 @@ def chaos(
     else:
         click.echo(table(report.strikes, found))
     sys.exit(0 if report.is_good else 1)
+
+
+def _refuse_together(
+    hammered: tuple[str, ...],
+    only: tuple[str, ...],
+    full_disk: bool,
+    hosts: int | None,
+    random_model: int | None,
+) -> None:
+    """Raise InvalidInput for options that exclude each other."""
+    if hammered and (only or full_disk):
+        raise InvalidInput("--hammer cannot be used with --only or --full-disk")
+    if hosts and (hammered or only or full_disk):
+        raise InvalidInput("--hosts cannot be used with --hammer, --only or --full-disk")
+    if random_model is not None and (hammered or only or full_disk or hosts):
+        others = "--hammer, --only, --full-disk or --hosts"
+        raise InvalidInput(f"--random-model cannot be used with {others}")
+
+
+def _words_again(
+    kills: int, seed: int, noise: float, for_seconds: float | None, as_json: bool
+) -> list[str]:
+    """Return the options of this command for the process that runs it apart."""
+    words = ["--kills", str(kills), "--seed", str(seed), "--noise", str(noise)]
+    words += ["--json"] if as_json else []
+    return words + (["--for", f"{for_seconds}s"] if for_seconds else [])
 
 
 def _with_random_model(folder: Path, seed: int, kills: int, noise: float, as_json: bool) -> int:

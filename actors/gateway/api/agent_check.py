@@ -10,11 +10,6 @@ from typing import TYPE_CHECKING, TypeVar
 from fastapi import APIRouter
 
 from actors.gateway.api.agents import (
-    check_cycles,
-    check_input,
-    check_leader,
-    check_plan,
-    check_servers,
     has_usd_budget,
     name_for,
     needs_tools,
@@ -22,6 +17,13 @@ from actors.gateway.api.agents import (
     unnamed_model,
 )
 from actors.gateway.api.dependencies import GatewayDep
+from actors.gateway.api.run_checks import (
+    check_cycles,
+    check_input,
+    check_leader,
+    check_plan,
+    check_servers,
+)
 from actors.gateway.api.system import require_tools
 from actors.gateway.auth.scopes import CONTROL
 from actors.gateway.gateway import UNPROCESSABLE, Gateway

@@ -1,9 +1,7 @@
 """Endpoints: agents and their runs: creating, listing and showing them, further runs."""
 
 import asyncio
-import os
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Annotated
 
 from fastapi import APIRouter, Query
@@ -11,6 +9,14 @@ from fastapi import APIRouter, Query
 from actors.gateway.api.dependencies import AgentDep, CallerDep, CauseDep, GatewayDep
 from actors.gateway.api.entities import DOWN, child_at, children, if_answered, shown_activity
 from actors.gateway.api.money import spent_in_run
+from actors.gateway.api.run_checks import (
+    check_cycles,
+    check_input,
+    check_leader,
+    check_plan,
+    check_planning,
+    check_servers,
+)
 from actors.gateway.api.system import require_tools
 from actors.gateway.auth.credentials import Principal
 from actors.gateway.auth.scopes import CONTROL, READ
@@ -19,9 +25,7 @@ from actors.gateway.gateway import UNPROCESSABLE, Gateway
 from actors.gateway.state.agents import agent_summary
 from actors.gateway.statuses import StatusReader
 from agiraph.board.board import RunFacts
-from agiraph.board.commands import agents_hired
-from agiraph.board.plans.plan import Plan, parse_plan, plan_commands
-from agiraph.core.errors import InvalidInput, Refused
+from agiraph.core.errors import InvalidInput
 from agiraph.core.failures import class_of
 from agiraph.core.ids import (
     BROKER,
@@ -47,8 +51,6 @@ from agiraph.http.api import (
 )
 from agiraph.http.api.access import HOME_TOKEN
 from agiraph.llm.registry import check_folder
-from agiraph.mcp.grants import granted_to_all
-from agiraph.mcp.registered import with_registered
 from agiraph.messages.child import (
     ChildSpec,
     ChildStarted,
@@ -60,7 +62,6 @@ from agiraph.messages.control import Ok
 from agiraph.messages.model import CheckModel, ListModels, ModelCatalog
 from agiraph.messages.run import BeginRun
 from agiraph.storage.attendance import let_go_on
-from agiraph.tools.scopes.scope import is_private
 
 NAME_WORDS = 4
 START_SECONDS = 20.0
@@ -362,88 +363,6 @@ async def _offer_registered(gateway: Gateway, named: Sequence[str]) -> None:
     for name in {*named} - {*gateway.config.mcp.servers}:
         order = StartChild(spec=ChildSpec(address=tools_address(name), kind="tools"))
         await gateway.ask(SUPERVISOR, order, ChildStarted, within_seconds=START_SECONDS)
-
-
-def check_servers(request: RunRequest, gateway: Gateway) -> None:
-    """Raise ApiError 422 for a server of tools that there is not, or that may not be given."""
-    named = request.mcp_servers
-    servers = with_registered(gateway.home, gateway.config.mcp.servers, named)
-    try:
-        granted_to_all(servers, named)
-    except InvalidInput as error:
-        raise ApiError(UNPROCESSABLE, str(error)) from None
-
-
-def check_cycles(request: RunRequest) -> None:
-    """Raise ApiError 422 for a time between cycles where there are none."""
-    if request.cycle_seconds is not None and request.mode != "infinite":
-        mode = request.mode or "finite"
-        raise ApiError(UNPROCESSABLE, f"a {mode} run has no cycles (possible: infinite)")
-
-
-def check_planning(request: RunRequest, gateway: Gateway) -> None:
-    """Raise ApiError 422 if a plan is to be approved, or to be all, that nobody makes."""
-    asked = "approve_plan" if request.approve_plan else "plan_only" if request.plan_only else ""
-    planning = request.planning or gateway.config.run.planning
-    if asked and (planning == "dynamic" or request.plan is not None):
-        why = "a plan is given" if request.plan is not None else f"planning is {planning}"
-        raise ApiError(
-            UNPROCESSABLE, f"{asked} is for a plan that is made (planning static or hybrid): {why}"
-        )
-
-
-def check_leader(request: RunRequest, plan: Plan | None) -> None:
-    """Raise ApiError 422 for a run that no plan can lead, or a summary of another one.
-
-    `plan` is the one of the request; None: there is none, or it is wrong.
-    """
-    if request.leader == "model":
-        if request.summary:
-            raise ApiError(UNPROCESSABLE, "summary is for a run with the leader `plan`")
-        return
-    if request.plan is None:
-        why = "needs a plan"
-    elif request.mode == "infinite":
-        why = "has no cycles (possible: finite)"
-    elif request.output_schema is not None and not request.summary:
-        why = "has no model that writes an answer with an output_schema (possible: with summary)"
-    elif plan is not None and plan.is_reconvened:
-        why = "cannot reconvene the stages of its plan (contract.coordinator_reconvenes)"
-    else:
-        return
-    raise ApiError(UNPROCESSABLE, f"a run with the leader `plan` {why}")
-
-
-def check_plan(text: str, gateway: Gateway) -> Plan:
-    """Return the plan; ApiError 422 with line and key, or an external agent that cannot be used."""
-    from agiraph.external.preflight import check_agent  # few plans need it
-    from agiraph.tools.toolbox import Toolbox
-
-    home, config = gateway.home.path, gateway.config.sandbox
-    try:
-        plan = parse_plan(text)
-        for command in plan_commands(plan):
-            Toolbox.for_entity("worker", command.spec.tools, can_lead=True)
-            for asked in agents_hired(command):
-                check_agent(asked, home, config, os.environ)
-    except Refused as error:
-        raise ApiError(UNPROCESSABLE, str(error)) from None
-    return plan
-
-
-def check_input(named: str, home: Path) -> None:
-    """Raise ApiError 422 unless this is the absolute path of a folder that a team may read."""
-    path = Path(named)
-    if not path.is_absolute():
-        raise ApiError(UNPROCESSABLE, f"input '{named}' is not an absolute path")
-    if not path.is_dir():
-        raise ApiError(UNPROCESSABLE, f"input '{named}' is not an existing folder")
-    if not os.access(path, os.R_OK | os.X_OK):
-        raise ApiError(UNPROCESSABLE, f"input '{named}' may not be read")
-    if is_private(path.resolve(), home):
-        raise ApiError(
-            UNPROCESSABLE, f"input '{named}' is the home, with keys: name another folder"
-        )
 
 
 def name_for(gateway: Gateway, request: CreateAgentRequest) -> str:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from agiraph.board.failure_class import class_of
 from agiraph.core.errors import InvalidInput
-from agiraph.core.failures import class_of
 from agiraph.core.turns import Usage
 from agiraph.http.api import AgentView
 from agiraph.http.errors import ApiError, NotReachable

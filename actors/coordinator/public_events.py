@@ -9,8 +9,8 @@ from typing import Final
 from agiraph.board import events as e
 from agiraph.board.board import Board
 from agiraph.board.commands import OF_TEAM
+from agiraph.board.failure_class import failure_class
 from agiraph.board.progress import lines_of
-from agiraph.core.failures import failure_class
 from agiraph.core.ids import AgentId, NodeId, RunId
 from agiraph.core.models import Event
 from agiraph.core.naming import cut

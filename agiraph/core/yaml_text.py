@@ -4,11 +4,13 @@ A text is looked through event by event before anything is made of it, so that o
 wrote costs what its length says: aliases count as what they stand for, and nothing is nested deep.
 """
 
+import types
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, Union, get_args, get_origin
 
 import yaml
+from pydantic import AliasChoices, BaseModel
 
 from agiraph.core.errors import InvalidInput
 
@@ -143,3 +145,30 @@ def _is_number(event: yaml.ScalarEvent) -> bool:
 
 def _refused(event: Any, problem: str) -> yaml.MarkedYAMLError:
     return yaml.MarkedYAMLError(problem=problem, problem_mark=event.start_mark)
+
+
+# --- forms: which keys nested pydantic models take ---
+
+
+def keys_of(model: type[BaseModel], name: str) -> list[str]:
+    """Return the keys that a field may be given by, the usual one first."""
+    alias = model.model_fields[name].validation_alias
+    return [str(choice) for choice in alias.choices] if isinstance(alias, AliasChoices) else [name]
+
+
+def model_at(form: type[BaseModel], path: KeyPath) -> type[BaseModel]:
+    """Return the model of the value at a path, or of the nearest value around it."""
+    model = form
+    for part in path:
+        field = model.model_fields.get(str(part))
+        model = (_model_in(field.annotation) if field else None) or model
+    return model
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    """Return the model inside an annotation such as `tuple[GraphNode, ...]`."""
+    if get_origin(annotation) in (tuple, Union, types.UnionType):
+        inside = (_model_in(argument) for argument in get_args(annotation))
+        return next((model for model in inside if model), None)
+    is_model = isinstance(annotation, type) and issubclass(annotation, BaseModel)
+    return annotation if is_model else None

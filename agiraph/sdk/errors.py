@@ -13,8 +13,8 @@ AgiraphError
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from agiraph.board.failure_class import FailureClass
 from agiraph.core.errors import AgiraphError
-from agiraph.core.failures import FailureClass
 
 if TYPE_CHECKING:
     from agiraph.sdk.result import NodeFailure, Result

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, TypeVar
 
+from agiraph.board.failure_class import FailureClass, failure_class
 from agiraph.board.plans.graph import Graph
-from agiraph.core.failures import FailureClass, failure_class
 from agiraph.core.models import Event
 from agiraph.core.turns import Usage
 from agiraph.http.api.work import BoardView

@@ -9,8 +9,8 @@ from typing import Any, Final, Generic, TypeVar
 
 from pydantic import ValidationError
 
+from agiraph.board.failure_class import failure_class
 from agiraph.core.errors import AgiraphError, InvalidInput
-from agiraph.core.failures import failure_class
 from agiraph.core.ids import AgentId, RunId, agent_id_for, new_run_id
 from agiraph.core.models import ENDED_AGENT, Event
 from agiraph.core.turns import Usage

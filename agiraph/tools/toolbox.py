@@ -12,9 +12,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from agiraph.core.errors import InvalidInput, Refused, unknown
-from agiraph.core.forms import keys_of, model_at
 from agiraph.core.specs import RoleSpec, WorkerSpec
 from agiraph.core.turns import ToolCall, ToolSchema, ToolTurn
+from agiraph.core.yaml_text import keys_of, model_at
 from agiraph.mcp.catalog import ServedTool
 from agiraph.mcp.grants import own_and_served
 from agiraph.tools.base import Tool, ToolParams, as_json, on_one_machine

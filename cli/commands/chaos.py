@@ -165,10 +165,7 @@ def chaos(
                 sys.exit(_with_random_model(folder, random_model, kills, noise, as_json))
             report = ChaosRun(folder, schedule, noise, remark).run(kills)
     found = ({} if hammered else {"seed": seed}) | facts(report)
-    if as_json:
-        print_json(found)
-    else:
-        click.echo(table(report.strikes, found))
+    print_json(found) if as_json else click.echo(table(report.strikes, found))
     sys.exit(0 if report.is_good else 1)
 
 

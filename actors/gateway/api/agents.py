@@ -25,8 +25,8 @@ from actors.gateway.gateway import UNPROCESSABLE, Gateway
 from actors.gateway.state.agents import agent_summary
 from actors.gateway.statuses import StatusReader
 from agiraph.board.board import RunFacts
+from agiraph.board.failure_class import class_of
 from agiraph.core.errors import InvalidInput
-from agiraph.core.failures import class_of
 from agiraph.core.ids import (
     BROKER,
     HUMAN,

@@ -7,7 +7,7 @@ from pydantic import ValidationError
 from actors.gateway.names import meant
 from actors.recorder.event_log import EventLog
 from actors.runtime.agent_folders import AgentFolders
-from agiraph.core.failures import class_of
+from agiraph.board.failure_class import class_of
 from agiraph.core.ids import AgentId
 from agiraph.core.models import Agent
 from agiraph.http.api import AgentView, ApiError

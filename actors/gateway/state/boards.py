@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from agiraph.board.board import Board, NodeTimes
 from agiraph.board.events import BoardEvent
+from agiraph.board.failure_class import class_of
 from agiraph.board.store import fold_events, read_events
 from agiraph.core.errors import Corrupt
-from agiraph.core.failures import class_of
 from agiraph.core.ids import AgentId, NodeId, worker_address
 from agiraph.core.models import Worker, WorkNode
 from agiraph.http.api import ApiError, BoardView, NodeDetailView, NodeView, StageView, WorkerView

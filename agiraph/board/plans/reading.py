@@ -20,9 +20,17 @@ from pydantic import (
 )
 
 from agiraph.core.errors import InvalidInput
-from agiraph.core.forms import keys_of, model_at
 from agiraph.core.specs import AnyWorkerType, ContractTerms, ForEach, Names, PlannedTerms
-from agiraph.core.yaml_text import KeyPath, Lines, key_lines, nearest, parse_yaml, read_yaml
+from agiraph.core.yaml_text import (
+    KeyPath,
+    Lines,
+    key_lines,
+    keys_of,
+    model_at,
+    nearest,
+    parse_yaml,
+    read_yaml,
+)
 
 MOST_CHARACTERS: Final = 256 * 1024
 MOST_VALUES: Final = 20_000

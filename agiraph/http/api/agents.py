@@ -4,7 +4,7 @@ from typing import Literal, get_args
 
 from pydantic import Field, field_validator
 
-from agiraph.core.failures import FailureClass
+from agiraph.board.failure_class import FailureClass
 from agiraph.core.ids import AgentId, RunId
 from agiraph.core.models import AgentFacts, Mode
 from agiraph.core.money import Leader, PlanningMode, RunSchema, RunTerms, WhenSpent

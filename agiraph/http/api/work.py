@@ -4,8 +4,8 @@ from typing import ClassVar, Literal
 
 from pydantic import ConfigDict, Field
 
+from agiraph.board.failure_class import FailureClass
 from agiraph.core.evidence import CheckResult, Evidence
-from agiraph.core.failures import FailureClass
 from agiraph.core.ids import NodeId, RunId, WorkerId
 from agiraph.core.models import Event, NodeMove
 from agiraph.core.specs import ForEach, PlannedTerms

@@ -6,8 +6,8 @@ from agiraph.agent.loop_detection import LoopStuck, RepeatedCalls, judge_loop
 from agiraph.agentic_team.decisions import TeamDecision
 from agiraph.agentic_team.engine import Failure, Outcome, TeamState, advance
 from agiraph.board import commands as c
+from agiraph.board.failure_class import FailureClass, class_of, failure_class
 from agiraph.board.plan_end import end_of_plan
-from agiraph.core.failures import FailureClass, class_of, failure_class
 from agiraph.core.team import team_of
 from agiraph.llm.base import failed_call
 from tests.unit.board.desk import Desk

@@ -88,7 +88,7 @@ class _Unfolding:
             beside = {key: inner for key, inner in value.items() if key != "$ref"}
             found = _referred(where, self._root)
             if where in path:
-                return _plain({**_stub(where, found), **beside})
+                return self.of({**_stub(where, found), **beside}, depth + 1, path)
             return self.of({**found, **beside}, depth + 1, path | {where})
         return _consistent(
             {

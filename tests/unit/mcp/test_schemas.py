@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agiraph.mcp.schemas import LEFT_OUT, MOST_BYTES, PARAMETER, parameters_of
@@ -145,6 +145,7 @@ json_values = st.recursive(
 
 
 @given(json_values)
+@example({"$ref": "#", "$defs": None, "anyOf": [None]})
 def test_any_value_becomes_an_object_schema_that_can_be_sent(said: Any) -> None:
     found = parameters_of(said)
     assert found.schema["type"] == "object"

@@ -2,22 +2,28 @@
 
 `system/children.journal` folds to `RegisteredChildren`; every change is written before it is acted
 on. An incarnation's number is written before its process exists and is never given out again, not
-even after its address was forgotten. What only notes what has happened counts at once while the
-disk is full, and is written with the next change that can be.
+even after its address was forgotten. If the journal has lost its end, or was removed, the numbers
+that the router has recorded are not given out again either: it refuses all but the highest. What
+only notes what has happened counts at once while the disk is full, and is written with the next
+change that can be.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Literal, assert_never
+from types import MappingProxyType
+from typing import Annotated, Any, Literal, assert_never
 
 from pydantic import Field, TypeAdapter
 
+from agiraph.core.ids import HOST_PREFIX, INVITE_PREFIX, SUPERVISOR, agent_of
 from agiraph.core.record import Record
 from agiraph.messages.child import ChildSpec
 from agiraph.storage.disk_space import is_full_disk
-from agiraph.storage.files import replace_file
+from agiraph.storage.files import is_folder, replace_file
+from agiraph.storage.home import Home
 from agiraph.storage.journal import Journal, JsonObject, encode_record
+from transport.mailbox_file import recorded_incarnations
 
 Desired = Literal["running", "stopped", "exited", "failed", "parked"]
 
@@ -145,18 +151,35 @@ def compacted(table: RegisteredChildren) -> list[JsonObject]:
     return [to_record(event) for event in events]
 
 
+def lost_from(table: RegisteredChildren, recorded: Mapping[str, int]) -> list[str]:
+    """Return the addresses of which the router knows a later incarnation than the table.
+
+    There are none unless the journal was cut, removed, or replaced by an older copy.
+    """
+    return sorted(
+        address
+        for address, number in recorded.items()
+        if number > table.incarnations.get(address, 0) and not address.startswith(COUNTED_ELSEWHERE)
+    )
+
+
 SLACK_RECORDS = 256
+COUNTED_ELSEWHERE = (HOST_PREFIX, INVITE_PREFIX)
+"""Addresses whose incarnations are not given out by the supervisor."""
 
 
 class ChildRegister:
     """The one writer of `system/children.journal`, which is rewritten once it has grown.
 
-    Raises Corrupt, ValueError.
+    `recorded` are the incarnations that the router knows. Raises Corrupt, ValueError.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, recorded: Mapping[str, int] = MappingProxyType({})) -> None:
+        self._recorded = recorded
         self._journal = Journal(path)
         self._unwritten: list[JsonObject] = []
+        self.unregistered: tuple[str, ...] = ()
+        """Addresses of agents that the journal has lost: their messages are kept."""
         self.table: RegisteredChildren = fold(self._journal.records)
         short = compacted(self.table)
         if self._journal.count > 2 * len(short) + SLACK_RECORDS:
@@ -192,7 +215,7 @@ class ChildRegister:
 
     def allot(self, address: str) -> int:
         """Return the next incarnation of an address; it is never given out again."""
-        number = self.table.next_incarnation(address)
+        number = max(self.table.next_incarnation(address), self._recorded.get(address, 0) + 1)
         self.write(IncarnationAssigned(address=address, incarnation=number))
         return number
 
@@ -209,3 +232,23 @@ class ChildRegister:
     def close(self) -> None:
         """Close the file."""
         self._journal.close()
+
+
+def open_register(house: Home, log: Any) -> ChildRegister:
+    """Return the register of a home; what it has lost is logged. Raises Corrupt, ValueError."""
+    recorded = recorded_incarnations(house.system.mailboxes)
+    register = ChildRegister(house.system.children, recorded)
+    lost = lost_from(register.table, recorded)
+    if SUPERVISOR in lost:
+        log.warning(
+            f"{house.system.children} has lost its end, or was removed or replaced by an older"
+            " copy: incarnations continue above those that the router has recorded, and agents that"
+            " it does not name stay stopped (`agiraph doctor` names them)",
+            addresses=len(lost),
+        )
+    register.unregistered = tuple(
+        address
+        for address in lost
+        if (agent := agent_of(address)) and is_folder(house.agent(agent).path)
+    )
+    return register

@@ -13,7 +13,13 @@ from actors.runtime.launch import ActorLaunch
 from actors.runtime.linux import adopt_orphans
 from actors.supervisor.causes import fault_of
 from actors.supervisor.child_monitor import ChildMonitor, MonitorHooks, RestartCounter
-from actors.supervisor.child_register import ChildRegister, Desired, DesiredStateSet, ProcessStarted
+from actors.supervisor.child_register import (
+    ChildRegister,
+    Desired,
+    DesiredStateSet,
+    ProcessStarted,
+    open_register,
+)
 from actors.supervisor.hang_watch import HangWatch
 from actors.supervisor.launcher import ExecLauncher, ForkLauncher, further_variables
 from actors.supervisor.options import SERVICES, SPAWNER, SupervisorOptions
@@ -90,7 +96,7 @@ class Children:
         self._hooks = MonitorHooks(
             policy=self._policy,
             place=self._place,
-            allot=self.allot,
+            allot=lambda address: self.register.allot(address),
             launch=self._launch,
             ask_to_stop=lambda address, after: self.bus.ask_to_stop(address, after_step=after),
             changed=self._changed,
@@ -114,9 +120,8 @@ class Children:
     def open(self, house: Home, bus: SupervisorEndpoint) -> None:
         """Read the register, kill what an earlier supervisor left, and prepare the launchers."""
         self.bus = bus
-        self.register = ChildRegister(house.system.children)
-        left = kill_leftovers(self.home, self.register.table.processes.values())
-        if left:
+        self.register = open_register(house, self.log)
+        if left := kill_leftovers(self.home, self.register.table.processes.values()):
             self.log.warning("killed leftovers of an earlier supervisor", pids=left)
         self.url = socket_url(house)
         is_subreaper = adopt_orphans()
@@ -136,7 +141,8 @@ class Children:
                 self.log,
             )
             self.fork.on_start = lambda pid: self._note_process(SPAWNER, pid)
-            self.fork.on_change = partial(self._spawner_changed, self.fork)
+            report = partial(self._service_changed, SPAWNER, incarnation=0, restarted=self.fork)
+            self.fork.on_change = report
             if prestarted:
                 self.fork.adopt(*prestarted.spawner)
         elif wanted == "fork":
@@ -194,7 +200,7 @@ class Children:
 
         The register has children without a monitor while the supervisor is starting.
         """
-        children = (*self.register.table.rows, *self.monitors)
+        children = (*self.register.table.rows, *self.monitors, *self.register.unregistered)
         known = dict.fromkeys((*SERVICES, SUPERVISOR, *children, *self.consoles))
         self.bus.announce(tuple(known))
 
@@ -227,10 +233,6 @@ class Children:
             start_attempts=settings.start_attempts,
             endless=True,
         )
-
-    def allot(self, address: str) -> int:
-        """Return the next incarnation of an address, written down."""
-        return self.register.allot(address)
 
     def _place(self, spec: ChildSpec) -> "str | NotPlaced":
         """Return the host to start a child on, '' for this machine, or why it must wait."""
@@ -311,9 +313,6 @@ class Children:
         """Stop the supervisor: a monitor failed, and its child is not watched any more."""
         self.log.error("monitor failed", child=address, exc_info=error)
         self._on_failure(f"the monitor of {address} failed: {error}")
-
-    def _spawner_changed(self, fork: ForkLauncher, state: ChildState) -> None:
-        self._service_changed(SPAWNER, state, 0, fork)
 
     def _service_changed(
         self, address: str, state: ChildState, incarnation: int, restarted: Restarted

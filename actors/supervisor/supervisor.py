@@ -169,7 +169,7 @@ class Supervisor:
 
     async def _join_bus(self, router: ChildMonitor) -> None:
         """Connect to the router; its welcome is also what makes the router ready."""
-        number = self._children.allot(SUPERVISOR)
+        number = self._children.register.allot(SUPERVISOR)
         ticket = self._children.ticket(SUPERVISOR, number)
         settings = self._options.config.supervisor
         limit = settings.ready_within_seconds * settings.start_attempts

@@ -220,7 +220,7 @@ class SupervisorService:
         while f"console/{number}" in children.consoles:
             number += 1
         address = Address(f"console/{number}")
-        incarnation = children.consoles[address] = children.allot(address)
+        incarnation = children.consoles[address] = children.register.allot(address)
         children.announce()
         return AttachTicket(
             address=address,

@@ -151,3 +151,28 @@ def shell_left_by_a_dead_one(home: Path) -> Iterator["subprocess.Popen[bytes]"]:
         finally:
             ours.kill()
             other.kill()
+
+
+@pytest.mark.parametrize("what", ["removed", "cut"])
+def test_a_supervisor_without_its_register_continues_above_what_the_router_knows(
+    tmp_path: Path, what: str
+) -> None:
+    register = tmp_path / "system" / "children.journal"
+    (tmp_path / "agents" / "shop").mkdir(parents=True)
+    begun = b""
+    for _ in range(2):
+        with running(tmp_path) as house:
+            house.start("shop/ada")
+            house.await_row("shop/ada", state="ready")
+            house.end(signal.SIGKILL)
+        begun = begun or register.read_bytes()
+    register.unlink()
+    if what == "cut":
+        register.write_bytes(begun[: len(begun) // 2])
+    with running(tmp_path) as house:
+        rows = house.ask("supervisor", "child.list")["children"]
+        assert {row["incarnation"] for row in rows if row["address"] in ("broker", "human")} == {3}
+        assert house.start("shop/ada")["incarnation"] == 3
+        house.await_row("shop/ada", state="ready")
+        _, errors = house.end(signal.SIGTERM)
+    assert f"{register} has lost its end" in errors

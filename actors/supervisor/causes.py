@@ -28,7 +28,8 @@ from agiraph.storage.files import read_part, status_of
 SIGKILL = 9
 TAIL_BYTES = 16_384
 TAIL_LINES = 20
-LINE_LIMIT = 300
+LINE_LIMIT = 1000
+"""So that the words of a damaged journal, which name three paths, are not cut off."""
 BLAMELESS_EXITS = frozenset({0, 64, 71, 75, 76, 77})
 KILLS_FROM_OUTSIDE = frozenset({1, 2, 3, 9, 15})
 NO_MEMORY = "out of memory"

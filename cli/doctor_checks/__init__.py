@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from agiraph.core.errors import AgiraphError
-from cli.doctor_checks import beside, home, hosts, machine
+from cli.doctor_checks import beside, damage, home, hosts, machine
 from cli.doctor_checks.check import DoctorCheck, DoctorContext, fail, warn
 
 CHECKS: Mapping[str, Callable[[DoctorContext], DoctorCheck]] = MappingProxyType(
@@ -25,7 +25,10 @@ CHECKS: Mapping[str, Callable[[DoctorContext], DoctorCheck]] = MappingProxyType(
         "privacy": home.check_privacy,
         "files": home.check_files,
         "versions": home.check_versions,
-        "context database": home.check_context,
+        "records": damage.check_records,
+        "missing files": damage.check_missing,
+        "register": damage.check_register,
+        "context database": damage.check_context,
         "settings": home.check_settings,
         "approvals": home.check_approvals,
         "supervisor": home.check_supervisor,

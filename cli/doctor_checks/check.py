@@ -1,14 +1,15 @@
 """DoctorCheck: the result of one check of `agiraph doctor`; DoctorContext: what is checked."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from agiraph.core.config import Config, load_config
 from agiraph.storage.home import HOME_VARIABLE, Home
 
 Status = Literal["ok", "warn", "fail"]
+MOST_SHOWN: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,12 @@ class DoctorContext:
         """The home, or the nearest folder above it that exists."""
         path = self.home.path
         return next(folder for folder in (path, *path.parents) if folder.is_dir())
+
+
+def first_of(found: Sequence[str]) -> str:
+    """Return the first findings in one text, with the number of the others."""
+    more = f" and {len(found) - MOST_SHOWN} more" if len(found) > MOST_SHOWN else ""
+    return "; ".join(found[:MOST_SHOWN]) + more
 
 
 def other_home() -> str:

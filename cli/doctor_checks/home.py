@@ -2,14 +2,11 @@
 
 import json
 import os
-import sqlite3
 import stat
 import tempfile
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import quote
 
 from actors.supervisor.paths import LONGEST_SOCKET, socket_folder, socket_length
 from agiraph.core.config import load_config
@@ -20,12 +17,11 @@ from agiraph.http.errors import ApiError, NotReachable
 from agiraph.storage.files import entries, open_file, read_bytes, read_text
 from agiraph.storage.home import AgentHome, Home, RunHome
 from agiraph.storage.versions import FileKind, TooNew, refuse_newer
-from cli.doctor_checks.check import DoctorCheck, DoctorContext, fail, ok, other_home, warn
+from cli.doctor_checks.check import DoctorCheck, DoctorContext, fail, first_of, ok, other_home, warn
 from transport.mailbox_file import MIGRATIONS
 
 RUNS_CHECKED: Final = 20
 MAILBOXES: Final = FileKind("mailboxes.db", "sqlite", sql=MIGRATIONS[1:])
-ODD_SHOWN: Final = 5
 
 
 def check_home(context: DoctorContext) -> DoctorCheck:
@@ -64,10 +60,10 @@ def _is_open(path: Path) -> bool:
 
 def check_files(context: DoctorContext) -> DoctorCheck:
     """The files that services open in the agents' homes are regular files."""
-    odd = [found for agent in _agents(context.home) for found in odd_places(agent)]
+    odd = [found for agent in agents_of(context.home) for found in odd_places(agent)]
     if not odd:
         return ok("the agents' homes hold only regular files and directories")
-    detail = f"{_first_of(odd)}: services skip that agent"
+    detail = f"{first_of(odd)}: services skip that agent"
     return fail(detail, "inspect it, then move it away; services check again")
 
 
@@ -78,33 +74,12 @@ def check_versions(context: DoctorContext) -> DoctorCheck:
     files = [system.children, system.usage, system.doors, system.tracing, human.book]
     files += [system.hosts, system.uplink_key, home.context]
     files += [human.questions, human.inbox, human.repeats, human.dead, human.channels, human.tokens]
-    files += [path for agent in _agents(home) for path in files_of(agent)]
+    files += [path for agent in agents_of(home) for path in files_of(agent)]
     newer = [_newer(path) for path in files] + [_newer(system.mailboxes, MAILBOXES)]
     found = [one for one in newer if one]
     if not found:
         return ok("this version can read every file of the home")
-    return fail(_first_of(found), "install that version again, or use another home")
-
-
-def check_context(context: DoctorContext) -> DoctorCheck:
-    """The context database can be read; without it runs go on."""
-    path = context.home.context
-    try:
-        os.close(open_file(path))
-        name = f"file:{quote(str(path))}?immutable=1"
-        with closing(sqlite3.connect(name, uri=True)) as db:  # plain: opened safely above
-            db.execute("SELECT id FROM nodes LIMIT 1").fetchall()
-    except FileNotFoundError:
-        return ok("nothing has been learned yet")
-    except (sqlite3.Error, OSError) as error:
-        detail = f"{path} cannot be read ({error}): runs go on without what was learned"
-        return warn(detail, "put a copy of it back, or remove it: a new one is begun")
-    return ok("what was learned can be read")
-
-
-def _first_of(found: list[str]) -> str:
-    more = f" and {len(found) - ODD_SHOWN} more" if len(found) > ODD_SHOWN else ""
-    return "; ".join(found[:ODD_SHOWN]) + more
+    return fail(first_of(found), "install that version again, or use another home")
 
 
 def _newer(path: Path, kind: FileKind | None = None) -> str:
@@ -120,7 +95,7 @@ def _newer(path: Path, kind: FileKind | None = None) -> str:
 def files_of(agent: AgentHome) -> list[Path]:
     """Return the files of an agent that services open."""
     files = [agent.record, agent.conversation, agent.events, agent.triggers]
-    for run in _latest_runs(agent):
+    for run in latest_runs(agent):
         files += [run.journal, run.context_journal, run.messages / ".journal.jsonl"]
     return files
 
@@ -128,7 +103,7 @@ def files_of(agent: AgentHome) -> list[Path]:
 def odd_places(agent: AgentHome) -> list[str]:
     """Return what is wrong with the files and folders of an agent that services open."""
     folders = [agent.path, agent.memory, agent.runs]
-    for run in _latest_runs(agent):
+    for run in latest_runs(agent):
         folders += [run.path, run.messages, run.attachments, run.nodes, run.workers]
     wrong = [_wrong_with(path, open_file) for path in files_of(agent)]
     wrong += [_wrong_with(path, entries) for path in folders]
@@ -147,14 +122,16 @@ def _wrong_with(path: Path, look: Callable[[Path], object]) -> str:
     return ""
 
 
-def _agents(home: Home) -> list[AgentHome]:
+def agents_of(home: Home) -> list[AgentHome]:
+    """Return the folders of all agents."""
     try:
         return [home.agent(one.name) for one in entries(home.agents) if one.name[0] != "."]
     except OSError:
         return []
 
 
-def _latest_runs(agent: AgentHome) -> list[RunHome]:
+def latest_runs(agent: AgentHome) -> list[RunHome]:
+    """Return the folders of an agent's latest runs."""
     try:
         return [agent.run(one.name) for one in entries(agent.runs)[-RUNS_CHECKED:]]
     except OSError:

@@ -330,14 +330,14 @@ def test_a_supervisor_that_starts_meanwhile_is_asked_instead(
         assert place.supervisor.stdin is not None
         place.supervisor.stdin.close()
         place.supervisor.communicate()
-        copy = copies._copy
+        copy = copies.copy_if_there
 
         def start(source: Path, target: Path) -> None:
             if place.supervisor.poll() is not None:
                 place.supervisor = place.start_supervisor()
             copy(source, target)
 
-        monkeypatch.setattr(copies, "_copy", start)
+        monkeypatch.setattr(copies, "copy_if_there", start)
         rows = rest.run("ps", "--json", home=tmp_path)
         found = {row["address"]: row["state"] for row in json.loads(rows.stdout)}
         assert found["supervisor"] == "ready"

@@ -65,7 +65,7 @@ class CopiedHome(Home):
         """Copy the context database, which may be large and is seldom asked for; OSError."""
         for name in ("context.db", "context.db-wal"):
             (self.copies / name).unlink(missing_ok=True)  # plain: in the new temporary folder
-            _copy(self.path / name, self.copies / name)
+            copy_if_there(self.path / name, self.copies / name)
         if is_held(self.path):
             raise OSError(errno.EAGAIN, "a supervisor has begun to run here: ask again")
 
@@ -91,7 +91,7 @@ def copied(home: Path) -> Iterator[CopiedHome]:
         for part, names in COPIED.items():
             (found.copies / part).mkdir()  # plain: in the new temporary folder
             for name in names:
-                _copy(found.path / part / name, found.copies / part / name)
+                copy_if_there(found.path / part / name, found.copies / part / name)
         _copy_catalogs(Home(home).system.tools, found.system.tools)
         if is_held(home):
             raise HomeHeld
@@ -103,10 +103,10 @@ def _copy_catalogs(source: Path, target: Path) -> None:
     target.mkdir()  # plain: in the new temporary folder
     with suppress(FileNotFoundError):
         for entry in entries(source):
-            _copy(source / entry.name, target / entry.name)
+            copy_if_there(source / entry.name, target / entry.name)
 
 
-def _copy(source: Path, target: Path) -> None:
+def copy_if_there(source: Path, target: Path) -> None:
     """Copy a file, if there is one, without waiting for the disk."""
     try:
         descriptor = open_file(source)

@@ -44,7 +44,8 @@ class IdempotencyStore:
     def __init__(self, path: Path, now: float, most: int = MOST_KEPT) -> None:
         self._path = path
         self._most = most
-        _shorten(path, now - KEPT_SECONDS, most)
+        with Journal(path) as journal:
+            _shorten(path, journal.records, now - KEPT_SECONDS, most)
         self._open()
 
     def begin(self, key: str, print: str, now: float) -> StoredAnswer:
@@ -93,7 +94,8 @@ class IdempotencyStore:
         if len(self._kept) < self._most:
             return
         self._journal.close()
-        _shorten(self._path, now - KEPT_SECONDS, self._most // 2)
+        records = read_journal(self._path)
+        _shorten(self._path, records, now - KEPT_SECONDS, self._most // 2)
         self._open()
 
     def _write(self, record: JsonObject) -> None:
@@ -116,9 +118,8 @@ def _apply(kept: dict[str, StoredAnswer], record: JsonObject) -> None:
             raise ValueError(f"unknown record '{other}'")
 
 
-def _shorten(path: Path, since: float, most: int) -> None:
+def _shorten(path: Path, records: list[JsonObject], since: float, most: int) -> None:
     """Rewrite a journal with the keys that came after `since`, the newest `most` of them."""
-    records = read_journal(path)
     begun = {r["key"]: r["at"] for r in records if r.get("type") == "begun"}
     newest = sorted(begun, key=lambda key: begun[key], reverse=True)
     gone = {key for place, key in enumerate(newest) if place >= most or begun[key] <= since}

@@ -1,0 +1,249 @@
+"""Damage: files of the home that are damaged or missing, and what each costs."""
+
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+
+from actors.gateway.reading.copies import copy_if_there
+from actors.gateway.state.database import MOVED
+from actors.supervisor.child_register import RegisteredChildren, fold, lost_from
+from agiraph.core.errors import Corrupt
+from agiraph.core.ids import coordinator_address
+from agiraph.core.models import ENDED_AGENT, Agent
+from agiraph.http.discovery import is_held
+from agiraph.storage.files import read_bytes, read_part, status_of
+from agiraph.storage.home import AgentHome, Home
+from agiraph.storage.journal import DamagedJournal, read_journal
+from agiraph.storage.versions import LONGEST_HEAD, head_version, read_object
+from cli.doctor_checks.check import DoctorCheck, DoctorContext, fail, first_of, ok, warn
+from cli.doctor_checks.home import agents_of, latest_runs
+from transport.mailbox_file import recorded_incarnations
+
+MOST_BYTES: Final = 256 * 1024 * 1024
+"""So much of all journals is read; a person waits for it."""
+
+LOG_SUFFIX: Final = "-wal"
+
+
+def check_records(context: DoctorContext) -> DoctorCheck:
+    """Every journal, record and database of the home can be read as a whole."""
+    home = context.home
+    read = _Journals()
+    found = [read.fault(path) for path in journals_of(home)]
+    found += [_record_fault(path) for path in records_of(home)]
+    found += [database_fault(home, path) for path in databases_of(home)]
+    damaged = [one for one in found if one]
+    if damaged:
+        return fail(
+            first_of(damaged),
+            "restore it from a backup; docs/operations.md (When something is wrong) says how to"
+            " continue without one",
+        )
+    return ok("every journal, record and database can be read" + read.rest())
+
+
+def check_missing(context: DoctorContext) -> DoctorCheck:
+    """No file is missing that a home that has been used has."""
+    home = context.home
+    if not any(map(_is_there, (home.system.children, *databases_of(home)))):
+        return ok("the home has not been used")
+    found = [f"{path} is missing: {loss}" for path, loss in _needed(home) if not _is_there(path)]
+    if not found:
+        return ok("none is missing")
+    return warn(
+        first_of(found), "stop the supervisor and restore it from a backup, if you have one"
+    )
+
+
+def check_register(context: DoctorContext) -> DoctorCheck:
+    """The supervisor's register names every agent that is unfinished, and has lost nothing."""
+    home = context.home
+    table = _register(home)
+    if table is None:
+        return ok("it cannot be read; see the check of records")
+    left_out = [
+        agent.name
+        for files in agents_of(home)
+        if (agent := _agent(files)) is not None
+        and agent.status not in ENDED_AGENT
+        and coordinator_address(agent.id) not in table.rows
+    ]
+    commands = ", ".join(f"agiraph resume {name}" for name in left_out)
+    stay = f"agents that it does not name do not start by themselves: {', '.join(left_out)}"
+    with _readable(home, home.system.mailboxes) as copy:
+        lost = lost_from(table, recorded_incarnations(copy)) if copy is not None else []
+    if lost:
+        detail = (
+            f"{home.system.children} has lost its end, or was removed or replaced by an older copy:"
+            f" the router knows later incarnations of {len(lost)} addresses, and the next start"
+            " continues above them"
+        )
+        detail += f"; {stay}" if left_out else ""
+        return warn(detail, commands or "nothing is to be done")
+    if left_out:
+        return warn(f"{home.system.children} is incomplete: {stay}", commands)
+    return ok(f"{len(table.rows)} processes of agents are registered")
+
+
+def check_context(context: DoctorContext) -> DoctorCheck:
+    """The context database can be read; without it runs go on."""
+    path = context.home.context
+    if not _is_there(path):
+        return ok("nothing has been learned yet")
+    if fault := database_fault(context.home, path, "nodes"):
+        advice = "put a copy of it back, or remove it: a new one is begun"
+        return warn(f"{fault}: runs go on without what was learned", advice)
+    return ok("what was learned can be read")
+
+
+# --- what there is -------------------------------------------------------------------------------
+
+
+def journals_of(home: Home) -> Iterator[Path]:
+    """Yield the journals of a home, those of its agents' latest runs among them."""
+    human = home.human
+    yield home.system.children
+    yield from (human.channels, human.repeats, human.questions, human.inbox, human.dead)
+    for agent in agents_of(home):
+        yield from (agent.conversation, agent.events)
+        for run in latest_runs(agent):
+            yield from (run.journal, run.context_journal, run.messages / ".journal.jsonl")
+            if _is_there(run.workers):
+                yield from sorted(run.workers.glob("*/conversation.jsonl"))  # plain: names only
+
+
+def records_of(home: Home) -> Iterator[Path]:
+    """Yield the JSON files of a home that a process reads when it starts."""
+    system = home.system
+    yield from (system.doors, system.hosts, system.tracing, system.uplink_key, home.human.tokens)
+    for agent in agents_of(home):
+        yield from (agent.record, agent.triggers)
+
+
+def databases_of(home: Home) -> tuple[Path, ...]:
+    """Return the databases without which a service does not start, or has lost something."""
+    return home.system.usage, home.system.mailboxes, home.human.book
+
+
+def _needed(home: Home) -> Iterator[tuple[Path, str]]:
+    yield home.system.usage, "what was spent is unknown, and every budget begins again"
+    yield home.system.mailboxes, "messages that waited are lost"
+    if _has_book(home.human.questions):
+        yield home.human.book, "questions, messages to you and dead letters are lost"
+    for agent in agents_of(home):
+        record = _agent(agent)
+        if not _is_there(agent.record):
+            yield agent.record, f"the agent {agent.path.name} is not shown until it is resumed"
+        if record is not None and record.run is not None and record.status not in ENDED_AGENT:
+            yield agent.conversation, f"the coordinator of {record.name} begins without a memory"
+            board = agent.run(record.run).journal
+            yield board, f"the plan and the nodes of {record.name} are lost"
+
+
+def _has_book(questions: Path) -> bool:
+    """Whether a home has a database of questions, as all have that are not of an older version."""
+    try:
+        return head_version(questions, read_part(questions, 0, LONGEST_HEAD)[0])[0] >= MOVED
+    except (Corrupt, OSError):
+        return True
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return status_of(path) is not None
+    except OSError:
+        return True  # `check_files` reports it
+
+
+# --- whether it can be read ----------------------------------------------------------------------
+
+
+class _Journals:
+    """Reads journals until MOST_BYTES were read."""
+
+    def __init__(self) -> None:
+        self._left = MOST_BYTES
+        self._unread = 0
+
+    def fault(self, path: Path) -> str:
+        """Return what is wrong with a journal, '' if nothing is or it is not there."""
+        try:
+            status = status_of(path)
+            if status is None:
+                return ""
+            if status.st_size > self._left:
+                self._unread += 1
+                return ""
+            self._left -= status.st_size
+            read_journal(path)
+        except DamagedJournal as error:
+            return f"{error} (its process says how to continue when it starts)"
+        except Corrupt as error:
+            return str(error)
+        except OSError:
+            pass  # `check_files` reports it
+        return ""
+
+    def rest(self) -> str:
+        """Return in words what was not read."""
+        return f"; {self._unread} journals are too long to be read here" if self._unread else ""
+
+
+def _record_fault(path: Path) -> str:
+    try:
+        is_object = isinstance(read_object(path, read_bytes(path)), dict)
+    except (Corrupt, OSError):
+        return ""  # `check_versions` and `check_files` report it
+    except ValueError as error:
+        return f"{path} is damaged: it is not JSON ({error})"
+    return "" if is_object else f"{path} is damaged: it is no JSON object"
+
+
+def database_fault(home: Home, path: Path, table: str = "sqlite_master") -> str:
+    """Return what is wrong with a database, '' if nothing is, it is not there, or it is in use."""
+    with _readable(home, path) as copy:
+        if copy is None:
+            return ""
+        name = f"file:{quote(str(copy))}?mode=ro"
+        try:
+            with closing(sqlite3.connect(name, uri=True)) as db:  # plain: in a temporary folder
+                (verdict,) = db.execute("PRAGMA quick_check(1)").fetchone()
+                db.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchall()
+        except sqlite3.DatabaseError as error:
+            verdict = str(error)
+    return "" if verdict == "ok" else f"{path} is damaged ({' '.join(verdict.split())})"
+
+
+@contextmanager
+def _readable(home: Home, path: Path) -> Iterator[Path | None]:
+    """Yield a copy of a database, with its log: opening it writes.
+
+    None if a process may have it open, if there is none, or if there is no room for a copy.
+    """
+    with tempfile.TemporaryDirectory(prefix="agiraph-doctor-") as folder:
+        copy = Path(folder) / path.name
+        try:
+            for name in (path.name, path.name + LOG_SUFFIX):
+                copy_if_there(path.with_name(name), copy.with_name(name))
+        except OSError:
+            yield None
+            return
+        yield copy if _is_there(copy) and not is_held(home.path) else None
+
+
+def _register(home: Home) -> RegisteredChildren | None:
+    try:
+        return fold(read_journal(home.system.children))
+    except (Corrupt, OSError, ValueError):
+        return None
+
+
+def _agent(files: AgentHome) -> Agent | None:
+    try:
+        return Agent.model_validate(read_object(files.record, read_bytes(files.record)))
+    except (Corrupt, OSError, ValueError):
+        return None

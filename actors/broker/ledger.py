@@ -8,11 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, Self
 
+from pydantic import ValidationError
+
 from actors.broker.budget_limits import BudgetLimits
 from actors.broker.spending import SpendingKey, SpendingTotals
 from agiraph.core.clock import Clock
 from agiraph.core.config import BudgetsConfig
+from agiraph.core.errors import Corrupt
 from agiraph.core.turns import ModelRequest, Usage, UsageBy, UsageRow
+from agiraph.storage.database import connect, damaged
 from agiraph.storage.disk_space import LONGEST_PAUSE_SECONDS, is_full_disk, report_waiting
 from agiraph.storage.files import open_file
 from agiraph.storage.journal import sync_data
@@ -100,17 +104,27 @@ class UsageLedger:
 
     A row outlives this process as soon as it is committed; the disk has it SYNC_SECONDS later, so
     that no answer of a model waits for the disk. What a power cut takes away is less than what it
-    takes with the calls in flight. Raises TooNew, OSError, sqlite3.Error if it is no ledger.
+    takes with the calls in flight. Raises TooNew, OSError, and Corrupt at any time.
     """
 
     def __init__(self, path: Path) -> None:
-        os.close(open_file(path, os.O_RDWR | os.O_CREAT))
-        self._db = sqlite3.connect(path, isolation_level=None)  # plain: it is a file of ours
+        self._path = path
+        self._db = connect(path)
         try:
-            migrate_database(self._db, path)
+            self._open(path)
         except BaseException:
             self._db.close()
             raise
+        self.spending = SpendingTotals(self._db)
+        self._of_runs: dict[str, dict[str, Usage]] = {}
+        self._batch: asyncio.Future[None] | None = None
+        self._written: list[Statement] = []
+        self._waits_for_room = False
+        self._is_unsynced = False
+        self._wal = open_file(path.with_name(f"{path.name}-wal"), os.O_RDWR | os.O_CREAT)
+
+    def _open(self, path: Path) -> None:
+        migrate_database(self._db, path)
         self._db.execute("PRAGMA journal_mode=WAL")
         self._db.execute("PRAGMA synchronous=NORMAL")  # commits do not wait: `_sync` does
         self._db.executescript(SCHEMA)
@@ -119,13 +133,6 @@ class UsageLedger:
             if name not in known:
                 self._db.execute(f"ALTER TABLE calls ADD COLUMN {name} {kind}")
         self._db.execute("CREATE INDEX IF NOT EXISTS calls_of_door ON calls (door, entity)")
-        self.spending = SpendingTotals(self._db)
-        self._of_runs: dict[str, dict[str, Usage]] = {}
-        self._batch: asyncio.Future[None] | None = None
-        self._written: list[Statement] = []
-        self._waits_for_room = False
-        self._is_unsynced = False
-        self._wal = open_file(path.with_name(f"{path.name}-wal"), os.O_RDWR | os.O_CREAT)
 
     def note(self, spent: LedgerRow) -> None:
         """Write a row in one transaction with all others of this iteration of the event loop.
@@ -142,7 +149,7 @@ class UsageLedger:
     async def written(self) -> None:
         """Wait until every noted row outlives this process; on a full disk until there is space.
 
-        Raises sqlite3.Error if that fails.
+        Raises sqlite3.Error, Corrupt if that fails.
         """
         if self._batch is not None:
             await asyncio.shield(self._batch)
@@ -164,7 +171,7 @@ class UsageLedger:
             return
         try:
             self._db.execute("COMMIT")
-        except sqlite3.Error as error:
+        except (sqlite3.Error, Corrupt) as error:
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
             if is_full_disk(error) and not batch.get_loop().is_closed():
@@ -247,7 +254,7 @@ class UsageLedger:
         sums = self._db.execute(
             f"SELECT {SUMS} FROM calls WHERE entity = ? AND door = ?", (entity, digest)
         ).fetchone()
-        return _usage(sums[1:]), int(sums[0])
+        return self._usage(sums[1:]), int(sums[0])
 
     def rows(self, by: UsageBy, run_id: str = "", agent: str = "") -> tuple[UsageRow, ...]:
         """Return usage by entity, agent, node, model, trigger or day (of UTC), in their order.
@@ -262,10 +269,19 @@ class UsageLedger:
             " GROUP BY key, run ORDER BY run, key",
             (run_id, agent),
         )
-        return tuple(
-            UsageRow(key=key, run=run, calls=calls, seconds=seconds, usage=_usage(sums))
-            for key, run, seconds, calls, *sums in rows
-        )
+        try:
+            return tuple(
+                UsageRow(key=key, run=run, calls=calls, seconds=seconds, usage=self._usage(sums))
+                for key, run, seconds, calls, *sums in rows
+            )
+        except ValidationError as error:
+            raise damaged(self._path, f"a row of no call: {error.error_count()} faults") from error
+
+    def _usage(self, sums: Sequence[float | None]) -> Usage:
+        try:
+            return Usage.model_validate(dict(zip(OF_USAGE, sums, strict=True)))
+        except ValidationError as error:
+            raise damaged(self._path, f"sums of no usage: {error.error_count()} faults") from error
 
     def close(self) -> None:
         """Close the database."""
@@ -281,7 +297,3 @@ class UsageLedger:
     def __exit__(self, *error: object) -> None:
         """Close it."""
         self.close()
-
-
-def _usage(sums: Sequence[float | None]) -> Usage:
-    return Usage.model_validate(dict(zip(OF_USAGE, sums, strict=True)))

@@ -1,6 +1,7 @@
 """Runtime: the shell around every actor: bus, settings, log, orderly end and exit code.
 
-    exit code   0 done or asked to stop   64 refused at start   75 fenced: a newer incarnation lives
+    exit code   0 done or asked to stop   75 fenced: a newer incarnation lives
+                64 refused at start, or found a file of the home damaged
                 76 no router              74 no space left on the disk
                 77 parked: nothing to do until a message comes
                 1 crashed (the traceback is in the log)
@@ -474,7 +475,8 @@ async def _end_of(
     for error in errors:
         if isinstance(error, Parking):
             return EXIT_PARKED
-        if isinstance(error, Refused | Corrupt) and not runtime.is_ready:
+        if isinstance(error, Corrupt) or (isinstance(error, Refused) and not runtime.is_ready):
+            runtime.log.error("cannot continue", reason=str(error))
             _say_refused(error)
             return EXIT_BAD_CONFIG
         if not isinstance(error, Exception):

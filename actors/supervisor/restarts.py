@@ -154,7 +154,7 @@ def decide(
     if policy.endless:
         return _after_fault(policy, history, now, chance)
     if ended.code == EXIT_BAD_CONFIG:
-        return GiveUp(f"it refused to start ({ended.describe()})")
+        return GiveUp(f"it cannot {'continue' if was_ready else 'start'} ({ended.describe()})")
     if not was_ready:
         return _after_failed_start(policy, history, ended, chance)
     return _after_crash(policy, history, ended, now, chance)

@@ -7,9 +7,10 @@ opening costs the same at any age.
 import errno
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Self, TypeVar
 
 from agiraph.core.errors import Corrupt
 from agiraph.storage.disk_space import is_full_disk, patiently
@@ -20,6 +21,99 @@ T = TypeVar("T")
 Row = tuple[Any, ...]
 Statement = tuple[str, Sequence[object]]
 DAMAGED: Final = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+HELD: Final = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """Open a database of a home for any thread, in autocommit mode.
+
+    A damage that SQLite finds in it later is raised as Corrupt, which names the file. Raises
+    OSError.
+    """
+    os.close(open_file(path, os.O_RDWR | os.O_CREAT))
+    db = sqlite3.connect(  # plain: opened safely above
+        path, isolation_level=None, check_same_thread=False, factory=_Connection
+    )
+    db.path = path
+    return db
+
+
+def damaged(path: Path, why: object) -> Corrupt:
+    """Return the error for a database with a damage."""
+    return Corrupt(
+        f"{path} is damaged ({why}): restore it from a backup, or recover what can be read"
+        " (docs/operations.md, 'is damaged')"
+    )
+
+
+class _Connection(sqlite3.Connection):
+    path: Path
+
+    def execute(self, *words: Any) -> sqlite3.Cursor:
+        return self.cursor().execute(*words)
+
+    def executemany(self, *words: Any) -> sqlite3.Cursor:
+        return self.cursor().executemany(*words)
+
+    def executescript(self, script: str) -> sqlite3.Cursor:
+        return self.cursor().executescript(script)
+
+    def cursor(self, _factory: object = None) -> "_Cursor":  # type: ignore[override]
+        return super().cursor(_Cursor)
+
+
+class _Cursor(sqlite3.Cursor):
+    """Raises Corrupt for what SQLite finds damaged."""
+
+    connection: _Connection
+
+    def execute(self, *words: Any) -> Self:
+        return self._named(super().execute, *words)
+
+    def executemany(self, *words: Any) -> Self:
+        return self._named(super().executemany, *words)
+
+    def executescript(self, script: str) -> sqlite3.Cursor:
+        return self._named(super().executescript, script)
+
+    def fetchone(self) -> Any:
+        return self._named(super().fetchone)
+
+    def fetchall(self) -> list[Any]:
+        return self._named(super().fetchall)
+
+    def __next__(self) -> Any:
+        return self._named(super().__next__)
+
+    def _named(self, step: Callable[..., T], *words: Any) -> T:
+        try:
+            return step(*words)
+        except (sqlite3.DatabaseError, MemoryError, UnicodeDecodeError) as error:
+            if (why := _damage(self.connection, error)) is not None:
+                raise damaged(self.connection.path, why) from error
+            raise
+
+
+def _damage(db: sqlite3.Connection, error: Exception) -> object:
+    """Return the damage of a file that an error comes from; None if it has another reason.
+
+    A length that is damaged may be an error of memory, a table that is gone one of the SQL: then
+    the whole file is checked.
+    """
+    code = getattr(error, "sqlite_errorcode", None)
+    if code is not None and code & 0xFF in DAMAGED:
+        return error
+    if is_full_disk(error) or (code is not None and code & 0xFF in HELD):
+        return None
+    if isinstance(error, UnicodeDecodeError) or str(error).startswith("Could not decode to UTF-8"):
+        return "a text is not UTF-8"
+    try:
+        (verdict,) = sqlite3.Cursor(db).execute("PRAGMA quick_check(1)").fetchone()
+    except sqlite3.DatabaseError as found:
+        return found
+    if any(words in str(error) for words in ("no such table", "no such column", "has no column")):
+        return error  # the SQL is our own, so the schema is damaged
+    return None if verdict == "ok" else verdict
 
 
 class Database:
@@ -33,10 +127,7 @@ class Database:
         self, path: Path, schema: str, pragmas: Sequence[str] = (), at_birth: Sequence[str] = ()
     ) -> None:
         self.path = path
-        os.close(open_file(path, os.O_RDWR | os.O_CREAT))
-        self._db = sqlite3.connect(  # plain: it is a file of ours
-            path, isolation_level=None, check_same_thread=False
-        )
+        self._db = connect(path)
         try:
             self._open(schema, pragmas, at_birth)
         except sqlite3.Error as error:
@@ -56,11 +147,19 @@ class Database:
         self._db.executescript(schema)
 
     def rows(self, sql: str, *values: object) -> list[Row]:
-        """Return what a query finds; Corrupt."""
+        """Return what a query finds; Corrupt, OSError."""
         try:
             return self._db.execute(sql, values).fetchall()
         except sqlite3.DatabaseError as error:
             raise self._told(error) from error
+
+    @contextmanager
+    def parsing(self) -> Iterator[None]:
+        """Raise Corrupt for a row in the block that cannot be parsed: its file is damaged."""
+        try:
+            yield
+        except (ValueError, TypeError) as error:
+            raise damaged(self.path, f"{type(error).__name__} in a row") from error
 
     def write(self, *statements: Statement) -> None:
         """Carry statements out in one transaction: all are on disk when it returns, or none is.
@@ -94,8 +193,6 @@ class Database:
         """Return what to raise for an error of SQLite."""
         if is_full_disk(error):
             return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))
-        if getattr(error, "sqlite_errorcode", 0) & 0xFF in DAMAGED:
-            return Corrupt(f"{self.path} is damaged ({error}): restore it from a backup")
         return error
 
     def compact(self) -> None:

@@ -137,7 +137,10 @@ def _needed(home: Home) -> Iterator[tuple[Path, str]]:
     for agent in agents_of(home):
         record = _agent(agent)
         if not _is_there(agent.record):
-            yield agent.record, f"the agent {agent.path.name} is not shown until it is resumed"
+            yield (
+                agent.record,
+                f"the agent {agent.path.name} is hidden until its coordinator starts",
+            )
         if record is not None and record.run is not None and record.status not in ENDED_AGENT:
             yield agent.conversation, f"the coordinator of {record.name} begins without a memory"
             board = agent.run(record.run).journal

@@ -238,7 +238,8 @@ class QuestionStore:
 
     def _read(self, where: str, *values: object) -> list[QuestionRecord]:
         rows = self.database.rows(f'SELECT "case" FROM questions WHERE {where}', *values)
-        return [CASES.validate_json(row[0]) for row in rows]
+        with self.database.parsing():
+            return [CASES.validate_json(row[0]) for row in rows]
 
 
 def _after(record: JsonObject, case_of: Callable[[str], QuestionRecord]) -> QuestionRecord:

@@ -66,9 +66,11 @@ class StoredServices:
             case ListTriggers(agent=agent):
                 return self._triggers(agent)
             case AskUsage():
-                return self._spending().usage(asked)
+                with self._home.opening():
+                    return self._spending().usage(asked)
             case AskBudgets():
-                return self._spending().budgets(asked)
+                with self._home.opening():
+                    return self._spending().budgets(asked)
             case ListModels(asks_servers=False):
                 default, why = self._models().default()
                 return ModelCatalog(providers=self._models().catalog(), default=default, why=why)
@@ -143,8 +145,7 @@ class StoredServices:
 
     def _spending(self) -> UsageReader:
         if self._ledger is None:
-            with self._home.opening():
-                self._ledger = UsageLedger(self._home.system.usage)
+            self._ledger = UsageLedger(self._home.system.usage)
         limits = self._ledger.limits(self._config.budgets, self._clock)
         return UsageReader(self._ledger, limits, AgentBudgets(self._home))
 

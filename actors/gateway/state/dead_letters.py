@@ -42,24 +42,28 @@ class DeadLetterStore:
         if not found:
             known = [row[0] for row in self.database.rows("SELECT id FROM letters ORDER BY number")]
             raise ApiError(404, f"unknown dead letter '{id}' (known: {listed(known)})")
-        return _unpacked(found[0][0])
+        with self.database.parsing():
+            return _unpacked(found[0][0])
 
     def sent_back(self, id: str, cause: str) -> DeadLetterView:
         """Record that this call sent a letter back to its receiver; return it."""
         [(letter, at)] = self.database.rows("SELECT letter, at FROM letters WHERE id = ?", id)
-        view = _view(id, _unpacked(letter), at)
+        with self.database.parsing():
+            view = _view(id, _unpacked(letter), at)
         self.database.write(*_sent(id, cause, view))
         return view
 
     def sent_by(self, cause: str) -> DeadLetterView | None:
         """Return the letter that a call has sent back, None if it has sent none."""
         found = self.database.rows('SELECT "view" FROM sent_letters WHERE cause = ?', cause)
-        return DeadLetterView.model_validate_json(found[0][0]) if found else None
+        with self.database.parsing():
+            return DeadLetterView.model_validate_json(found[0][0]) if found else None
 
     def views(self) -> list[DeadLetterView]:
         """Return every letter as the API shows it, oldest first."""
         rows = self.database.rows("SELECT id, letter, at FROM letters ORDER BY number")
-        return [_view(id, _unpacked(letter), at) for id, letter, at in rows]
+        with self.database.parsing():
+            return [_view(id, _unpacked(letter), at) for id, letter, at in rows]
 
 
 def letter_id(letter: DeadLetter) -> str:

@@ -237,7 +237,8 @@ class MessageHistory:
     def _read(self, where: str, *values: object) -> list[ConversationMessageView]:
         rows = self.database.rows(f"SELECT {COLUMNS} FROM messages WHERE {where}", *values)
         named = (dict(zip(("seq", *FIELDS), row, strict=True)) for row in rows)
-        return [ConversationMessageView.model_validate(one) for one in named]
+        with self.database.parsing():
+            return [ConversationMessageView.model_validate(one) for one in named]
 
 
 def _statement(message: ConversationMessageView) -> Statement:

@@ -12,6 +12,7 @@ import pytest
 from actors.broker.ledger import LedgerRow, UsageLedger
 from actors.broker.spending import SpendingKey
 from agiraph.core.turns import Usage, UsageBy
+from agiraph.storage.database import _Connection
 from agiraph.storage.disk_space import waiting
 from tests.unit.llm.requests import ask
 
@@ -117,7 +118,7 @@ def test_rows_are_of_an_entity_a_node_a_model_or_a_day(tmp_path: Path) -> None:
         assert told("day", run="r9") == []
 
 
-class FullUntil(sqlite3.Connection):
+class FullUntil(_Connection):
     """A database that has no room for a while: its commits roll everything back."""
 
     full_for = 0
@@ -135,11 +136,7 @@ class FullUntil(sqlite3.Connection):
 async def test_what_was_spent_waits_for_room_on_a_full_disk_and_is_written_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = sqlite3.connect
-    monkeypatch.setattr(
-        "actors.broker.ledger.sqlite3.connect",
-        lambda path, **more: real(path, factory=FullUntil, **more),
-    )
+    monkeypatch.setattr("agiraph.storage.database._Connection", FullUntil)
     monkeypatch.setattr("actors.broker.ledger.LONGEST_PAUSE_SECONDS", 0.001)
     told: list[bool] = []
 

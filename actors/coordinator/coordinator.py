@@ -153,6 +153,7 @@ class CoordinatorActor:
     async def run(self) -> None:
         """Lead until the process is stopped; return when another run has begun."""
         context, board = self.context, self.board_service
+        context.begin_after_loss()
         if not self.runtime.is_ready:
             self._stuck = context.stuck_step()
         self._replay_events()

@@ -1,6 +1,8 @@
 """AgentFiles: what the coordinator writes into the agent's home and its run's folder."""
 
 import json
+import time
+from pathlib import Path
 from typing import Any
 
 from agiraph.agent.compaction import CompactionContext, SummarySection
@@ -21,6 +23,7 @@ from agiraph.storage.files import (
     is_file,
     is_missing,
     make_folder,
+    move,
     read_bytes,
     read_part,
     read_shown,
@@ -64,6 +67,13 @@ class AgentFiles:
         if not is_file(self.home.record):
             return None
         return Agent.model_validate(read_object(self.home.record, read_bytes(self.home.record)))
+
+    def set_agent_aside(self) -> Path:
+        """Rename a damaged record; return its new path."""
+        stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+        aside = self.home.record.with_name(f"{self.home.record.name}.corrupt-{stamp}")
+        move(self.home.record, aside)
+        return aside
 
     def save_agent(self, agent: Agent) -> None:
         replace_file(self.home.record, agent.model_dump_json(indent=2) + "\n")

@@ -15,16 +15,30 @@ RESULT_IN_MEMORY = 2000
 class AgentRecord:
     """Keeps the record in step with the board, and writes what the end of a run leaves behind.
 
-    An agent without a record is new: its record begins with the arguments of its first run.
+    An agent without a record is new: its record begins with the arguments of its first run, and
+    follows from its journals if it has some.
     """
 
     def __init__(self, runtime: Runtime, files: AgentFiles, args: CoordinatorArgs) -> None:
         self._runtime = runtime
         self._files = files
         self._args = args
-        found = files.load_agent()
+        found = self._load()
         self.is_new = found is None
         self.agent: Agent = found or args.agent
+
+    def _load(self) -> Agent | None:
+        """Return the record; one that is damaged is set aside, and follows from the journals."""
+        try:
+            return self._files.load_agent()
+        except ValueError as error:
+            aside = self._files.set_agent_aside()
+            self._runtime.log.warning(
+                "the agent's record was damaged: it is written again from its journals",
+                aside=str(aside),
+                reason=str(error),
+            )
+            return None
 
     @property
     def today(self) -> str:

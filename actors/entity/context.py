@@ -60,6 +60,12 @@ PAUSE_EVENTS = {
 """The events of a coordinator and of a worker."""
 
 
+LOST_CALL = (
+    "[interrupted] The record of what followed this call was lost; its outcome is unknown. "
+    "Find out what it did before you do it again."
+)
+
+
 @dataclass(eq=False, kw_only=True)
 class EntityContext:
     """One coordinator or worker in one run.
@@ -103,6 +109,23 @@ class EntityContext:
         self.may_park: Callable[[], bool] = lambda: False
         self.inbox.take_up = self.runtime.take_up
         self.runtime.on_leaving = self.pause_switch.leave
+
+    def begin_after_loss(self) -> None:
+        """Begin another epoch if the conversation has lost its end; open calls are interrupted.
+
+        An id that follows from a step that was lost would be taken for known: no answer would come.
+        """
+        attempts, position = self.runtime.attempts, self.transcript.position
+        if self.transcript.is_restored or attempts.position_before > position:
+            self.runtime.log.warning("the end of the conversation was lost", position=position)
+            results = interrupted_calls(self.transcript, LOST_CALL, self.now())
+            self.conversation.begin_epoch(*results)
+        attempts.position_before = 0
+        attempts.position = self.transcript.position
+        self.conversation.when_settled = self._note_position
+
+    def _note_position(self) -> None:
+        self.runtime.attempts.position = self.transcript.position
 
     @property
     def transcript(self) -> Transcript:

@@ -1,9 +1,9 @@
 """The gateway: all of its parts in one object, which every endpoint and the bus loop are given."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
@@ -29,8 +29,9 @@ from actors.gateway.state.message_history import MessageHistory
 from actors.gateway.statuses import StatusReader
 from actors.runtime.ask_again import Reply, ask_for
 from agiraph.core.errors import InvalidInput, Refused
+from agiraph.core.ids import SUPERVISOR, agent_of
 from agiraph.http.errors import ApiError
-from agiraph.messages.child import ChildInfo
+from agiraph.messages.child import ChildInfo, ChildTable, ListChildren
 from agiraph.messages.host import HostRefused
 from agiraph.storage.uploads import Uploads
 from transport.errors import DeadlineExceeded, Nacked, NotStored, TransportError
@@ -39,6 +40,9 @@ if TYPE_CHECKING:
     from actors.runtime.runtime import Runtime
 
 ANSWER_SECONDS = 10.0
+FAILED_AFTER_SECONDS = 1.0
+"""An entity that has not answered for so long may have been given up."""
+
 CONFLICT = 409
 UNPROCESSABLE = 422
 UNAVAILABLE = 503
@@ -126,17 +130,41 @@ class Gateway:
         """Ask `to` and return its reply, an `expect`. `id` is that of the request.
 
         If `to` is being restarted it is asked again within that time. Raises ApiError with the
-        reason: 422 if a name or value was wrong, `refused` if it was refused otherwise, 504 if no
-        reply came in time, 503 if it cannot be reached now.
+        reason: 422 if a name or value was wrong, `refused` if it was refused otherwise, 409 if it
+        was given up, 504 if no reply came in time, 503 if it cannot be reached now.
         """
+        asking = ask_for(self.bus, to, body, expect, within_seconds=within_seconds, id=id)
         try:
-            return await ask_for(self.bus, to, body, expect, within_seconds=within_seconds, id=id)
+            return await (asking if agent_of(to) is None else self._unless_failed(to, asking))
         except InvalidInput as error:
             raise ApiError(UNPROCESSABLE, str(error)) from None
         except Refused as error:
             raise ApiError(refused, str(error)) from None
         except TransportError as error:
             raise _as_api_error(error, to) from error
+
+    async def _unless_failed(self, to: str, asking: Coroutine[Any, Any, Reply]) -> Reply:
+        """Return the reply of an entity; ApiError 409 with the cause if it has been given up."""
+        task = asyncio.create_task(asking)
+        try:
+            while True:
+                await asyncio.wait([task], timeout=FAILED_AFTER_SECONDS)
+                if task.done():
+                    return task.result()
+                if (cause := await self._failed_for(to)) is not None:
+                    raise ApiError(CONFLICT, f"{to} does not run: {cause}")
+        finally:
+            task.cancel()
+            await asyncio.wait([task])
+
+    async def _failed_for(self, address: str) -> str | None:
+        """Return why the supervisor has given up a process; None if it has not, or is silent."""
+        try:
+            table = await self.ask(SUPERVISOR, ListChildren(), ChildTable)
+        except ApiError:
+            return None
+        row = next((one for one in table.children if one.address == address), None)
+        return row.cause or "" if row is not None and row.state == "failed" else None
 
     async def send(self, to: str, body: BaseModel, *, id: bytes) -> None:
         """Send a durable message and wait until the router has stored it; raises ApiError."""

@@ -10,9 +10,10 @@ conversation at which the process begins: no progress between two deaths is the 
 deaths make a message or a step poison. The file need not survive the machine, and what does not fit
 on a full disk is not noted.
 
-The file also says which incarnation writes it, whether it has said that it is ready, and what it is
-doing, in words: its supervisor reads that when the process is dead or hangs. A message on the bus
-could still be in a queue that dies with it.
+The file also says which incarnation writes it, whether it has said that it is ready, what it is
+doing, in words, and how many steps its conversation has. Its supervisor reads that when the process
+is dead or hangs: a message on the bus could still be in a queue that dies with it. The next
+incarnation compares the number of steps with its conversation, which may have lost its end.
 """
 
 import json
@@ -40,15 +41,20 @@ NOBODY = bytes(ID_BYTES)
 NOTE_BYTES = 256
 MORE = ID_BYTES + NOTE_BYTES
 READY = "+"
+PLACE = "@"
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessNote:
-    """What a process noted last: its incarnation, whether it was ready, what it was doing."""
+    """What a process noted last: its incarnation, whether it was ready, what it was doing.
+
+    `position` is the number of steps that its conversation had, 0 without one.
+    """
 
     incarnation: int
     is_ready: bool
     step: str
+    position: int = 0
 
 
 class CrashCounter:
@@ -71,6 +77,9 @@ class CrashCounter:
         self._slots: dict[str, int] = {}
         self._free: list[int] = []
         self._emptied = Signal()
+        noted = _read_note(self._marker)
+        self.position = self.position_before = noted.position if noted is not None else 0
+        """How many steps the conversation of this actor has, and had by the note before."""
         self._counts: dict[str, int] = _read_counts(self._counts_file)
         taken = _read_taken(self._marker)
         if last_end and taken:
@@ -136,7 +145,8 @@ class CrashCounter:
     def doing(self, step: str) -> None:
         """Note in words what this incarnation is doing."""
         mark = READY if self._is_ready else ""
-        note = f"{self._incarnation}{mark} {step}".encode("utf-8", "replace")[:NOTE_BYTES]
+        at = f"{PLACE}{self.position}" if self.position else ""
+        note = f"{self._incarnation}{mark}{at} {step}".encode("utf-8", "replace")[:NOTE_BYTES]
         with _as_far_as_it_fits():
             os.pwrite(self._file(), note.ljust(NOTE_BYTES, b"\0"), ID_BYTES)
 
@@ -194,14 +204,23 @@ def file_name(address: str) -> str:
 
 def read_note(folder: Path, address: str, incarnation: int) -> ProcessNote | None:
     """Return what an incarnation noted last, None if it noted nothing."""
+    note = _read_note(folder / f"{file_name(address)}.taking")
+    return note if note is not None and note.incarnation == incarnation else None
+
+
+def _read_note(marker: Path) -> ProcessNote | None:
     try:
-        noted, _ = read_part(folder / f"{file_name(address)}.taking", ID_BYTES, NOTE_BYTES)
+        noted, _ = read_part(marker, ID_BYTES, NOTE_BYTES)
     except OSError:
         return None
-    number, _, step = noted.rstrip(b"\0").decode("utf-8", "replace").partition(" ")
-    if number.removesuffix(READY) != str(incarnation):
+    head, _, step = noted.rstrip(b"\0").decode("utf-8", "replace").partition(" ")
+    number, _, position = head.partition(PLACE)
+    is_ready = number.endswith(READY)
+    try:
+        incarnation = int(number.removesuffix(READY))
+        return ProcessNote(incarnation, is_ready, step, int(position or 0))
+    except ValueError:
         return None
-    return ProcessNote(incarnation, number.endswith(READY), step)
 
 
 def is_repeated_crash(folder: Path, address: str) -> bool:

@@ -152,8 +152,12 @@ class SupervisorService:
         if process is not None and process.incarnation == incarnation:
             process.note_step(body.step, time.time())
 
-    async def _start_child(self, spec: ChildSpec) -> ChildStarted:
-        """Start a child, or confirm that it runs or is parked."""
+    async def _start_child(self, spec: ChildSpec) -> ChildStarted | None:
+        """Start a child, or confirm that it runs or is parked.
+
+        While the supervisor stops there is no reply: its sender is stopped too, and asks again when
+        it is restarted. A refusal would be taken for the loss of a worker.
+        """
         children = self._children
         known = self._find(spec.address)
         if known is not None and known.state == "parked":
@@ -161,11 +165,13 @@ class SupervisorService:
                 address=spec.address, incarnation=children.incarnation(spec.address)
             )
         if children.is_stopping:
-            raise Unavailable("the supervisor is stopping")
+            return None
         await self._declare(spec)
         monitor = children.monitor(spec)
         process = await monitor.start()
         if process is None:
+            if children.is_stopping:
+                return None
             raise Unavailable(f"{spec.address} cannot be started: {monitor.cause}")
         children.announce()
         return ChildStarted(address=spec.address, incarnation=process.incarnation)

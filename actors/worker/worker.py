@@ -144,6 +144,7 @@ class WorkerActor:
 
     async def run(self) -> None:
         context = self.context
+        context.begin_after_loss()
         stuck = context.stuck_step()
         self._stuck = stuck if context.transcript.assignment is not None else ""
         self.runtime.quarantine.on_set_aside = self._fail_unopened

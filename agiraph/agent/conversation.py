@@ -31,6 +31,8 @@ class Conversation:
         self.path = path
         self._snapshots = Snapshots(beside(path), TRANSCRIPT, FOLD)
         self._when_recorded: list[Callable[[], None]] = []
+        self.when_settled: Callable[[], None] = lambda: None
+        """Called whenever the disk has all records so far."""
         known = self._snapshots.load()
         restored = RECORD.dump_python(StateNoted(what="restored", ts=time.time()), mode="json")
         self._journal = Journal(path, known[0] if known else None, if_damaged=restored)
@@ -44,6 +46,15 @@ class Conversation:
     def place(self, ahead: int) -> str:
         """Return what will name the step that is so many records ahead of the last one."""
         return step_place(self._epoch, self.transcript.position + ahead)
+
+    def begin_epoch(self, *records: ConversationRecord) -> None:
+        """Append records as the first of another epoch: the end before them was lost."""
+        if self._epoch == self.transcript.epoch:
+            self._epoch = new_epoch()
+        if records:
+            self.append(*records)
+        else:
+            self._record((), self._journal.append)
 
     def when_recorded(self, act: Callable[[], None]) -> None:
         """Do `act` right after the next append, or sync: its cause is then safe on disk."""
@@ -66,14 +77,16 @@ class Conversation:
 
     def _record(self, records: Sequence[ConversationRecord], put: Callable[..., object]) -> None:
         before = self.transcript.epoch
-        if records and before != self._epoch:
-            began = ConversationEpochBegan(epoch=self._epoch, after=before, ts=records[0].ts)
+        if before != self._epoch:
+            ts = records[0].ts if records else time.time()
+            began = ConversationEpochBegan(epoch=self._epoch, after=before, ts=ts)
             records = (began, *records)
         put(*(RECORD.dump_python(record, mode="json") for record in records))
         for record in records:
             self.transcript.apply(record)
 
     def _settled(self) -> None:
+        self.when_settled()
         waiting, self._when_recorded = self._when_recorded, []
         for act in waiting:
             act()

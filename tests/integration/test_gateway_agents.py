@@ -133,8 +133,9 @@ def test_an_agent_with_a_damaged_record_hides_itself_alone(world: World, client:
     world.home.agent("broken-1").record.write_text("{")
     assert [agent.id for agent in client.agents()] == [AGENT]
     assert client.agent("survey").id == AGENT
-    error = refused(client.agent, "broken-1")
+    error = refused(client.agent, "broken")
     assert (error.status, "damaged" in error.detail) == (500, True)
+    assert client.entities()
 
 
 def test_an_agent_whose_coordinator_is_down_is_shown_as_stopped(

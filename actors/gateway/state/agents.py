@@ -45,23 +45,25 @@ class AgentDirectory:
         return sorted(found, key=lambda agent: (agent.created_at, agent.id))
 
     def get(self, id: AgentId | str) -> Agent | None:
-        """Return the agent with exactly this id, None if there is none; ApiError if damaged."""
-        if not id or id.startswith(".") or "/" in id or "\0" in id:
-            return None
-        return self._load(self._home(id))
+        """Return the agent with exactly this id, None if there is none or its record is damaged."""
+        return self._load_whole(self._home(id)) if _may_be_a_name(id) else None
 
     def find(self, named: str) -> Agent:
         """Return the agent with this id or name, or the only one whose id or name begins so.
 
-        Raises ApiError 404 or, for several, 409.
+        Raises ApiError 404 or, for several, 409; 500 if the record of that one is damaged.
         """
-        exact = self.get(named)
+        exact = self._load(self._home(named)) if _may_be_a_name(named) else None
         if exact is not None:
             return exact
-        agents = {agent.id: agent for agent in self.all()}
-        names = [(name, id) for id, agent in agents.items() for name in (agent.name, id)]
+        agents = {str(agent.id): agent for agent in self.all()}
+        names = [(str(name), id) for id, agent in agents.items() for name in (agent.name, id)]
+        names += [(path.name, path.name) for path in self._reported if path.name not in agents]
         known = [f"{agent.name} ({id})" for id, agent in agents.items()]
-        return agents[meant(f"agent{self._where}", named, names, known=known)]
+        id = meant(f"agent{self._where}", named, names, known=known)
+        if (found := agents.get(id) or self._load(self._home(id))) is None:
+            raise ApiError(404, f"unknown agent '{named}'")  # it was damaged, and is gone
+        return found
 
     def home_of(self, agent: Agent) -> AgentHome:
         """Return an agent's home."""
@@ -136,6 +138,11 @@ class AgentDirectory:
             raise ApiError(500, f"{home.record} holds another agent, '{agent.id}'")
         self._read[home.path] = (stamp, agent)
         return agent
+
+
+def _may_be_a_name(id: str) -> bool:
+    """Whether a text that a person typed may be the name of an agent's folder."""
+    return bool(id) and not id.startswith(".") and "/" not in id and "\0" not in id
 
 
 def agent_summary(agent: Agent, status: str, **shown: object) -> AgentView:

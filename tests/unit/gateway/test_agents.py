@@ -51,10 +51,10 @@ def test_odd_folders_of_agents_are_passed_over_and_told_once(
         *["no folder of an agent, passed over"] * 2,
     ]
     with pytest.raises(ApiError, match="is a folder where a file belongs"):
-        agents.get("folder-1")
+        agents.find("folder-1")
     with pytest.raises(ApiError, match="is a symbolic link"):
-        agents.get("linked-1")
-    assert agents.get("new-1") is None
+        agents.find("linked")
+    assert [agents.get(id) for id in ("folder-1", "linked-1", "new-1")] == [None, None, None]
 
 
 def test_the_runs_of_an_agent_are_folders_of_its_own(home: Home, tmp_path: Path) -> None:

@@ -1,9 +1,12 @@
 """The HTTP API over a real socket: the life of agents and their runs."""
 
+import asyncio
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 from agiraph.agent.hold import EntityHold, store_hold
 from agiraph.board.commands import SpawnWorker
@@ -20,6 +23,7 @@ from agiraph.messages.run import BeginRun
 from agiraph.storage.files import replace_file
 from tests.fakes.gateway import AGENT, RUN, World, ask, gateway_world, refused
 from tests.fakes.line import arrived
+from transport.endpoint import Received
 from transport.errors import DeadlineExceeded
 
 COORDINATOR = f"{AGENT}/coordinator"
@@ -153,6 +157,28 @@ def test_agents_can_be_listed_while_the_supervisor_is_away(world: World, client:
     world.line.answers[ListChildren] = lambda body: DeadlineExceeded("late")
     assert client.agents()[0].status == "working"
     assert refused(client.entities).status == 504
+
+
+def test_a_request_to_an_entity_that_was_given_up_says_why(
+    world: World, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.add_agent()
+    world.add_team("Alice")
+    cause = "it cannot start (exit code 64: journal.jsonl: the record at byte 7 is damaged)"
+    answer, never = world.line.ask, asyncio.Event()
+
+    async def ask_one_that_fails(to: str, body: BaseModel, **more: Any) -> Received:
+        if to != COORDINATOR:
+            return await answer(to, body, **more)
+        failed = {"state": "failed", "cause": cause}
+        world.children[COORDINATOR] = world.children[COORDINATOR].model_copy(update=failed)
+        await never.wait()
+        raise AssertionError
+
+    monkeypatch.setattr(world.line, "ask", ask_one_that_fails)
+    monkeypatch.setattr("actors.gateway.gateway.FAILED_AFTER_SECONDS", 0.01)
+    error = refused(client.retry_node, "survey", "tables")
+    assert (error.status, error.detail) == (409, f"{COORDINATOR} does not run: {cause}")
 
 
 def test_stop_begins_with_the_coordinator_and_resume_starts_it_to_start_the_others(

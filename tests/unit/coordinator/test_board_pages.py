@@ -4,6 +4,7 @@ import asyncio
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
+from unittest.mock import Mock
 
 import pytest
 
@@ -87,3 +88,15 @@ def test_the_coordinators_own_text_around_the_plan_stays(files: AgentFiles) -> N
     text = files.run.plan.read_text()
     assert text.startswith("My thoughts.\n")
     assert "**look**" in text
+
+
+def test_a_damaged_record_is_set_aside_and_begins_again(files: AgentFiles) -> None:
+    files.home.record.write_text('{"id": "shop-1", "na')
+    log = Mock()
+    runtime = cast(Any, SimpleNamespace(clock=SystemClock(), log=log))
+    record = AgentRecord(runtime, files, CoordinatorArgs(agent=AGENT, run=RUN))
+    record.open()
+    assert files.load_agent() == record.agent
+    [aside] = files.home.path.glob("agent.json.corrupt-*")
+    assert aside.read_text() == '{"id": "shop-1", "na'
+    log.warning.assert_called_once()

@@ -1,0 +1,140 @@
+"""A home that has lost a file, or the end of one: it starts, or one sentence names the file.
+
+A home in the middle of a run is copied for each file, which is removed or cut in half.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.forked import Forked
+from tests.fakes.front_door import run_here
+from tests.integration.house import until
+from tests.scenarios.house import ROOT, JsonObject, processes_of
+from tests.scenarios.place import Place, placed
+from tests.scenarios.steps import ask, one_worker
+
+START_SECONDS = 60
+RISING = frozenset({"starting", "backing_off", "stopping"})
+NEEDED = (
+    "system/children.journal",
+    "system/mailboxes.db",
+    "system/usage.db",
+    "human/book.db",
+    "agents/*/agent.json",
+    "agents/*/conversation.jsonl",
+    "agents/*/runs/*/journal.jsonl",
+)
+"""The files without which something is lost that a person must know of."""
+KNOWN_TO_END = frozenset({"usage.db", "mailboxes.db", "book.db", "agent.json", "children.journal"})
+"""Of these something else than the file says that it was cut."""
+
+
+class LostFiles:
+    """Copies of one home, each with one damaged file; all of them at the same path."""
+
+    def __init__(self, whole: Path, home: Path, environ: dict[str, str]) -> None:
+        self._whole, self.home, self._environ = whole, home, environ
+
+    def files(self) -> list[Path]:
+        """Return every file of the home, relative to it."""
+        found = sorted(path for path in self._whole.rglob("*") if path.is_file())
+        return [path.relative_to(self._whole) for path in found if not path.is_symlink()]
+
+    def found(self, pattern: str) -> Path:
+        """Return the one file that a pattern means, relative to the home."""
+        [path] = self._whole.glob(pattern)
+        return path.relative_to(self._whole)
+
+    def damage(self, file: Path, *, is_cut: bool) -> Path:
+        """Make a copy of the home that has lost a file, or half of it; return the file."""
+        shutil.rmtree(self.home, ignore_errors=True)
+        shutil.copytree(self._whole, self.home, symlinks=True)
+        path = self.home / file
+        if is_cut:
+            os.truncate(path, path.stat().st_size // 2)
+        else:
+            path.unlink()
+        return path
+
+    def command(self, *words: str) -> "subprocess.CompletedProcess[str]":
+        """Run `agiraph WORDS` on the home."""
+        return run_here(words, cwd=self.home.parent, environ=self._environ)
+
+    def check_start(self, path: Path) -> None:
+        """Start a supervisor on the home.
+
+        Fails if something does not start and its cause does not name the file, or if a person would
+        see a traceback.
+        """
+        function, *words = Place.program
+        process = Forked(
+            (*words, "--until-eof"),
+            cwd=self.home,
+            env={**self._environ, "PYTHONPATH": str(ROOT)},
+            stdin=subprocess.PIPE,
+            program=function,
+        )
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            is_ready = "ready" in process.stdout.readline()
+            rows = until(self._settled, f"it settles without {path}") if is_ready else []
+        finally:
+            if process.poll() is None:
+                process.stdin.close()
+                process.stdin = None
+            _, errors = process.communicate(START_SECONDS)
+        causes = [str(row["cause"]) for row in rows if row["state"] == "failed"]
+        causes += [] if is_ready else errors.strip().splitlines()[-1:]
+        assert all(str(path) in cause for cause in causes), causes
+        logs = [*(self.home / "system" / "logs").glob("*.log")]
+        assert "Traceback" not in errors + "".join(log.read_text() for log in logs)
+        assert not processes_of(self.home)
+
+    def _settled(self) -> list[JsonObject] | None:
+        """Return the processes once none of them starts any more."""
+        done = self.command("ps", "--json")
+        rows: list[JsonObject] = json.loads(done.stdout) if done.returncode == 0 else []
+        return rows if rows and not any(row["state"] in RISING for row in rows) else None
+
+
+@pytest.fixture(scope="module")
+def lost(tmp_path_factory: pytest.TempPathFactory) -> LostFiles:
+    """A home that was stopped in the middle of a run, and had two supervisors before."""
+    home = tmp_path_factory.mktemp("lost") / "home"
+    home.mkdir()
+    with placed(home, settings={"run": {"park_after_seconds": 0}}) as place:
+        place.plays(coordinator=one_worker("ada"), ada=[ask("Which one?")])
+        agent = place.begin("halfway")
+        place.await_question(agent.name)
+        place.restart_supervisor()
+        place.await_question(agent.name)
+        environ = dict(place.environ)
+    whole = home.rename(home.with_name("whole"))
+    for folder in ("logs", "run"):
+        shutil.rmtree(whole / "system" / folder)
+    return LostFiles(whole, home, environ)
+
+
+@pytest.mark.parametrize("is_cut", [False, True], ids=["removed", "cut"])
+@pytest.mark.parametrize("pattern", NEEDED)
+def test_a_home_that_has_lost_a_file_starts_or_names_it_and_so_does_doctor(
+    lost: LostFiles, pattern: str, is_cut: bool
+) -> None:
+    path = lost.damage(lost.found(pattern), is_cut=is_cut)
+    checks = json.loads(lost.command("doctor", "--json").stdout)["checks"]
+    named = [check for check in checks if str(path) in check["detail"] and check["status"] != "ok"]
+    assert named or (is_cut and path.name not in KNOWN_TO_END)
+    lost.check_start(path)
+
+
+@pytest.mark.machines
+def test_a_home_starts_or_names_the_file_whichever_is_lost_or_cut(lost: LostFiles) -> None:
+    for file in lost.files():
+        for is_cut in (False, True):
+            lost.check_start(lost.damage(file, is_cut=is_cut))

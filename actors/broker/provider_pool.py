@@ -10,7 +10,7 @@ from agiraph.core.config import Config, configs_folder
 from agiraph.core.errors import InvalidInput
 from agiraph.core.turns import JsonObject, ModelRequest
 from agiraph.llm.base import Provider, ProviderError, TokenCounter
-from agiraph.llm.connect import connect, first_of_each
+from agiraph.llm.connect import adapted, connect, first_of_each
 from agiraph.llm.embedded.playbook import load_playbook
 from agiraph.llm.embedded.random_model import random_model
 from agiraph.llm.local_servers import find_servers, with_answers, with_files
@@ -28,8 +28,6 @@ from agiraph.llm.registry import (
     pick_default,
     why_unusable,
 )
-from agiraph.llm.structured import PromptedSchemaProvider
-from agiraph.llm.text_tools.text_tools import TextToolsProvider
 from agiraph.llm.wire.format import ANSWER_TOKENS
 from agiraph.storage.files import status_of
 
@@ -95,13 +93,7 @@ class ProviderPool:
 
         Tools, or the schema of the answer, are rendered as text for a model without support.
         """
-        traits = self.presets[name.provider].of(name.name)
-        provider = await self._service(name)
-        if traits.structured == "text":
-            provider = PromptedSchemaProvider(provider)
-        return (
-            TextToolsProvider(provider) if name.in_text or traits.tool_mode == "text" else provider
-        )
+        return adapted(await self._service(name), name, self.presets[name.provider])
 
     async def _service(self, name: ModelName) -> Provider:
         """Return the connected service of a model; it has one for each wire format it speaks."""

@@ -7,7 +7,9 @@ from agiraph.core.errors import unknown
 from agiraph.llm.base import Provider, ProviderError
 from agiraph.llm.providers.sdk import sdk_service
 from agiraph.llm.providers.service import HttpService, ServiceProvider, http_client
-from agiraph.llm.registry import ProviderPreset, why_unusable
+from agiraph.llm.registry import ModelName, ProviderPreset, why_unusable
+from agiraph.llm.structured import PromptedSchemaProvider
+from agiraph.llm.text_tools.text_tools import TextToolsProvider
 from agiraph.llm.wire.anthropic import AnthropicFormat
 from agiraph.llm.wire.chat import ChatFormat
 from agiraph.llm.wire.format import WireFormat
@@ -59,6 +61,14 @@ def connect(
         return ReplayProvider()
     url, key = place_of(name, preset, environ)
     return ServiceProvider(_service(name, FORMATS[api], url, key, preset, timeout_seconds), preset)
+
+
+def adapted(provider: Provider, name: ModelName, preset: ProviderPreset) -> Provider:
+    """Return a provider that describes tools, or a schema, as text to a model without support."""
+    traits = preset.of(name.name)
+    if traits.structured == "text":
+        provider = PromptedSchemaProvider(provider)
+    return TextToolsProvider(provider) if name.in_text or traits.tool_mode == "text" else provider
 
 
 def _service(

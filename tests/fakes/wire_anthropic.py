@@ -97,7 +97,7 @@ def _user(blocks: list[JsonObject], names: dict[str, str]) -> Iterator[Turn]:
                 content=_text(block["content"]),
                 is_error=block.get("is_error", False),
             )
-        else:
+        elif block["type"] != "image":
             if not block["text"].strip():
                 raise BadBody("messages: text content blocks must contain non-whitespace text")
             yield UserTurn(content=block["text"])

@@ -52,7 +52,9 @@ def read(body: JsonObject) -> SeenRequest:
 
 def _text(content: str | list[JsonObject]) -> str:
     """Return a content, also one in parts, as the API takes them."""
-    return content if isinstance(content, str) else "\n".join(part["text"] for part in content)
+    if isinstance(content, str):
+        return content
+    return "\n".join(part["text"] for part in content if part["type"] != "image_url")
 
 
 def _assistant(message: JsonObject) -> AssistantTurn:

@@ -3,6 +3,8 @@
 import asyncio
 import json
 import os
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,9 @@ from actors.runtime.launch import ActorLaunch
 from actors.runtime.runtime import Runtime, run_actor
 from agiraph.core.config import HttpConfig, is_loopback
 from agiraph.storage.disk_space import outlasting
-from agiraph.storage.files import read_bytes, remove_file, replace_file
+from agiraph.storage.files import read_bytes, remove_file, replace_file, status_of
+
+KEEP_SECONDS = 2.0
 
 
 def main(launch: ActorLaunch) -> int:
@@ -60,8 +64,15 @@ async def _serve(gateway: Gateway, runtime: Runtime) -> None:
     gateway.dispatcher.links.base = runtime.config.gateway.public_url or url_of(listener, scheme)
     server = server_of(build_app(gateway, keys, ledger), listener, http, tls)
     server.start()
+    known = json.dumps(_address(url_of(listener, scheme), http))
+
+    def keep() -> None:
+        keys.keep_home_token()
+        if status_of(address) is None:
+            replace_file(address, known)
+
     try:
-        replace_file(address, json.dumps(_address(url_of(listener, scheme), http)))
+        replace_file(address, known)
         await runtime.ready()
         handler = ContextRequestHandler(gateway)
         async with asyncio.TaskGroup() as group:
@@ -70,7 +81,7 @@ async def _serve(gateway: Gateway, runtime: Runtime) -> None:
             group.create_task(outlasting(gateway.answer_delivery.run))
             group.create_task(outlasting(gateway.dispatcher.run))
             group.create_task(gateway.streams.run())
-            group.create_task(_watch(server))
+            group.create_task(_watch(server, keep))
     finally:
         gateway.end_feeds()
         audit.close()
@@ -83,10 +94,16 @@ def _address(url: str, http: HttpConfig) -> dict[str, Any]:
     return known | {"cert": os.path.abspath(http.tls_cert)} if http.tls_cert else known
 
 
-async def _watch(server: HttpServer) -> None:
-    """Turn an unexpected end of the HTTP server into one of this process."""
+async def _watch(server: HttpServer, keep: Callable[[], None]) -> None:
+    """Turn an unexpected end of the HTTP server into one of this process.
+
+    Meanwhile `keep` writes the files again by which clients find it, if they were removed.
+    """
     assert server.task is not None
-    await asyncio.wait([server.task])
+    while not server.task.done():
+        await asyncio.wait([server.task], timeout=KEEP_SECONDS)
+        with suppress(OSError):
+            keep()
     server.task.result()
     raise RuntimeError("the HTTP server ended by itself")
 

@@ -16,8 +16,8 @@ from agiraph.core.errors import Unavailable
 from agiraph.core.ids import SUPERVISOR
 from agiraph.http.discovery import is_held
 from agiraph.storage.disk_space import full_message, has_room
-from agiraph.storage.files import read_text
 from agiraph.storage.home import Home
+from agiraph.storage.supervisor_note import holder_of
 
 EXIT_USAGE = 2
 READY = "agiraph-supervisor ready: "
@@ -38,8 +38,9 @@ def start_daemon(home: Path, options: Sequence[str]) -> str:
     if its log cannot be written.
     """
     if is_held(home):
-        holder = read_text(Home(home).system.lock).strip() or "unknown"
-        raise DaemonFailed(f"home {home} is held by supervisor pid {holder}", 1)
+        raise DaemonFailed(
+            f"home {home} is held by supervisor pid {holder_of(home) or 'unknown'}", 1
+        )
     make_folders(Home(home))
     log = log_file(home, SUPERVISOR)
     with os.fdopen(open_log(log), "ab") as errors:

@@ -5,7 +5,7 @@ import os
 import stat
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from agiraph.core.errors import Refused
@@ -15,6 +15,8 @@ from agiraph.storage.files import (
     make_folder,
     make_private_folder,
     open_file,
+    open_folder,
+    opened,
     read_bytes,
     remove_file,
     remove_tree,
@@ -22,6 +24,7 @@ from agiraph.storage.files import (
     status_of,
 )
 from agiraph.storage.home import Home
+from agiraph.storage.supervisor_note import pid_in
 from agiraph.storage.walk import UnsafeFile
 
 SOCKET, LOCK = "router.sock", "router.sock.lock"
@@ -200,6 +203,7 @@ class HomeLocked(Refused):
 class HomeLock:
     """The lock on one home, held from `acquire` to `release` or the end of the process (flock).
 
+    The folder of `file` is locked, because a file may be removed; the file contains our pid.
     `what` is locked by `whom`, in words.
     """
 
@@ -209,26 +213,31 @@ class HomeLock:
         self._home = home
         self._file = file
         self._what, self._whom = what, whom
-        self._fd: int | None = None
+        self._folder: int | None = None
 
     def acquire(self) -> None:
-        """Take the lock and write our pid into it; raises HomeLocked naming the holder."""
-        fd = open_file(self._file, os.O_RDWR | os.O_CREAT)
-        give_up_at = time.monotonic() + LOOK_SECONDS
-        while not can_lock(fd):
-            if time.monotonic() < give_up_at:
+        """Take the lock and write our pid; raises HomeLocked naming the holder, OSError."""
+        with ExitStack() as undo:
+            folder = open_folder(self._file.parent)
+            undo.callback(os.close, folder)
+            give_up_at = time.monotonic() + LOOK_SECONDS
+            while not can_lock(folder):
+                if time.monotonic() >= give_up_at:
+                    whom = f"{self._whom} pid {pid_in(self._file) or 'unknown'}"
+                    raise HomeLocked(f"{self._what} {self._home} is held by {whom}")
                 time.sleep(PAUSE_SECONDS)
-                continue
-            holder = os.pread(fd, 32, 0).decode(errors="replace").strip() or "unknown"
-            os.close(fd)
-            raise HomeLocked(f"{self._what} {self._home} is held by {self._whom} pid {holder}")
-        os.ftruncate(fd, 0)
-        os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
-        self._fd = fd
+            self._write(f"{os.getpid()}\n")
+            undo.pop_all()
+        self._folder = folder
 
     def release(self) -> None:
         """Release the lock."""
-        if self._fd is not None:
-            os.ftruncate(self._fd, 0)
-            os.close(self._fd)
-            self._fd = None
+        if self._folder is not None:
+            with suppress(OSError):
+                self._write("")
+            os.close(self._folder)
+            self._folder = None
+
+    def _write(self, text: str) -> None:
+        with opened(self._file, os.O_RDWR | os.O_CREAT | os.O_TRUNC) as fd:
+            os.write(fd, text.encode())

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from agiraph.http.errors import GatewayAway, NotReachable
 from agiraph.storage.disk_space import has_room
-from agiraph.storage.files import can_lock, open_file, read_bytes
+from agiraph.storage.files import can_lock, open_folder, read_bytes
 from agiraph.storage.home import Home
 
 Door = Callable[[], tuple[str, str]]
@@ -75,7 +75,7 @@ def is_held(home: Path) -> bool:
     Its lock is not taken for longer than the look.
     """
     try:
-        fd = open_file(Home(home).system.lock, anyones=True)
+        fd = open_folder(Home(home).system.path)
     except FileNotFoundError:
         return False
     try:

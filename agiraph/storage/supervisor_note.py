@@ -64,13 +64,13 @@ def remove_note(home: Home) -> None:
 def read_note(home: Path) -> SupervisorNote | None:
     """Return the note of the supervisor that holds a home; None if it has none.
 
-    One that was killed leaves its note: only that of the lock's holder counts.
+    A supervisor that was killed leaves its note: only the note of the lock's holder counts.
     """
     try:
         note = SupervisorNote.model_validate_json(read_bytes(Home(home).system.note))
     except (OSError, ValidationError):
         return None
-    return note if note.pid == holder_of(home) else None
+    return note if holder_of(home) in (note.pid, None) else None
 
 
 def belongs_to_users(home: Path) -> bool:
@@ -80,8 +80,13 @@ def belongs_to_users(home: Path) -> bool:
 
 
 def holder_of(home: Path) -> int | None:
-    """Return the pid in the lock of a home, None if there is none."""
+    """Return the pid beside the lock of a home, None if there is none."""
+    return pid_in(Home(home).system.lock)
+
+
+def pid_in(file: Path) -> int | None:
+    """Return the pid that the holder of a lock has written, None if there is none."""
     try:
-        return int(read_text(Home(home).system.lock))
+        return int(read_text(file))
     except (OSError, ValueError):
         return None

@@ -330,16 +330,16 @@ def look(home: Path, patience_seconds: float) -> JsonObject:
     except (ApiError, NotReachable) as error:
         found["problem"] = str(error)
     note = read_note(home)  # once its gateway answers it has surely written it
-    found |= {"pid": holder_of(home), "since": note.since if note else None}
+    found["pid"] = holder_of(home) or found.get("pid")
+    found["since"] = note.since if note else None
     return found | {"ends_with_command": bool(note and note.ends_with_command)}
 
 
 def _look_elsewhere(home: Path) -> JsonObject:
     """Return what a gateway on another machine says of its supervisor."""
     with connect(home) as client:
-        pids = {entity.address: entity.pid for entity in client.entities()}
         found = {"running": True, "home": client.health().home, "logs": [], "at_login": None}
-        found |= {"problem": None, "pid": pids.get(SUPERVISOR), "since": None}
+        found |= {"problem": None, "since": None}
         return found | _of_gateway(client) | {"ends_with_command": False}
 
 
@@ -351,6 +351,7 @@ def _of_gateway(client: "Client") -> JsonObject:
     agents = to_rows(client.agents(status=UNFINISHED)) if health.agents else []
     return {
         "api": client.url,
+        "pid": next((entity.pid for entity in processes if entity.address == SUPERVISOR), None),
         "processes": len(processes),
         "memory_bytes": sum(entity.memory_bytes for entity in processes),
         "agents": [{key: row[key] for key in ("id", "name", "status", "goal")} for row in agents],

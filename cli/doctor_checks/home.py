@@ -6,7 +6,7 @@ import stat
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from actors.supervisor.paths import LONGEST_SOCKET, socket_folder, socket_length
 from agiraph.core.config import load_config
@@ -14,8 +14,9 @@ from agiraph.core.errors import AgiraphError, InvalidInput, Refused
 from agiraph.core.ids import agent_of
 from agiraph.http.discovery import is_held
 from agiraph.http.errors import ApiError, NotReachable
-from agiraph.storage.files import entries, open_file, read_bytes, read_text
+from agiraph.storage.files import entries, open_file, read_bytes
 from agiraph.storage.home import AgentHome, Home, RunHome
+from agiraph.storage.supervisor_note import holder_of
 from agiraph.storage.versions import FileKind, TooNew, refuse_newer
 from cli.doctor_checks.check import DoctorCheck, DoctorContext, fail, first_of, ok, other_home, warn
 from transport.mailbox_file import MIGRATIONS
@@ -171,7 +172,7 @@ def check_supervisor(context: DoctorContext) -> DoctorCheck:
     if not is_held(home.path):
         detail = "none is running on this home; `agiraph run` starts its own"
         return ok(detail, "`agiraph up` keeps one running")
-    holder = _holder(home.system.lock)
+    holder = f"supervisor pid {holder_of(home.path) or 'unknown'}"
     try:
         address = json.loads(read_bytes(home.human.address, anyones=True))
         detail = f"{holder} is running; its API is {address['url']}"
@@ -216,14 +217,3 @@ def check_socket(context: DoctorContext) -> DoctorCheck:
         return ok(found)
     detail = f"{socket_length(own)} bytes in the home, at most {LONGEST_SOCKET} are possible"
     return warn(detail, f"it is in {folder} instead ({found})")
-
-
-def _holder(lock: Path) -> str:
-    written = read_text(lock).strip()
-    pid: Any = written
-    try:
-        value = json.loads(written)
-        pid = value["pid"] if isinstance(value, dict) else value
-    except (ValueError, KeyError):
-        pid = written.split("\n")[0][:40]
-    return f"supervisor pid {pid}" if pid else "a supervisor"

@@ -16,7 +16,7 @@ from tests.fakes.front_door import run_here
 from tests.integration.house import until
 from tests.scenarios.house import ROOT, JsonObject, processes_of
 from tests.scenarios.place import Place, placed
-from tests.scenarios.steps import ask, one_worker
+from tests.scenarios.steps import ask, finish, one_worker
 
 START_SECONDS = 60
 RISING = frozenset({"starting", "backing_off", "stopping"})
@@ -131,6 +131,17 @@ def test_a_home_that_has_lost_a_file_starts_or_names_it_and_so_does_doctor(
     named = [check for check in checks if str(path) in check["detail"] and check["status"] != "ok"]
     assert named or (is_cut and path.name not in KNOWN_TO_END)
     lost.check_start(path)
+
+
+def test_a_running_home_outlasts_the_loss_of_the_files_by_which_it_is_found(place: Place) -> None:
+    place.plays(coordinator=[finish()])
+    place.run("Begin")
+    for name in ("system/lock", "system/token", "system/supervisor.json", "human/address.json"):
+        (place.home / name).unlink()
+    second = place.command("up")
+    assert (second.returncode, second.stderr) == (0, "the supervisor runs already\n")
+    until(lambda: (place.home / "human/address.json").exists(), "the address is written again")
+    assert place.json("agents")
 
 
 @pytest.mark.machines

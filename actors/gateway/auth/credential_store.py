@@ -64,7 +64,7 @@ class CredentialStore:
         self._clock = clock
         self._path = home.human.tokens
         self._home_path = home.system.token
-        self._know_home(digest_of(load_token(self._home_path)))
+        self._know_home(load_token(self._home_path))
         self._used: dict[str, float] = {}
         self._live: dict[asyncio.Timeout, Principal] = {}
         self._by_digest: dict[str, ApiToken | BrowserSession] = {}
@@ -72,9 +72,15 @@ class CredentialStore:
         self.credentials = Credentials()
         self._use(_read(self._path, clock, log))
 
-    def _know_home(self, digest: str) -> None:
-        self._home_digest = digest
+    def _know_home(self, secret: str) -> None:
+        self._home_secret = secret
+        self._home_digest = digest = digest_of(secret)
         self._home = Principal(HOME_TOKEN, "control", digest=digest)
+
+    def keep_home_token(self) -> None:
+        """Write the home's own token again if its file was removed; OSError."""
+        if status_of(self._home_path) is None:
+            write_private(self._home_path, self._home_secret + "\n")
 
     def now(self) -> float:
         """Return the time by which keys end."""
@@ -161,7 +167,7 @@ class CredentialStore:
         if cause and noted.cause == cause and noted.old_digest not in ("", self._home_digest):
             return  # this call was carried out already, but for its answer
         self._write(self.credentials.home_rotated(self._home_digest, now, grace_seconds, cause))
-        self._know_home(digest_of(renew_token(self._home_path)))
+        self._know_home(renew_token(self._home_path))
         self._cut_off()
 
     def revoke(self, name: str) -> ApiToken:

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 import yaml
 
+from agiraph.storage.files import open_folder
 from agiraph.storage.home import Home
+from agiraph.storage.walk import closing
 from cli.doctor_checks import check_up
 from cli.doctor_checks.check import DoctorCheck, DoctorContext
 from cli.doctor_checks.machine import packages_by_extra
@@ -204,7 +206,7 @@ def test_the_holder_of_the_home_is_named(tmp_path: Path) -> None:
     home.system.lock.parent.mkdir()
     home.system.lock.write_text("4711\n")
     assert "none is running" in checks(tmp_path)["supervisor"].detail
-    with open(home.system.lock) as held:
+    with closing(open_folder(home.system.path)) as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         check = checks(tmp_path)["supervisor"]
         assert (check.status, "pid 4711" in check.detail) == ("warn", True)

@@ -25,7 +25,9 @@ from agiraph.core.errors import Refused
 from agiraph.core.ids import SUPERVISOR, Address
 from agiraph.messages.authorization import refusal
 from agiraph.messages.child import ChildSpec, StartChild
+from agiraph.storage.files import open_folder
 from agiraph.storage.home import Home
+from agiraph.storage.walk import closing
 
 
 def test_a_home_is_held_once(tmp_path: Path) -> None:
@@ -41,11 +43,20 @@ def test_a_home_is_held_once(tmp_path: Path) -> None:
     second.release()
 
 
+def test_a_removed_lock_file_lets_no_second_supervisor_start(tmp_path: Path) -> None:
+    first, second = (HomeLock(tmp_path, tmp_path / "lock") for _ in range(2))
+    first.acquire()
+    (tmp_path / "lock").unlink()
+    with pytest.raises(HomeLocked, match="supervisor pid unknown"):
+        second.acquire()
+    first.release()
+
+
 def test_a_command_that_only_looks_does_not_keep_a_supervisor_from_starting(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lock = HomeLock(tmp_path, tmp_path / "lock")
-    with open(tmp_path / "lock", "wb") as looked_at:
+    with closing(open_folder(tmp_path)) as looked_at:
         fcntl.flock(looked_at, fcntl.LOCK_SH)
         monkeypatch.setattr("time.sleep", lambda _seconds: fcntl.flock(looked_at, fcntl.LOCK_UN))
         lock.acquire()

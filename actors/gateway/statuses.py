@@ -107,15 +107,13 @@ class StatusReader:
             return activity.state
         if agent.status == "idle":
             return agent.status
-        supervisor = self._children.get(SUPERVISOR)
-        if supervisor and supervisor.state == "stopped":
-            return "stopped"
         if agent.standstill is not None:
             return "waiting_for_human" if agent.standstill.for_human else STANDS
         is_at_rest = (activity.state if activity else state) in AT_REST
         if is_at_rest and self._team_waits(agent):
             return "waiting_for_human"
-        return "working"
+        supervisor = self._children.get(SUPERVISOR)
+        return "stopped" if supervisor and supervisor.state == "stopped" else "working"
 
     def wait_of(self, address: str) -> tuple[str, float] | None:
         """Return what a worker without a process waits for, and since when, as on the board."""

@@ -41,7 +41,7 @@ done; wait
 SHARED = """
 {} -c 'import os, time; kept = b"x" * (100 << 20)
 for _ in "abcde": os.fork() or exit(time.sleep(0.5))
-[os.wait() for _ in "abcde"]; print("fine")'
+[os.wait() for _ in "abcde"]; print("fine")' MARK
 """
 FILES = "head -c 600M /dev/zero > {}/x; sleep MARK"
 OF_TASKS = "[killed with all it started: the command had more than 100 processes and threads]"
@@ -96,7 +96,7 @@ async def test_memory_of_many_processes_is_limited_together(desk: Desk) -> None:
 
 
 async def test_memory_that_processes_share_counts_once(desk: Desk) -> None:
-    assert await runs(desk, SHARED, "none") == "fine\n[exit code 0]"
+    assert await runs(desk, SHARED, f"86394.{os.getpid()}") == "fine\n[exit code 0]"
 
 
 @SANDBOXED
@@ -112,10 +112,11 @@ async def test_files_in_the_sandboxs_memory_count(desk: Desk, folder: str) -> No
 
 
 async def test_the_kernel_kills_a_command_before_anything_else(desk: Desk) -> None:
-    assert await runs(desk, "cat /proc/self/oom_score_adj", "none") == "1000\n[exit code 0]"
+    command = "cat /proc/self/oom_score_adj # MARK"
+    assert await runs(desk, command, f"86393.{os.getpid()}") == "1000\n[exit code 0]"
 
 
 async def test_zero_means_no_limit(desk: Desk) -> None:
     desk.limited("shell", processes=0, total_memory_mb=0, memory_mb=0)
-    command = f"""{sys.executable} -c 'kept = b"x" * (300 << 20); print("fine")'"""
-    assert await runs(desk, command, "none") == "fine\n[exit code 0]"
+    command = f"""{sys.executable} -c 'kept = b"x" * (300 << 20); print("fine")' MARK"""
+    assert await runs(desk, command, f"86392.{os.getpid()}") == "fine\n[exit code 0]"

@@ -88,7 +88,11 @@ def test_a_worker_without_tools_answers_in_one_call(place: Place) -> None:
 @pytest.mark.parametrize(
     ("model", "args", "reason"),
     [
-        (WRITER, ("--input", str(Path(__file__).parent)), "has no tools: it writes one text, and cannot read the input"),
+        (
+            WRITER,
+            ("--input", str(Path(__file__).parent)),
+            "has no tools: it writes one text, and cannot read the input",
+        ),
         (WRITER, ("--mode", "infinite"), "cannot work in cycles"),
         (TINY, ("x" * 30_000,), "the goal is too long for openai/tiny: about 7,500 tokens"),
     ],

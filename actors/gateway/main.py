@@ -3,9 +3,9 @@
 import asyncio
 import json
 import os
+import socket
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from actors.gateway.api.lifecycle import remove_half_deleted
@@ -20,8 +20,9 @@ from actors.runtime.http_server import HttpServer
 from actors.runtime.launch import ActorLaunch
 from actors.runtime.runtime import Runtime, run_actor
 from agiraph.core.config import HttpConfig, is_loopback
+from agiraph.http.discovery import read_port
 from agiraph.storage.disk_space import outlasting
-from agiraph.storage.files import read_bytes, remove_file, replace_file, status_of
+from agiraph.storage.files import remove_file, replace_file, status_of
 
 KEEP_SECONDS = 2.0
 
@@ -34,8 +35,7 @@ def main(launch: ActorLaunch) -> int:
 async def serve(runtime: Runtime) -> None:
     """Serve until cancelled.
 
-    The address file is taken back at an orderly end; after a crash it stays, so that the next
-    incarnation can listen on the same port.
+    The address file is removed at an orderly end; the file with the port of the home stays.
     """
     remove_half_deleted(runtime.home)
     gateway = Gateway(runtime, os.environ)
@@ -59,7 +59,7 @@ async def _serve(gateway: Gateway, runtime: Runtime) -> None:
     audit = AuditFile(runtime.home.human.audit, http.audit_bytes, http.audit_files)
     ledger = AuditLog(audit, keys, runtime.clock, runtime.log)
     gateway.when_refused = ledger.host_refused
-    listener = bind(http, _last_port(address))
+    listener = _own_listener(runtime)
     scheme = "https" if tls else "http"
     gateway.dispatcher.links.base = runtime.config.gateway.public_url or url_of(listener, scheme)
     server = server_of(build_app(gateway, keys, ledger), listener, http, tls)
@@ -108,9 +108,22 @@ async def _watch(server: HttpServer, keep: Callable[[], None]) -> None:
     raise RuntimeError("the HTTP server ended by itself")
 
 
-def _last_port(address: Path) -> int | None:
-    """Return the port of the incarnation before, None if it left none."""
-    try:
-        return int(str(json.loads(read_bytes(address))["url"]).rpartition(":")[2])
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
+def _own_listener(runtime: Runtime) -> socket.socket:
+    """Listen on the port of this home, and store it if it is new.
+
+    A port that another program has is given up for good: if each of two homes kept the same port,
+    their addresses would depend on which of them starts first.
+    """
+    http, own = runtime.config.http, read_port(runtime.home.path)
+    listener = bind(http, own)
+    port = int(listener.getsockname()[1])
+    if http.port or port == own:
+        return listener
+    if own is not None:
+        runtime.log.warning(
+            "another program has the port of this home; it keeps another from now on",
+            taken=own,
+            port=port,
+        )
+    replace_file(runtime.home.human.port, f"{port}\n")
+    return listener

@@ -72,7 +72,7 @@ def main(kinds: Mapping[str, str] = KINDS, prestarted: PrestartedProcesses | Non
     "--http",
     callback=parse_http,
     metavar="HOST:PORT",
-    help="Where the HTTP API listens (port 0: any).",
+    help="Where the HTTP API listens (port 0: the port of this home).",
 )
 @click.option(
     "--listen",

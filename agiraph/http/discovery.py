@@ -11,6 +11,8 @@ from agiraph.storage.disk_space import has_room
 from agiraph.storage.files import can_lock, open_folder, read_bytes
 from agiraph.storage.home import Home
 
+HIGHEST_PORT = 65535
+
 Door = Callable[[], tuple[str, str]]
 """Returns the API's URL and token as they are now. Raises NotReachable."""
 
@@ -31,6 +33,15 @@ def read_door(home: Path) -> tuple[str, str]:
     if not _lives(pid):
         raise why_unreachable(home)
     return url, token
+
+
+def read_port(home: Path) -> int | None:
+    """Return the port that a home keeps, None if it has had none."""
+    try:
+        port = int(read_bytes(Home(home).human.port, anyones=True))
+    except (OSError, ValueError):
+        return None
+    return port if 0 < port <= HIGHEST_PORT else None
 
 
 def why_unreachable(home: Path) -> NotReachable:

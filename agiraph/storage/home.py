@@ -13,8 +13,8 @@
       repositories/{run}.git        of a run whose nodes work in git worktrees
       repositories/{run}.lock       held while one of its worktrees is added or removed
     {home}/inputs/{name}-{digest}/  an input folder sent by a console elsewhere; beside it .json
-    {home}/human/                   address.json book.db repeats.jsonl audit.jsonl tokens.json
-                                    channels.jsonl answer.key settings/
+    {home}/human/                   address.json port book.db repeats.jsonl audit.jsonl
+                                    tokens.json channels.jsonl answer.key settings/
     {home}/context.db               what is known of earlier work and of projects
     {home}/system/                  lock users.lock supervisor.json attended/ token
                                     children.journal mailboxes.db usage.db doors.json typed.jsonl
@@ -312,7 +312,9 @@ class HumanHome:
     path: Path
 
     address = PathBelow("address.json")
-    """Where the HTTP API listens: {"url", "pid"}."""
+    """Where the HTTP API listens: {"url", "pid"}. Removed when the gateway ends in order."""
+    port = PathBelow("port")
+    """The port of this home, on which its gateway listens at each start."""
     book = PathBelow("book.db")
     """The database of messages, questions and dead letters."""
     questions = PathBelow("questions.jsonl")

@@ -16,7 +16,7 @@ from actors.runtime.child import log_file
 from agiraph.core.errors import InvalidInput, Refused, Unavailable, listed
 from agiraph.core.ids import SUPERVISOR
 from agiraph.core.turns import Usage
-from agiraph.http.discovery import is_held
+from agiraph.http.discovery import is_held, read_port
 from agiraph.http.errors import ApiError, NotReachable
 from agiraph.storage.files import is_file
 from agiraph.storage.home import Home
@@ -86,7 +86,7 @@ def _uplink(ctx: click.Context, option: click.Parameter, value: str | None) -> s
     "--http",
     metavar="HOST:PORT",
     callback=_place,
-    help="Where the HTTP API listens (port 0: any).",
+    help="Where the HTTP API listens (port 0: the port of this home).",
 )
 @click.option(
     "--listen",
@@ -120,7 +120,7 @@ def up(
 
     options = options_again(config, http, listen=listen)
     service = _install(home, options) if at_login else None
-    is_ended = True
+    port, is_ended = read_port(home), True
     while is_ended:
         _await_its_end(home)
         is_new = not is_held(home) and (_start_service(home, service) or _start(home, options))
@@ -136,6 +136,8 @@ def up(
         print_json({"started": is_new} | found)
     else:
         remark(f"the supervisor {'is ready' if is_new else 'runs already'}")
+        if port is not None and (now := read_port(home)) != port:
+            remark(f"another program has port {port}; this home has port {now} from now on")
         _print(found)
     return DONE
 

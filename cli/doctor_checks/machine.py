@@ -1,5 +1,6 @@
 """The machine: Python, packages, the bus, SQLite, loopback, processes, free disk space."""
 
+import errno
 import importlib.metadata
 import os
 import platform
@@ -120,19 +121,21 @@ def check_sqlite(context: DoctorContext) -> DoctorCheck:
 
 def check_loopback(context: DoctorContext) -> DoctorCheck:
     """The API can listen on its address."""
-    from agiraph.http.discovery import is_held
+    from agiraph.http.discovery import is_held, read_port
 
-    http = context.settings().http
-    port = 0 if is_held(context.home.path) else http.port
+    http, own = context.settings().http, read_port(context.home.path)
+    port = 0 if is_held(context.home.path) else http.port or own or 0
     family = socket.AF_INET6 if ":" in http.host else socket.AF_INET
     try:
         with socket.socket(family, socket.SOCK_STREAM) as trial:
             trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             trial.bind((http.host, port))
     except OSError as error:
-        detail = f"{http.host}:{http.port} cannot be listened on ({error.strerror or error})"
-        return fail(detail, "choose another http.port (0: any), or http.host")
-    shown = f"port {http.port}" if http.port else "any free port"
+        detail = f"{http.host}:{port} cannot be listened on ({error.strerror or error})"
+        if port and not http.port and error.errno == errno.EADDRINUSE:
+            return warn(f"{detail}; the next start takes another port, and keeps it")
+        return fail(detail, "choose another http.port (0: the port of this home), or http.host")
+    shown = f"port {http.port or own}" if http.port or own else "the first free port from 8765"
     return ok(f"{http.host}, {shown}")
 
 

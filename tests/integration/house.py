@@ -46,6 +46,17 @@ def until(
     raise AssertionError(f"never happened: {what}")
 
 
+def keep_port(home: Path) -> int:
+    """Give a home a port that no other home of the tests tries; return it."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = int(probe.getsockname()[1])
+    file = home / "human" / "port"
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    file.write_text(f"{port}\n")
+    return port
+
+
 class House:
     """One running supervisor."""
 

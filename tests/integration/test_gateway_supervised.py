@@ -17,6 +17,7 @@ from agiraph.http.event_follower import EventFollower
 from agiraph.storage.home import AgentHome, Home
 from agiraph.storage.segments import segments_of
 from tests.integration.commands import Commands
+from tests.integration.house import keep_port
 
 DEADLINE_SECONDS = 30.0
 
@@ -27,6 +28,7 @@ def supervised(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path,
     commands = Commands(tmp_path_factory.mktemp("supervised") / "home")
     commands.home.mkdir(mode=0o700)
     (commands.home / "agiraph.yaml").write_text("retention: {segment_bytes: 2000}\n")
+    keep_port(commands.home)
     with ExitStack() as stack:
         stack.enter_context(commands.supervisor())
         yield commands.home, stack

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from agiraph.http.discovery import is_held
 from tests.fakes.model_server import FakeModelServer, Script, call
 from tests.integration.commands import Commands, await_nothing_left
-from tests.integration.house import until
+from tests.integration.house import keep_port, until
 
 SYSTEMCTL = """#!{python}
 import shlex, subprocess, sys
@@ -133,11 +134,33 @@ def test_the_supervisor_of_a_run_is_left_to_it_too(commands: Commands, tmp_path:
 
 
 def test_a_supervisor_that_was_killed_leaves_nothing_that_counts(commands: Commands) -> None:
+    port = keep_port(commands.home)
     assert commands.run("up").returncode == 0
-    os.kill(commands.json("status")["pid"], signal.SIGKILL)
+    found = commands.json("status")
+    os.kill(found["pid"], signal.SIGKILL)
     until(lambda: not is_held(commands.home), "its end")
     assert commands.here("status").returncode == 4
-    assert json.loads(commands.run("up", "--json").stdout)["started"] is True
+    again = json.loads(commands.run("up", "--json").stdout)
+    assert again["started"] is True
+    assert again["api"] == found["api"] == f"http://127.0.0.1:{port}"
+
+
+def test_a_home_whose_port_another_program_has_takes_the_next_and_says_so(
+    commands: Commands,
+) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", keep_port(commands.home)))
+        other.listen()
+        port = other.getsockname()[1]
+        check = commands.json("doctor")["checks"]["loopback"]
+        assert (check["status"], str(port) in check["detail"]) == ("warn", True)
+        begun = commands.run("up")
+    now = int(commands.json("status")["api"].rpartition(":")[2])
+    assert now != port
+    assert (
+        f"another program has port {port}; this home has port {now} from now on\n" in begun.stderr
+    )
+    assert (commands.home / "human" / "port").read_text() == f"{now}\n"
 
 
 def test_at_login_it_is_started_by_the_system(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, ViewportSize, expect, sync_playwright
 
 from agiraph.http.client import Client
 from frontend.build import built
+from tests.integration.house import keep_port
 from tests.scenarios.conftest import site as site
 from tests.scenarios.house import SERVICES
 from tests.scenarios.place import Place, placed
@@ -30,7 +31,9 @@ SETTINGS: Final = {
 @pytest.fixture(scope="session")
 def _town(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     built()
-    with placed(tmp_path_factory.mktemp("town"), settings=SETTINGS, services=SERVICES) as place:
+    home = tmp_path_factory.mktemp("town")
+    keep_port(home)
+    with placed(home, settings=SETTINGS, services=SERVICES) as place:
         yield place
 
 

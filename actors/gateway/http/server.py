@@ -11,17 +11,21 @@ from agiraph.core.config import HttpConfig
 from agiraph.core.errors import Refused
 
 FRAME_LIMIT = 4096
+FIRST_PORT = 8765
+PORTS_TRIED = 100
 
 
-def bind(http: HttpConfig, last_port: int | None) -> socket.socket:
-    """Return a socket that listens on `http.port`; if that is 0, on `last_port` if it is free.
+def bind(http: HttpConfig, own_port: int | None) -> socket.socket:
+    """Return a socket that listens on `http.port`; if that is 0, on the port of the home.
 
-    A gateway that returns to its old port spares its clients looking for it. Raises Refused if the
-    address cannot be had.
+    This is `own_port`; if there is none, or if another program has it, the first free one from
+    FIRST_PORT, or any if none of PORTS_TRIED is free. A port that stays the same keeps bookmarks,
+    open pages and tunnels valid. Raises Refused if the gateway cannot listen.
     """
-    ports = [last_port] if http.port == 0 and last_port else []
+    own = [own_port] if own_port else []
+    ports = [http.port] if http.port else [*own, *range(FIRST_PORT, FIRST_PORT + PORTS_TRIED), 0]
     try:
-        return listen(http.host, [*ports, http.port], http.stall_seconds)
+        return listen(http.host, ports, http.stall_seconds)
     except OSError as error:
         raise Refused(
             f"cannot listen on {http.host}:{http.port} ({error.strerror}); "

@@ -40,6 +40,7 @@ class AsyncClient(GatewayConnection[httpx.AsyncClient], AsyncCaller):
         while True:
             try:
                 response = await self._http.send(self._request(call))
+                self._refuse_strangers(response)
             except httpx.TransportError as error:
                 retry_until = self._retry_until(error, retry_until)
                 await asyncio.sleep(PAUSE_SECONDS)
@@ -156,6 +157,7 @@ class AsyncClient(GatewayConnection[httpx.AsyncClient], AsyncCaller):
             self._http, "GET", path, params=dict(query), timeout=STREAM_TIMEOUT
         ) as source:
             response = source.response
+            self._refuse_strangers(response)
             if response.status_code >= BAD_REQUEST:
                 await response.aread()
                 refusal = refusal_of(response)

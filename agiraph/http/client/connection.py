@@ -148,8 +148,20 @@ class GatewayConnection(ApiCalls, Generic[Http]):
             return why_unreachable(self._home)
         return UrlUnreachable(f"no gateway answers at {self.url} ({error})")
 
+    def _refuse_strangers(self, response: httpx.Response) -> None:
+        """Raise httpx.ConnectError if another program answers at the port of our gateway.
+
+        The gateway of another home may listen there while ours is being restarted; it does not
+        know our token.
+        """
+        if response.status_code == UNAUTHORIZED and self._home is not None:
+            try:
+                self._door()
+            except NotReachable:
+                raise httpx.ConnectError("another program has the port of the gateway") from None
+
     def _find_gateway(self) -> bool:
-        """Read where the gateway listens now; return whether it has another token than before.
+        """Read where the gateway listens now; return whether its URL or token has changed.
 
         It may have another port after a restart, and its token may have been rotated.
         """
@@ -157,11 +169,11 @@ class GatewayConnection(ApiCalls, Generic[Http]):
             url, token = self._door()
         except NotReachable:
             return False
+        before = self.url, self._http.headers["Authorization"]
         self.url = url.rstrip("/")
         self._http.base_url = self.url
-        before, now = self._http.headers["Authorization"], f"Bearer {token}"
-        self._http.headers["Authorization"] = now
-        return before != now
+        self._http.headers["Authorization"] = f"Bearer {token}"
+        return before != (self.url, self._http.headers["Authorization"])
 
 
 def refusal_of(response: httpx.Response) -> ApiError:

@@ -26,6 +26,7 @@ class Client(GatewayConnection[httpx.Client], SyncCaller):
         while True:
             try:
                 response = self._http.send(self._request(call))
+                self._refuse_strangers(response)
             except httpx.TransportError as error:
                 retry_until = self._retry_until(error, retry_until)
                 time.sleep(PAUSE_SECONDS)

@@ -80,8 +80,9 @@ function AboutAgent({ agent }: { agent: string }) {
 function Connection() {
   const { t } = useTranslation("app");
   const state = useConnection();
+  const hint = state === "reconnecting" ? "reconnectingHint" : state;
   return (
-    <span className={classes(styles.connection, styles[state])} role="status" title={t(`connection.${state}`)}>
+    <span className={classes(styles.connection, styles[state])} role="status" title={t(`connection.${hint}`)}>
       <span className={styles.dot} aria-hidden="true" />
       <span className={state === "live" ? "unseen" : ""}>{t(`connection.${state}`)}</span>
     </span>

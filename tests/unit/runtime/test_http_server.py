@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from actors.gateway.http.server import bind, url_of
+from actors.gateway.http.server import FIRST_PORT, PORTS_TRIED, bind, url_of
 from actors.runtime import http_server
 from actors.runtime.http_server import (
     IS_EXTRA,
@@ -154,5 +154,8 @@ def test_an_old_port_that_is_taken_is_left_and_a_configured_one_refused() -> Non
         port = other.getsockname()[1]
         with bind(settings(0), port) as listener:
             assert listener.getsockname()[1] not in (0, port)
+        with bind(settings(0), None) as first, bind(settings(0), None) as second:
+            ports = [one.getsockname()[1] for one in (first, second)]
+            assert FIRST_PORT <= ports[0] < ports[1] < FIRST_PORT + PORTS_TRIED
         with pytest.raises(Refused, match=r"cannot listen on 127\.0\.0\.1:\d+ .*http\.port"):
             bind(settings(port), None)

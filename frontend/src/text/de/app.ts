@@ -32,6 +32,7 @@ export const app: typeof en = {
     connecting: "Verbindet",
     live: "Live",
     reconnecting: "Verbindet wieder",
+    reconnectingHint: "Verbindet wieder. Falls Agiraph jetzt eine andere Adresse hat: `agiraph ui` öffnet sie.",
     offline: "Offline",
     loggedOut: "Abgemeldet",
   },

@@ -30,6 +30,7 @@ export const app = {
     connecting: "Connecting",
     live: "Live",
     reconnecting: "Reconnecting",
+    reconnectingHint: "Reconnecting. If Agiraph now has another address, `agiraph ui` opens it.",
     offline: "Offline",
     loggedOut: "Logged out",
   },

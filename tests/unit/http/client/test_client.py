@@ -1,6 +1,7 @@
 """The typed clients: one definition of each call, keys on what changes, patience with restarts."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import httpx
 import pytest
@@ -9,6 +10,7 @@ from agiraph.http.api import AgentView, ApiError, CreateAgentRequest, NotReachab
 from agiraph.http.client import AsyncClient, Client
 from agiraph.http.client.call import ApiCall
 from agiraph.http.client.connection import ApiCalls
+from agiraph.http.errors import GatewayAway
 from tests.unit.http.client.test_coverage import verbs
 
 SENT = {"id": "00", "to": ["coordinator"], "ts": 1.0}
@@ -129,6 +131,31 @@ async def test_the_async_client_makes_the_same_calls_and_has_the_same_patience()
         sent: SentView = await client.send("shop", "hello", to="Ada")
         assert sent.to == ("coordinator",)
     assert [request.url.path for request in gateway.requests] == ["/agents/shop/send"] * 2
+
+
+def test_an_answer_of_another_home_at_the_port_of_a_gateway_that_restarts_is_not_believed(
+    tmp_path: Path,
+) -> None:
+    def answers(request: httpx.Request) -> httpx.Response:
+        if request.url.port == 8765:
+            return httpx.Response(401, json={"detail": "unknown token"})
+        return httpx.Response(200, json=[])
+
+    found: list[Callable[[], tuple[str, str]]] = [
+        lambda: ("http://gateway:8766", "t"),
+        _restarting,
+    ]
+    with client_of(answers) as client:
+        client._http.base_url = client.url = "http://gateway:8765"
+        client._home = tmp_path
+        client._is_expected = lambda: True
+        client._door = lambda: (found.pop() if len(found) > 1 else found[0])()
+        assert client.agents() == []
+    assert client.url == "http://gateway:8766"
+
+
+def _restarting() -> tuple[str, str]:
+    raise GatewayAway("its gateway has ended and is being restarted")
 
 
 def test_every_call_is_documented_and_has_a_name_that_help_shows() -> None:

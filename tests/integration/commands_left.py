@@ -1,12 +1,15 @@
-"""Commands of a worker that leave something behind, each in a session of its own."""
+"""Commands of a worker that leave a process behind, each in a session of its own.
+
+A command's runner kills everything that its command started, so two of them kill their runner.
+"""
 
 import psutil
 
 from tests.integration.house import House, until
 
-LEFT_BEHIND = "setsid sleep 1000.1 & echo $! > {}"
-HELD = f"{LEFT_BEHIND}; sleep 1000.2"
-NAMELESS = "env -i setsid sleep 1000.3 & echo $! > {}"
+HELD = "setsid sleep 1000.1 & echo $! > {}; sleep 1000.2"
+LEFT_BEHIND = "setsid sleep 1000.1 & echo $! > {}; kill -9 $PPID"
+NAMELESS = "env -i setsid sleep 1000.3 & echo $! > {}; kill -9 $PPID"
 
 
 def shelled(house: House, address: str, command: str) -> psutil.Process:

@@ -5,6 +5,8 @@ What it knows is the fold of the agent's `conversation.jsonl`, its board the fol
 between them loses nothing.
 """
 
+from contextlib import nullcontext
+
 from actors.coordinator.board_notifications import BoardNotifications
 from actors.coordinator.board_service import BoardService
 from actors.coordinator.board_watches import DeadlockWatch, StageTimeouts
@@ -31,6 +33,7 @@ from actors.entity.mcp_tools import grants_for, lent_in_words
 from actors.entity.sandbox_report import report_sandbox
 from actors.runtime.background_tasks import first_to_end
 from actors.runtime.runtime import Runtime
+from agiraph.agent.activity import FOR_ANSWER
 from agiraph.agent.compaction import CompactionContext
 from agiraph.agent.inbox import EntityInbox
 from agiraph.agent.loop import AgentLoop, CallEffects
@@ -266,10 +269,16 @@ class CoordinatorActor:
             self.board_service.execute(c.StopRun("failed", f"{reason}{rings}"))
 
     async def _rest(self) -> None:
-        """Wait, without any model call, until there is something to think about."""
+        """Wait, without any model call, until there is something to think about.
+
+        If no node is open but a question is, the human is waited for.
+        """
         context = self.context
         context.show("idle", self._cycles.description)
-        if not context.inbox.has_followups():
+        if context.inbox.has_followups():
+            return
+        is_for_human = bool(context.transcript.mail.pending) and not self._has_open_nodes()
+        with context.waiting_for_human(FOR_ANSWER) if is_for_human else nullcontext():
             await context.first_of(
                 self.board_service.changes.until(self._notifications.has_news),
                 context.inbox.arrived.wait(),
@@ -392,10 +401,10 @@ class CoordinatorActor:
             self.context.add_notice(f"[Runtime]: {refused}")
 
     def _is_work_under_way(self) -> bool:
-        nodes = self.board_service.board.nodes.values()
-        return bool(self.context.transcript.mail.pending) or any(
-            not node.has_ended for node in nodes
-        )
+        return bool(self.context.transcript.mail.pending) or self._has_open_nodes()
+
+    def _has_open_nodes(self) -> bool:
+        return any(not node.has_ended for node in self.board_service.board.nodes.values())
 
     def _was_reminded(self) -> bool:
         turns = [turn for turn in self.context.transcript.turns if isinstance(turn, UserTurn)]

@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, Final, Literal
 
@@ -14,7 +15,7 @@ from actors.coordinator.stages import closed_stage, hired_worker, launch_roles, 
 from actors.entity.entity_tools import EntityTools
 from actors.entity.mcp_tools import require_node, require_worker
 from actors.entity.messenger import Messenger
-from agiraph.agent.activity import waiting_for
+from agiraph.agent.activity import FOR_ANSWER, waiting_for
 from agiraph.agent.loop import CallEffects
 from agiraph.agent.run_output import MOST_MISFITS, fitted
 from agiraph.board import commands as c
@@ -85,7 +86,9 @@ class CoordinatorTools(EntityTools):
         self._context.show("waiting_for_nodes", waiting_for(named))
         note = ""
         if not self._context.transcript.has_unread:
-            note = await self._until_news(ids, timeout_seconds)
+            is_for_human = not ids
+            with self._context.waiting_for_human(FOR_ANSWER) if is_for_human else nullcontext():
+                note = await self._until_news(ids, timeout_seconds)
         have_ended = bool(ids) and self._have_ended(ids)
         board = self._board
         self._covered.extend(node for node in ids if board.nodes[node].has_ended)

@@ -106,8 +106,10 @@ class MessageDispatcher:
             )
             return
         if answered.kind in ("approval", BUDGET) or answered.outcome == "withdrawn":
-            now = self._context.now()
-            self._context.conversation.append(StateNoted(what="dropped", message=message, ts=now))
+            dropped = StateNoted(
+                what="dropped", message=message, answers=id, ts=self._context.now()
+            )
+            self._context.conversation.append(dropped)
             self._runtime.done(received)
             return
         content = late_answer_in_words(answered, self._runtime.config.questions.unanswered)

@@ -11,6 +11,7 @@ from actors.entity.questions import (
     question_id,
     withdraw,
 )
+from agiraph.agent.activity import FOR_ANSWER
 from agiraph.agent.answers import answer_in_words, asked_in_words, spoken_in_words
 from agiraph.agent.inbox import IncomingMessage
 from agiraph.agent.loop import CallEffects
@@ -187,7 +188,7 @@ class Messenger:
         """Wait for a message; the deadline stands still if it is the human that is waited for."""
         context = self._context
         is_for_human = bool(context.transcript.mail.pending)
-        with context.waiting_for_human("for an answer") if is_for_human else nullcontext():
+        with context.waiting_for_human(FOR_ANSWER) if is_for_human else nullcontext():
             await context.first_of(context.inbox.arrived.wait())
 
     async def withdraw_all(self, reason: str) -> None:

@@ -46,7 +46,7 @@ async def handle(gateway: Gateway, received: Received) -> None:
         case AskQuestion():
             await _on_question(gateway, received, received.body)
         case WithdrawQuestion(question_id=id, reason=reason):
-            gateway.questions.withdraw_one(received.header.sender, id, reason, gateway.clock.now())
+            gateway.questions.withdraw_own(received.header.sender, id, reason, gateway.clock.now())
             gateway.answer_delivery.notify()
         case ChildFailed():
             await _on_failure(gateway, received, received.body)

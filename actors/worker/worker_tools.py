@@ -15,7 +15,7 @@ from actors.runtime.ask_again import Reply, ask_for, ask_until_answered, checked
 from actors.worker.checkout import Checkout
 from actors.worker.context import WorkerContext
 from actors.worker.evidence import pass_checks, seal
-from agiraph.agent.activity import waiting_for
+from agiraph.agent.activity import FOR_ANSWER, waiting_for
 from agiraph.agent.worktime import WAIT_SECONDS
 from agiraph.board.shared_context import as_text
 from agiraph.core.errors import Refused
@@ -163,7 +163,7 @@ class WorkerTools(EntityTools):
             self._worker.show("waiting_for_nodes", waiting_for(nodes))
             return self._worker.standing_still()
         if self._worker.transcript.mail.pending:
-            return self._worker.waiting_for_human("for an answer")
+            return self._worker.waiting_for_human(FOR_ANSWER)
         self._worker.show("waiting_for_message", waiting_for(()))
         return nullcontext()
 

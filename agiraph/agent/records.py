@@ -295,15 +295,16 @@ class StepQuarantined(Record):
 class StateNoted(Record):
     """A change of the entity's state that the model is not told.
 
-    `message` is the bus id of what brought it. `stepped`: one who was paused does one step, and is
-    paused again by its end. `away`: there was no process for long; `restored`: what followed was
-    lost. Neither of these two is a step: the steps before and after it are numbered as if it were
-    not there.
+    `message` is the bus id of what brought it, `answers` the question whose outcome it is.
+    `stepped`: one who was paused does one step, and is paused again by its end. `away`: there was
+    no process for long; `restored`: what followed was lost. Neither of these two is a step: the
+    steps before and after it are numbered as if it were not there.
     """
 
     kind: Literal["noted"] = "noted"
     what: Literal["paused", "stepped", "resumed", "dropped", "away", "restored"]
     message: str = ""
+    answers: str = ""
     ts: float
 
     @property

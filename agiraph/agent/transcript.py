@@ -324,6 +324,7 @@ class Transcript:
                 self.is_set_aside = True
             case StateNoted():
                 self.mail.see(record.message)
+                self.mail.pending.pop(record.answers, None)
                 self.pause.note(record.what, record.message)
             case ConversationEpochBegan():
                 pass  # it is no step

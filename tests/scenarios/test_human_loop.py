@@ -154,6 +154,31 @@ def test_a_coordinator_with_an_open_question_may_rest_until_it_is_answered(place
     assert len(place.server.seen_by("coordinator")) == 3
 
 
+def test_a_coordinator_that_was_spoken_to_still_waits_and_the_end_of_its_run_ends_the_question(
+    place: Place,
+) -> None:
+    says = Reply(text="It is for the shop.")
+    place.plays(coordinator=[ask("Which database?"), says, finish("Done without it.")])
+    agent = place.begin("spoken")
+    question = place.await_question("spoken")
+    place.json("send", "spoken", "What is it for?")
+    place.await_step("coordinator", 1)
+    until(lambda: place.json("show", "spoken")["status"] == "waiting_for_human", "it waits again")
+    until(lambda: _state(place, "spoken/coordinator") == "waiting_for_human", "ps says so")
+    place.json("send", "spoken", "Finish without it.")
+    place.await_end(agent)
+    late = refused(place, "respond", question["id"], "SQLite")
+    assert "was withdrawn: its run has ended" in late
+    assert place.json("questions", "spoken") == []
+    until(lambda: _state(place, "spoken/coordinator") in ("idle", "parked"), "it is at rest")
+    assert len(place.server.seen_by("coordinator")) == 3
+
+
+def _state(place: Place, entity: str) -> str:
+    rows = {row["name"] or row["address"]: row for row in place.json("ps")}
+    return str(rows[entity]["activity"] or rows[entity]["state"])
+
+
 def test_a_question_of_a_worker_that_left_the_team_is_withdrawn(place: Place) -> None:
     leads = [*one_worker("eve")[:2], ask("Enough?"), finish("x")]
     place.plays(coordinator=leads, eve=[ask("Which?")])

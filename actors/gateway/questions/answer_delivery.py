@@ -1,8 +1,9 @@
 """AnswerDelivery: one task that ends the questions nobody can answer, and delivers each outcome.
 
 It expires questions whose deadline has passed, withdraws those of workers that have left their
-team, and sends each outcome to its askers. All of it follows from the database and the boards, so
-what was missed while the gateway was down is done at its next start, under the same ids.
+team and of runs that have ended, and sends each outcome to its askers. All of it follows from the
+database and the boards, so what was missed while the gateway was down is done at its next start,
+under the same ids.
 """
 
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from actors.gateway.questions.questions import QuestionStore
 from actors.gateway.state.agents import AgentDirectory
 from actors.gateway.state.boards import BoardReader
 from actors.gateway.state.message_history import MessageHistory
+from agiraph.board.board import RunFacts
 from agiraph.core.errors import AgiraphError
 from agiraph.core.ids import (
     BROKER,
@@ -42,6 +44,7 @@ LONGEST_SLEEP_SECONDS = 60.0
 CHECK_SECONDS = 1.0
 """The boards of askers are read at most this often, however much happens on them."""
 LEFT = "the one who asked has left the team"
+ENDED = "its run has ended"
 
 
 class AnswerDelivery:
@@ -87,7 +90,7 @@ class AnswerDelivery:
         while True:
             if self._check_at is not None and self._check_at <= self._clock.monotonic():
                 self._check_at = None
-                self._withdraw_orphans()
+                self.withdraw_orphans()
             self._questions.expire(self._clock.now())
             is_all_out = await self._deliver_all()
             await self._news.next(self._sleep_seconds(is_all_out))
@@ -101,26 +104,34 @@ class AnswerDelivery:
             seconds += [due - self._clock.now(), LONGEST_SLEEP_SECONDS]
         return max(0.0, min(seconds)) if seconds else None
 
-    # --- questions of workers that have left -----------------------------------------------------
+    # --- questions whose answer nobody needs -----------------------------------------------------
 
-    def _withdraw_orphans(self) -> None:
-        for question in self._questions.open():
-            asker = self._questions.asker_of(question.id)
-            if self._has_left(question.agent, asker):
-                self._questions.withdraw_one(asker, question.id, LEFT, self._clock.now())
+    def withdraw_orphans(self) -> None:
+        """Withdraw the open questions of workers that have left, and of runs that have ended."""
+        for case in self._questions.live():
+            if case.question.status == "open" and (reason := self._why_orphaned(case)):
+                self._questions.withdraw_one(case.question.id, reason, self._clock.now())
 
-    def _has_left(self, agent_id: AgentId, asker: str) -> bool:
-        """Whether a worker is on its team no more; with the end of a run all have left."""
-        name = asker.rpartition("/")[2]
+    def _why_orphaned(self, case: QuestionRecord) -> str:
+        """Return why nobody needs the answer to a question, '' if somebody does.
+
+        What a coordinator asks after the end of its run belongs to no run.
+        """
         try:
-            agent = self._agents.get(agent_id)
-            if agent is None or name == COORDINATOR_NAME:
-                return False
+            agent = self._agents.get(case.question.agent)
+            if agent is None:
+                return ""
             board = self._boards.get(self._agents.run_of(agent))
         except (AgiraphError, OSError):
-            return False  # a damaged record hides this agent alone
+            return ""  # a damaged record hides this agent alone
+        if board.run is not None and was_asked_in_an_ended_run(case.question, board.run):
+            return ENDED
+        name = case.asker.rpartition("/")[2]
+        if name == COORDINATOR_NAME or case.is_shared:
+            return ""
         worker = board.workers.get(WorkerId(name))
-        return worker is None or worker.status == "stopped" or not board.is_running
+        has_left = worker is None or worker.status == "stopped" or not board.is_running
+        return LEFT if has_left else ""
 
     # --- outcomes --------------------------------------------------------------------------------
 
@@ -172,6 +183,12 @@ class AnswerDelivery:
         if order is not None:
             reply = await self._bus.ask(BROKER, order, within_seconds=RAISE_SECONDS)
             self._bus.done(reply)
+
+
+def was_asked_in_an_ended_run(question: Question, run: RunFacts) -> bool:
+    """Whether a question was asked before the end of `run`, or in a run before it."""
+    is_earlier = question.asked_at < run.started_at
+    return is_earlier or (run.ended_at is not None and question.asked_at <= run.ended_at)
 
 
 def raise_in(question: Question) -> RaiseBudget | None:

@@ -115,9 +115,9 @@ class QuestionStore:
         if cause and self._case(id).answered_as == cause:
             return self._case(id).question
         self.expire(at)
-        question = self._case(id).question
-        if question.status != "open":
-            raise ApiError(409, _too_late(question))
+        case = self._case(id)
+        if case.question.status != "open":
+            raise ApiError(409, _too_late(case))
         record = {"type": "answered", "id": id, "answer": answer, "by": by, "at": at, "via": via}
         self._write(record | ({"cause": cause} if cause else {}))
         return self._case(id).question
@@ -144,19 +144,19 @@ class QuestionStore:
         for question in self.open(agent):
             self._write({"type": "withdrawn", "id": question.id})
 
-    def withdraw_one(self, asker: str, asked_as: str, reason: str, at: float) -> Question | None:
-        """Withdraw an open question; None if this asker has none of that id.
-
-        Its askers get that as the outcome, in case one waits all the same.
-        """
+    def withdraw_own(self, asker: str, asked_as: str, reason: str, at: float) -> Question | None:
+        """Withdraw an open question for its asker; None if this asker has none of that id."""
         for case in self.live():
-            named = asked_as in (case.asked_as, case.question.id)
-            is_its = case.asker == asker and named and not case.is_shared
+            is_its = case.asker == asker and case.asked_as == asked_as and not case.is_shared
             if is_its and case.question.status == "open":
-                record = {"type": "withdrawn", "id": case.question.id, "silent": False}
-                self._write(record | {"reason": reason, "at": at})
-                return self._case(case.question.id).question
+                return self.withdraw_one(case.question.id, reason, at)
         return None
+
+    def withdraw_one(self, id: QuestionId, reason: str, at: float) -> Question:
+        """Withdraw an open question. Its askers get that as the outcome, in case one waits."""
+        record = {"type": "withdrawn", "id": id, "silent": False}
+        self._write(record | {"reason": reason, "at": at})
+        return self._case(id).question
 
     def delivered(self, id: str, ask: str) -> None:
         """Record that the router has the answer to one asking message."""
@@ -289,8 +289,9 @@ def asks_the_same(question: Question, body: AskQuestion) -> bool:
     return (question.question, question.options) == (body.question, body.options)
 
 
-def _too_late(question: Question) -> str:
+def _too_late(case: QuestionRecord) -> str:
     """Return why a question cannot be answered, in one sentence."""
+    question = case.question
     named = f"question '{abbreviated(question.id)}'"
     match question.status:
         case "answered":
@@ -302,4 +303,4 @@ def _too_late(question: Question) -> str:
             holds = "" if question.default is None else f": the default holds, {question.default}"
             return f"{named} expired at {iso(question.deadline_at or 0.0)}, unanswered{holds}"
         case _:
-            return f"{named} was withdrawn: nobody waits for an answer"
+            return f"{named} was withdrawn: {case.reason or 'nobody waits for an answer'}"

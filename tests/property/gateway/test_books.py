@@ -185,7 +185,7 @@ def test_the_questions_are_a_fold_of_all_their_records(
             book.expire(now)
             model.expire(now)
         elif what == "withdraw":
-            gone = book.withdraw_one(asker, body.question_id, "gone", now)
+            gone = book.withdraw_own(asker, body.question_id, "gone", now)
             if gone is not None:
                 record = {"type": "withdrawn", "id": gone.id, "silent": False, "reason": "gone"}
                 model.put(record | {"at": now})

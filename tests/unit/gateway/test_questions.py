@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from actors.gateway.questions.answer_delivery import was_asked_in_an_ended_run
 from actors.gateway.questions.questions import QuestionStore
 from actors.gateway.state.database import GatewayDatabase
+from agiraph.board.board import RunFacts
 from agiraph.core.errors import Corrupt
 from agiraph.core.ids import QuestionId
 from agiraph.core.models import ProposedAction
@@ -44,6 +46,21 @@ def test_an_asker_that_asks_again_after_a_crash_gets_the_answer_to_both_messages
     assert book.undelivered()[0].undelivered == ("02",)
     book.delivered("q1", "02")
     assert book.undelivered() == []
+
+
+@pytest.mark.parametrize(
+    ("asked_at", "ended_at", "is_over"),
+    [(15.0, None, False), (15.0, 20.0, True), (25.0, 20.0, False), (5.0, None, True)],
+    ids=["of the run", "before its end", "after its end", "of the run before"],
+)
+def test_a_question_ends_with_the_run_in_which_it_was_asked(
+    open_book: OpenBook, asked_at: float, ended_at: float | None, is_over: bool
+) -> None:
+    question = open_book().ask(asking(), ADA, "01", asked_at)
+    assert question is not None
+    facts = {"agent": "shop-1", "epoch": "", "run": "r1", "goal": "x", "mode": "finite"}
+    run = RunFacts.model_validate(facts | {"started_at": 10.0, "ended_at": ended_at})
+    assert was_asked_in_an_ended_run(question, run) is is_over
 
 
 def test_two_askers_may_use_the_same_id(open_book: OpenBook) -> None:
@@ -179,10 +196,10 @@ def test_who_answers_too_late_is_told_that_the_default_holds(open_book: OpenBook
 def test_what_its_asker_withdrew_cannot_be_answered(open_book: OpenBook) -> None:
     book = open_book()
     book.ask(asking(**LATE), ADA, "01", 100.0)
-    assert book.withdraw_one(BOB, "q1", "", 101.0) is None
-    withdrawn = book.withdraw_one(ADA, "q1", "interrupted", 101.0)
+    assert book.withdraw_own(BOB, "q1", "", 101.0) is None
+    withdrawn = book.withdraw_own(ADA, "q1", "interrupted", 101.0)
     assert withdrawn is not None
-    assert book.withdraw_one(ADA, "q1", "interrupted", 101.0) is None
+    assert book.withdraw_own(ADA, "q1", "interrupted", 101.0) is None
     with pytest.raises(ApiError, match="withdrawn"):
         book.answer("q1", "this", "human", 102.0)
     assert book.undelivered()[0].undelivered == ("01",), "who waits all the same is told"
@@ -221,7 +238,7 @@ def test_each_question_ends_once_and_stays_so(
         elif what == "expire":
             book.expire(now)
         elif what == "withdraw":
-            book.withdraw_one(ADA, id, "", now)
+            book.withdraw_own(ADA, id, "", now)
         elif what == "open again":
             book.database.close()
             book = QuestionStore(GatewayDatabase(path))

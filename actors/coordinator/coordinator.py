@@ -271,13 +271,13 @@ class CoordinatorActor:
     async def _rest(self) -> None:
         """Wait, without any model call, until there is something to think about.
 
-        If no node is open but a question is, the human is waited for.
+        If no node of the run is open but a question is, the human is waited for.
         """
-        context = self.context
+        context, asks = self.context, bool(self.context.transcript.mail.pending)
         context.show("idle", self._cycles.description)
         if context.inbox.has_followups():
             return
-        is_for_human = bool(context.transcript.mail.pending) and not self._has_open_nodes()
+        is_for_human = asks and self.board_service.board.is_running and not self._has_open_nodes()
         with context.waiting_for_human(FOR_ANSWER) if is_for_human else nullcontext():
             await context.first_of(
                 self.board_service.changes.until(self._notifications.has_news),

@@ -5,6 +5,7 @@ not waited for, several at once, and what an asker is told when nobody answered.
 """
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -164,19 +165,20 @@ def test_a_coordinator_that_was_spoken_to_still_waits_and_the_end_of_its_run_end
     place.json("send", "spoken", "What is it for?")
     place.await_step("coordinator", 1)
     until(lambda: place.json("show", "spoken")["status"] == "waiting_for_human", "it waits again")
-    until(lambda: _state(place, "spoken/coordinator") == "waiting_for_human", "ps says so")
+    until(lambda: "waits for you" in _activity(place, agent), "ps says so")
     place.json("send", "spoken", "Finish without it.")
     place.await_end(agent)
     late = refused(place, "respond", question["id"], "SQLite")
     assert "was withdrawn: its run has ended" in late
     assert place.json("questions", "spoken") == []
-    until(lambda: _state(place, "spoken/coordinator") in ("idle", "parked"), "it is at rest")
+    until(lambda: "waits for you" not in _activity(place, agent), "it waits for nothing")
     assert len(place.server.seen_by("coordinator")) == 3
 
 
-def _state(place: Place, entity: str) -> str:
-    rows = {row["name"] or row["address"]: row for row in place.json("ps")}
-    return str(rows[entity]["activity"] or rows[entity]["state"])
+def _activity(place: Place, agent: Path) -> str:
+    """Return what `agiraph ps` says that an agent's coordinator does."""
+    rows = {row["address"]: row for row in place.json("ps")}
+    return str(rows[f"{agent.name}/coordinator"]["doing"])
 
 
 def test_a_question_of_a_worker_that_left_the_team_is_withdrawn(place: Place) -> None:

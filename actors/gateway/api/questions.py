@@ -125,7 +125,7 @@ def answer(
             raise ApiError(422, str(error)) from None
     if asked is not None and asked.kind == BUDGET:
         text = _raise_in_words(asked, text)
-    gateway.answer_delivery.withdraw_orphans()
+    gateway.answer_delivery.withdraw_if_over(question_id)
     try:
         question = gateway.questions.answer(
             question_id, text, by or HUMAN_NAME, now, via or DEFAULT_CHANNEL, known_as

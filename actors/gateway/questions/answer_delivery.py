@@ -112,6 +112,12 @@ class AnswerDelivery:
             if case.question.status == "open" and (reason := self._why_orphaned(case)):
                 self._questions.withdraw_one(case.question.id, reason, self._clock.now())
 
+    def withdraw_if_over(self, id: str) -> None:
+        """Withdraw a question before it is answered, if its run has ended a moment ago."""
+        case = self._questions.find_live(id)
+        if case and case.question.status == "open" and self._why_orphaned(case) == ENDED:
+            self._questions.withdraw_one(case.question.id, ENDED, self._clock.now())
+
     def _why_orphaned(self, case: QuestionRecord) -> str:
         """Return why nobody needs the answer to a question, '' if somebody does.
 

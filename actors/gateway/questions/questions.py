@@ -170,6 +170,10 @@ class QuestionStore:
         """Return the questions that may still have an effect, oldest first."""
         return list(self._live.values())
 
+    def find_live(self, id: str) -> QuestionRecord | None:
+        """Return a question that may still have an effect, None if this one has none."""
+        return self._live.get(QuestionId(id))
+
     def listed(self, most: int, status: QuestionStatus | None = None) -> list[Question]:
         """Return the newest `most` questions (in one status), and all open ones, oldest first."""
         if status == "open":

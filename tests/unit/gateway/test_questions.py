@@ -58,7 +58,7 @@ def test_a_question_ends_with_the_run_in_which_it_was_asked(
 ) -> None:
     question = open_book().ask(asking(), ADA, "01", asked_at)
     assert question is not None
-    facts = {"agent": "shop-1", "epoch": "", "run": "r1", "goal": "x", "mode": "finite"}
+    facts = {"run_id": "r1", "goal": "x", "model": "m", "worker_model": "m"}
     run = RunFacts.model_validate(facts | {"started_at": 10.0, "ended_at": ended_at})
     assert was_asked_in_an_ended_run(question, run) is is_over
 

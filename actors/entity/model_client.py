@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from pydantic import BaseModel
 
 from actors.entity.context import EntityContext
-from actors.runtime.ask_again import ask_until_answered
+from actors.runtime.ask_again import ask_for, ask_until_answered
 from actors.runtime.runtime import Runtime
 from agiraph.agent.loop import PartialAnswer
 from agiraph.core.errors import ModelFailure, Refused
@@ -14,6 +14,7 @@ from agiraph.core.ids import BROKER
 from agiraph.core.money import Shortage
 from agiraph.core.turns import ModelRequest, ModelResponse
 from agiraph.llm.packing import Packer
+from agiraph.messages.control import Ok
 from agiraph.messages.model import (
     CallModel,
     CancelCall,
@@ -100,4 +101,4 @@ class BrokerModelClient:
 async def require_model(runtime: Runtime, model: str | None) -> None:
     """Raise Refused for a model that the broker cannot call (None: the run's own)."""
     if model:
-        await ask_until_answered(runtime, BROKER, CheckModel(model=model))
+        await ask_for(runtime, BROKER, CheckModel(model=model), Ok)

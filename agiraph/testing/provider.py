@@ -45,7 +45,8 @@ examples:
   python -m agiraph.testing.provider http://127.0.0.1:8080/v1 --model text:tiny --json
 
 outcomes: works; limited (Agiraph works without it); fails (a team cannot rely on it);
-unknown (not tried, or busy). Exit codes: 0 nothing fails, 1 something fails, 2 wrong usage.
+unknown (not tried, or busy). Exit codes: 0 nothing fails, 1 something fails or nothing is
+answered, 2 wrong usage.
 """
 
 
@@ -182,7 +183,8 @@ async def _check(options: argparse.Namespace) -> int:
     else:
         print(f"{len(attempts)} calls, {usage.input_tokens:,} tokens of input and "
               f"{usage.output_tokens:,} of answers")  # fmt: skip
-    return FAILED if any(one.outcome == "fails" for one in findings) else DONE
+    is_answered = findings[0].outcome != "unknown"
+    return DONE if is_answered and all(one.outcome != "fails" for one in findings) else FAILED
 
 
 def _announce(target: Target, most_tokens: int) -> None:

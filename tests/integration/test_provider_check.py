@@ -174,6 +174,13 @@ def test_service_that_answers_nothing_is_asked_once(
     assert others == ["unknown"] * len(others)
 
 
+def test_busy_service_is_asked_once_and_fails(check: Check) -> None:
+    code, found = check(service(answers=rate_limited()))
+    assert code == provider.FAILED
+    assert "run it again" in found["answers"].detail
+    assert "not tried" in found["tools"].detail
+
+
 def test_call_with_more_tokens_than_allowed_is_not_made(check: Check) -> None:
     code, found = check(service(), "openai", "--most-tokens", "1000")
     assert code == provider.DONE

@@ -83,7 +83,7 @@ class Compactor:
         fill = self._fill()
         if was_refused:
             used = self._fill_of(0)
-            learned = _as_refused(fill, used, self._models.compact_at)
+            learned = as_refused(fill, used, self._models.compact_at)
             await self._compact(learned, "refused")
             return True
         if fill is None:
@@ -195,9 +195,13 @@ class Compactor:
         return (response.text or "").strip(), response.usage
 
 
-def _as_refused(fill: WindowUsage | None, used: WindowUsage, share: float) -> WindowUsage:
-    """Return the fill with a window whose share is well below what was just refused."""
-    learned = int(BELOW_REFUSED * used.used / share)
+def as_refused(fill: WindowUsage | None, used: WindowUsage, share: float) -> WindowUsage:
+    """Return the fill with a window whose share is well below what was just refused.
+
+    System prompt and tools cannot shrink, so that at most half of the rest is taken away at once.
+    """
+    half = used.fixed + (used.used - used.fixed) // 2
+    learned = int(max(BELOW_REFUSED * used.used, half) / share)
     return WindowUsage(used.used, used.fixed, min(fill.window, learned) if fill else learned)
 
 

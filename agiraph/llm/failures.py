@@ -60,6 +60,15 @@ PHRASES: tuple[tuple[str, FailureKind], ...] = (
     ("credit balance is too low", "no_credit"),
     ("api key not valid", "bad_key"),
 )
+BASE_RESP_KINDS: dict[int, FailureKind] = {
+    1001: "timed_out",
+    1002: "rate_limited",
+    1004: "bad_key",
+    1008: "no_credit",
+    1039: "rate_limited",
+    2049: "bad_key",
+}
+"""MiniMax's, which it may send with status 200."""
 TEXT_LIMIT = 500
 PAGE_TYPES = ("text/html", "application/xhtml+xml")
 REASON_FIELDS = (
@@ -74,7 +83,8 @@ SHORTEST_KEY = 6
 """A shorter key is a placeholder such as `x`, which every text contains."""
 
 # How services say that the input of a request is too long: the words differ, the meaning is one.
-OVERFLOW_STATUSES = (400, 413, 422)
+TOO_LARGE = 413
+OVERFLOW_STATUSES = (400, TOO_LARGE, 422)
 OF_ANSWER = ("max_tokens", "max_completion_tokens", "max_output_tokens", "maxoutputtokens")
 OF_INPUT = ("prompt", "input", "context", "messages", "conversation")
 _TOO_LONG = re.compile(
@@ -138,17 +148,18 @@ def explain(error: Exception, provider: str, model: str, url: str, key: str) -> 
         detail = clean(str(cause) or type(cause).__name__, key)
         return ProviderError("unreachable", f"cannot reach {provider} at {url}: {detail}")
     status, headers = getattr(error, "status_code", None), _headers_of(error)
-    body = _parsed(getattr(error, "body", None))
+    body = _parsed(_body_of(error))
+    inner = _inner(body)
     if (page := _page_in(body, headers)) is not None:
         kind: FailureKind = "overloaded" if (status or 0) >= 500 else "bad_request"
+        kind = "context_too_long" if status == TOO_LARGE else kind
         answered = f"{url} answered HTTP {status} with a page for people"
         text = clean(f"{answered}: {page}" if page else answered, key)
         return ProviderError(kind, f"{provider}/{model}: {text}")
     text = clean(reason_in(body) or _told(error, status, url), key)
-    inner = _inner(body)
     wait = retry_after(headers, time.time())
     wait = _wait_in_body(inner) if wait is None else wait
-    kind = _kind(status, inner, text)
+    kind = _kind(_status_in(inner) if status is None else status, inner, text)
     if wait is not None and wait >= LONG_WAIT_SECONDS:
         text += f" (the service asks to wait {timedelta(seconds=round(wait))})"
     return ProviderError(kind, f"{provider}/{model}: {text}", retry_after=wait)
@@ -159,6 +170,12 @@ def _headers_of(error: Exception) -> Mapping[str, str]:
     return headers
 
 
+def _body_of(error: Exception) -> object:
+    """Return the body of an error; an SDK keeps only its field `error`, even if that is null."""
+    body = getattr(error, "body", None)
+    return getattr(getattr(error, "response", None), "text", "") if body is None else body
+
+
 def _told(error: Exception, status: int | None, url: str) -> str:
     """Return what is known of an error whose body gives no reason."""
     if status is None:
@@ -166,6 +183,15 @@ def _told(error: Exception, status: int | None, url: str) -> str:
     raw = str(getattr(error, "body", None) or "")[:TEXT_LIMIT]
     kind = _headers_of(error).get("content-type", "no type")
     return f"{url} answered HTTP {status} without a reason ({kind}): {raw or 'an empty body'}"
+
+
+def _status_in(body: Mapping[str, Any]) -> int | None:
+    """Return the HTTP status that the body of an error names, None if it names none.
+
+    An error within a stream has no other status.
+    """
+    code = str(body.get("code"))
+    return int(code) if re.fullmatch("[45][0-9][0-9]", code) else None
 
 
 def _parsed(body: object) -> object:
@@ -200,6 +226,9 @@ def reason_in(body: object, depth: int = 0) -> str:
     if isinstance(body, Mapping):
         found = (reason_in(body.get(name), depth + 1) for name in REASON_FIELDS)
         reason = next(filter(None, found), "")
+        about = body.get("metadata")  # OpenRouter's message is the same for all errors of services
+        raw = reason_in(about.get("raw"), depth + 1) if isinstance(about, Mapping) else ""
+        reason = f"{reason}: {raw}" if raw else reason
         place = body.get("loc")
         if reason and isinstance(place, list):  # FastAPI
             return f"{'.'.join(map(str, place))}: {reason}"
@@ -227,8 +256,8 @@ def _inner(body: object) -> Mapping[str, Any]:
         body = next((one for one in body if isinstance(one, Mapping)), {})
     if not isinstance(body, Mapping):
         return {}
-    inner = body.get("error")
-    return inner if isinstance(inner, Mapping) else body
+    found = (body.get(name) for name in ("error", "base_resp"))
+    return next((one for one in found if isinstance(one, Mapping)), body)
 
 
 def _kind(status: int | None, body: Mapping[str, Any], text: str) -> FailureKind:
@@ -236,6 +265,8 @@ def _kind(status: int | None, body: Mapping[str, Any], text: str) -> FailureKind
         kind = BODY_KINDS.get(str(body.get(field)))
         if kind is not None:
             return kind
+    if (kind := BASE_RESP_KINDS.get(body.get("status_code", 0))) is not None:
+        return kind
     lower = text.lower()
     for phrase, kind in PHRASES:
         if phrase in lower:

@@ -1,7 +1,9 @@
 """The real SDKs against a model server that fails: every failure has its kind and a clear text."""
 
+import json
 import socket
 import threading
+from typing import Any
 
 import pytest
 
@@ -19,6 +21,7 @@ from tests.fakes.model_server import (
     server_error,
     too_long,
 )
+from tests.fakes.raw_service import RawAnswer, RawService
 from tests.integration.test_providers import api, server
 from tests.unit.llm.requests import ask
 
@@ -128,3 +131,69 @@ async def test_local_services_need_no_key(server: FakeModelServer) -> None:
 def test_an_unknown_provider_is_told_with_the_known_ones() -> None:
     with pytest.raises(InvalidInput, match="unknown provider 'x'"):
         connect("x", load_presets(), {}, timeout_seconds=1)
+
+
+JSON_TYPE, PLAIN, EVENTS = "application/json", "text/plain", "text/event-stream"
+MESSAGE = {"role": "assistant", "content": "Hi"}
+IN_ONE_PIECE: dict[str, tuple[str, Any]] = {
+    "Chat Completions": ("openai", {"choices": [{"message": MESSAGE, "finish_reason": "stop"}]}),
+    "without a finish reason": ("openai", {"choices": [{"message": MESSAGE}]}),
+    "Messages": (
+        "anthropic", {"content": [{"type": "text", "text": "Hi"}], "stop_reason": "end_turn"}),
+    "Responses": (
+        "openai-responses",
+        {"output": [{"type": "message", "content": [{"type": "output_text", "text": "Hi"}]}]}),
+    "Gemini, as a list": (
+        "google", [{"candidates": [{"content": {"parts": [{"text": "Hi"}]}}]},
+                   {"candidates": [{"finishReason": "STOP"}]}]),
+}  # fmt: skip
+
+
+def raw_variables(service: RawService, api: str) -> dict[str, str]:
+    url, key = VARIABLES[api]
+    return {url: service.url + ("/v1" if api.startswith("openai") else ""), key: "k" * 20}
+
+
+@pytest.mark.parametrize("kind", [JSON_TYPE, EVENTS])
+@pytest.mark.parametrize(("service_api", "body"), IN_ONE_PIECE.values(), ids=IN_ONE_PIECE)
+async def test_answer_in_one_piece_is_read_where_a_stream_was_asked_for(
+    service_api: str, body: Any, kind: str
+) -> None:
+    raw = RawAnswer([json.dumps(body, indent=1).encode()], headers={"content-type": kind})
+    with RawService(lambda seen: raw) as service:
+        environ = raw_variables(service, service_api)
+        provider = connect(service_api, load_presets(), environ, timeout_seconds=20)
+        answer = await provider.generate(ask(model=f"{service_api}/fake"), lambda text: None)
+        await provider.close()
+    assert (answer.text, answer.stop_reason) == ("Hi", "end_turn")
+
+
+# Content type, status, body, kind of the failure, part of what is said.
+REFUSED = b'{"choices": null, "base_resp": {"status_code": 1004, "status_msg": "WHY"}}'
+ODD_BODIES: dict[str, tuple[str, int, bytes, str, str]] = {
+    "an error with status 200": (
+        JSON_TYPE, 200, b'{"error": {"code": 429, "message": "WHY"}}', "rate_limited", "WHY"),
+    "base_resp with status 200 (MiniMax)": (JSON_TYPE, 200, REFUSED, "bad_key", "WHY"),
+    "a text with status 200": (PLAIN, 200, b"WHY", "bad_answer", "text/plain instead of events"),
+    "JSON of another API": (JSON_TYPE, 200, b'{"status": "WHY"}', "bad_answer", "WHY"),
+    "a page as text": (PLAIN, 200, b"<!doctype html>", "bad_request", "is the base URL right"),
+    "a named event": (
+        EVENTS, 200, b'event: error\ndata: {"message": "WHY", "code": 500}\n\n', "overloaded",
+        "WHY"),
+    "a cut event": (EVENTS, 200, b'data: {"choices": [', "unreachable", "broke off"),
+    "null beside the reason": (
+        JSON_TYPE, 400, b'{"error": null, "message": "WHY"}', "bad_request", "WHY"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kind", "status", "body", "failure_kind", "said"), ODD_BODIES.values(), ids=ODD_BODIES
+)
+async def test_odd_body_is_a_failure_that_says_what_came(
+    kind: str, status: int, body: bytes, failure_kind: str, said: str
+) -> None:
+    raw = RawAnswer([body], status, {"content-type": kind})
+    with RawService(lambda seen: raw) as service:
+        error = await failure("openai", raw_variables(service, "openai"))
+    assert error.kind == failure_kind
+    assert said in str(error)

@@ -121,7 +121,7 @@ class ForwardingProvider:
             await self._begin(response.status_code, headers)
             await self._sink.write(data)
             return
-        async for event in events_of(response):
+        async for event in events_of(response, self._service.wire):
             if not self._has_begun:
                 if event.data is not None and "error" in event.data:
                     raise ServiceError(event.data, response.status_code, response.headers)

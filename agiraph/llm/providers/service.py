@@ -1,23 +1,26 @@
 """ServiceProvider: a model service that is called in its wire format, whatever the transport."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from agiraph.core.turns import ModelRequest, ModelResponse
+from agiraph.foreign.http import TooManyValues, read_json
 from agiraph.llm.base import OnAnswer, OnText, unmetered
 from agiraph.llm.failures import (
     PAGE_TYPES,
+    TEXT_LIMIT,
     PageAnswered,
     ServiceError,
     UnreadableAnswer,
     explained,
+    reason_in,
 )
 from agiraph.llm.network import CONNECT_SECONDS, client_options
 from agiraph.llm.registry import ProviderPreset
 from agiraph.llm.request_body_cache import RequestBodyCache
-from agiraph.llm.wire.format import AnswerReader, WireFormat
+from agiraph.llm.wire.format import UNREADABLE, AnswerReader, WireFormat
 from agiraph.llm.wire.sse import SseEvent, SseSplitter
 
 if TYPE_CHECKING:
@@ -66,7 +69,7 @@ class HttpService:
     async def stream(self, path: str, body: bytes) -> AsyncIterator[AsyncIterator[SseEvent]]:
         """Post a request; yield the events of its answer. Raises ServiceError."""
         async with self.post(path, body) as response:
-            yield events_of(response)
+            yield events_of(response, self.wire)
 
     async def ask(
         self, model: str, body: bytes, on_text: OnText, on_answer: OnAnswer
@@ -80,6 +83,8 @@ class HttpService:
                 if event.is_end:
                     reader.end()
                     break  # some services leave the connection open
+                if event.is_error:
+                    raise ServiceError(event.data)
                 if event.problem:
                     raise UnreadableAnswer(event.problem)
                 if event.data is not None and (text := reader.read(event.data)):
@@ -87,13 +92,60 @@ class HttpService:
         return reader
 
 
-async def events_of(response: "Response") -> AsyncIterator[SseEvent]:
-    """Yield the server-sent events of an answer as they arrive. Raises PageAnswered."""
+async def events_of(response: "Response", wire: WireFormat) -> AsyncIterator[SseEvent]:
+    """Yield the server-sent events of an answer as they arrive.
+
+    Some services answer in one piece although a stream was asked for, others report an error with
+    status 200: such a body is yielded as the events that it stands for. Raises PageAnswered,
+    UnreadableAnswer, ServiceError.
+    """
     refuse_page(response)
-    splitter = SseSplitter()
+    splitter, unread, is_stream = SseSplitter(), b"", False
     async for piece in response.aiter_bytes():
         for event in splitter.feed(piece):
+            is_stream = is_stream or event.is_end or bool(event.problem) or event.data is not None
+            unread = unread or (b"" if is_stream else event.raw)
             yield event
+    body = (unread + splitter.rest()).strip()
+    for event in splitter.end():
+        is_stream = True
+        yield event
+    if not is_stream:
+        for event in _events_in(body, response, wire):
+            yield event
+
+
+def _events_in(body: bytes, response: "Response", wire: WireFormat) -> Iterator[SseEvent]:
+    """Yield the events of an answer that came in one piece; nothing for a stream that broke off."""
+    if body[:1] == b"<":
+        raise PageAnswered(f"{response.request.url} answered with a page: {PAGE_ADVICE}")
+    if body[:1] not in (b"{", b"[") and EVENT_STREAM in response.headers.get("content-type", ""):
+        return
+    try:
+        found = read_json(body)
+    except (ValueError, RecursionError, TooManyValues):
+        raise UnreadableAnswer(_instead_of_events(response, body)) from None
+    raw = body
+    for answer in found if isinstance(found, list) else [found]:
+        try:
+            is_error = answer.get("error") or "error" in (answer.get("type"), answer.get("object"))
+            events = [] if is_error else wire.answer_events(answer)
+        except UNREADABLE:
+            events = []
+        if not events and reason_in(answer):
+            raise ServiceError(answer, None, response.headers)
+        if not events:
+            raise UnreadableAnswer(_instead_of_events(response, body))
+        for event in events:
+            yield SseEvent(raw, event)
+            raw = b""
+    yield SseEvent(raw, is_end=True)
+
+
+def _instead_of_events(response: "Response", body: bytes) -> str:
+    kind = response.headers.get("content-type", "no content type")
+    shown = body[:TEXT_LIMIT].decode("utf-8", "replace") or "an empty body"
+    return f"{response.request.url} answered with {kind} instead of events: {shown}"
 
 
 def refuse_page(response: "Response") -> None:

@@ -39,6 +39,8 @@ from agiraph.llm.wire.sse import encode_event
 from agiraph.llm.wire.transcript import Layout, read_call
 
 GROWS_IN = {"text": "text", "thinking": "thinking"}
+IMPLICIT = {"text_delta": "text", "thinking_delta": "thinking"}
+"""The types of the blocks that a delta may begin."""
 SHORTEST_THINKING = 1024
 STREAMED = ("text", "thinking", "partial_json", "data", "name")
 COUNTS = (
@@ -50,8 +52,9 @@ COUNTS = (
 STOP_REASONS: dict[str, StopReason] = {
     "tool_use": "tool_use",
     "max_tokens": "max_tokens",
-    "model_context_window_exceeded": "max_tokens",
-    "refusal": "refusal",
+    # Those of other formats are sent by services that translate.
+    **dict.fromkeys(("model_context_window_exceeded", "length"), "max_tokens"),
+    **dict.fromkeys(("refusal", "content_filter"), "refusal"),
 }
 ERRORS: dict[FailureKind, tuple[int, str]] = {
     "bad_key": (403, "permission_error"),
@@ -82,7 +85,8 @@ class AnthropicReader(AnswerReader):
 
     def __init__(self) -> None:
         super().__init__()
-        self._blocks: dict[int, JsonObject] = {}
+        self._blocks: list[JsonObject] = []
+        self._newest: dict[object, JsonObject] = {}
         self._stop: str | None = None
 
     def feed(self, event: JsonObject) -> str:
@@ -94,13 +98,17 @@ class AnthropicReader(AnswerReader):
                 block = mapping(event.get("content_block"))
                 grown = GROWS_IN.get(block.get("type", ""))
                 begun = {grown: [block.get(grown) or ""]} if grown else {}
-                self._blocks[event["index"]] = {**block, **begun, "json": []}
+                self._begin(event.get("index"), {**block, **begun, "json": []})
                 self.streamed_bytes += _streamed(block)
                 return str(block.get("text") or "") if block.get("type") == "text" else ""
             case "content_block_delta":
-                return self._grow(self._blocks[event["index"]], mapping(event.get("delta")))
+                delta, index = mapping(event.get("delta")), event.get("index")
+                if index not in self._newest:  # some services begin no block
+                    self._begin(index, {"type": IMPLICIT[delta.get("type", "")], "json": []})
+                return self._grow(self._newest[index], delta)
             case "message_delta":
                 self._stop = mapping(event.get("delta")).get("stop_reason") or self._stop
+                self.finish = self._stop  # some services send no `message_stop` after it
                 self._count(event.get("usage"))
             case "message_stop":
                 self.finish = self._stop or ""
@@ -108,10 +116,16 @@ class AnthropicReader(AnswerReader):
                 raise ServiceError(event)
         return ""
 
+    def _begin(self, index: object, block: JsonObject) -> None:
+        """Begin a block; some services give all blocks the same index, or none."""
+        self._blocks.append(block)
+        self._newest[index] = block
+
     def _count(self, usage: object) -> None:
-        """Read the counts of a usage object; later ones replace earlier ones, nulls do not."""
-        counts = usage if isinstance(usage, dict) else {}
-        self.counts |= {key: counts[key] for key in COUNTS if counts.get(key) is not None}
+        """Read the counts of a usage object; later ones replace earlier ones, no 0 or null does."""
+        counts = mapping(usage)
+        known = {key: counts[key] for key in COUNTS if counts.get(key) is not None}
+        self.counts = known | self.counts | {key: count for key, count in known.items() if count}
 
     def _grow(self, block: JsonObject, delta: JsonObject) -> str:
         self.streamed_bytes += _streamed(delta)
@@ -132,7 +146,7 @@ class AnthropicReader(AnswerReader):
         return len(self._blocks)
 
     def content(self, model: str) -> AnswerContent:
-        blocks = [_joined(self._blocks[index]) for index in sorted(self._blocks)]
+        blocks = list(map(_joined, self._blocks))
         return AnswerContent(
             "".join(block["text"] for block in blocks if block.get("type") == "text"),
             [_call(block) for block in blocks if block.get("type") == "tool_use"],

@@ -15,6 +15,7 @@ from agiraph.llm.registry import ModelTraits
 from agiraph.llm.token_counts import charged_usd, token_count
 from agiraph.llm.wire.chat_requests import (
     API,
+    EXTRA,
     REASONING_FIELDS,
     RULES,
     encode_request,
@@ -33,14 +34,16 @@ from agiraph.llm.wire.format import (
     text_bytes,
 )
 from agiraph.llm.wire.sse import encode_event
-from agiraph.llm.wire.transcript import read_call
+from agiraph.llm.wire.transcript import arguments_text, read_arguments, read_call
 
 STOP_REASONS: dict[str, StopReason] = {
     "tool_calls": "tool_use",
     "function_call": "tool_use",
-    "length": "max_tokens",
-    "content_filter": "refusal",
+    **dict.fromkeys(("length", "max_tokens", "max_output_tokens", "model_length"), "max_tokens"),
+    **dict.fromkeys(("content_filter", "safety", "sensitive"), "refusal"),
 }
+BROKEN_OFF = ("error", "abort", "insufficient_system_resource", "network_error")
+"""Finish reasons of an answer that the service could not complete."""
 FINISH_REASONS: dict[StopReason, str] = {
     "end_turn": "stop",
     "tool_use": "tool_calls",
@@ -63,6 +66,8 @@ ERRORS: dict[FailureKind, tuple[int, str]] = {
 }
 ERROR_TYPES = {402: "insufficient_quota", 403: "permission_error", 429: "rate_limit_error"}
 REFUSALS = {401: "invalid_api_key", 403: "forbidden", 404: "not_found", 413: "request_too_large"}
+COUNTS = ("prompt_tokens", "completion_tokens")
+NO_ARGUMENTS = "{}"
 DETAILS = "reasoning_details"
 TEXT_PARTS = ("text", "output_text")
 THINKING_PARTS = ("thinking", "reasoning")
@@ -81,6 +86,14 @@ class _Call:
     id: str = ""
     name: str = ""
     arguments: list[str] = field(default_factory=list)
+    extra: JsonObject | None = None
+
+    def is_followed_by(self, id: object, arguments: str) -> bool:
+        """Whether a piece with a name, this id and these arguments belongs to another call."""
+        if id and self.id and id != self.id:
+            return True
+        is_whole = len(self.arguments) == 1 and read_arguments(self.arguments[0])[1] is None
+        return is_whole and bool(arguments) and arguments != self.arguments[0]
 
 
 class ChatReader(AnswerReader):
@@ -95,51 +108,73 @@ class ChatReader(AnswerReader):
         self._refused = False
 
     def feed(self, event: JsonObject) -> str:
-        if event.get("error") and not event.get("choices"):
-            raise ServiceError(event)
-        self.counts = mapping(event.get("usage")) or self.counts
         choices = event.get("choices") or ()
+        first = choices[0] if choices else {}
+        finish = first.get("finish_reason")
+        if _is_error(event, finish):
+            raise ServiceError(event)
+        if finish in BROKEN_OFF:
+            raise ServiceError({"message": f"the service broke off the answer ({finish})"})
+        self._count(event, first)
         self.has_begun = self.has_begun or bool(choices or self.counts)
-        if not choices:
-            return ""
-        self.finish = choices[0].get("finish_reason") or self.finish
-        delta = choices[0].get("delta") or {}
+        self.finish = finish or self.finish
+        delta = first.get("delta") or self._unread(first.get("message"))
         self.streamed_bytes += text_bytes({**delta, "role": None})
         self._reasoning.feed(delta)
-        for piece in delta.get("tool_calls") or ():
+        older = delta.get("function_call")  # of models before there were parallel calls
+        pieces = delta.get("tool_calls") or ([{"index": 0, "function": older}] if older else ())
+        for piece in filter(None, pieces):
             self._grow(piece)
         self._refused = self._refused or bool(delta.get("refusal"))
         text = content_text(delta.get("content")) or str(delta.get("refusal") or "")
         self._text.append(text)
         return text
 
+    def _count(self, event: JsonObject, choice: JsonObject) -> None:
+        """Read the counts of a chunk, which some services have in other places (Groq, Moonshot).
+
+        Counts of nothing at the end do not replace those that came before.
+        """
+        places = (event, choice, mapping(event.get("x_groq")))
+        counts = next(filter(None, (mapping(one.get("usage")) for one in places)), {})
+        if counts and (not self.counts or any(counts.get(name) for name in COUNTS)):
+            self.counts = counts
+
+    def _unread(self, message: object) -> JsonObject:
+        """Return what a whole message, in place of a delta, holds that was not streamed before."""
+        whole = mapping(message)
+        read = {"content"} if any(self._text) else set()
+        read |= {"tool_calls"} if self._calls else set()
+        return {name: value for name, value in whole.items() if name not in read}
+
     def _grow(self, piece: JsonObject) -> None:
         function = mapping(piece.get("function"))
-        call = self._call_of(piece, function)
+        text = arguments_text(function.get("arguments"))
+        call = self._call_of(piece.get("index"), piece.get("id"), function.get("name"), text)
         call.id = call.id or piece.get("id") or ""
         call.name = call.name or function.get("name") or ""
-        arguments = function.get("arguments") or ""
-        # Some services send the arguments as an object, not as the text of one.
-        text = arguments if isinstance(arguments, str) else json.dumps(arguments)
-        call.arguments.append(text)
+        call.extra = piece.get(EXTRA) or call.extra
+        if text and call.arguments != [text]:  # else the whole call is repeated
+            if call.arguments == [NO_ARGUMENTS]:  # some begin with this, then send the arguments
+                call.arguments.clear()
+            call.arguments.append(text)
 
-    def _call_of(self, piece: JsonObject, function: JsonObject) -> _Call:
+    def _call_of(self, index: object, id: object, name: object, text: str) -> _Call:
         """Return the call that a piece belongs to, which may be a new one.
 
         A piece belongs to the newest call of its index, or, without an index, of its id, or else
-        to the last call. A piece with a name and another id than that call begins a new call: some
-        services give all parallel calls the index 0, or none.
+        to the last call. Some services give all parallel calls the index 0, or none, and the same
+        id, or none: a piece with a name begins a new call if it has another id than that call, or
+        other arguments than that call, which are complete.
         """
-        index, id = piece.get("index"), piece.get("id")
         last = self._calls[-1] if self._calls else None
         if isinstance(index, int):
             call = self._newest.get(index)
         else:
             same = (one for one in reversed(self._calls) if id and one.id == id)
-            call = next(same, None) or (None if id or function.get("name") else last)
+            call = next(same, None) or (None if id or name else last)
             index = 1 + max((one.index for one in self._calls), default=-1)
-        is_other = call is not None and bool(id and call.id and id != call.id)
-        if call is None or (is_other and function.get("name")):
+        if call is None or (name and call.is_followed_by(id, text)):
             call = _Call(index)
             self._calls.append(call)
             self._newest[index] = call
@@ -150,12 +185,14 @@ class ChatReader(AnswerReader):
 
     def content(self, model: str) -> AnswerContent:
         calls = sorted(self._calls, key=lambda call: call.index)  # stable: equal ones in order
-        reasoning = self._reasoning.result()
+        reasoning = self._reasoning.result() or {}
+        extras = [call.extra for call in calls]
+        private = reasoning | ({EXTRA: extras} if any(extras) else {})
         return AnswerContent(
             "".join(self._text),
             [read_call(call.id, call.name, "".join(call.arguments)) for call in calls],
-            "refusal" if self._refused else STOP_REASONS.get(self.finish or "", "end_turn"),
-            {"api": API, "model": model} | reasoning if reasoning else None,
+            "refusal" if self._refused else STOP_REASONS.get(str(self.finish).lower(), "end_turn"),
+            {"api": API, "model": model} | private if private else None,
         )
 
     def usage(self) -> Usage:
@@ -170,6 +207,13 @@ class ChatReader(AnswerReader):
             cache_write_tokens=token_count(details.get("cache_write_tokens")),
             cost_usd=charged_usd(self.counts.get("cost")),
         )
+
+
+def _is_error(event: JsonObject, finish: object) -> bool:
+    """Whether a chunk is an error, which may have the shape of a chunk around it (OpenRouter)."""
+    if event.get("object") == "error" or mapping(event.get("base_resp")).get("status_code"):
+        return True
+    return bool(event.get("error")) and (not event.get("choices") or finish == "error")
 
 
 def content_text(content: object, kinds: tuple[str, ...] = TEXT_PARTS) -> str:

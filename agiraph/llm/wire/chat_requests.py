@@ -31,6 +31,8 @@ from agiraph.llm.wire.format import (
 from agiraph.llm.wire.transcript import head_of, read_call, short_id, spoken, tail_of, wire_name
 
 API = "openai"
+EXTRA = "extra_content"
+"""What a call may have beside its function, and goes back with it: Gemini's thought signature."""
 REASONING_FIELDS = ("reasoning_content", "reasoning")
 RULES = ChatRules()
 SYSTEM_ROLES = ("system", "developer")
@@ -121,6 +123,9 @@ def _answer(turn: AssistantTurn, model: str) -> JsonObject | None:
     if not text and not turn.tool_calls:
         return None
     message: JsonObject = {"role": "assistant", "content": text or None}
+    data = turn.provider_data or {}
+    if data.get("api") != API or data.get("model") != model:
+        data = {}
     if turn.tool_calls:
         message["tool_calls"] = [
             function_call(
@@ -130,7 +135,11 @@ def _answer(turn: AssistantTurn, model: str) -> JsonObject | None:
             )
             for call in turn.tool_calls
         ]
-    return message | _reasoning(turn, model)
+        extras = data.get(EXTRA) or ()
+        if len(extras) == len(turn.tool_calls):  # else some calls were left out since
+            for made, extra in zip(message["tool_calls"], extras, strict=True):
+                made |= {EXTRA: extra} if extra else {}
+    return message | _reasoning(data)
 
 
 def function_call(id: str, name: str, arguments: str) -> JsonObject:
@@ -138,17 +147,15 @@ def function_call(id: str, name: str, arguments: str) -> JsonObject:
     return {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
-def _reasoning(turn: AssistantTurn, model: str) -> JsonObject:
+def _reasoning(data: JsonObject) -> JsonObject:
     """Return the fields of an answer's reasoning, as the service that made it had them.
 
     Services that stream their reasoning want it back; one that did not send any gets none.
     """
-    data = turn.provider_data or {}
-    if data.get("api") != API or data.get("model") != model:
-        return {}
     if data.get("details"):
         return {"reasoning_details": data["details"]}
-    return {data.get("field", REASONING_FIELDS[0]): data["reasoning"]}
+    text = data.get("reasoning")
+    return {} if text is None else {data.get("field", REASONING_FIELDS[0]): text}
 
 
 # --- parsing -------------------------------------------------------------------------------------
@@ -204,7 +211,7 @@ def _call(call: Any) -> ToolCall:
     if not isinstance(function, dict):
         raise InvalidInput("tool_calls: expected calls of functions")
     id, name = str(call.get("id", "")), str(function.get("name", ""))
-    return read_call(id, name, str(function.get("arguments") or ""))
+    return read_call(id, name, function.get("arguments"))
 
 
 def _tools(tools: list[Any]) -> Iterator[ToolSchema]:

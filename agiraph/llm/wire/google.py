@@ -55,6 +55,7 @@ STOP_REASONS: dict[str, StopReason] = {
 }
 UNNAMED_CALL = "unnamed_call"
 _CALLED = re.compile(r"(?:default_api\.|call:)(\w+)\s*\(")
+BROKEN_OFF = "MALFORMED_RESPONSE"
 BROKEN_CALLS = ("MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL")
 FINISH_REASONS: dict[StopReason, str] = {
     "end_turn": "STOP",
@@ -140,6 +141,8 @@ class GoogleReader(AnswerReader):
             return ""
         self.finish = candidates[0].get("finishReason") or self.finish
         self._finish_text = candidates[0].get("finishMessage") or self._finish_text
+        if self.finish == BROKEN_OFF:
+            raise ServiceError({"message": f"the answer is malformed: {self._finish_text}"})
         parts = (candidates[0].get("content") or {}).get("parts") or ()
         return "".join(map(self._read_part, parts))
 

@@ -56,6 +56,7 @@ class ResponsesReader(AnswerReader):
         super().__init__()
         self._items: dict[int, JsonObject] = {}
         self._answer: JsonObject = {}
+        self._streamed: list[str] = []
 
     def feed(self, event: JsonObject) -> str:
         kind = str(event.get("type"))
@@ -70,9 +71,10 @@ class ResponsesReader(AnswerReader):
         self.has_begun = kind.startswith("response.") and not is_refused
         match kind:
             case "response.output_text.delta" | "response.refusal.delta":
-                return str(event.get("delta") or "")
+                self._streamed.append(str(event.get("delta") or ""))
+                return self._streamed[-1]
             case "response.output_item.done":
-                self._add(event["output_index"], event["item"])
+                self._add(event.get("output_index", len(self._items)), event["item"])
             case "response.completed" | "response.incomplete":
                 details = self._answer.get("incomplete_details") or {}
                 self.finish = str(details.get("reason") or "")
@@ -92,7 +94,7 @@ class ResponsesReader(AnswerReader):
 
     def content(self, model: str) -> AnswerContent:
         items = [self._items[index] for index in sorted(self._items)]
-        items = items or self._answer.get("output") or []
+        items = items or self._answer.get("output") or self._unfinished()
         calls: list[ToolCall] = []
         texts: list[str] = []
         layout: Layout = []
@@ -111,6 +113,11 @@ class ResponsesReader(AnswerReader):
         is_refused = any(part.get("type") == "refusal" for part in parts)
         stop = INCOMPLETE.get(self.finish or "", "refusal" if is_refused else "end_turn")
         return AnswerContent("".join(texts), calls, stop, _private_data(layout, model))
+
+    def _unfinished(self) -> list[JsonObject]:
+        """Return a message of the text that was streamed; some services send no complete items."""
+        text = "".join(self._streamed)
+        return [{"type": "message", "content": [{"text": text}]}] if text else []
 
     def usage(self) -> Usage:
         counts = self.counts

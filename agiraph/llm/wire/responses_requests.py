@@ -220,7 +220,7 @@ def parse_call(item: JsonObject) -> ToolCall:
             given = action if isinstance(action, dict) else {}
             arguments = {key: given[key] for key in LOCAL_SHELL["properties"] if key in given}
             return ToolCall(id=id, name="local_shell", arguments=arguments)
-    return read_call(id, name, str(item.get("arguments") or ""))
+    return read_call(id, name, item.get("arguments"))
 
 
 def _output(output: Any) -> str:

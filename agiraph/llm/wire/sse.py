@@ -15,6 +15,9 @@ LONGEST_EVENT = 32 << 20
 EVENT_END = re.compile(rb"\r?\n\r?\n")
 END_BYTES = 4
 DONE = b"[DONE]"
+MARK = b"\xef\xbb\xbf"
+"""A byte order mark, which may stand before a stream."""
+ERROR_LINE = b"event: error"
 SHOWN_BYTES = 100
 
 
@@ -26,13 +29,15 @@ class SseEventTooLong(AnswerRefused):
 class SseEvent:
     """One event: its bytes as they came, and its data if that is a JSON object.
 
-    `problem` says why data that is none is not; `is_end`: the stream says that it is complete.
+    `problem` says why data that is none is not; `is_end`: the stream says that it is complete;
+    `is_error`: its name says that it is an error.
     """
 
     raw: bytes
     data: JsonObject | None = None
     problem: str = ""
     is_end: bool = False
+    is_error: bool = False
 
 
 class SseSplitter:
@@ -56,9 +61,17 @@ class SseSplitter:
             raise SseEventTooLong(f"an event of the answer has more than {LONGEST_EVENT} bytes")
         return map(_event, complete)
 
+    def rest(self) -> bytes:
+        """Return what came after the last complete event."""
+        return bytes(self._rest)
+
+    def end(self) -> Iterator[SseEvent]:
+        """Yield the last event if only the empty line after it is missing."""
+        return (one for one in self.feed(b"\n\n") if one.is_end or one.data is not None)
+
 
 def _event(raw: bytes) -> SseEvent:
-    lines = (line for line in raw.splitlines() if line.startswith(b"data:"))
+    lines = (one for one in raw.removeprefix(MARK).splitlines() if one.startswith(b"data:"))
     text = b"\n".join(line[5:].removeprefix(b" ") for line in lines)
     if not text.strip():
         return SseEvent(raw)
@@ -74,7 +87,7 @@ def _event(raw: bytes) -> SseEvent:
         return SseEvent(raw, problem=_problem("is not JSON", text))
     if not isinstance(value, dict):
         return SseEvent(raw, problem=_problem("is not a JSON object", text))
-    return SseEvent(raw, value)
+    return SseEvent(raw, value, is_error=raw.startswith(ERROR_LINE))
 
 
 def _problem(what: str, text: bytes) -> str:

@@ -92,14 +92,21 @@ def read_arguments(text: str) -> tuple[JsonObject, str | None]:
         return {}, None
     try:
         value = json.loads(text)
+        if isinstance(value, str):  # some services encode the arguments twice
+            value = json.loads(value)
     except (ValueError, RecursionError):
         return {}, text
     return (value, None) if isinstance(value, dict) else ({}, text)
 
 
-def read_call(id: str, name: str, arguments: str) -> ToolCall:
-    """Return a tool call from its pieces as a provider streams them."""
-    values, malformed = read_arguments(arguments)
+def arguments_text(arguments: object) -> str:
+    """Return a call's arguments as JSON; some services send the object, or nothing."""
+    return arguments if isinstance(arguments, str) else json.dumps(arguments) if arguments else ""
+
+
+def read_call(id: str, name: str, arguments: object) -> ToolCall:
+    """Return a tool call from its parts as a provider sends them."""
+    values, malformed = read_arguments(arguments_text(arguments))
     return ToolCall(id=id, name=name, arguments=values, malformed=malformed)
 
 

@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
-from actors.entity.compactor import Compactor
+from actors.entity.compactor import Compactor, as_refused
+from agiraph.agent.compaction import SMALLEST_BUDGET
+from agiraph.agent.context_window import WindowUsage, room_for_turns
 from agiraph.core.errors import ModelFailure
 from agiraph.core.turns import ModelRequest
 from agiraph.llm.model_limits import ModelLimits
@@ -53,3 +55,10 @@ async def test_without_a_count_the_first_answer_tells(
     one, line = compactor(tmp_path, window, None)
     assert not await one.make_room(was_refused=False)
     assert counts(line) == asked
+
+
+@pytest.mark.parametrize("turns", [2000, 3264, 50_000])
+def test_refused_conversation_is_shortened_although_prompt_and_tools_fill_most(turns: int) -> None:
+    refused = WindowUsage(used=15_600 + turns, fixed=15_600, window=0)
+    learned = as_refused(None, refused, 0.75)
+    assert SMALLEST_BUDGET <= room_for_turns(learned, share=0.75) < turns

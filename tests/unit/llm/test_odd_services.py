@@ -9,14 +9,17 @@ from typing import Any
 
 import pytest
 
-from agiraph.core.turns import ModelRequest, ModelResponse, ToolCall, UserTurn
+from agiraph.core.turns import ModelRequest, ModelResponse, ToolCall, ToolTurn, UserTurn
 from agiraph.foreign.http import MOST_VALUES, TooManyValues, read_json
 from agiraph.llm.connect import FORMATS
 from agiraph.llm.failures import PageAnswered, ServiceError, explain, is_overflow
+from agiraph.llm.registry import ModelTraits
+from agiraph.llm.request_body_cache import RequestBodyCache
 from agiraph.llm.wire.sse import SseSplitter, encode_event
 from tests.unit.llm.requests import ask
 
 HM = {"type": "text", "text": "Hm"}
+CHAT = ModelTraits(api="openai")
 DONE = b"data: [DONE]\n\n"
 
 
@@ -81,6 +84,53 @@ STREAMS: list[tuple[str, str, list[Any], str, list[tuple[str, Any]]]] = [
         [("look", {"at": "a"})],
     ),
     (
+        "all parallel calls have the index 0 and the same id, or none",
+        "openai",
+        [
+            chunk({"tool_calls": [piece("look", '{"at": "a"}', index=0, id="call")]}),
+            chunk({"tool_calls": [piece("look", '{"at": "b"}', index=0, id="call")]}),
+            chunk({"tool_calls": [piece("look", '{"at": "c"}', index=0)]}),
+            chunk({}, "tool_calls"),
+        ],
+        "",
+        [("look", {"at": "a"}), ("look", {"at": "b"}), ("look", {"at": "c"})],
+    ),
+    (
+        "a call is repeated whole at the end",
+        "openai",
+        [
+            chunk({"tool_calls": [piece("look", '{"at": "a"}', index=0, id="call")]}),
+            chunk({"tool_calls": [piece("look", '{"at": "a"}', index=0, id="call")]}, "tool_calls"),
+        ],
+        "",
+        [("look", {"at": "a"})],
+    ),
+    (
+        "the arguments begin with an empty object",
+        "openai",
+        [
+            chunk({"tool_calls": [piece("look", "{}", index=0, id="call")]}),
+            chunk({"tool_calls": [piece("", '{"at": "a"}', index=0)]}, "tool_calls"),
+        ],
+        "",
+        [("look", {"at": "a"})],
+    ),
+    ("the arguments are JSON in a text", "openai",
+     [chunk({"tool_calls": [piece("look", json.dumps('{"at": "a"}'), index=0)]}, "tool_calls")],
+     "", [("look", {"at": "a"})]),
+    ("a call is null", "openai",
+     [chunk({"tool_calls": [None, piece("look", "{}", index=0)]}, "tool_calls")],
+     "", [("look", {})]),
+    ("a call is a function_call", "openai",
+     [chunk({"function_call": {"name": "look", "arguments": '{"at"'}}),
+      chunk({"function_call": {"arguments": ': "a"}'}}, "function_call")],
+     "", [("look", {"at": "a"})]),
+    ("the last chunk has a whole message", "openai",
+     [chunk({"content": "I look."}),
+      {"choices": [{"message": {"content": "I look.", "tool_calls": [piece("look", "{}")]},
+                    "finish_reason": "tool_calls"}]}],
+     "I look.", [("look", {})]),
+    (
         "content is a list of parts (Mistral)",
         "openai",
         [
@@ -109,6 +159,25 @@ STREAMS: list[tuple[str, str, list[Any], str, list[tuple[str, Any]]]] = [
      message(*block(0, LOOK | {"input": None}, LOOKS)), "", [("look", {"at": "a"})]),
     ("a delta has null in place of its text", "anthropic",
      message(*block(0, {"type": "text", "text": ""}, TEXT | {"text": None}, TEXT)), "Hello.", []),
+    ("all blocks have the same index", "anthropic",
+     message(*block(0, {"type": "text", "text": ""}, TEXT), *block(0, LOOK, LOOKS),
+             *block(0, LOOK | {"id": "t2"}, LOOKS)),
+     "Hello.", [("look", {"at": "a"})] * 2),
+    ("a block does not begin", "anthropic",
+     message({"type": "content_block_delta", "index": 0, "delta": TEXT}), "Hello.", []),
+    ("blocks have no index", "anthropic",
+     [{key: value for key, value in one.items() if key != "index"}
+      for one in message(*block(0, LOOK, LOOKS))], "", [("look", {"at": "a"})]),
+    ("there is no message_stop", "anthropic",
+     message(*block(0, LOOK, LOOKS))[:-1], "", [("look", {"at": "a"})]),
+    ("there is [DONE], but no complete item", "responses",
+     [{"type": "response.output_text.delta", "delta": "Hello."}, DONE], "Hello.", []),
+    ("the arguments are an object", "responses",
+     [{"type": "response.completed", "response": {"output": [
+         {"type": "function_call", "name": "look", "arguments": {"at": "a"}}]}}],
+     "", [("look", {"at": "a"})]),
+    ("a byte order mark comes first", "openai",
+     [b"\xef\xbb\xbf" + encode_event(chunk({"content": "Hello."}, "stop"))], "Hello.", []),
     (
         "events have no `event:` line",
         "anthropic",
@@ -145,8 +214,90 @@ def test_odd_stream_is_read(
 
 
 def test_thinking_parts_of_a_content_list_are_reasoning() -> None:
-    answer = answer_of(*STREAMS[3][1:3])
+    row = next(row for row in STREAMS if row[0].startswith("content is a list"))
+    answer = answer_of(*row[1:3])
     assert (answer.provider_data or {})["reasoning"] == "Hm"
+
+
+@pytest.mark.parametrize(
+    ("finish", "stop"),
+    [
+        ("max_tokens", "max_tokens"),
+        ("MAX_TOKENS", "max_tokens"),
+        ("model_length", "max_tokens"),
+        ("sensitive", "refusal"),
+    ],
+)
+def test_finish_reason_of_another_name_is_understood(finish: str, stop: str) -> None:
+    assert answer_of("openai", [chunk({"content": "Half"}, finish)]).stop_reason == stop
+
+
+COUNTED = {"prompt_tokens": 10, "completion_tokens": 5}
+NOTHING = {"prompt_tokens": 0, "completion_tokens": 0}
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        {"choices": [], "usage": COUNTED},
+        {"choices": [{"delta": {}, "usage": COUNTED}]},
+        {"choices": [], "x_groq": {"usage": COUNTED}},
+    ],
+    ids=["OpenAI", "Moonshot", "Groq"],
+)
+def test_counts_are_found_in_each_place(last: dict[str, Any]) -> None:
+    zero = {"choices": [], "usage": NOTHING}
+    usage = answer_of("openai", [chunk({"content": "Hi"}, "stop"), last, zero]).usage
+    assert (usage.input_tokens, usage.output_tokens) == (10, 5)
+
+
+def test_signature_beside_a_call_goes_back_with_it() -> None:
+    extra = {"google": {"thought_signature": "sealed"}}
+    calls = [
+        piece("look", "{}", index=0, id="a", extra_content=extra),
+        piece("look", "{}", index=1),
+    ]
+    answer = answer_of("openai", [chunk({"tool_calls": calls}, "tool_calls")])
+    results = [ToolTurn(call_id=one.id, name="look", content="x") for one in answer.tool_calls]
+
+    def sent(model: str) -> list[Any]:
+        asked = ask(UserTurn(content="Go."), answer.turn(), *results, model=model)
+        body = FORMATS["openai"].encode_request(asked, "m", CHAT, RequestBodyCache())
+        return [one.get("extra_content") for one in json.loads(body)["messages"][2]["tool_calls"]]
+
+    assert sent(ask().model) == [extra, None]
+    assert sent("other/model") == [None, None]
+
+
+# --- errors within a stream -----------------------------------------------------------------------
+
+HALF = chunk({"content": "Half"})
+ERROR = {"message": "REASON", "code": 502}
+BROKEN: dict[str, tuple[list[Any], str]] = {
+    "beside choices (OpenRouter)": ([HALF, {"error": ERROR, **chunk({}, "error")}], "overloaded"),
+    "with the code of a refusal": ([{"error": ERROR | {"code": 401}}], "bad_key"),
+    "an object of its own (vLLM)": ([HALF, {"object": "error", **ERROR}], "overloaded"),
+    "base_resp (MiniMax)": (
+        [{"choices": [], "base_resp": {"status_code": 1008, "status_msg": "REASON"}}], "no_credit"),
+    "insufficient_system_resource (DeepSeek)": (
+        [HALF, chunk({}, "insufficient_system_resource")], "overloaded"),
+    "network_error": ([HALF, chunk({}, "network_error")], "overloaded"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("events", "kind"), BROKEN.values(), ids=BROKEN)
+def test_answer_that_the_service_broke_off_is_not_whole(events: list[Any], kind: str) -> None:
+    with pytest.raises(ServiceError) as caught:
+        answer_of("openai", events)
+    explained = explain(caught.value, "p", "m", "u", "")
+    assert explained.kind == kind
+    assert "REASON" in str(explained) or "broke off" in str(explained)
+
+
+def test_malformed_answer_of_gemini_is_asked_for_again() -> None:
+    with pytest.raises(ServiceError) as caught:
+        answer_of("google", [{"candidates": [{"finishReason": "MALFORMED_RESPONSE"}]}])
+    assert explain(caught.value, "p", "m", "u", "").is_retryable
 
 
 @pytest.mark.parametrize(
@@ -180,6 +331,12 @@ REASONS: dict[str, Any] = {
     "errors": {"errors": [{"message": WHY}], "success": False},
     "JSON in a text": {"error": {"message": json.dumps({"error": {"message": WHY}}), "code": None}},
     "base_resp (MiniMax)": {"base_resp": {"status_code": 1004, "status_msg": WHY}},
+    "metadata.raw (OpenRouter)": {
+        "error": {
+            "message": "Provider returned error",
+            "metadata": {"raw": json.dumps({"error": {"message": WHY}})},
+        }
+    },
     "a text": WHY,
 }
 
@@ -205,6 +362,11 @@ def test_page_of_a_proxy_is_not_blamed_on_the_key(status: int) -> None:
     explained = explain(error, "p", "m", "http://p/v1", "")
     assert explained.kind == "bad_request"
     assert "page for people: Sign in VPN" in str(explained)
+
+
+def test_page_of_a_proxy_that_refuses_the_size_is_an_overflow() -> None:
+    error = ServiceError("<html>413 Too Large</html>", 413, {"content-type": "text/html"})
+    assert explain(error, "p", "m", "u", "").kind == "context_too_long"
 
 
 def test_page_with_status_200_is_not_retried() -> None:

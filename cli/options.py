@@ -268,7 +268,18 @@ def _time_of_day(text: str, *, is_past: bool) -> float:
 
 DURATION: Final = duration()
 
+NOTES_OF: Final = ("project", "all", "none")
 AMOUNT: Final = Parsed("amount", _limit)
+
+
+def notes_option(command: Command) -> Command:
+    """Add --notes, the argument `notes`."""
+    return click.option(
+        "--notes",
+        type=click.Choice(NOTES_OF),
+        help="Whose notes of earlier work its prompts contain: those of its own project (the "
+        "repository or folder of the input), of all projects, or none [default: project].",
+    )(command)
 
 
 def budgets_option(help: str) -> Callable[[Command], Command]:

@@ -29,6 +29,7 @@ from cli.options import (
     examples,
     home_option,
     json_option,
+    notes_option,
     require_writable,
     text_argument,
     together,
@@ -118,6 +119,7 @@ OF_ANY_RUN: Final = frozenset(
     help="At the end of the budget: ask you for more, or stop with exit code 3 "
     "[default: ask if you can answer here].",
 )
+@notes_option
 @click.option(
     "--record",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -171,6 +173,7 @@ def run(
     approve_plan: bool,
     budgets: "tuple[NamedLimit, ...]",
     when_spent: str | None,
+    notes: str | None,
     record: Path | None,
     output: str | None,
     force: bool,
@@ -205,6 +208,7 @@ def run(
         **planned_terms(plan, planning, approve_plan),
         **limits_of_run(budgets),
         "when_spent": when_spent or (None if detach or _is_attended(as_json) else "stop"),
+        "notes": notes,
         "record": record is not None,
         "name": _checked_name(name),
         "run": new_run_id(time.time()),

@@ -16,6 +16,7 @@ from agiraph.agent.context_window import estimate_text
 from agiraph.context.relevant import ContextNote, RelevantContext
 from agiraph.core.errors import Refused
 from agiraph.core.ids import HUMAN
+from agiraph.core.money import NotesOf
 from agiraph.core.record import Record
 from agiraph.llm.model_limits import ModelLimits, limits_of
 from agiraph.messages.context_database import EarlierWorkFound, FindEarlierWork
@@ -45,7 +46,7 @@ class EarlierWork:
 
     async def section_for(self, model: str, cycle: int) -> str:
         """Return the section of the prompt of an entity with this model, "" if there is none."""
-        if not self._config.prompt_tokens:
+        if not self._config.prompt_tokens or self._notes == "none":
             return ""
         found = await self._notes_of(cycle)
         limits = limits_of(
@@ -54,6 +55,10 @@ class EarlierWork:
             self._context.runtime.config.models.context_tokens,
         )
         return within(found.found, self._tokens(limits)).prompt()
+
+    @property
+    def _notes(self) -> NotesOf:
+        return self._context.terms.notes or self._config.notes
 
     def _tokens(self, limits: ModelLimits) -> int:
         most = self._config.prompt_tokens
@@ -79,6 +84,7 @@ class EarlierWork:
             goal=context.args.agent.goal,
             input_dir=context.input_dir,
             tokens=self._config.prompt_tokens,
+            notes=self._notes,
         )
         seconds = self._config.wait_seconds
         try:
@@ -95,6 +101,8 @@ class EarlierWork:
             context.report("context.unavailable", {"reason": found.reason}, found.period)
         if found.found.notes:
             told = found.found.model_dump(mode="json", exclude={"notes": {"__all__": {"text"}}})
+            lines = [f"- {one.kind.replace('_', ' ')}: {one.title}" for one in found.found.notes]
+            told |= {"count": len(lines), "text": "\n".join(lines)}
             context.report("context.used", {"cycle": cycle} | told, found.period)
 
     def _stored(self) -> CycleNotes | None:

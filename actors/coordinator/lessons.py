@@ -14,7 +14,7 @@ from agiraph.context.learned import (
     FinishedTurn,
     RunDecision,
 )
-from agiraph.context.records import project_id
+from agiraph.context.records import project_of
 from agiraph.core.ids import NodeId
 from agiraph.core.models import Agent, WorkNode
 from agiraph.core.team import TeamTerms
@@ -57,7 +57,7 @@ def finished_run(
         ended=happened[-1].ts if run.is_asleep else run.ended_at or happened[-1].ts,
         is_team=team is not None,
         model=run.model,
-        project_id=project_id(agent.input_dir) if agent.input_dir else None,
+        project_id=project_of(agent.input_dir, agent.id),
         nodes=tuple(_finished(board, node, failures[node.id]) for node in told),
         turns=tuple(
             FinishedTurn(

@@ -13,7 +13,7 @@ from actors.gateway.context.database import ContextUnavailable
 from actors.gateway.gateway import Gateway
 from actors.runtime.background_tasks import BackgroundTasks
 from agiraph.context.learned import FinishedRun, SaidByHuman, learned
-from agiraph.context.records import project_id
+from agiraph.context.records import ContextHit, project_id, project_of
 from agiraph.context.relevant import RelevantContext, relevant
 from agiraph.context.remembered import remembered_node
 from agiraph.context.search import LEARNED
@@ -95,7 +95,7 @@ class ContextRequestHandler:
         made = remembered_node(
             body.what,
             cause=received.header.id.hex(),
-            project=project_id(body.input_dir) if body.input_dir else None,
+            project=project_of(body.input_dir, body.agent),
             by=by,
             now=received.header.sent_at,
             agent=body.agent,
@@ -105,11 +105,13 @@ class ContextRequestHandler:
 
     async def _find(self, received: Received, asked: FindEarlierWork) -> None:
         """Answer with what concerns a goal, or with why that cannot be said."""
-        project = project_id(asked.input_dir) if asked.input_dir else None
-        now = self._gateway.clock.now()
+        project, now = project_of(asked.input_dir, asked.agent), self._gateway.clock.now()
 
         def look_up(store: ContextStore) -> RelevantContext:
-            hits = store.search(asked.goal, LEARNED, project, CANDIDATES, now=now)
+            if asked.notes == "all":
+                hits = store.search(asked.goal, LEARNED, project, CANDIDATES, now=now)
+            else:
+                hits = hits_of_project(store, asked, now)
             found = relevant(hits, asked.tokens, store.standing(project))
             store.mark_used([note.id for note in found.notes], now)
             return found
@@ -124,6 +126,26 @@ class ContextRequestHandler:
             await self._gateway.bus.reply(received, answer)
         if asked.input_dir:
             self._gateway.scans.begin_if_due(asked.input_dir)
+
+
+def hits_of_project(store: ContextStore, asked: FindEarlierWork, now: float) -> list[ContextHit]:
+    """Return the notes of a run's own project that fit its goal, the best first.
+
+    With them come those of a scan of its input folder, which may be below the repository's top, and
+    those that the person has added for all projects.
+    """
+    places: list[str | None] = [project_of(asked.input_dir, asked.agent), None]
+    if asked.input_dir:
+        places.append(project_id(asked.input_dir))
+    hits = [
+        hit
+        for place in dict.fromkeys(places)
+        for hit in store.search(
+            asked.goal, LEARNED, place, CANDIDATES, is_only_project=True, now=now
+        )
+        if place is not None or not hit.node.agent
+    ]
+    return sorted(hits, key=lambda hit: -hit.score)
 
 
 def said_in(gateway: Gateway, run: FinishedRun) -> tuple[SaidByHuman, ...]:

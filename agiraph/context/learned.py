@@ -293,7 +293,7 @@ class _Book:
             )  # fmt: skip
             self.link(id, "made_in", self.task)
         for rule in rules_in(said.text):
-            where = self.run.project_id or ""
+            where = self.run.project_id or self.run.agent
             id = self.put("preference", (where, rule.casefold()), rule, rule, 0.8, at=said.at,
                           tags=("human",))  # fmt: skip
             self.link(id, "made_in", self.task)

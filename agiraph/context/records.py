@@ -11,6 +11,7 @@ from agiraph.core.errors import unknown
 from agiraph.core.ids import derived_id, slug
 from agiraph.core.record import Record
 from agiraph.core.turns import SafeObject, SafeText
+from agiraph.storage.home import user_home
 
 ContextKind = Literal[
     "conversation",
@@ -32,6 +33,9 @@ LONGEST_TITLE: Final = 300
 LONGEST_TEXT: Final = 32_000
 MOST_TAGS: Final = 32
 PROJECT_DIGITS: Final = 12
+LONGEST_PROJECT: Final = 100
+OF_AGENT: Final = "agent-"
+"""The project of runs without an input folder is their agent."""
 
 
 class ContextNode(Record):
@@ -48,7 +52,7 @@ class ContextNode(Record):
     kind: ContextKind
     title: SafeText = Field(min_length=1, max_length=LONGEST_TITLE)
     text: SafeText = Field(default="", max_length=LONGEST_TEXT)
-    project_id: str | None = Field(default=None, max_length=100)
+    project_id: str | None = Field(default=None, max_length=LONGEST_PROJECT)
     tags: tuple[SafeText, ...] = Field(default=(), max_length=MOST_TAGS)
     importance: float = Field(default=0.5, ge=0, le=1)
     created: float
@@ -189,6 +193,27 @@ def project_id(path: Path | str) -> str:
     """Return the id of the project in a folder, from its real path: its name and some digits."""
     real = os.path.realpath(path)
     return f"{slug(os.path.basename(real), 'project')}-{derived_id(real)[:PROJECT_DIGITS]}"
+
+
+def repository_of(folder: Path | str) -> str:
+    """Return the top of the git repository that a folder is in, else the folder; the real path.
+
+    A repository of the person's whole home folder, or of one above it, does not count.
+    """
+    real = place = os.path.realpath(folder)
+    above = {os.path.realpath(user_home()), os.path.sep}
+    while place not in above:
+        if os.path.lexists(os.path.join(place, ".git")):
+            return place
+        place = os.path.dirname(place)
+    return real
+
+
+def project_of(input_dir: str | None, agent: str) -> str:
+    """Return the id of the project of a run: its input's repository or folder, else its agent."""
+    if input_dir:
+        return project_id(repository_of(input_dir))
+    return f"{OF_AGENT}{agent}"[:LONGEST_PROJECT]
 
 
 def project_node_id(project: str) -> str:

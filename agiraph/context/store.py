@@ -206,10 +206,10 @@ class ContextStore:
     def standing(self, project: str | None, limit: int = 20) -> list[ContextNode]:
         """Return the preferences that hold whatever the task is, the most important first.
 
-        Those of the project, and those of none.
+        Those of the project, and those that the person has added for all projects.
         """
         return self._nodes(
-            "WHERE kind = 'preference' AND (project_id IS NULL OR project_id = ?)"
+            "WHERE kind = 'preference' AND (project_id = ? OR project_id IS NULL AND agent = '')"
             " ORDER BY importance DESC, updated DESC, seq DESC LIMIT ?",
             project, limit,
         )  # fmt: skip

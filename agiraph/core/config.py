@@ -224,6 +224,7 @@ class ContextConfig(ConfigSection):
 
     learn: bool
     prompt_tokens: int = Field(ge=0)
+    notes: Literal["project", "all"]
     wait_seconds: float = Field(gt=0, le=60)
     scan: Literal["auto", "never"]
     scan_hours: float = Field(gt=0)

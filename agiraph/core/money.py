@@ -32,6 +32,9 @@ PlanningMode = Literal["dynamic", "static", "hybrid"]
 """When the nodes of a run are planned: by its coordinator as it goes, all before its first step, or
 a skeleton before, whose managers plan below."""
 
+NotesOf = Literal["project", "all", "none"]
+"""Of which projects notes of earlier work enter the prompts of a run."""
+
 Leader = Literal["model", "plan"]
 """What leads a run: its coordinator's model, or its plan, which is carried out as it is."""
 
@@ -93,7 +96,8 @@ class RunTerms(Record):
     `planning` is when its nodes are planned (None: as the settings say), `approve_plan` whether
     the human is asked first; a run of `plan_only` ends with its plan. A run that its plan leads
     (`leader`) asks no model to lead it; with `summary` its coordinator's model writes the result. A
-    run with a `team` is the work of its roles.
+    run with a `team` is the work of its roles. `notes` are the projects whose notes of earlier work
+    enter its prompts (None: as the settings say).
     """
 
     tokens: int | None = Field(default=None, ge=1)
@@ -108,6 +112,7 @@ class RunTerms(Record):
     leader: Leader = "model"
     summary: bool = False
     team: TeamTerms | None = None
+    notes: NotesOf | None = None
 
 
 class BudgetState(Budget):

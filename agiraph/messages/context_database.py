@@ -7,6 +7,7 @@ from agiraph.context.learned import FinishedRun
 from agiraph.context.relevant import RelevantContext
 from agiraph.context.remembered import RememberedSpec
 from agiraph.core.ids import AgentId, RunId
+from agiraph.core.money import NotesOf
 from agiraph.messages.body import Body
 
 
@@ -40,7 +41,7 @@ class RememberThis(Body):
 class FindEarlierWork(Body):
     """What has earlier work taught that concerns this goal? Coordinator to the human gateway.
 
-    `tokens` is how much of a prompt it may take up.
+    `tokens` is how much of a prompt it may take up, `notes` whether those of other projects count.
     """
 
     TYPE = "contextdb.find"
@@ -49,6 +50,7 @@ class FindEarlierWork(Body):
     goal: str
     input_dir: str | None = None
     tokens: int
+    notes: NotesOf = "project"
 
 
 class EarlierWorkFound(Body):

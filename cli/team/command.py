@@ -19,6 +19,7 @@ from cli.options import (
     examples,
     home_option,
     json_option,
+    notes_option,
     text_argument,
 )
 from cli.plan import PlanGroup, refuse_agent_as_goal
@@ -129,6 +130,7 @@ def team() -> None:
 @offline_option
 @roles_option
 @budgets_option("What it may spend: 2 or $2 (US dollars), 500k-tokens.")
+@notes_option
 @click.option("-n", "--name", help="The name of the agent.")
 @click.option("--agent", help="Give the task to this existing agent.")
 @home_option
@@ -143,6 +145,7 @@ def run(
     offline: bool,
     file: Path | None,
     budgets: "tuple[NamedLimit, ...]",
+    notes: str | None,
     name: str | None,
     agent: str | None,
     home: Path,
@@ -162,6 +165,7 @@ def run(
         "input": str(folder.resolve()) if folder else None,
         **limits_of_run(budgets),
         "when_spent": None if can_prompt() and not as_json else "stop",
+        "notes": notes,
         "record": False,
         "name": name,
         "run": new_run_id(time.time()),

@@ -95,13 +95,16 @@ def test_what_is_remembered_is_found_for_a_goal_and_counts_as_used(
     for _ in range(2):
         world.arrive(arrived(body, f"{AGENT}/ada-1", id=b"2" * 16))
     [node] = client.context(project=folder).nodes
+    for_all = add(client, "Round billing amounts").node
+    add(client, "Billing of another shop", project="/src/shop")
     assert (node.title, node.project_id, node.agent) == (what.title, project_id(folder), AGENT)
     goal = FindEarlierWork(agent=AGENT, run=RUN, goal="Fix billing", input_dir=folder, tokens=500)
     world.loop.call_soon_threadsafe(world.line.put, arrived(goal, LEAD))
     world.wait_until(lambda: bool(world.line.sent_to(LEAD)))
     [answer] = world.line.sent_to(LEAD)
     assert isinstance(answer, EarlierWorkFound)
-    assert [(note.id, "'billing'" in note.why) for note in answer.found.notes] == [(node.id, True)]
+    notes = {note.id: "'billing'" in note.why for note in answer.found.notes}
+    assert notes == {node.id: True, for_all.id: True}, "those of another project are left out"
     assert client.context_node(node.id).node.used == 1
 
 

@@ -107,10 +107,24 @@ def test_a_second_run_on_the_project_is_shown_it_and_why_tells(
     assert {"mistake", "preference"} <= {row["kind"] for row in rows}
     assert all(row["why"] and row["run"] == outcome.result["run"] for row in rows)
     [used] = outcome.events("context.used")
+    assert "notes from earlier work" in outcome.progress
     assert used["data"]["tokens"] <= 1200
     table = place.command("context", "why", "second").stdout
     assert "WHY" in table.splitlines()[0]
     assert "; importance 0." in table
+
+
+def test_a_run_on_another_project_is_shown_it_only_on_request(
+    taught: Place, tmp_path: Path
+) -> None:
+    place = taught
+    for name, more, is_shown in (("other", (), False), ("asking", ("--notes", "all"), True)):
+        place.plays(coordinator=[finish("Done.")])
+        place.complete(f"{GOAL}, {name}", "--name", name, "--input", str(tmp_path), *more)
+        told = shown_to(place, "coordinator")
+        assert (CORRECTION in told) is is_shown, name
+        listed = place.json("context", "why", name)
+        assert bool(listed) is is_shown, name
 
 
 def test_a_team_of_roles_is_shown_it_and_teaches_too(taught: Place, project: Path) -> None:

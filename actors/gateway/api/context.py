@@ -12,7 +12,7 @@ from actors.gateway.api.dependencies import CallerDep, CauseDep, GatewayDep, Lim
 from actors.gateway.auth.scopes import CONTROL, READ
 from actors.gateway.context.database import ContextUnavailable
 from actors.gateway.gateway import Gateway
-from agiraph.context.records import ContextKind, project_id, project_node_id
+from agiraph.context.records import ContextKind, project_id, project_node_id, repository_of
 from agiraph.context.remembered import remembered_node
 from agiraph.context.store import ContextStore
 from agiraph.core.errors import InvalidInput, Unavailable, listed
@@ -55,7 +55,7 @@ async def nodes(
     limit: Limit = 50,
 ) -> ContextPageView:
     """List what is in the context database, the one changed last first."""
-    named = _project(project)
+    named = _run_project(project)
     page = await _use(
         gateway, lambda store: store.page(kind, named, after or None, limit, agent=agent or None)
     )
@@ -65,7 +65,7 @@ async def nodes(
 @router.post("/context/search", dependencies=[READ])
 async def find(asked: SearchContextRequest, gateway: GatewayDep) -> list[ContextHitView]:
     """Return the nodes of the context database that fit a query, the best first."""
-    project, now = _project(asked.project), gateway.clock.now()
+    project, now = _run_project(asked.project), gateway.clock.now()
 
     def search(store: ContextStore) -> list[ContextHitView]:
         found = store.search(asked.query, asked.kinds, project, asked.limit, now=now)
@@ -113,7 +113,7 @@ async def add(
     made = remembered_node(
         what,
         cause=cause.message("context").hex(),
-        project=_project(what.project),
+        project=_run_project(what.project),
         by=HUMAN_NAME,
         now=gateway.clock.now(),
     )
@@ -214,3 +214,8 @@ def _project(named: str) -> str | None:
     if not named:
         return None
     return project_id(named) if os.path.isabs(named) else named
+
+
+def _run_project(named: str) -> str | None:
+    """Return the same, of a folder in a repository the id of the project that runs on it have."""
+    return _project(repository_of(named) if os.path.isabs(named) else named)

@@ -7,7 +7,7 @@ from pydantic import Field, field_validator
 from agiraph.board.failure_class import FailureClass
 from agiraph.core.ids import AgentId, RunId
 from agiraph.core.models import AgentFacts, Mode
-from agiraph.core.money import Leader, PlanningMode, RunSchema, RunTerms, WhenSpent
+from agiraph.core.money import Leader, NotesOf, PlanningMode, RunSchema, RunTerms, WhenSpent
 from agiraph.http.api.base import ApiRequest, ApiView, FieldProblemView
 from agiraph.http.api.team import TeamRequest
 
@@ -32,7 +32,8 @@ class RunRequest(ApiRequest):
     the run; `plan`, the `plan` is carried out as it is: its result is that of its last nodes, or,
     with `summary`, what the coordinator's model writes of them, which is asked for nothing else
     unless somebody writes to the coordinator (a worker only in a plan with managers). With a `team`
-    the run is the work of its roles.
+    the run is the work of its roles. `notes`: whose notes of earlier work enter its prompts, those
+    of its own `project`, of `all` projects, or `none` (by default as the settings say).
     """
 
     goal: str = Field(min_length=1)
@@ -54,6 +55,7 @@ class RunRequest(ApiRequest):
     leader: Leader = "model"
     summary: bool = False
     team: TeamRequest | None = None
+    notes: NotesOf | None = None
     run: str | None = Field(default=None, pattern=r"^\d{8}-\d{6}-[0-9a-f]{6,32}$")
 
     @property
@@ -70,6 +72,7 @@ class RunRequest(ApiRequest):
             plan_only=self.plan_only,
             leader=self.leader,
             summary=self.summary,
+            notes=self.notes,
         )
 
 

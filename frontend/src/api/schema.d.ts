@@ -2249,6 +2249,7 @@ export interface components {
             /** @default false */
             summary?: boolean;
             team?: components["schemas"]["TeamRequest"] | null;
+            notes?: ("project" | "all" | "none") | null;
             run?: string | null;
             name?: string | null;
             tools?: string[] | null;
@@ -2466,6 +2467,7 @@ export interface components {
             /** @default false */
             summary?: boolean;
             team?: components["schemas"]["TeamRequest"] | null;
+            notes?: ("project" | "all" | "none") | null;
             run?: string | null;
             name?: string | null;
             tools?: string[] | null;
@@ -3818,6 +3820,7 @@ export interface components {
             /** @default false */
             summary?: boolean;
             team?: components["schemas"]["TeamRequest"] | null;
+            notes?: ("project" | "all" | "none") | null;
             run?: string | null;
         };
         /** @description One entity that was acted on, and the state that it is in now. */

@@ -143,6 +143,7 @@ def test_preferences_of_the_project_and_of_none_always_hold(store: ContextStore)
         node("all", "preference", importance=0.5),
         node("ours", "preference", project_id="p", importance=0.9),
         node("theirs", "preference", project_id="q"), node("no preference"),
+        node("of a run without a project", "preference", agent="shop-1"),
     ])  # fmt: skip
     assert [one.title for one in store.standing("p")] == ["ours", "all"]
     assert [one.title for one in store.standing(None)] == ["all"]

@@ -82,11 +82,17 @@ def test_a_node_that_failed_at_first_tells_why_and_what_it_came_to() -> None:
     assert node.seconds > 0
 
 
-def test_the_project_is_the_input_folder(tmp_path: Path) -> None:
+def test_the_project_is_the_repository_or_folder_of_the_input_else_the_agent(
+    tmp_path: Path,
+) -> None:
     desk = Told()
     desk.do(FinishRun("Done."))
-    assert desk.lesson().project_id is None
-    assert desk.lesson(str(tmp_path)).project_id == project_id(tmp_path)
+    assert desk.lesson().project_id == f"agent-{desk.lesson().agent}"
+    inner = tmp_path / "packages" / "shop"
+    inner.mkdir(parents=True)
+    assert desk.lesson(str(inner)).project_id == project_id(inner)
+    (tmp_path / ".git").mkdir()
+    assert desk.lesson(str(inner)).project_id == project_id(tmp_path)
 
 
 def test_what_was_decided_at_the_end_of_a_stage_is_a_decision() -> None:

@@ -46,6 +46,7 @@ const SHAPES: Readonly<Record<string, Shape>> = {
   "node.retried": ["nodeRetried", "busy", "because", "reason"],
   "node.cancelled": ["nodeCancelled", "quiet", "reason"],
   "node.skipped": ["nodeSkipped", "quiet", "reason"],
+  "context.used": ["contextUsed", "quiet", "text"],
   "worker.spawned": ["workerSpawned", "good"],
   "worker.paused": ["workerPaused", "ask"],
   "worker.resumed": ["workerResumed", "quiet"],

@@ -106,6 +106,7 @@ export const conversation: typeof en = {
     nodeCancelled: "{{name}} ist abgebrochen",
     nodeSkipped: "{{name}} wird übersprungen",
     workerSpawned: "{{name}} kam ins Team",
+    contextUsed: "Notizen aus früherer Arbeit in den Prompts: {{count}}",
     workerPaused: "{{who}} ist angehalten",
     workerResumed: "{{who}} macht weiter",
     workerStopped: "{{name}} hat das Team verlassen",

@@ -104,6 +104,7 @@ export const conversation = {
     nodeCancelled: "{{name}} is cancelled",
     nodeSkipped: "{{name}} is skipped",
     workerSpawned: "{{name}} joined the team",
+    contextUsed: "Notes of earlier work in the prompts: {{count}}",
     workerPaused: "{{who}} is paused",
     workerResumed: "{{who}} goes on",
     workerStopped: "{{name}} left the team",

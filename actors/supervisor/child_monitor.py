@@ -230,7 +230,7 @@ class ChildMonitor:
 
     async def _rest(self, desired: Desired, grace_seconds: float | None = None) -> None:
         self.desired = desired
-        self.was_parked = False
+        self.was_parked, self.cause = False, None  # that of an earlier end
         self._woken.set()
         if self.is_running:
             self._become("stopping")
@@ -254,6 +254,7 @@ class ChildMonitor:
             ended, was_ready = await self._run_incarnation()
             self.process = None
             if self.desired != "running":
+                self.cause = None if ended.is_clean else ended.describe()
                 return
             self.cause = ended.describe()
             verdict = self._verdict(ended, was_ready)

@@ -175,7 +175,7 @@ EVENT_TYPES: tuple[EventType, ...] = (
     EventType("context.written", "a key of the shared context was changed", _COORDINATOR,
               ("key", "way", "version")),
     EventType("context.used", "notes from earlier work entered the prompts of a run or cycle",
-              _COORDINATOR, ("cycle", "tokens", "notes")),
+              _COORDINATOR, ("cycle", "tokens", "count", "text", "notes")),
     EventType("context.unavailable", "the context database cannot be used; the run goes on without",
               "coordinator, human", ("reason",)),
     EventType("worktree.made", "a node's git worktree was created", "worker",

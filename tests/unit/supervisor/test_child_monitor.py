@@ -36,7 +36,7 @@ class Busy:
             place=lambda _spec: "",
             allot=self.allot,
             launch=self.launch,
-            ask_to_stop=lambda _address, _after: False,
+            ask_to_stop=self.ask_to_stop,
             changed=self.changed,
             crashed=lambda _monitor, _why: None,
             step_down=self.step_down,
@@ -59,6 +59,9 @@ class Busy:
     def changed(self, monitor: ChildMonitor, cause: str | None) -> None:
         if monitor.state == "parked":
             self.parked.set()
+
+    def ask_to_stop(self, address: str, after_step: bool) -> bool:
+        return False
 
     async def step_down(self, monitor: ChildMonitor) -> None:
         pass
@@ -106,6 +109,34 @@ async def test_mail_that_comes_while_it_parks_starts_it_again(tmp_path: Path) ->
     async with asyncio.timeout(5):
         await house.parked.wait()
     assert house.lives == 2
+
+
+async def test_a_stopped_child_has_no_cause_of_an_earlier_crash(tmp_path: Path) -> None:
+    class Recording(Busy):
+        def __init__(self, home: Path) -> None:
+            super().__init__(home)
+            self.said: list[tuple[str, str | None]] = []
+            self.is_back = asyncio.Event()
+
+        def changed(self, monitor: ChildMonitor, cause: str | None) -> None:
+            self.said.append((monitor.state, cause))
+            if monitor.state == "ready" and self.lives == 2:
+                self.is_back.set()
+
+        def ask_to_stop(self, address: str, after_step: bool) -> bool:
+            self.ended.set_result(ProcessExit(code=0))
+            return True
+
+    house = Recording(tmp_path)
+    await house.monitor.start()
+    async with asyncio.timeout(5):
+        assert await house.monitor.wait_ready()
+        first, house.ended = house.ended, asyncio.get_running_loop().create_future()
+        first.set_result(ProcessExit(signal=9))
+        await house.is_back.wait()
+        assert "SIGKILL" in (house.monitor.cause or "")
+        await house.monitor.stop()
+    assert house.said[-1] == ("stopped", None)
 
 
 async def test_a_child_waits_until_its_incarnation_can_be_written_down(

@@ -89,16 +89,21 @@ OF_ANSWER = ("max_tokens", "max_completion_tokens", "max_output_tokens", "maxout
 OF_INPUT = ("prompt", "input", "context", "messages", "conversation")
 _TOO_LONG = re.compile(
     r"\b(prompt|input|request|messages?|context|conversation)\b.{0,40}"
-    r"\btoo (long|large|many tokens)"
+    r"(?<!string )\btoo (long|large|many tokens)"
+    r"|\b(prompt|input|context) length\b.{0,12}\b(exceeds|is|should)\b"
+    r"|\b(prompt|input)\b.{0,20}\b(exceeds\b.{0,30}\b(length|limit|context|size)|is longer than)\b"
     r"|too many (input )?tokens"
     r"|reduce the (length|size) of (the |your )?(prompt|input|messages?|context|conversation)"
 )
 _LENGTH = re.compile(
-    r"\b(input|prompt|request|messages?|conversation)\b.*\btokens?\b"
+    r"\b(inputs?|prompt|request(ed)?|messages?|conversation)\b.*\btokens?\b|prompt_tokens"
     r"|\btokens?\b.*\b(input|prompt|request|context)\b"
-    r"|\bcontext[ _-]?(length|size|window)|\bprompt length|\bmodel token limit"
+    r"|\bcontext[ _-]?(length|size|window|limit)|\bprompt length|\bmodel token limit"
 )
-_LIMIT = re.compile(r"exceed|maximum|longer than|larger than|\blimit\b|too (long|large)|at most")
+_LIMIT = re.compile(
+    r"exceed|maximum|(long|larg|great)er than|less than|\blimit\b|too (long|large)|at most|up to"
+    r"|must be <|not enough|not fit"
+)
 _MARKUP = re.compile(r"<(script|style)\b.*?</\1\s*>|<[^>]*>", re.DOTALL | re.IGNORECASE)
 
 

@@ -400,6 +400,15 @@ OVERFLOWS = {
     "MiniMax": "invalid params, context window exceeds limit",
     "DeepSeek": "This model's maximum context length is 65536 tokens. However, you requested 70000 "
     "tokens (69000 in the messages, 1000 in the completion). Please reduce the length.",
+    "Together": "`inputs` tokens + `max_new_tokens` must be <= 8193. Given: 9000 `inputs` tokens",
+    "TGI": "`inputs` must have less than 4096 tokens. Given: 5000",
+    "Anthropic, with the answer": "input length and `max_tokens` exceed context limit: 190000 + "
+    "20000 > 204698, decrease input length or `max_tokens` and try again",
+    "GLM": "Prompt exceeds max length",
+    "Qwen": "Range of input length should be [1, 30720]",
+    "LM Studio": "the model is loaded with context length of only 4096 tokens, which is not enough",
+    "Vertex": "the input token count is 40000 but model only supports up to 32768",
+    "ExLlama": "Prompt length 9000 is greater than max_seq_len 8192",
     "OpenRouter": "This endpoint's maximum context length is 8192 tokens. However, you requested "
     "about 9000 tokens",
 }
@@ -408,6 +417,9 @@ OTHERS = {
     "field": "tools.0.name: string too long",
     "model": "The model `x` does not exist",
     "key": "Incorrect API key provided",
+    "type": "body.prompt: Input should be a valid string",
+    "depth": "tools.0.input_schema: input exceeds maximum depth",
+    "id": "Invalid 'messages[3].tool_calls[0].id': string too long",
     "pictures": "too many images: at most 20",
 }
 

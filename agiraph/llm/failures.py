@@ -28,6 +28,7 @@ STATUS_KINDS: dict[int, FailureKind] = {
 BODY_KINDS: dict[str, FailureKind] = {
     "insufficient_quota": "no_credit",
     "billing_error": "no_credit",
+    "insufficient_balance_error": "no_credit",
     "context_length_exceeded": "context_too_long",
     "exceed_context_size_error": "context_too_long",
     "request_too_large": "context_too_long",
@@ -58,6 +59,7 @@ PHRASES: tuple[tuple[str, FailureKind], ...] = (
     ("available context size", "context_too_long"),
     ("exceeds the maximum number of tokens", "context_too_long"),
     ("credit balance is too low", "no_credit"),
+    ("insufficient balance", "no_credit"),
     ("api key not valid", "bad_key"),
 )
 BASE_RESP_KINDS: dict[int, FailureKind] = {
@@ -84,8 +86,10 @@ SHORTEST_KEY = 6
 
 # How services say that the input of a request is too long: the words differ, the meaning is one.
 TOO_LARGE = 413
-OVERFLOW_STATUSES = (400, TOO_LARGE, 422)
+OVERFLOW_STATUSES = (None, 400, TOO_LARGE, 422, 500)
+"""The statuses of errors that may be about length; None: one within a stream names none."""
 OF_ANSWER = ("max_tokens", "max_completion_tokens", "max_output_tokens", "maxoutputtokens")
+_ANSWER_LIMIT = re.compile(r"(?<!\+ `)\bmax_\w*tokens\b`?:? (must be|is too large|is greater)")
 OF_INPUT = ("prompt", "input", "context", "messages", "conversation")
 _TOO_LONG = re.compile(
     r"\b(prompt|input|request|messages?|context|conversation)\b.{0,40}"
@@ -266,10 +270,10 @@ def _inner(body: object) -> Mapping[str, Any]:
 
 
 def _kind(status: int | None, body: Mapping[str, Any], text: str) -> FailureKind:
-    for field in ("code", "type", "status"):
-        kind = BODY_KINDS.get(str(body.get(field)))
-        if kind is not None:
-            return kind
+    named = [BODY_KINDS.get(str(body.get(field))) for field in ("code", "type", "status")]
+    # That the service failed is the least that an error can say: its words may say more.
+    if (kind := next((one for one in named if one not in (None, "overloaded")), None)) is not None:
+        return kind
     if (kind := BASE_RESP_KINDS.get(body.get("status_code", 0))) is not None:
         return kind
     lower = text.lower()
@@ -278,6 +282,8 @@ def _kind(status: int | None, body: Mapping[str, Any], text: str) -> FailureKind
             return kind
     if status in OVERFLOW_STATUSES and is_overflow(lower):
         return "context_too_long"
+    if "overloaded" in named:
+        return "overloaded"
     if status is None:
         return "overloaded" if body else "internal"
     if status >= 500:
@@ -291,6 +297,8 @@ def is_overflow(text: str) -> bool:
     It names the input (or tokens, a context, a length) and a limit. A limit of the answer is
     another matter.
     """
+    if _ANSWER_LIMIT.search(text):
+        return False
     if any(name in text for name in OF_ANSWER) and not any(name in text for name in OF_INPUT):
         return False
     return bool(_TOO_LONG.search(text) or (_LENGTH.search(text) and _LIMIT.search(text)))

@@ -438,7 +438,7 @@ class ChatFormat(OpenAIFormat):
         return _wants_usage(body)
 
     def answer_events(self, answer: JsonObject) -> list[JsonObject]:
-        choices = [{**choice, "delta": choice["message"]} for choice in answer["choices"]]
+        choices = [{**one, "delta": one.get("message") or {}} for one in answer["choices"]]
         return [{"choices": choices, "usage": answer.get("usage")}]
 
 

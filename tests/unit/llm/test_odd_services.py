@@ -1,10 +1,12 @@
 """What services send that the documentation of their wire format does not say: one row for each.
 
-The next oddity is a row of STREAMS (an answer), REASONS (an error) or OVERFLOWS (a refusal because
-of the length).
+The next oddity is a row of STREAMS (an answer), BROKEN (an error within one), REASONS (an error)
+or OVERFLOWS (a refusal because of the length). docs/models.md lists services with their rows.
 """
 
 import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -149,6 +151,15 @@ STREAMS: list[tuple[str, str, list[Any], str, list[tuple[str, Any]]]] = [
         "Done.",
         [("look", {})],
     ),
+    ("comments keep the connection open (OpenRouter, DeepSeek)", "openai",
+     [b": OPENROUTER PROCESSING\n\n", b": keep-alive\n\n", chunk({"content": "Done."}, "stop")],
+     "Done.", []),
+    ("chunks have no choices, or no delta (Azure)", "openai",
+     [{"choices": [], "prompt_filter_results": []}, chunk({"content": "Done."}, "stop"),
+      {"choices": [{"index": 0, "finish_reason": None, "content_filter_offsets": {}}]}],
+     "Done.", []),
+    ("pings and events of new types come between (Anthropic)", "anthropic",
+     message({"type": "ping"}, {"type": "news"}, *block(0, {"type": "text"}, TEXT)), "Hello.", []),
     ("the text of a block is null", "anthropic",
      message(*block(0, {"type": "text", "text": None}, TEXT)), "Hello.", []),
     ("a block of text has no text", "anthropic",
@@ -364,6 +375,16 @@ def test_page_of_a_proxy_is_not_blamed_on_the_key(status: int) -> None:
     assert "page for people: Sign in VPN" in str(explained)
 
 
+def test_empty_account_is_no_overloaded_service() -> None:
+    words = {"error": {"type": "api_error", "message": "insufficient balance (1008)"}}  # MiniMax
+    assert explain(ServiceError(words, 500), "p", "m", "u", "").kind == "no_credit"
+
+
+def test_overflow_within_a_stream_is_recognised() -> None:
+    words = {"error": {"message": "Input is too long for requested model."}}  # LiteLLM
+    assert explain(ServiceError(words), "p", "m", "u", "").kind == "context_too_long"
+
+
 def test_page_of_a_proxy_that_refuses_the_size_is_an_overflow() -> None:
     error = ServiceError("<html>413 Too Large</html>", 413, {"content-type": "text/html"})
     assert explain(error, "p", "m", "u", "").kind == "context_too_long"
@@ -404,6 +425,10 @@ OVERFLOWS = {
     "TGI": "`inputs` must have less than 4096 tokens. Given: 5000",
     "Anthropic, with the answer": "input length and `max_tokens` exceed context limit: 190000 + "
     "20000 > 204698, decrease input length or `max_tokens` and try again",
+    "xAI, newer": "[input_too_large] Current message (1149677 tokens) exceeds budget (975424)",
+    "LiteLLM": "litellm.BadRequestError: litellm.ContextWindowExceededError: AnthropicError - "
+    "prompt is too long: 200480 tokens > 200000 maximum",
+    "Azure": "Request body too large for gpt-5-mini model. Max size: 4000 tokens.",
     "GLM": "Prompt exceeds max length",
     "Qwen": "Range of input length should be [1, 30720]",
     "LM Studio": "the model is loaded with context length of only 4096 tokens, which is not enough",
@@ -417,6 +442,8 @@ OTHERS = {
     "field": "tools.0.name: string too long",
     "model": "The model `x` does not exist",
     "key": "Incorrect API key provided",
+    "limit of the answer (Groq)": "`max_completion_tokens` must be less than or equal to `16384`, "
+    "the maximum value is less than the `context_window` for this model",
     "type": "body.prompt: Input should be a valid string",
     "depth": "tools.0.input_schema: input exceeds maximum depth",
     "id": "Invalid 'messages[3].tool_calls[0].id': string too long",
@@ -451,3 +478,20 @@ def test_a_large_text_with_few_values_is_read() -> None:
     text = "{" * (MOST_VALUES // 2) + " " * MOST_VALUES
     [event] = SseSplitter().feed(encode_event({"text": text}))
     assert event.data == {"text": text}
+
+
+# --- the page -------------------------------------------------------------------------------------
+
+ROWS = {row[0] for row in STREAMS} | {*BROKEN, *REASONS, *OVERFLOWS}
+PAGE = (Path(__file__).parents[3] / "docs/models.md").read_text(encoding="utf-8")
+SERVICES = PAGE.partition("## What services do differently")[2].partition("\n## ")[0]
+
+
+def test_page_names_rows_that_exist() -> None:
+    lines = [line.split("|") for line in SERVICES.splitlines() if line.startswith("| ")][1:]
+    assert len(lines) >= 20
+    for _, service, _, played, source, _ in lines:
+        named = [name for name in re.findall(r"`([^`]+)`", played) if not name.endswith(".py")]
+        assert {*named} <= ROWS, service
+        assert re.search(r"`[^`]+`", played), service
+        assert "https://" in source, service

@@ -43,12 +43,6 @@ T = TypeVar("T")
 
 TOO_LONG = "context_too_long"
 BAD_REQUEST = "bad_request"
-CUT = "max_tokens"
-CUT_CALL = (
-    "This call was not carried out: your answer was cut off after {tokens} tokens, the most that "
-    "one answer may have, so the call may lack its end. Write less in one answer: a long file in "
-    "several pieces, each with a call of its own."
-)
 NOT_APPROVED = "not_approved"
 
 INTERRUPTED_CALL = "[interrupted] This call was cancelled by a message that follows."
@@ -313,7 +307,7 @@ class AgentLoop:
         place = self._conversation.place(len(notice) + 1)
         calls = unique_calls(said.tool_calls)
         left_out = calls_notice(response, said)
-        may_follow = bool(calls) and said.stop_reason != CUT
+        may_follow = bool(calls) and not said.why_no_call_runs
         following = OpenCall(calls[0], f"{place}.0") if may_follow else None
         self._record(said, following, notice, left_out)
         self._report(answered(said, place))
@@ -351,7 +345,7 @@ class AgentLoop:
         switch = self._pause_switch
         is_held = switch.is_paused or switch.leaving.is_set() or self._transcript.is_stepping
         is_free = not (is_held or self._inbox.arrived.is_set() or following.was_started)
-        is_free = is_free and following.cut_at is None
+        is_free = is_free and not following.why_not
         return is_free and self._entity.approval_for(following) is None
 
     def _start_of(self, call: ToolCall, allowed_by: str | None = None) -> CallStarted:
@@ -359,9 +353,8 @@ class AgentLoop:
         return CallStarted(call_id=call.id, name=call.name, message=allowed_by, ts=now)
 
     async def _act(self, opened: OpenCall) -> None:
-        if opened.cut_at is not None:
-            content = CUT_CALL.format(tokens=opened.cut_at or "its limit of")
-            self._finish(opened, _turn(opened, content, is_error=True))
+        if opened.why_not:
+            self._finish(opened, _turn(opened, opened.why_not, is_error=True))
             return
         cleared = Permission()
         if not opened.was_started and (asking := self._entity.approval_for(opened)) is not None:

@@ -32,6 +32,17 @@ class InputReceived(Record):
     warns_of: Literal["", "time", "bound"] = ""
 
 
+CUT_CALL = (
+    "This call was not carried out: your answer was cut off after {tokens} tokens, the most that "
+    "one answer may have, so the call may lack its end. Write less in one answer: a long file in "
+    "several pieces, each with a call of its own."
+)
+REFUSED_CALL = (
+    "This call was not carried out: the model service ended your answer by its content filter, so "
+    "the call may lack its end."
+)
+
+
 class ModelAnswered(Record):
     """One answer of the model. `interrupted`: it was cancelled, and this is what had arrived.
 
@@ -52,6 +63,13 @@ class ModelAnswered(Record):
     interrupted: bool = False
     asked_at: float | None = None
     ts: float
+
+    @property
+    def why_no_call_runs(self) -> str:
+        """Why none of its calls may run, in words for the model; "" if they may."""
+        if self.stop_reason == "max_tokens":
+            return CUT_CALL.format(tokens=self.usage.output_tokens or "its limit of")
+        return REFUSED_CALL if self.stop_reason == "refusal" else ""
 
 
 class CallStarted(Record):

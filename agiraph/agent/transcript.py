@@ -50,7 +50,7 @@ RUNTIME_NAME = "runtime"
 ASK_HUMAN = "ask_human"
 SEND_MESSAGE = "send_message"
 CREATES_NODES = ("create_work_node", "launch_roles")
-FOLD = 11
+FOLD = 12
 """Raised when the same records come to mean another state: older snapshots then do not count."""
 
 
@@ -59,13 +59,13 @@ class OpenCall:
     """A call that has no result yet.
 
     `key` names this step forever (epoch, record number and place in the answer): effects that are
-    repeated after a crash have it, too. With `cut_at` the answer was cut off: it must not run.
+    repeated after a crash have it, too. `why_not` says why the call must not run, if it must not.
     """
 
     call: ToolCall
     key: str
     was_started: bool = False
-    cut_at: int | None = None
+    why_not: str = ""
 
 
 @dataclass(slots=True)
@@ -410,9 +410,8 @@ class Transcript:
                 interrupted=record.interrupted,
             )
         )
-        cut_at = record.usage.output_tokens if record.stop_reason == "max_tokens" else None
         self.open_calls = [
-            OpenCall(call, f"{self.place}.{index}", cut_at=cut_at)
+            OpenCall(call, f"{self.place}.{index}", why_not=record.why_no_call_runs)
             for index, call in enumerate(calls)
         ]
         self._add_usage(record.usage)

@@ -40,10 +40,15 @@ def proxy_for(url: str, environ: Mapping[str, str]) -> str | None:
 
 
 def is_loopback(url: str) -> bool:
-    """Whether a service is on this machine, where no proxy can reach it."""
+    """Whether a service is on this machine, where no proxy can reach it.
+
+    Connections to `0.0.0.0` and `::`, on which servers listen, lead to this machine.
+    """
     host = urlsplit(url).hostname or ""
     try:
-        return ipaddress.ip_address(host).is_loopback
+        named = ipaddress.ip_address(host)
+        address = getattr(named, "ipv4_mapped", None) or named
+        return bool(address.is_loopback or address.is_unspecified)
     except ValueError:
         return host == "localhost" or host.endswith(".localhost")
 

@@ -68,6 +68,16 @@ async def test_no_call_of_a_cut_answer_runs(tmp_path: Path) -> None:
     assert all("not carried out" in line and "4096 tokens" in line for line in told)
 
 
+async def test_no_call_of_a_filtered_answer_runs(tmp_path: Path) -> None:
+    filtered = says("No.", call("note", "a", word="half")).model_copy(
+        update={"stop_reason": "refusal"}
+    )
+    stage = begun(tmp_path, filtered, says("done"))
+    await stage.loop.run()
+    assert stage.tools.ran == []
+    assert any("content filter" in line for line in stage.contents())
+
+
 @pytest.mark.parametrize(("length", "is_shortened"), [(10, False), (LONG_TOKENS * 4, True)])
 async def test_unknown_refusal_of_a_long_conversation_is_taken_for_its_length(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, length: int, is_shortened: bool

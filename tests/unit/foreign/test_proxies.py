@@ -54,7 +54,14 @@ def test_addresses_are_exempt_by_themselves_or_their_network(
 
 
 @pytest.mark.parametrize(
-    "url", ["http://127.0.0.1:1", "http://[::1]:1/v1", "http://localhost:8080"]
+    "url",
+    [
+        "http://127.0.0.1:1",
+        "http://[::1]:1/v1",
+        "http://localhost:8080",
+        "http://0.0.0.0:11434/v1",
+        "http://[::ffff:127.0.0.1]:1",
+    ],
 )
 @pytest.mark.parametrize("value", [PROXY, "socks4://127.0.0.1:1", "http://", "//[", "http://a:x"])
 def test_loopback_never_goes_through_a_proxy(url: str, value: str) -> None:

@@ -10,7 +10,10 @@ import pytest
 from agiraph.core.errors import InvalidInput
 from agiraph.llm.base import ProviderError
 from agiraph.llm.connect import connect
+from agiraph.llm.providers.forwarding import ForwardingProvider
+from agiraph.llm.providers.service import ServiceProvider
 from agiraph.llm.registry import load_presets
+from agiraph.llm.token_counts import InputSize
 from tests.fakes.model_server import (
     FakeModelServer,
     Reply,
@@ -197,3 +200,48 @@ async def test_odd_body_is_a_failure_that_says_what_came(
         error = await failure("openai", raw_variables(service, "openai"))
     assert error.kind == failure_kind
     assert said in str(error)
+
+
+class Agent:
+    """The external agent of a forwarded request: keeps the statuses that it gets."""
+
+    def __init__(self) -> None:
+        self.statuses: list[int] = []
+
+    async def begin(self, status: int, headers: object) -> None:
+        self.statuses.append(status)
+
+    async def write(self, data: bytes) -> None:
+        pass
+
+
+FORWARDED = {
+    "an error": (JSON_TYPE, b'{"error": {"code": 429, "message": "WHY"}}', "rate_limited"),
+    "base_resp": (JSON_TYPE, REFUSED, "bad_key"),
+    "a page": ("text/html", b"<html>Sign in</html>", "bad_request"),
+    "an event": (EVENTS, b'data: {"error": {"code": 503, "message": "WHY"}}\n\n', "overloaded"),
+}
+
+
+@pytest.mark.parametrize(("kind", "body", "failure_kind"), FORWARDED.values(), ids=FORWARDED)
+async def test_failure_with_status_200_does_not_reach_an_agent_as_an_answer(
+    kind: str, body: bytes, failure_kind: str
+) -> None:
+    raw, agent, presets = RawAnswer([body], headers={"content-type": kind}), Agent(), load_presets()
+    with RawService(lambda seen: raw) as service:
+        environ = raw_variables(service, "openai")
+        provider = connect("openai", presets, environ, timeout_seconds=20)
+        assert isinstance(provider, ServiceProvider)
+        forwarding = ForwardingProvider(
+            provider.service,
+            {"messages": [{"role": "user", "content": "Hi"}], "stream": True},
+            agent,
+            size=InputSize(1, 1),
+            traits=presets["openai"],
+            headers={},
+            query="",
+        )
+        with pytest.raises(ProviderError) as caught:
+            await forwarding.generate(ask(model="openai/fake"), lambda text: None)
+        await provider.close()
+    assert (caught.value.kind, agent.statuses) == (failure_kind, [])

@@ -15,7 +15,13 @@ from agiraph.core.turns import JsonObject, ModelRequest, ModelResponse
 from agiraph.foreign.http import read_json
 from agiraph.llm.base import OnAnswer, OnText, PartialUsage, ProviderError, unmetered
 from agiraph.llm.failures import ServiceError, UnreadableAnswer, explained
-from agiraph.llm.providers.service import EVENT_STREAM, HttpService, events_of
+from agiraph.llm.providers.service import (
+    EVENT_STREAM,
+    HttpService,
+    events_of,
+    is_error,
+    refuse_page,
+)
 from agiraph.llm.registry import ModelTraits
 from agiraph.llm.request_body_cache import as_json
 from agiraph.llm.token_counts import InputSize
@@ -116,15 +122,18 @@ class ForwardingProvider:
     async def _pass_on(self, response: "Response", reader: "_LenientReader") -> None:
         headers = {name: response.headers[name] for name in PASSED_BACK if name in response.headers}
         if EVENT_STREAM not in response.headers.get("content-type", ""):
+            refuse_page(response)
             data = await response.aread()
+            if (problem := _error_in(data)) is not None:
+                raise ServiceError(problem, None, response.headers)
             reader.feed_whole(data)
             await self._begin(response.status_code, headers)
             await self._sink.write(data)
             return
         async for event in events_of(response, self._service.wire):
             if not self._has_begun:
-                if event.data is not None and "error" in event.data:
-                    raise ServiceError(event.data, response.status_code, response.headers)
+                if is_error(event.data):
+                    raise ServiceError(event.data, None, response.headers)
                 await self._begin(response.status_code, headers)
             if event.is_end:
                 reader.end()
@@ -138,6 +147,15 @@ class ForwardingProvider:
 
     async def close(self) -> None:
         """Do nothing: the service's connections are shared."""
+
+
+def _error_in(data: bytes) -> JsonObject | None:
+    """Return the error that an answer in one piece is, None if it is none."""
+    try:
+        answer = read_json(data)
+    except UNREADABLE:
+        return None
+    return answer if is_error(answer) else None
 
 
 class _LenientReader:

@@ -128,8 +128,7 @@ def _events_in(body: bytes, response: "Response", wire: WireFormat) -> Iterator[
     raw = body
     for answer in found if isinstance(found, list) else [found]:
         try:
-            is_error = answer.get("error") or "error" in (answer.get("type"), answer.get("object"))
-            events = [] if is_error else wire.answer_events(answer)
+            events = [] if is_error(answer) else wire.answer_events(answer)
         except UNREADABLE:
             events = []
         if not events and reason_in(answer):
@@ -140,6 +139,16 @@ def _events_in(body: bytes, response: "Response", wire: WireFormat) -> Iterator[
             yield SseEvent(raw, event)
             raw = b""
     yield SseEvent(raw, is_end=True)
+
+
+def is_error(answer: object) -> bool:
+    """Whether an answer or an event is an error, which some services send with status 200."""
+    if not isinstance(answer, Mapping):
+        return False
+    if answer.get("error") or "error" in (answer.get("type"), answer.get("object")):
+        return True
+    own = answer.get("base_resp")  # MiniMax
+    return isinstance(own, Mapping) and bool(own.get("status_code"))
 
 
 def _instead_of_events(response: "Response", body: bytes) -> str:

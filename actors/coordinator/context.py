@@ -14,7 +14,8 @@ from actors.entity.roster import Roster
 from actors.runtime.runtime import Runtime
 from agiraph.agent.conversation import Conversation
 from agiraph.agent.inbox import EntityInbox
-from agiraph.core.ids import COORDINATOR_NAME
+from agiraph.core.ids import COORDINATOR_NAME, QuestionId
+from agiraph.messages.question import AskQuestion
 from agiraph.tools.scopes.scope import Scope
 from transport.signal import Signal
 
@@ -79,6 +80,13 @@ class CoordinatorContext(EntityContext):
             Path(self.input_dir) if self.input_dir else None,
             has_network=self.runtime.config.sandbox.has_network(COORDINATOR_NAME),
         )
+
+    def question(
+        self, id: QuestionId, text: str, options: tuple[str, ...], **more: Any
+    ) -> AskQuestion:
+        """Return a question to the human; after the end of the run it belongs to none."""
+        asked = super().question(id, text, options, **more)
+        return asked.model_copy(update={"run": None}) if self.record.has_ended else asked
 
     def show(self, state: str, step: str) -> None:
         self._shown = state, step

@@ -172,6 +172,7 @@ class EntityContext:
             from_name=self.name,
             question=text,
             options=options,
+            run=self.run,
             **more,
         )
 

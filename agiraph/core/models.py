@@ -419,6 +419,7 @@ class QuestionFacts(Record):
 
     `options` are short ready answers. Not answered by `deadline_at`, it is expired, which is no
     answer and no refusal: `default` holds then, if there is one. `about` is an approval's deed.
+    `run` is the run that it belongs to, None if its coordinator asked after the end of the run.
     Of an answer it is known who gave it (`answered_by`), when, and over which channel (`_via`).
     """
 
@@ -433,6 +434,7 @@ class QuestionFacts(Record):
     urgency: Urgency = "normal"
     kind: QuestionKind = "question"
     about: ProposedAction | None = None
+    run: RunId | None = None
     status: QuestionStatus = "open"
     answer: str | None = None
     answered_by: str | None = None

@@ -1,6 +1,6 @@
 """Question: questions to the human, and their outcomes."""
 
-from agiraph.core.ids import AgentId, QuestionId
+from agiraph.core.ids import AgentId, QuestionId, RunId
 from agiraph.core.models import Outcome, ProposedAction, QuestionKind, Urgency
 from agiraph.messages.body import Body
 
@@ -9,8 +9,8 @@ class AskQuestion(Body):
     """Ask the human. Entity to the human gateway; later answered by `question.answered`.
 
     `deadline_seconds` count from the first time it was asked. `about` is the action to be
-    approved. A `shared` question is one for all entities of the agent that ask it under the
-    same id.
+    approved. `run` is the run that ends the question with it. A `shared` question is one for all
+    entities of the agent that ask it under the same id.
     """
 
     TYPE = "question.ask"
@@ -26,6 +26,7 @@ class AskQuestion(Body):
     urgency: Urgency = "normal"
     kind: QuestionKind = "question"
     about: ProposedAction | None = None
+    run: RunId | None = None
     shared: bool = False
 
 

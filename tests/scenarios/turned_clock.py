@@ -1,6 +1,8 @@
 """A clock that a test turns by hand: `{home}/now` tells the time, and the real clock goes by it.
 
-`supervise` is `agiraph-supervisor` with this clock in place of the real one.
+`supervise` is `agiraph-supervisor` whose scheduler goes by this clock. With
+`supervise_shifted` every process of the home reads the real time plus what `{home}/shift` contains,
+in seconds, as if the machine's clock had been set.
 """
 
 import asyncio
@@ -71,3 +73,24 @@ def supervise() -> None:
     from tests.fakes.interpreters import supervise as run
 
     run({**KINDS, "clock": "tests.scenarios.turned_clock:main"})
+
+
+def shift(home: Path, seconds: float) -> None:
+    """Set the clock of every process of the home to the real time and so many seconds."""
+    part = home / "shift.part"
+    part.write_text(repr(seconds))
+    os.replace(part, home / "shift")
+
+
+def supervise_shifted() -> None:
+    """Run a supervisor in which, and in whose processes, the time is that of `shift`."""
+    from tests.fakes.interpreters import supervise as run
+
+    real, file = time.time, Path(os.environ["AGIRAPH_HOME"]) / "shift"
+
+    def shifted() -> float:
+        with open(file, encoding="ascii") as shift:
+            return real() + float(shift.read())
+
+    time.time = shifted
+    run(KINDS)

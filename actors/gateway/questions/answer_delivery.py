@@ -15,7 +15,7 @@ from actors.gateway.questions.questions import QuestionStore
 from actors.gateway.state.agents import AgentDirectory
 from actors.gateway.state.boards import BoardReader
 from actors.gateway.state.message_history import MessageHistory
-from agiraph.board.board import RunFacts
+from agiraph.board.board import Board
 from agiraph.core.errors import AgiraphError
 from agiraph.core.ids import (
     BROKER,
@@ -130,7 +130,7 @@ class AnswerDelivery:
             board = self._boards.get(self._agents.run_of(agent))
         except (AgiraphError, OSError):
             return ""  # a damaged record hides this agent alone
-        if board.run is not None and was_asked_in_an_ended_run(case.question, board.run):
+        if has_run_ended(case.question, board):
             return ENDED
         name = case.asker.rpartition("/")[2]
         if name == COORDINATOR_NAME or case.is_shared:
@@ -191,10 +191,11 @@ class AnswerDelivery:
             self._bus.done(reply)
 
 
-def was_asked_in_an_ended_run(question: Question, run: RunFacts) -> bool:
-    """Whether a question was asked before the end of `run`, or in a run before it."""
-    is_earlier = question.asked_at < run.started_at
-    return is_earlier or (run.ended_at is not None and question.asked_at <= run.ended_at)
+def has_run_ended(question: Question, board: Board) -> bool:
+    """Whether the run of a question is over; `board` is that of its agent's latest run."""
+    if question.run is None or board.run is None:
+        return False
+    return question.run != board.run.run_id or not board.is_running
 
 
 def raise_in(question: Question) -> RaiseBudget | None:

@@ -3438,6 +3438,7 @@ export interface components {
              */
             kind: "question" | "approval" | "budget";
             about: components["schemas"]["ProposedAction"] | null;
+            run: string | null;
             /**
              * @default open
              * @enum {string}

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from actors.gateway.questions.answer_delivery import was_asked_in_an_ended_run
+from actors.gateway.questions.answer_delivery import has_run_ended
 from actors.gateway.questions.questions import QuestionStore
 from actors.gateway.state.database import GatewayDatabase
-from agiraph.board.board import RunFacts
+from agiraph.board.board import Board, RunFacts
 from agiraph.core.errors import Corrupt
 from agiraph.core.ids import QuestionId
 from agiraph.core.models import ProposedAction
@@ -49,18 +49,19 @@ def test_an_asker_that_asks_again_after_a_crash_gets_the_answer_to_both_messages
 
 
 @pytest.mark.parametrize(
-    ("asked_at", "ended_at", "is_over"),
-    [(15.0, None, False), (15.0, 20.0, True), (25.0, 20.0, False), (5.0, None, True)],
+    ("run", "ended_at", "is_over"),
+    [("r1", None, False), ("r1", 20.0, True), (None, 20.0, False), ("r0", None, True)],
     ids=["of the run", "before its end", "after its end", "of the run before"],
 )
-def test_a_question_ends_with_the_run_in_which_it_was_asked(
-    open_book: OpenBook, asked_at: float, ended_at: float | None, is_over: bool
+def test_a_question_ends_with_its_run_whatever_the_clock_says(
+    open_book: OpenBook, run: str | None, ended_at: float | None, is_over: bool
 ) -> None:
-    question = open_book().ask(asking(), ADA, "01", asked_at)
+    question = open_book().ask(asking(run=run), ADA, "01", 5.0)
     assert question is not None
-    facts = {"run_id": "r1", "goal": "x", "model": "m", "worker_model": "m"}
-    run = RunFacts.model_validate(facts | {"started_at": 10.0, "ended_at": ended_at})
-    assert was_asked_in_an_ended_run(question, run) is is_over
+    facts = {"run_id": "r1", "goal": "x", "model": "m", "worker_model": "m", "started_at": 10.0}
+    status = "running" if ended_at is None else "completed"
+    board = Board(run=RunFacts.model_validate(facts | {"ended_at": ended_at, "status": status}))
+    assert has_run_ended(question, board) is is_over
 
 
 def test_two_askers_may_use_the_same_id(open_book: OpenBook) -> None:

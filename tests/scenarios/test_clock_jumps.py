@@ -1,0 +1,85 @@
+"""The clock of the machine jumps while a team works: nobody times out, nothing is done twice."""
+
+from collections.abc import Iterator
+from itertools import accumulate, cycle
+
+import pytest
+
+from tests.fakes.model_server import Reply, Script, SeenRequest
+from tests.scenarios.place import Place, placed
+from tests.scenarios.steps import (
+    DONE,
+    FACT,
+    ask,
+    bash,
+    one_worker,
+    tell,
+)
+from tests.scenarios.turned_clock import shift
+
+DAY = 86400.0
+JUMPS = (40 * DAY, -80 * DAY, 3600.0, -7200.0, 400 * DAY, -360 * DAY, -1.0, 1.0)
+
+
+class ShiftedPlace(Place):
+    """A place in which a test sets the clock of all processes."""
+
+    program = ("tests.scenarios.turned_clock:supervise_shifted",)
+
+
+def jumps(place: Place, script: Script) -> None:
+    """Let the model play a script, and set the clock at each of its calls."""
+    shifts = accumulate(cycle(JUMPS))
+
+    def brain(seen: SeenRequest) -> Reply:
+        shift(place.home, next(shifts))
+        return script(seen)
+
+    place.plays(brain)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    home = tmp_path_factory.mktemp("home")
+    shift(home, 0)
+    settings = {"run": {"park_after_seconds": 0.3, "node_timeout_seconds": 600}}
+    with placed(home, ShiftedPlace, settings) as made:
+        yield made
+
+
+def test_jumps_of_the_clock_end_no_work_and_repeat_none(place: Place) -> None:
+    work = [bash("echo once >> done.txt"), FACT, tell("human", "Soon."), bash("cat done.txt")]
+    lead = one_worker("ada")
+    jumps(place, Script({"coordinator": lead, "ada": [*work, DONE]}))
+    outcome = place.complete("Find one fact")
+    assert outcome.published("ada-facts")["facts.md"] == "one fact"
+    results = [result for seen in place.server.requests for result in seen.results("bash")]
+    assert results[-1].startswith("once\n[exit code 0]")
+    assert all(row["restarts"] == 0 for row in place.json("ps"))
+    assert not outcome.events("model.retried")
+
+
+def test_a_question_waits_over_a_jump_and_its_answer_is_taken(place: Place) -> None:
+    steps = [ask("PostgreSQL or SQLite?"), FACT, DONE]
+    jumps(place, Script({"coordinator": one_worker("ada"), "ada": steps}))
+    agent = place.begin("asks")
+    question = place.await_question(agent.name)
+    for jump in (400 * DAY, -400 * DAY):
+        shift(place.home, jump)
+        assert place.json("questions", agent.name)
+    place.json("respond", question["id"], "SQLite")
+    place.await_end(agent)
+
+
+@pytest.mark.parametrize("jump", [40 * DAY, -40 * DAY])
+def test_a_worker_that_died_continues_after_a_jump(place: Place, jump: float) -> None:
+    def die(seen: SeenRequest) -> Reply:
+        shift(place.home, jump)
+        place.kill("ada")
+        return FACT
+
+    place.plays(coordinator=one_worker("ada"), ada=[bash("true"), die, DONE])
+    shift(place.home, 0)
+    outcome = place.complete("Find one fact")
+    assert outcome.published("ada-facts")["facts.md"] == "one fact"
+    assert not outcome.events("node.failed")

@@ -1,7 +1,7 @@
 """Text of models, files and people, made safe and short enough to show on a terminal.
 
-A model's text may hold escape sequences that move the cursor, rewrite earlier lines or set the
-clipboard; bidirectional controls make a line read as what it is not. None of them passes.
+A model's text may have escape sequences that move the cursor, rewrite earlier lines or set the
+clipboard: none of them passes. Characters that would make a line read as another one are visible.
 """
 
 import os
@@ -12,18 +12,22 @@ from contextlib import suppress
 from typing import TextIO
 
 from agiraph.core.errors import InvalidInput
+from agiraph.core.naming import with_unseen_shown
 
 _ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)?", re.S)
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _SPACES = re.compile(r"\s+")
 
 ELLIPSIS = "…"
 
 
 def printable(text: str) -> str:
-    """Return `text` without control characters and escape sequences; newlines and tabs stay."""
+    """Return `text` without control characters and escape sequences; newlines and tabs stay.
+
+    Characters that show nothing, or turn the order of others, are shown as `⟨U+202E⟩`.
+    """
     text = text.replace("\r\n", "\n")
-    text = _CONTROLS.sub("", _ESCAPES.sub("", text))
+    text = with_unseen_shown(_CONTROLS.sub("", _ESCAPES.sub("", text)))
     return text.encode("utf-8", "replace").decode()
 
 

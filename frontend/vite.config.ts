@@ -7,7 +7,7 @@ const gateway = process.env["AGIRAPH_URL"] ?? "http://127.0.0.1:8000";
 
 export default defineConfig({
   base: "/ui/",
-  plugins: [react()],
+  plugins: [react({ jsxImportSource: "~/ui/visible" })],
   resolve: { alias: { "~": fileURLToPath(new URL("./src", import.meta.url)) } },
   build: {
     target: "es2022",

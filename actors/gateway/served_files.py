@@ -23,6 +23,7 @@ from starlette.responses import Response, StreamingResponse
 from actors.gateway.file_browser import browse, opened
 from actors.gateway.media_types import kind_of
 from actors.gateway.problems import problem_response
+from agiraph.core.naming import with_unseen_shown
 from agiraph.http.api import ApiError, FileContentView
 from agiraph.storage.walk import etag_of
 
@@ -133,6 +134,7 @@ def rendered_file(root: Path, path: str) -> Response:
 
 def rendered(name: str, text: str) -> str:
     """Return a text as HTML: Markdown if its name says so, else as it stands."""
+    text = with_unseen_shown(text)
     if PurePosixPath(name).suffix.lower() in MARKDOWN:
         html: str = _markdown().render(text)
         return html

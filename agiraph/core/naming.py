@@ -1,7 +1,9 @@
-"""Names that people type (a thing's name or id, or its beginning), and texts that are too long."""
+"""Names that people type (a thing's name or id, or its beginning), and texts as people read them:
+not too long, without unseen characters."""
 
+import re
 from collections.abc import Callable, Collection, Hashable, Iterable
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from agiraph.core.errors import NEAREST, Ambiguous, listed, unknown
 
@@ -45,3 +47,13 @@ def cut(text: str, most: int) -> str:
         return text
     tail = f"... ({len(text)} characters in all)"
     return text[: most - len(tail)] + tail
+
+
+UNSEEN: Final = re.compile(r"[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069]")
+"""Characters that show nothing, or turn the order of others: `report<U+202E>gpj.exe` looks like a
+picture. The web UI has the same list (`frontend/src/ui/format.ts`)."""
+
+
+def with_unseen_shown(text: str) -> str:
+    """Return a text whose unseen characters are visible, as in `report⟨U+202E⟩gpj.exe`."""
+    return UNSEEN.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", text)

@@ -3,7 +3,7 @@
 from agiraph.core.channel_settings import ChannelConfig, NoticeKind
 from agiraph.core.clock import iso
 from agiraph.core.ids import abbreviated
-from agiraph.core.naming import cut
+from agiraph.core.naming import cut, with_unseen_shown
 from agiraph.core.record import Record
 
 MOST_CHARACTERS = 4000
@@ -48,14 +48,15 @@ def title_of(notice: Notice) -> str:
     """Return one line: which agent, who, what."""
     what = TITLES[notice.kind].format(sender=notice.sender)
     urgent = "urgent: " if notice.is_urgent and notice.question_id else ""
-    return cut(" ".join(f"{notice.agent_name}: {urgent}{what}".split()), TITLE_LIMIT)
+    title = with_unseen_shown(" ".join(f"{notice.agent_name}: {urgent}{what}".split()))
+    return cut(title, TITLE_LIMIT)
 
 
 def body_of(notice: Notice, link: str | None, page: str = "") -> str:
     """Return the text, with what can be answered, until when, and where, and its page."""
-    lines = [cut(notice.text, MOST_CHARACTERS)]
+    lines = [cut(with_unseen_shown(notice.text), MOST_CHARACTERS)]
     if notice.options:
-        lines += ["", "Answers: " + " | ".join(notice.options)]
+        lines += ["", with_unseen_shown("Answers: " + " | ".join(notice.options))]
     if notice.deadline_at is not None:
         otherwise = f", else: {notice.default}" if notice.default else ""
         lines += ["", f"Wanted by {iso(notice.deadline_at)}{otherwise}"]

@@ -6,6 +6,7 @@ from html import escape
 
 from agiraph.core.clock import iso
 from agiraph.core.models import Question
+from agiraph.core.naming import with_unseen_shown
 from agiraph.http.api.access import UI_PATH
 
 STYLE = (
@@ -31,18 +32,18 @@ def question_page(question: Question, agent: str, problem: str = "") -> str:
     """Return the page of a question: a form while it is open, else what became of it."""
     parts = [_asked(question, agent)]
     if problem:
-        parts.append(f"<p><strong>{escape(problem)}</strong></p>")
+        parts.append(f"<p><strong>{_shown(problem)}</strong></p>")
     if question.status == "open":
         parts.append(_form(question))
     else:
-        parts.append(f"<p>{escape(became_of(question))}</p>")
+        parts.append(f"<p>{_shown(became_of(question))}</p>")
     parts.append(_ui_link(question, agent))
     return page(f"{question.from_id} asks", "".join(parts))
 
 
 def thanks_page(question: Question, agent: str) -> str:
     """Return the page for an accepted answer."""
-    answer = f"<p>Your answer:</p><blockquote>{escape(question.answer or '')}</blockquote>"
+    answer = f"<p>Your answer:</p><blockquote>{_shown(question.answer or '')}</blockquote>"
     then = "<p>It is on its way; you can close this page.</p>"
     return page("Thank you", _asked(question, agent) + answer + then + _ui_link(question, agent))
 
@@ -53,9 +54,14 @@ def page(title: str, body: str) -> str:
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
         '<meta name="robots" content="noindex">'
-        f"<title>{escape(title)}</title><style>{STYLE}</style></head>"
-        f"<body><main><h1>{escape(title)}</h1>{body}</main></body></html>"
+        f"<title>{_shown(title)}</title><style>{STYLE}</style></head>"
+        f"<body><main><h1>{_shown(title)}</h1>{body}</main></body></html>"
     )
+
+
+def _shown(text: str) -> str:
+    """Return a text of others as HTML, its unseen characters visible."""
+    return escape(with_unseen_shown(text))
 
 
 def became_of(question: Question) -> str:
@@ -74,21 +80,21 @@ def _asked(question: Question, agent: str) -> str:
     where = f"{question.from_id} of {agent}, {iso(question.asked_at)}"
     about = question.about
     action = (about.diff or about.arguments) if about is not None else ""
-    shown = f"<pre>{escape(action)}</pre>" if action else ""
-    asked = f"<blockquote>{escape(question.question)}</blockquote>"
-    return f'<p class="small">{escape(where)}</p>{asked}{shown}'
+    shown = f"<pre>{_shown(action)}</pre>" if action else ""
+    asked = f"<blockquote>{_shown(question.question)}</blockquote>"
+    return f'<p class="small">{_shown(where)}</p>{asked}{shown}'
 
 
 def _ui_link(question: Question, agent: str) -> str:
     """Return the way to the agent in the web UI, for who is logged in; it is not told this page."""
     where = escape(f"{UI_PATH}agents/{question.agent}", quote=True)
     said = f"{agent} in the web UI"
-    return f'<p class="small"><a rel="noreferrer" href="{where}">{escape(said)}</a></p>'
+    return f'<p class="small"><a rel="noreferrer" href="{where}">{_shown(said)}</a></p>'
 
 
 def _form(question: Question) -> str:
     options = [
-        f'<button name="option" value="{escape(text, quote=True)}">{escape(text)}</button>'
+        f'<button name="option" value="{escape(text, quote=True)}">{_shown(text)}</button>'
         for text in question.options
     ]
     choice = f"<p>{''.join(options)}</p>" if options else ""

@@ -5,6 +5,7 @@ import { beforeAll, expect, test, vi } from "vitest";
 import { wantedLanguage, startTexts } from "~/text/i18n";
 import { diffLines } from "./diff";
 import * as format from "./format";
+import { Icon } from "./Icon";
 import { matches, parseKey } from "./keyNames";
 import { Keys, useKey } from "./keys";
 import { safeAddress } from "./links";
@@ -74,6 +75,19 @@ test("only pages of ours are led to after logging in", () => {
 test("code shows what would be unseen in it or turn it round, other texts of the world stay", () => {
   expect(format.withUnseenShown("rm \u202Egnp.exe\u2066 a\u200bb")).toBe("rm ⟨U+202E⟩gnp.exe⟨U+2066⟩ a⟨U+200B⟩b");
   expect(format.withUnseenShown("تحليل 👩‍💻 é\n")).toBe("تحليل 👩‍💻 é\n");
+});
+
+test("no text of an element has unseen characters", () => {
+  const name = "report\u202Egpj.exe";
+  const { container } = render(
+    <a href={`/files/${name}`} title={name}>
+      <Icon name="file" /> {name}
+    </a>,
+  );
+  const link = container.querySelector("a");
+  expect(link?.textContent).toBe(" report⟨U+202E⟩gpj.exe");
+  expect(link?.title).toBe("report⟨U+202E⟩gpj.exe");
+  expect(link?.getAttribute("href")).toContain("\u202E");
 });
 
 test("a heading that says no more than the title above it is left out", () => {

@@ -1,8 +1,11 @@
 """Text of others on one's own terminal."""
 
+from pathlib import Path
+
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from agiraph.core.naming import UNSEEN
 from cli.sanitize import cells, fitted, one_line, printable
 
 
@@ -12,8 +15,10 @@ def test_escape_sequences_go_and_text_stays() -> None:
     )
 
 
-def test_bidirectional_controls_go() -> None:
-    assert printable("ab\u202ecd\u2066ef") == "abcdef"
+def test_characters_that_turn_or_hide_text_are_visible_in_the_terminal_and_on_the_page() -> None:
+    assert printable("report\u202egpj.exe") == "report⟨U+202E⟩gpj.exe"
+    page = Path(__file__).parents[3] / "frontend" / "src" / "ui" / "format.ts"
+    assert f"const UNSEEN = /{UNSEEN.pattern}/gu;" in page.read_text(encoding="utf-8")
 
 
 def test_a_lone_surrogate_can_be_printed() -> None:

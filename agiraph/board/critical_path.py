@@ -6,23 +6,28 @@ the node that its worker had before. Where it waited for nothing, the path conti
 created it, at that moment.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from agiraph.board.board import Board
 from agiraph.core.ids import NodeId
+
+Wait = Literal["human", "paused"]
 
 
 @dataclass(frozen=True, slots=True)
 class CriticalStretch:
     """From `start` to `end` (epoch seconds) the run waited for the work on `node`.
 
-    None: for the coordinator.
+    None: for the coordinator. `wait`: the entity did not work, but waited for the person (`human`)
+    or was paused.
     """
 
     node: NodeId | None
     start: float
     end: float
+    wait: Wait | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +64,23 @@ def critical_path(board: Board, start: float, end: float) -> list[CriticalStretc
         elif since == start:
             break
     return _joined(reversed(backwards))
+
+
+def divided(
+    stretch: CriticalStretch, waits: Iterable[tuple[Wait, float, float]]
+) -> Iterator[CriticalStretch]:
+    """Yield the parts of a stretch: the waits of its entity (kind, start, end), and the rest."""
+    at = stretch.start
+    for wait, start, end in sorted(waits, key=lambda one: one[1:]):
+        start, end = max(at, start), min(stretch.end, end)
+        if start >= end:
+            continue
+        if at < start:
+            yield replace(stretch, start=at, end=start)
+        yield replace(stretch, start=start, end=end, wait=wait)
+        at = end
+    if at < stretch.end:
+        yield replace(stretch, start=at)
 
 
 def _work_of(board: Board, id: NodeId, now: float) -> _Work | None:

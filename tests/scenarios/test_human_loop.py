@@ -71,6 +71,9 @@ def test_a_question_is_answered_over_the_api_though_the_gateway_is_killed(place:
     assert place.await_step("ada", 1).result("ask_human").startswith("PostgreSQL")
     [note] = agent.glob("runs/*/nodes/*/published/db.md")
     assert "PostgreSQL" in note.read_text()
+    with Client.for_home(place.home) as client:
+        waits = [(one.entity, one.wait) for one in client.timeline("api").critical if one.wait]
+    assert waits == [("ada", "human")]
 
 
 def test_a_question_is_answered_by_command_though_the_gateway_is_killed(place: Place) -> None:

@@ -12,7 +12,7 @@ from actors.gateway.auth.scopes import READ
 from actors.gateway.gateway import Gateway
 from actors.recorder.message_log import JOURNAL
 from agiraph.board.board import Board
-from agiraph.board.critical_path import CriticalStretch, critical_path
+from agiraph.board.critical_path import CriticalStretch, Wait, critical_path, divided
 from agiraph.core.ids import COORDINATOR_NAME, NodeId, coordinator_address, worker_address
 from agiraph.core.models import Agent
 from agiraph.http.api import CriticalStretchView, SpanView, TimelineView, TrafficView
@@ -54,12 +54,15 @@ def timeline(
     if end is None and agent.run == id:
         bars += _thinking(gateway, agent, board)
     names = _names(agent, board)
-    shown = [
+    named = [
         replace(bar, entity=names[bar.entity]) if bar.entity in names else bar
         for bar in bars
-        if bar.start <= (until or now) and (bar.end or now) >= (since or start) and bar.entity
+        if bar.entity
     ]
-    stretches = critical_path(board, start, now)
+    shown = [
+        bar for bar in named if bar.start <= (until or now) and (bar.end or now) >= (since or start)
+    ]
+    stretches = _with_waits(board, critical_path(board, start, now), named, now)
     found, resolution = bounded(_marked(shown, stretches, now), resolution_seconds, MOST_BARS)
     return TimelineView(
         run=id,
@@ -91,6 +94,17 @@ def _names(agent: Agent, board: Board) -> dict[str, str]:
     return names | {worker_address(agent.id, one.id): one.name for one in board.workers.values()}
 
 
+def _with_waits(
+    board: Board, path: Sequence[CriticalStretch], bars: Sequence[Bar], now: float
+) -> list[CriticalStretch]:
+    """Return the critical path with the waits for the person as stretches of their own."""
+    waits: dict[str, list[tuple[Wait, float, float]]] = {}
+    for bar in bars:
+        if bar.kind == "human" or bar.kind == "paused":
+            waits.setdefault(bar.entity, []).append((bar.kind, bar.start, bar.end or now))
+    return [part for one in path for part in divided(one, waits.get(_entity_of(board, one), ()))]
+
+
 def _marked(bars: Sequence[Bar], stretches: Sequence[CriticalStretch], now: float) -> list[Bar]:
     by_node: dict[str | None, list[tuple[float, float]]] = {}
     for one in stretches:
@@ -109,13 +123,18 @@ def _span_view(bar: Bar, now: float) -> SpanView:
     return SpanView.model_validate(bar, from_attributes=True)
 
 
-def _stretch_view(board: Board, stretch: CriticalStretch) -> CriticalStretchView:
+def _entity_of(board: Board, stretch: CriticalStretch) -> str:
     worker = board.nodes[stretch.node].assigned_worker if stretch.node is not None else None
+    return board.workers[worker].name if worker is not None else COORDINATOR_NAME
+
+
+def _stretch_view(board: Board, stretch: CriticalStretch) -> CriticalStretchView:
     return CriticalStretchView(
-        entity=board.workers[worker].name if worker is not None else COORDINATOR_NAME,
+        entity=_entity_of(board, stretch),
         node=stretch.node,
         start=stretch.start,
         end=stretch.end,
+        wait=stretch.wait,
     )
 
 

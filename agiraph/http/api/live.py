@@ -153,13 +153,15 @@ class SpanView(ApiView):
 class CriticalStretchView(ApiView):
     """A stretch of the critical path: from `start` to `end` the run waited for this entity.
 
-    `node` is the one that it worked on, None for the coordinator's own work.
+    `node` is the one that it worked on, None for the coordinator's own work. `wait`: it did not
+    work, but waited for the person (`human`) or was `paused`.
     """
 
     entity: str
     node: NodeId | None = None
     start: float
     end: float
+    wait: Literal["human", "paused"] | None = None
 
 
 class TimelineView(ApiView):

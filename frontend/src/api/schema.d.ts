@@ -2518,13 +2518,15 @@ export interface components {
         /**
          * @description A stretch of the critical path: from `start` to `end` the run waited for this entity.
          *
-         *     `node` is the one that it worked on, None for the coordinator's own work.
+         *     `node` is the one that it worked on, None for the coordinator's own work. `wait`: it did not
+         *     work, but waited for the person (`human`) or was `paused`.
          */
         CriticalStretchView: {
             entity: string;
             node: string | null;
             start: number;
             end: number;
+            wait: ("human" | "paused") | null;
         };
         /** @description A message that ended its receiver again and again and was set aside. */
         DeadLetterView: {

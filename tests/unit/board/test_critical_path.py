@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agiraph.board.board import Board, NodeTimes
-from agiraph.board.critical_path import CriticalStretch, critical_path
+from agiraph.board.critical_path import CriticalStretch, critical_path, divided
 from agiraph.core.ids import NodeId, WorkerId
 from agiraph.core.models import WorkNode
 
@@ -51,6 +51,20 @@ class Team:
 
 def test_a_run_without_nodes_is_its_coordinators() -> None:
     assert Team().path() == [(LEAD, 0.0, 100.0)]
+
+
+def test_a_wait_for_the_person_is_no_work() -> None:
+    stretch = CriticalStretch(None, 0.0, 100.0)
+    parts = divided(
+        stretch, [("paused", 85.0, 120.0), ("human", 10.0, 80.0), ("human", 20.0, 30.0)]
+    )
+    assert [(one.wait, one.start, one.end) for one in parts] == [
+        (None, 0.0, 10.0),
+        ("human", 10.0, 80.0),
+        (None, 80.0, 85.0),
+        ("paused", 85.0, 100.0),
+    ]
+    assert list(divided(stretch, [])) == [stretch]
 
 
 def test_of_two_at_once_the_later_one_counts_and_its_dependencies_before_it() -> None:

@@ -21,10 +21,11 @@ export function Critical({ agent, timeline }: { agent: string; timeline: Timelin
           <li key={`${stretch.entity} ${stretch.start}`}>
             <strong>{stretch.entity}</strong>
             {stretch.node === null ? (
-              <span>{t("own")}</span>
+              !stretch.wait && <span>{t("own")}</span>
             ) : (
               <Link to={paths.board(agent, stretch.node)}>{nameOf(stretch.node)}</Link>
             )}
+            {stretch.wait && <span>{t(`kind.${stretch.wait}`)}</span>}
             <Duration seconds={stretch.end - stretch.start} />
           </li>
         ))}

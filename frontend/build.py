@@ -36,13 +36,27 @@ class CannotBuild(Exception):
 
 def built() -> Path:
     """Build the web UI if a source has changed since; return its folder. Raises CannotBuild."""
-    wanted = _digest()
-    if _stamp(DIST) == wanted:
+    if is_built():
         return DIST
+    wanted = _digest()
     with _alone():
         if _stamp(DIST) != wanted:
             _build(wanted)
     return DIST
+
+
+def is_built() -> bool:
+    """Whether the web UI is there, as its sources are now."""
+    return _stamp(DIST) == _digest()
+
+
+def has_node() -> bool:
+    """Whether there is a Node that can build it."""
+    try:
+        environment()
+    except CannotBuild:
+        return False
+    return True
 
 
 def npm(words: Sequence[str]) -> int:

@@ -248,6 +248,16 @@ def reason_in(body: object, depth: int = 0) -> str:
     return ""
 
 
+def is_error(answer: object) -> bool:
+    """Whether an answer or an event is an error, which some services send with status 200."""
+    if not isinstance(answer, Mapping):
+        return False
+    if answer.get("error") or "error" in (answer.get("type"), answer.get("object")):
+        return True
+    own = answer.get("base_resp")  # MiniMax
+    return isinstance(own, Mapping) and bool(own.get("status_code"))
+
+
 @contextmanager
 def explained(provider: str, model: str, url: str, key: str) -> Iterator[None]:
     """Raise whatever goes wrong at a remote service as a ProviderError, which fails one call."""

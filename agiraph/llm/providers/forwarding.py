@@ -14,14 +14,8 @@ from agiraph.core.ids import split_model
 from agiraph.core.turns import JsonObject, ModelRequest, ModelResponse
 from agiraph.foreign.http import read_json
 from agiraph.llm.base import OnAnswer, OnText, PartialUsage, ProviderError, unmetered
-from agiraph.llm.failures import ServiceError, UnreadableAnswer, explained
-from agiraph.llm.providers.service import (
-    EVENT_STREAM,
-    HttpService,
-    events_of,
-    is_error,
-    refuse_page,
-)
+from agiraph.llm.failures import ServiceError, UnreadableAnswer, explained, is_error
+from agiraph.llm.providers.service import EVENT_STREAM, HttpService, events_of, refuse_page
 from agiraph.llm.registry import ModelTraits
 from agiraph.llm.request_body_cache import as_json
 from agiraph.llm.token_counts import InputSize

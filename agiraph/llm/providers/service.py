@@ -15,6 +15,7 @@ from agiraph.llm.failures import (
     ServiceError,
     UnreadableAnswer,
     explained,
+    is_error,
     reason_in,
 )
 from agiraph.llm.network import CONNECT_SECONDS, client_options
@@ -139,16 +140,6 @@ def _events_in(body: bytes, response: "Response", wire: WireFormat) -> Iterator[
             yield SseEvent(raw, event)
             raw = b""
     yield SseEvent(raw, is_end=True)
-
-
-def is_error(answer: object) -> bool:
-    """Whether an answer or an event is an error, which some services send with status 200."""
-    if not isinstance(answer, Mapping):
-        return False
-    if answer.get("error") or "error" in (answer.get("type"), answer.get("object")):
-        return True
-    own = answer.get("base_resp")  # MiniMax
-    return isinstance(own, Mapping) and bool(own.get("status_code"))
 
 
 def _instead_of_events(response: "Response", body: bytes) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from agiraph.core.turns import JsonObject, ModelResponse, StopReason, ToolCall, Usage
 from agiraph.llm.base import FailureKind
-from agiraph.llm.failures import ServiceError
+from agiraph.llm.failures import ServiceError, is_error
 from agiraph.llm.registry import ModelTraits
 from agiraph.llm.token_counts import charged_usd, token_count
 from agiraph.llm.wire.chat_requests import (
@@ -111,7 +111,8 @@ class ChatReader(AnswerReader):
         choices = event.get("choices") or ()
         first = choices[0] if choices else {}
         finish = first.get("finish_reason")
-        if _is_error(event, finish):
+        # OpenRouter's has the shape of a chunk; choices beside it are empty.
+        if is_error(event) and (not choices or finish in BROKEN_OFF):
             raise ServiceError(event)
         if finish in BROKEN_OFF:
             raise ServiceError({"message": f"the service broke off the answer ({finish})"})
@@ -207,13 +208,6 @@ class ChatReader(AnswerReader):
             cache_write_tokens=token_count(details.get("cache_write_tokens")),
             cost_usd=charged_usd(self.counts.get("cost")),
         )
-
-
-def _is_error(event: JsonObject, finish: object) -> bool:
-    """Whether a chunk is an error, which may have the shape of a chunk around it (OpenRouter)."""
-    if event.get("object") == "error" or mapping(event.get("base_resp")).get("status_code"):
-        return True
-    return bool(event.get("error")) and (not event.get("choices") or finish == "error")
 
 
 def content_text(content: object, kinds: tuple[str, ...] = TEXT_PARTS) -> str:

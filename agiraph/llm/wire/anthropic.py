@@ -96,13 +96,16 @@ class AnthropicReader(AnswerReader):
                 self._count(mapping(event.get("message")).get("usage"))
             case "content_block_start":
                 block = mapping(event.get("content_block"))
-                grown = GROWS_IN.get(block.get("type", ""))
+                block["type"] = kind = block.get("type") or _kind_of(block)
+                grown = GROWS_IN.get(kind)
                 begun = {grown: [block.get(grown) or ""]} if grown else {}
                 self._begin(event.get("index"), {**block, **begun, "json": []})
                 self.streamed_bytes += _streamed(block)
-                return str(block.get("text") or "") if block.get("type") == "text" else ""
+                return str(block.get("text") or "") if kind == "text" else ""
             case "content_block_delta":
                 delta, index = mapping(event.get("delta")), event.get("index")
+                if index is None and self._blocks:
+                    return self._grow(self._blocks[-1], delta)
                 if index not in self._newest:  # some services begin no block
                     self._begin(index, {"type": IMPLICIT[delta.get("type", "")], "json": []})
                 return self._grow(self._newest[index], delta)
@@ -167,6 +170,12 @@ class AnthropicReader(AnswerReader):
             cache_read_tokens=read,
             cache_write_tokens=write,
         )
+
+
+def _kind_of(block: JsonObject) -> str:
+    """Return the type of a block that names none."""
+    fields = {**GROWS_IN, "tool_use": "name"}
+    return next((kind for kind, field in fields.items() if field in block), "")
 
 
 def _streamed(block: JsonObject) -> int:

@@ -109,7 +109,7 @@ class ChatReader(AnswerReader):
 
     def feed(self, event: JsonObject) -> str:
         choices = event.get("choices") or ()
-        first = choices[0] if choices else {}
+        first = mapping(choices[0]) if choices else {}
         finish = first.get("finish_reason")
         # OpenRouter's has the shape of a chunk; choices beside it are empty.
         if is_error(event) and (not choices or finish in BROKEN_OFF):

@@ -139,12 +139,13 @@ class GoogleReader(AnswerReader):
         candidates = event.get("candidates") or ()
         if not candidates:
             return ""
-        self.finish = candidates[0].get("finishReason") or self.finish
-        self._finish_text = candidates[0].get("finishMessage") or self._finish_text
+        first = mapping(candidates[0])
+        self.finish = first.get("finishReason") or self.finish
+        self._finish_text = first.get("finishMessage") or self._finish_text
         if self.finish == BROKEN_OFF:
             raise ServiceError({"message": f"the answer is malformed: {self._finish_text}"})
-        parts = (candidates[0].get("content") or {}).get("parts") or ()
-        return "".join(map(self._read_part, parts))
+        parts = mapping(first.get("content")).get("parts") or ()
+        return "".join(map(self._read_part, filter(None, parts)))
 
     def _read_part(self, part: JsonObject) -> str:
         call = part.get("functionCall") or {}

@@ -74,7 +74,8 @@ class ResponsesReader(AnswerReader):
                 self._streamed.append(str(event.get("delta") or ""))
                 return self._streamed[-1]
             case "response.output_item.done":
-                self._add(event.get("output_index", len(self._items)), event["item"])
+                index = event.get("output_index")
+                self._add(len(self._items) if index is None else index, mapping(event.get("item")))
             case "response.completed" | "response.incomplete":
                 details = self._answer.get("incomplete_details") or {}
                 self.finish = str(details.get("reason") or "")
@@ -109,7 +110,7 @@ class ResponsesReader(AnswerReader):
             elif kind in CALLS:
                 layout.append({"call": len(calls)} | _extra(item, "namespace"))
                 calls.append(parse_call(item))
-        parts = [part for item in items for part in item.get("content") or ()]
+        parts = [part for item in items for part in _parts(item)]
         is_refused = any(part.get("type") == "refusal" for part in parts)
         stop = INCOMPLETE.get(self.finish or "", "refusal" if is_refused else "end_turn")
         return AnswerContent("".join(texts), calls, stop, _private_data(layout, model))
@@ -131,8 +132,11 @@ class ResponsesReader(AnswerReader):
 
 
 def _text(item: JsonObject) -> str:
-    parts = item.get("content") or ()
-    return "".join(str(part.get("text") or part.get("refusal") or "") for part in parts)
+    return "".join(str(part.get("text") or part.get("refusal") or "") for part in _parts(item))
+
+
+def _parts(item: JsonObject) -> list[JsonObject]:
+    return list(filter(None, item.get("content") or ()))
 
 
 def _extra(item: JsonObject, key: str) -> JsonObject:

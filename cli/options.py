@@ -229,6 +229,12 @@ def _limit(text: str) -> "NamedLimit":
     return parse_limit(text)
 
 
+def _budget(text: str) -> "NamedLimit":
+    from agiraph.core.money import parse_budget
+
+    return parse_budget(text)
+
+
 def together(
     limits: "Sequence[NamedLimit]",
 ) -> tuple[float | Literal["none"] | None, int | Literal["none"] | None]:
@@ -270,6 +276,8 @@ DURATION: Final = duration()
 
 NOTES_OF: Final = ("project", "all", "none")
 AMOUNT: Final = Parsed("amount", _limit)
+BUDGET: Final = Parsed("amount", _budget)
+"""What something new may spend: `2`, `$2`, `500k-tokens`; becomes a NamedLimit."""
 
 
 def notes_option(command: Command) -> Command:
@@ -284,7 +292,7 @@ def notes_option(command: Command) -> Command:
 
 def budgets_option(help: str) -> Callable[[Command], Command]:
     """Add -b/--budget, the argument `budgets`: dollars or tokens, repeatable (`together`)."""
-    return click.option("-b", "--budget", "budgets", type=AMOUNT, multiple=True, help=help)
+    return click.option("-b", "--budget", "budgets", type=BUDGET, multiple=True, help=help)
 
 
 """What may be spent: `2`, `$2`, `500k-tokens`, `none`; becomes a NamedLimit."""

@@ -313,8 +313,6 @@ def _estimate(options: RunOptions) -> int:
 
 def limits_of_run(budgets: "tuple[NamedLimit, ...]") -> dict[str, Any]:
     usd, tokens = together(budgets)
-    if usd in (0, "none") or tokens in (0, "none"):
-        raise click.UsageError("--budget must be above 0; without it that of the settings counts")
     return {"budget_usd": usd, "budget_tokens": tokens}
 
 

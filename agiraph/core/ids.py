@@ -133,6 +133,23 @@ def ids_meant(text: str, known: Iterable[str]) -> list[str]:
     return [id for id in ids if id.startswith(text)] if len(digits) >= FEWEST_DIGITS else []
 
 
+def open_ids_meant(text: str, known: Iterable[str]) -> list[str]:
+    """Return which ids of a few open things `text` means: the id itself, or all that begin so.
+
+    A beginning has one digit at least; the letter of its kind may be missing.
+    """
+    ids = list(known)
+    if text in ids:
+        return [text]
+    kind, dash, digits = text.rpartition("-")
+    parts = {id: id.partition("-") for id in ids if digits}
+    return [
+        id
+        for id, part in parts.items()
+        if part[2].startswith(digits) and (not dash or kind == part[0])
+    ]
+
+
 def message_id() -> MessageId:
     """Return a random message id."""
     return MessageId(secrets.token_bytes(MESSAGE_ID_BYTES))

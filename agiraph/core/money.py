@@ -7,6 +7,7 @@ may cost at most before it is made. A `Shortage` is what a call lacked.
 
 import math
 import re
+from contextlib import suppress
 from typing import Annotated, Any, Final, Literal, NamedTuple
 
 from pydantic import AfterValidator, Field, ValidationError
@@ -31,6 +32,8 @@ WhenSpent = Literal["ask", "stop"]
 PlanningMode = Literal["dynamic", "static", "hybrid"]
 """When the nodes of a run are planned: by its coordinator as it goes, all before its first step, or
 a skeleton before, whose managers plan below."""
+
+AMOUNTS: Final = "2 or $2 in US dollars, 500k-tokens"
 
 NotesOf = Literal["project", "all", "none"]
 """Of which projects notes of earlier work enter the prompts of a run."""
@@ -327,11 +330,21 @@ def parse_limit(text: str) -> NamedLimit:
     amount, named = _amount(words) or (None, None)
     is_open = named is None and words[-1:] in ("k", "m")  # hardly anybody means dollars
     if amount is None or is_open:
-        known = "2 or $2 in US dollars, 500k-tokens, or 'none'"
-        raise InvalidInput(f"'{text[:80]}' is no limit (possible: {known})")
+        raise InvalidInput(f"'{text[:80]}' is no limit (possible: {AMOUNTS}, or 'none')")
     if amount == "none":
         return NamedLimit("none" if named != "tokens" else None, "none" if named != "usd" else None)
     return NamedLimit(tokens=int(amount)) if named == "tokens" else NamedLimit(usd=amount)
+
+
+def parse_budget(text: str) -> NamedLimit:
+    """Return what something new may spend: a limit above 0, not `none`; InvalidInput."""
+    found = None
+    with suppress(InvalidInput):
+        found = parse_limit(text)
+    if found is None or not {found.usd, found.tokens}.isdisjoint((0, "none")):
+        known = f"{AMOUNTS}, above 0; without a budget that of the settings counts"
+        raise InvalidInput(f"'{text[:80]}' is no budget (possible: {known})")
+    return found
 
 
 def _amount(words: str) -> tuple[float | Literal["none"], Unit | None] | None:

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 from agiraph.board.plans.graph import Graph
 from agiraph.board.plans.plan import parse_plan
 from agiraph.core.errors import InvalidInput
-from agiraph.core.money import NamedLimit, parse_limit
+from agiraph.core.money import NamedLimit, parse_budget
 from agiraph.sdk.errors import OutputInvalid
 from agiraph.storage.home import expanded
 
@@ -166,7 +166,4 @@ def seconds_of(timeout: float | None) -> float | None:
 
 def limit_of(budget: float | str | None) -> NamedLimit:
     """Return what a run may spend: a number is US dollars; InvalidInput."""
-    limit = NamedLimit() if budget is None else parse_limit(str(budget))
-    if limit.usd in (0, "none") or limit.tokens in (0, "none"):
-        raise InvalidInput("a budget must be above 0; without one that of the settings counts")
-    return limit
+    return NamedLimit() if budget is None else parse_budget(str(budget))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from agiraph.core.ids import abbreviated, ids_meant
+from agiraph.core.ids import abbreviated, ids_meant, open_ids_meant
 from agiraph.http.api import QuestionView
 from cli.api_command import api_command
 from cli.formats import format_time
@@ -106,7 +106,8 @@ def respond(client: "Client", question: str, text: str, reason: str) -> Shown:
 
 def _option(found: Sequence[QuestionView], id: str, number: str) -> str:
     """Return the option of a number; the number itself where it cannot be one."""
-    meant = ids_meant(id, (question.id for question in found))
+    is_open = (question.id for question in found if question.status == "open")
+    meant = open_ids_meant(id, is_open) or ids_meant(id, (question.id for question in found))
     options = next((one.options for one in found if meant == [one.id]), ())
     if 1 <= int(number) <= len(options):
         return options[int(number) - 1]

@@ -122,7 +122,8 @@ def usage(
         return
     calls = sum(row["calls"] for row in rows)
     summed = [*rows, _usage_row({"key": "total", "usage": total, "calls": calls})] if rows else []
-    Listing(rows, USAGE, "nothing was spent", summed).print(as_json=as_json)
+    columns = USAGE if any(row["run"] for row in rows) else USAGE[1:]
+    Listing(rows, columns, "nothing was spent", summed).print(as_json=as_json)
     held = [row for state in found.budgets for row in _state_rows(state)]
     if held and not as_json:
         click.echo("")

@@ -362,7 +362,7 @@ WRONG: list[tuple[Callable[..., object], object, str]] = [
     (Task, {"prompt": "x", "output_format": "yaml"}, "unknown output_format 'yaml'"),
     (Task, {"prompt": "x", "timeout": 0}, "timeout is 0, and must be above 0"),
     (Task, {"prompt": "x", "timeout": "5"}, "timeout is '5'"),
-    (Task, {"prompt": "x", "budget": -1}, "'-1' is no limit"),
+    (Task, {"prompt": "x", "budget": -1}, "'-1' is no budget"),
     (Task, {"prompt": "x", "plan": 3}, "3 is no plan"),
     (Task, {"prompt": "x", "plan": {"nodes": {1}}}, "holds what no plan file can"),
     (Task, {"prompt": "x", "plan": {"nodes": [{"id": "a"}]}}, r"nodes\[0\].task: is missing"),

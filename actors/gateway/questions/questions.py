@@ -27,7 +27,7 @@ from actors.gateway.questions.question_records import QuestionRecord, first_reco
 from actors.gateway.state.database import GatewayDatabase
 from agiraph.core.clock import iso
 from agiraph.core.errors import Corrupt, listed
-from agiraph.core.ids import QuestionId, abbreviated, ids_meant
+from agiraph.core.ids import QuestionId, abbreviated, ids_meant, open_ids_meant
 from agiraph.core.models import Question, QuestionStatus
 from agiraph.http.errors import AMBIGUOUS, ApiError
 from agiraph.messages.question import AskQuestion
@@ -87,11 +87,14 @@ class QuestionStore:
     def meant(self, text: str) -> str:
         """Return the id that a person means: it, or the only one that begins so.
 
-        Raises ApiError 404 with the open ones, 409 with those that it may be.
+        Open questions count first. Raises ApiError 404 with the open ones, 409 with those that it
+        may be.
         """
-        beginning = "id >= ? AND id < ? ORDER BY id LIMIT ?"
-        near = self._read(beginning, text, f"{text}\U0010ffff", MOST_MEANT)
-        found = ids_meant(text, (case.question.id for case in near))
+        found = open_ids_meant(text, (question.id for question in self.open()))[:MOST_MEANT]
+        if not found:
+            beginning = "id >= ? AND id < ? ORDER BY id LIMIT ?"
+            near = self._read(beginning, text, f"{text}\U0010ffff", MOST_MEANT)
+            found = ids_meant(text, (case.question.id for case in near))
         if len(found) > 1:
             listed = "; ".join(f"{id}: {self._case(id).question.question[:80]}" for id in found)
             raise ApiError(

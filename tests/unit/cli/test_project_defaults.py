@@ -82,7 +82,7 @@ def test_it_may_lower_the_budget_of_the_settings_but_not_raise_it(shop: Path) ->
     ("line", "told"),
     [
         ("mode = 'eternal'", "run.mode: 'eternal' is not one of 'finite', 'infinite'"),
-        ("budget = '500k'", "run.budget: '500k' is no limit"),
+        ("budget = '500k'", "run.budget: '500k' is no budget"),
         ("timeout = 'soon'", "run.timeout: the time 'soon' is no length of time"),
         ("input = 'nowhere'", "run.input: "),
     ],

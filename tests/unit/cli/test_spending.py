@@ -28,6 +28,10 @@ ON_MORNINGS: dict[str, Any] = {"key": "t-1", "name": "mornings", "period": "day"
 DAILY = kept("trigger", tokens=900, left_tokens=400, is_own=False, **ON_MORNINGS)
 
 
+def test_usage_has_a_column_of_runs_only_where_rows_belong_to_runs() -> None:
+    assert command(FakeClient(), "usage").output.splitlines()[0].split()[:2] == ["NAME", "CALLS"]
+
+
 def test_budgets_are_listed_with_what_is_left() -> None:
     client = FakeClient(kept=[DOLLARS, DAILY])
     lines = command(client, "budget").output.splitlines()

@@ -40,6 +40,15 @@ def test_a_long_id_is_shown_by_its_first_digits() -> None:
     assert ids.ids_meant(long, [long, f"{long}-2"]) == [long]
 
 
+def test_an_open_thing_is_meant_by_any_beginning_of_its_id() -> None:
+    known = ["q-3f9c1d0a", "q-3e0011aa", "a-81cc07e2", "a-81cc07e2-2"]
+    assert ids.open_ids_meant("q-3f", known) == ids.open_ids_meant("3f9", known) == known[:1]
+    assert ids.open_ids_meant("q-3", known) == known[:2]
+    assert ids.open_ids_meant("a-81cc07e2", known) == ["a-81cc07e2"]
+    for none in ("q", "q-", "", "a-3f", "-"):
+        assert ids.open_ids_meant(none, known) == [], none
+
+
 def test_a_position_of_another_epoch_is_another_place() -> None:
     one, other = ids.new_epoch(), ids.new_epoch()
     assert len({ids.step_place(epoch, 7) for epoch in (one, other, "")}) == 3

@@ -13,6 +13,7 @@ from agiraph.core.money import (
     Unit,
     nearly_spent,
     options_of,
+    parse_budget,
     parse_limit,
     parse_raise,
     question_of,
@@ -109,6 +110,17 @@ def test_limits_are_read(text: str, usd: float | str | None, tokens: int | str |
 def test_what_is_no_limit_is_refused_with_what_is_possible(text: str) -> None:
     with pytest.raises(InvalidInput, match=r"is no limit .*\$2 in US dollars, 500k-tokens"):
         parse_limit(text)
+
+
+@pytest.mark.parametrize("text", ["none", "none-tokens", "0", "0-tokens", "much", "500k"])
+def test_a_budget_of_something_new_is_above_0_and_the_error_offers_nothing_else(text: str) -> None:
+    with pytest.raises(InvalidInput) as error:
+        parse_budget(text)
+    assert str(error.value) == (
+        f"'{text}' is no budget (possible: 2 or $2 in US dollars, 500k-tokens, above 0; without a "
+        "budget that of the settings counts)"
+    )
+    assert parse_budget("500k-tokens") == (None, 500_000)
 
 
 @pytest.mark.parametrize(

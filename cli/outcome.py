@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agiraph.board.failure_class import class_of
+from agiraph.board.failure_class import class_of, failure_class, suspended_by
 from agiraph.core.errors import InvalidInput
 from agiraph.core.turns import Usage
 from agiraph.http.api import AgentView
@@ -82,30 +82,60 @@ def print_started(agent: AgentView, seconds: float) -> None:
 def conclude(options: RunOptions, watch: RunWatcher, started_at: float, *, is_ended: bool) -> int:
     """Show the outcome of a run that ended or, at its timeout, is stopped; return the exit code.
 
-    `started_at` is a time of the monotonic clock.
+    A run that a failed service suspends stays unfinished. `started_at` is a time of the monotonic
+    clock.
     """
     target, agent, screen = watch.target, watch.agent, watch.target.screen
-    if not is_ended:
+    is_suspended = not is_ended and watch.outage is not None
+    if is_suspended:
+        _leave_suspended(watch)
+    elif not is_ended:
         target.dismiss(agent.id)
         watch.agent = agent = agent.model_copy(update={"status": "stopped"})
     outcome = outcome_of(watch, time.monotonic() - started_at)
     if options.terms.get("team") is not None:
         outcome = replace(outcome, team=_turns_of(target.client, agent.id))
-    if not is_ended:
+    if not is_ended and not is_suspended:
         late = too_late(options.timeout_seconds or 0)
         outcome = replace(outcome, reason=late, failure_class="timeout")
     if is_ended and target.belongs_to_commands:
         target.dismiss(agent.id)
-    elif agent.status == "stopped":
+    elif agent.status == "stopped" and not is_suspended:
         target.detach()
     with _delivered(outcome, options, watch) as outcome:
         show(outcome, options.home, screen, as_json=options.as_json)
     if options.record is not None and agent.run is not None:
         _copy_recording(Home(options.home).system.recording(agent.run), options.record, screen)
+    if is_suspended:
+        return _say_suspended(outcome, watch)
     if not is_ended:
         screen.note(f"stopped: {outcome.reason}", "bad")
         return FAILED
     return verdict(outcome, watch)
+
+
+def _leave_suspended(watch: RunWatcher) -> None:
+    """Leave a run that a failed service suspends, so that it can be continued.
+
+    It is stopped with a supervisor that ends with its commands, and stays with any other.
+    """
+    if watch.target.belongs_to_commands:
+        if watch.target.stop_agent(watch.agent.id):
+            watch.agent = watch.agent.model_copy(update={"status": "stopped"})
+    else:
+        watch.target.detach()
+
+
+def _say_suspended(outcome: RunOutcome, watch: RunWatcher) -> int:
+    """Say why a run is suspended and how it is continued; return the exit code."""
+    where, screen = home_option_of(watch.target.home), watch.target.screen
+    if watch.target.belongs_to_commands:
+        screen.note(f"to continue it: agiraph run --resume --agent {outcome.agent}{where}")
+    else:
+        screen.note("it continues by itself when the service is ready again; to watch it:")
+        screen.note(f"  agiraph attach {outcome.agent}{where}")
+    screen.note(f"{watch.agent.name} {outcome.status}: {outcome.reason}", "bad")
+    return FAILED
 
 
 def _turns_of(client: "Client", agent: str) -> dict[str, Any] | None:
@@ -163,12 +193,15 @@ def outcome_of(watch: RunWatcher, seconds: float) -> RunOutcome:
     output = Home(watch.target.home).agent(agent.id).run(run).output if run else None
     result = answer_of(client, agent.id, agent.run, agent.result)
     shown_output = str(output) if output is not None and is_file(output) else None
-    try:
-        usage = client.usage(agent=agent.id, run=agent.run).total
-    except (ApiError, NotReachable):
-        usage = watch.progress.usage
+    usage = watch.progress.usage
+    if watch.outage is None:  # otherwise the broker may be what does not answer
+        with contextlib.suppress(ApiError, NotReachable):
+            usage = client.usage(agent=agent.id, run=agent.run).total
     reason = watch.progress.failure or agent.reason  # its event may still be on its way
     outcome = RunOutcome(agent.id, agent.run, agent.status, result, shown_output, usage, seconds)
+    if watch.outage is not None:
+        why = suspended_by(watch.outage)
+        return replace(outcome, reason=why, failure_class=failure_class(why))
     failed = class_of(agent.status, reason)
     return replace(outcome, reason=reason, failure_class=failed, incomplete=agent.incomplete)
 

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from agiraph.board.failure_class import suspended_by
 from agiraph.core.ids import abbreviated
-from agiraph.core.models import ENDED_AGENT, Event
+from agiraph.core.models import ENDED_AGENT, Event, ServiceOutage
 from agiraph.http.api import AgentView, ApiError, NotReachable, QuestionView
+from agiraph.http.discovery import why_unreachable
 from agiraph.storage.disk_space import has_room
 from cli.console.event_text import EventLine
 from cli.progress import RunProgress
@@ -41,6 +43,8 @@ class RunWatcher:
         self._screen = target.screen
         self._can_prompt = can_prompt
         self._answer_command = _answer_command(target.home)
+        self.outage: ServiceOutage | None = None
+        """The service whose repeated failure suspends the run, as last seen."""
         self._is_full = False
         self._questions: dict[str, QuestionView] = {}
         self._shown: set[str] = set()
@@ -59,11 +63,13 @@ class RunWatcher:
         for line in lines:
             self._screen.line(line)
         self.agent = self.agent.model_copy(update={"last_event": max(after, self.agent.last_event)})
-        with contextlib.suppress(ApiError, NotReachable):
-            self.progress.usage = client.usage(agent=self.agent.id).total
+        if self.agent.outage is None:  # otherwise the broker may be what does not answer
+            with contextlib.suppress(ApiError, NotReachable):
+                self.progress.usage = client.usage(agent=self.agent.id).total
 
     def until_the_end(self, started_at: float, timeout_seconds: float | None) -> bool:
-        """Watch until the run has ended, or (False) `timeout_seconds` after `started_at`.
+        """Watch until the run has ended; False `timeout_seconds` after `started_at`, or once a
+        service that the run needs has failed for too long (`outage`).
 
         Times are those of the monotonic clock.
         """
@@ -76,6 +82,8 @@ class RunWatcher:
                 if self._has_ended(event):
                     self._show_last(follower)
                     return True
+                if self.outage is not None and self.outage.is_lasting:
+                    return False
                 elapsed = time.monotonic() - started_at
                 if timeout_seconds is not None and elapsed >= timeout_seconds:
                     return False
@@ -142,12 +150,20 @@ class RunWatcher:
     def _refresh(self) -> None:
         agent = self.target.client.agent(self.agent.id)
         self.agent = agent if agent.run == self._run else self._as_it_ended(agent)
+        self._note_outage(self.agent.outage)
         if self.agent.open_questions or self._questions:
             mine = [
                 q for q in self.target.client.questions(status="open") if q.agent == self.agent.id
             ]
             self._questions = {question.id: question for question in mine}
             self._show_questions()
+
+    def _note_outage(self, outage: ServiceOutage | None) -> None:
+        """Report that the run is suspended because a service fails again and again."""
+        if outage is not None and self.outage is None:
+            self._screen.note(suspended_by(outage), "bad")
+            self._screen.note("it continues by itself when the service is ready again")
+        self.outage = outage
 
     def _as_it_ended(self, agent: AgentView) -> AgentView:
         """Return the agent as it was at the end of our run: it is in another one by now."""
@@ -160,7 +176,9 @@ class RunWatcher:
         if self._away_since is None or self._is_full:
             self._away_since = now
         if now - self._away_since > AWAY_SECONDS:
-            raise NotReachable(f"the gateway has been away for {AWAY_SECONDS:.0f} seconds")
+            if is_elsewhere():
+                raise NotReachable(f"the gateway has been away for {AWAY_SECONDS:.0f} seconds")
+            raise why_unreachable(self.target.home)
         with contextlib.suppress(NotReachable):
             self.target.reconnect()
 

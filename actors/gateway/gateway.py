@@ -115,7 +115,8 @@ class Gateway:
     def statuses(self, table: Iterable[ChildInfo]) -> StatusReader:
         """Return how all stand by the supervisor's table as it is now: for one request."""
         asking = self.questions.asking()
-        return StatusReader(self.agents, self.boards, self.activities, asking, table)
+        most_faults = self.config.supervisor.intensity
+        return StatusReader(self.agents, self.boards, self.activities, asking, table, most_faults)
 
     async def ask(
         self,
@@ -140,8 +141,16 @@ class Gateway:
             raise ApiError(UNPROCESSABLE, str(error)) from None
         except Refused as error:
             raise ApiError(refused, str(error)) from None
+        except DeadlineExceeded as error:
+            raise ApiError(TOO_LATE, f"{to} did not answer in time{await self._why(to)}") from error
         except TransportError as error:
             raise _as_api_error(error, to) from error
+
+    async def _why(self, service: str) -> str:
+        """Return what keeps a service from running, as an addition to an error; '' if nothing."""
+        row = await self._child(service) if service != SUPERVISOR else None
+        is_away = row is not None and row.state in ("starting", "backing_off")
+        return f": it is restarted after {row.cause}" if row and is_away and row.cause else ""
 
     async def _unless_failed(self, to: str, asking: Coroutine[Any, Any, Reply]) -> Reply:
         """Return the reply of an entity; ApiError 409 with the cause if it has been given up."""
@@ -159,12 +168,16 @@ class Gateway:
 
     async def _failed_for(self, address: str) -> str | None:
         """Return why the supervisor has given up a process; None if it has not, or is silent."""
+        row = await self._child(address)
+        return row.cause or "" if row is not None and row.state == "failed" else None
+
+    async def _child(self, address: str) -> ChildInfo | None:
+        """Return a process's row of the supervisor's table, None if it has none or is silent."""
         try:
             table = await self.ask(SUPERVISOR, ListChildren(), ChildTable)
         except ApiError:
             return None
-        row = next((one for one in table.children if one.address == address), None)
-        return row.cause or "" if row is not None and row.state == "failed" else None
+        return next((one for one in table.children if one.address == address), None)
 
     async def send(self, to: str, body: BaseModel, *, id: bytes) -> None:
         """Send a durable message and wait until the router has stored it; raises ApiError."""
@@ -186,8 +199,6 @@ def _as_api_error(error: TransportError, to: str) -> ApiError:
     match error:
         case NotStored():
             return ApiError(INSUFFICIENT_STORAGE, f"the disk is full: nothing was sent to {to}")
-        case DeadlineExceeded():
-            return ApiError(TOO_LATE, f"{to} did not answer in time")
         case Nacked(reason="mailbox_full"):
             return ApiError(UNAVAILABLE, f"the mailbox of {to} is full")
         case Nacked(reason="too_large"):

@@ -4,12 +4,14 @@ One is made for each request: what it has read once it does not read again.
 
 In this order: a process that is down or about to start is that; what holds an entity (it is paused,
 it has asked the human) is read from its own file, whoever has been restarted; a coordinator whose
-run stands still is shown as that; a live process does what it last reported, here or else with its
-heartbeat. Without a supervisor no agent works.
+run stands still is shown as that, and an entity that waits for a service that cannot be kept
+running as that; a live process does what it last reported, here or else with its heartbeat. Without
+a supervisor no agent works.
 """
 
 from collections.abc import Container, Iterable
 
+from actors.gateway.outages import outage_of_run, outages_of
 from actors.gateway.state.activities import EntityActivities, EntityActivity
 from actors.gateway.state.agents import AgentDirectory
 from actors.gateway.state.boards import BoardReader
@@ -17,6 +19,7 @@ from agiraph.agent.hold import NO_HOLD, EntityHold, load_hold
 from agiraph.board.progress import shown_standstill
 from agiraph.core.errors import AgiraphError
 from agiraph.core.ids import (
+    CLOCK,
     COORDINATOR_NAME,
     SUPERVISOR,
     WorkerId,
@@ -24,7 +27,14 @@ from agiraph.core.ids import (
     coordinator_address,
     worker_address,
 )
-from agiraph.core.models import ENDED_AGENT, Agent, Standstill, Worker
+from agiraph.core.models import (
+    ENDED_AGENT,
+    Agent,
+    ServiceOutage,
+    Standstill,
+    WaitingEntity,
+    Worker,
+)
 from agiraph.messages.child import ChildInfo
 from agiraph.storage.disk_space import WAITS
 from agiraph.storage.home import AgentHome, RunHome
@@ -39,7 +49,8 @@ class StatusReader:
     """Decides statuses from records, questions, the supervisor's table and reports.
 
     `table` is empty if the supervisor did not answer; `asking` are the addresses of all who have
-    an open question.
+    an open question. A service that fails more than `most_faults` times in a row suspends the runs
+    that need it.
     """
 
     def __init__(
@@ -49,10 +60,12 @@ class StatusReader:
         activities: EntityActivities,
         asking: Container[str],
         table: Iterable[ChildInfo],
+        most_faults: int = 5,
     ) -> None:
         self._agents, self._boards = agents, boards
         self._activities, self._asking = activities, asking
         self._children: dict[str, ChildInfo] = {child.address: child for child in table}
+        self._outages = outages_of(self._children.values(), most_faults)
         self._holds: dict[str, EntityHold] = {}
         self._runs: dict[str, tuple[AgentHome, RunHome | None] | None] = {}
 
@@ -75,6 +88,9 @@ class StatusReader:
             return EntityActivity(incarnation, hold.state, step, hold.since)
         if (stands := self._standstill_of(address)) is not None:
             return EntityActivity(incarnation, STANDS, shown_standstill(stands), stands.since)
+        if (outage := self._awaited_outage(child)) is not None:
+            waits_since = (child.step_since if child is not None else None) or 0.0
+            return EntityActivity(incarnation, "waiting_for_service", outage.awaited, waits_since)
         if child is None:
             return self._activities.get(address) or self._question_of(address)
         if child.state != "ready":
@@ -105,8 +121,10 @@ class StatusReader:
         activity = self.activity(address)
         if activity is not None and activity.state in HELD:
             return activity.state
-        if agent.status == "idle":
+        if agent.status == "idle" and self.outage(agent) is None:
             return agent.status
+        if self.outage(agent) is not None:
+            return STANDS
         if agent.standstill is not None:
             return "waiting_for_human" if agent.standstill.for_human else STANDS
         is_at_rest = (activity.state if activity else state) in AT_REST
@@ -114,6 +132,36 @@ class StatusReader:
             return "waiting_for_human"
         supervisor = self._children.get(SUPERVISOR)
         return "stopped" if supervisor and supervisor.state == "stopped" else "working"
+
+    def outage(self, agent: Agent) -> ServiceOutage | None:
+        """Return the service whose repeated failure suspends an agent's run, None if none does.
+
+        A run between two cycles needs the scheduler, which begins the next one.
+        """
+        if not self._outages or agent.status in ENDED_AGENT:
+            return None
+        if agent.next_cycle_at is not None:
+            return self._outages.get(CLOCK)
+        return outage_of_run(self._team_of(agent), self._outages)
+
+    def standstill(self, agent: Agent) -> Standstill | None:
+        """Return who in an agent's run waits for what, if nothing in it can happen by itself."""
+        if (found := self.outage(agent)) is None:
+            return agent.standstill
+        waiting = []
+        for child in self._team_of(agent):
+            if (outage := self._awaited_outage(child)) is not None:
+                entity, node = self._names_of(agent, child.address)
+                since = child.step_since or child.started_at or 0.0
+                waits = WaitingEntity(entity=entity, node=node, waits=outage.awaited, since=since)
+                waiting.append(waits)
+        if not waiting:
+            since = agent.updated_at
+            waits = WaitingEntity(
+                entity=COORDINATOR_NAME, node="", waits=found.awaited, since=since
+            )
+            waiting = [waits]
+        return Standstill(since=max(one.since for one in waiting), waiting=tuple(waiting))
 
     def wait_of(self, address: str) -> tuple[str, float] | None:
         """Return what a worker without a process waits for, and since when, as on the board."""
@@ -159,6 +207,28 @@ class StatusReader:
             return None
         return EntityActivity(0, "waiting_for_human", "")
 
+    def _awaited_outage(self, child: ChildInfo | None) -> ServiceOutage | None:
+        """Return the failing service that the process of an entity waits for."""
+        is_entity = child is not None and child.state == "ready" and agent_of(child.address)
+        awaited = child.awaits if child is not None and is_entity else ()
+        return next((self._outages[one] for one in awaited if one in self._outages), None)
+
+    def _team_of(self, agent: Agent) -> list[ChildInfo]:
+        """Return the processes of an agent's entities."""
+        return [child for at, child in self._children.items() if agent_of(at) == agent.id]
+
+    def _names_of(self, agent: Agent, address: str) -> tuple[str, str]:
+        """Return the names of an entity and of its node, '' without a node."""
+        inner = address.partition("/")[2]
+        try:
+            board = self._boards.get(self._agents.run_of(agent))
+        except (AgiraphError, OSError):
+            return inner, ""
+        worker = board.workers.get(WorkerId(inner))
+        if worker is None:
+            return inner, ""
+        return worker.name, board.nodes[worker.node].name if worker.node else ""
+
     def _standstill_of(self, address: str) -> Standstill | None:
         """Return that the run of a coordinator stands still and nobody but itself can act."""
         id = agent_of(address)
@@ -168,7 +238,7 @@ class StatusReader:
             or (agent := self._agents.get(id)) is None
         ):
             return None
-        found = agent.standstill if agent.status == "working" else None
+        found = self.standstill(agent) if agent.status not in ENDED_AGENT else None
         return found if found is not None and not found.for_human else None
 
     def _hold_of(self, address: str) -> EntityHold:

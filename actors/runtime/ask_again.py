@@ -34,19 +34,24 @@ async def ask_until_answered(
 
     Raises Refused with the other's reason, InvalidInput if that was one there.
     """
+    with runtime.heartbeat.waiting_for(to):
+        received = await _answer_of(runtime, to, body, id)
+    if isinstance(received.body, RefusedReply):
+        runtime.done(received)
+        is_input = received.body.kind == InvalidInput.__name__
+        raise (InvalidInput if is_input else Refused)(received.body.reason)
+    return received
+
+
+async def _answer_of(runtime: "Runtime", to: str, body: BaseModel, id: bytes | None) -> "Received":
+    """Return the reply of `to`, asked again each time that it dies."""
     pause = FIRST_PAUSE_SECONDS
     while True:
         try:
-            received = await runtime.ask(to, body, id=id)
+            return await runtime.ask(to, body, id=id)
         except PeerLost:
             await asyncio.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
-            continue
-        if isinstance(received.body, RefusedReply):
-            runtime.done(received)
-            is_input = received.body.kind == InvalidInput.__name__
-            raise (InvalidInput if is_input else Refused)(received.body.reason)
-        return received
 
 
 async def ask_for(

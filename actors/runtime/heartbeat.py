@@ -11,7 +11,9 @@ two heartbeats in succession is one of them: the loop has run in between, and wo
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import psutil
 
@@ -44,6 +46,7 @@ class HeartbeatSender:
         self._status: EntityStatus | None = None
         self._reported: tuple[str, EntityStatus | None] = ("", None)
         self._reported_at = 0.0
+        self._awaited: Counter[str] = Counter()
         self._settling: asyncio.TimerHandle | None = None
         self._zombies: frozenset[int] = frozenset()
 
@@ -55,6 +58,15 @@ class HeartbeatSender:
         if self._settling is None:
             loop = asyncio.get_running_loop()
             self._settling = loop.call_later(SETTLE_SECONDS, self._report_step, loop)
+
+    @contextmanager
+    def waiting_for(self, address: str) -> Iterator[None]:
+        """Report while inside that this actor waits for an answer of `address`, however long."""
+        self._awaited[address] += 1
+        try:
+            yield
+        finally:
+            self._awaited -= Counter({address: 1})
 
     def _report_step(self, loop: asyncio.AbstractEventLoop) -> None:
         self._settling = None
@@ -80,7 +92,8 @@ class HeartbeatSender:
             await asyncio.sleep(self._every)
 
     def _beat(self, lag: float) -> None:
-        self._endpoint.post(SUPERVISOR, ChildHeartbeat(lag=max(0.0, lag), step=self._step))
+        beat = ChildHeartbeat(lag=max(0.0, lag), step=self._step, awaits=tuple(self._awaited))
+        self._endpoint.post(SUPERVISOR, beat)
 
     def _reap_adopted(self) -> None:
         """Reap adopted children that have ended."""

@@ -112,7 +112,7 @@ class Runtime:
         self.attempts.doing("")  # while there may be room: a note that exists can be replaced
         self._in_hand = ""
         self.quarantine = Quarantine(endpoint, self.attempts, launch.incarnation, self.log)
-        self._heartbeat = HeartbeatSender(
+        self.heartbeat = HeartbeatSender(
             endpoint, config.supervisor.beat_seconds, self._note_step, self._log_status
         )
 
@@ -243,7 +243,7 @@ class Runtime:
             bind(run=run_id)
             self._trace_run()
         doing = f"{state}: {step}" if step else ""
-        self._heartbeat.step(doing, EntityStatus(state=state, step=step, node_id=node_id))
+        self.heartbeat.step(doing, EntityStatus(state=state, step=step, node_id=node_id))
 
     def _log_status(self, status: EntityStatus) -> None:
         self.log.note(status.state, step=status.step or None, node=status.node_id)
@@ -333,7 +333,7 @@ class Runtime:
 
     def start_background(self) -> list[asyncio.Task[None]]:
         """Start and return the tasks without which `serve` cannot go on."""
-        works = (self.pump(), self._reporter.run(), self._heartbeat.run())
+        works = (self.pump(), self._reporter.run(), self.heartbeat.run())
         tasks = [asyncio.create_task(work) for work in works]
         self._background.extend(tasks)
         return tasks

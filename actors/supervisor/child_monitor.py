@@ -52,6 +52,7 @@ class ChildProcess:
     kill_reason: KillReason | None = None
     step: str = ""
     step_since: float | None = None
+    awaits: tuple[str, ...] = ()
 
     def note_step(self, step: str, now: float) -> None:
         """Store what it reports that it does, and since when (seconds since the epoch)."""

@@ -22,10 +22,11 @@ def child_row(monitor: ChildMonitor, incarnation: int) -> ChildInfo:
         cause=monitor.cause,
         next_start=None if monitor.lacks_place else monitor.next_start,
         host="" if process is None else process.handle.host,
+        faults=monitor.budget.history.faults,
     )
     if process is None:
         return info
-    doing = {"step": process.step, "step_since": process.step_since}
+    doing = {"step": process.step, "step_since": process.step_since, "awaits": process.awaits}
     handle = process.handle
     return with_stats(info.model_copy(update=doing), handle.pid, handle.stats())
 

@@ -151,6 +151,7 @@ class SupervisorService:
         process = monitor.process if monitor is not None else None
         if process is not None and process.incarnation == incarnation:
             process.note_step(body.step, time.time())
+            process.awaits = body.awaits
 
     async def _start_child(self, spec: ChildSpec) -> ChildStarted | None:
         """Start a child, or confirm that it runs or is parked.

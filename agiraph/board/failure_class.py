@@ -7,6 +7,8 @@ of itself stands behind that, and decides nothing.
 import re
 from typing import Final, Literal
 
+from agiraph.core.models import ServiceOutage
+
 FailureClass = Literal[
     "timeout",
     "iterations",
@@ -19,6 +21,7 @@ FailureClass = Literal[
     "plan",
     "deadlock",
     "standstill",
+    "service",
     "output",
     "other",
 ]
@@ -50,6 +53,7 @@ SIGNS: Final[dict[FailureClass, re.Pattern[str]]] = {
     ),
     "deadlock": re.compile("deadlock: "),
     "standstill": re.compile("the run stood still"),
+    "service": re.compile("the run is suspended: "),
     "output": re.compile("the final answer does not fit "),
 }
 """How the reasons of each class begin, as the board, coordinators and workers write them."""
@@ -69,3 +73,8 @@ def class_of(status: str, reason: str | None) -> FailureClass | None:
     if status != "failed":
         return None
     return "process" if reason is None else failure_class(reason)
+
+
+def suspended_by(outage: ServiceOutage) -> str:
+    """Return the reason of a run that a failed service suspends."""
+    return f"the run is suspended: {outage.text}"

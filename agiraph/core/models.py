@@ -90,6 +90,33 @@ class Standstill(Record):
     for_human: bool = False
 
 
+class ServiceOutage(Record):
+    """A service that cannot be kept running: the runs that need it are suspended until it can.
+
+    It exited by its own fault `faults` times in close succession, the last time because of `cause`.
+    `is_lasting`: it has failed so often that a command does not wait for the run any longer.
+    """
+
+    service: str
+    faults: int
+    cause: str
+    is_lasting: bool = False
+
+    @property
+    def text(self) -> str:
+        """Return the outage in words."""
+        return f"the service '{self.service}' cannot be kept running {self._failures}"
+
+    @property
+    def awaited(self) -> str:
+        """Return what an entity that needs the service waits for, in words."""
+        return f"for the service '{self.service}', which cannot be kept running {self._failures}"
+
+    @property
+    def _failures(self) -> str:
+        return f"({self.faults} failures in a row, the last: {self.cause})"
+
+
 class AgentFacts(Record):
     """What is known of an agent, and shown, besides its status.
 

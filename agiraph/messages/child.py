@@ -72,7 +72,9 @@ class ChildInfo(Record):
     """One row of the process table. `step` is the activity that the process reported last.
 
     `step_since` is when that began; `next_start` when a process that backs off is restarted.
-    `host` is the name of the host that it runs on, empty on the home's machine.
+    `host` is the name of the host that it runs on, empty on the home's machine. `awaits` are the
+    addresses whose answers it waits for without a limit. `faults` counts the exits of a service by
+    its own fault that followed each other within `supervisor.period_seconds`.
     """
 
     address: Address
@@ -89,6 +91,8 @@ class ChildInfo(Record):
     step_since: float | None = None
     next_start: float | None = None
     host: str = ""
+    awaits: tuple[str, ...] = ()
+    faults: int = 0
 
 
 class StartChild(Body):
@@ -125,12 +129,14 @@ class ChildReady(Body):
 class ChildHeartbeat(Body):
     """Heartbeat of the event loop. Any process to the supervisor, regularly and at long steps.
 
-    `lag` is the delay of the loop in seconds; `step` is the current activity.
+    `lag` is the delay of the loop in seconds; `step` is the current activity; `awaits` are the
+    addresses whose answers the sender waits for without a limit.
     """
 
     TYPE = "child.beat"
     lag: float = 0.0
     step: str = ""
+    awaits: tuple[str, ...] = ()
 
 
 class StopChild(Body):

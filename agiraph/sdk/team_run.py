@@ -9,10 +9,10 @@ from typing import Any, Final, Generic, TypeVar
 
 from pydantic import ValidationError
 
-from agiraph.board.failure_class import failure_class
+from agiraph.board.failure_class import failure_class, suspended_by
 from agiraph.core.errors import AgiraphError, InvalidInput
 from agiraph.core.ids import AgentId, RunId, agent_id_for, new_run_id
-from agiraph.core.models import ENDED_AGENT, Event
+from agiraph.core.models import ENDED_AGENT, Event, ServiceOutage
 from agiraph.core.turns import Usage
 from agiraph.http.api.agents import AgentView, CreateAgentRequest
 from agiraph.http.api.work import BoardView
@@ -62,6 +62,7 @@ class TeamRun(Generic[Out]):
         self._log: list[Event] = []
         self._ring: DeadlockNoticed | None = None
         self._ended_as = ""
+        self._is_suspended = False
 
     def check(self) -> None:
         """Raise RunCancelled if whoever follows the run has left it."""
@@ -92,7 +93,7 @@ class TeamRun(Generic[Out]):
             except BaseException as error:
                 self._stop(agent_id)
                 attendance.detach()
-                if isinstance(error, RunTimeout):
+                if isinstance(error, RunFailed) and error.result is None:
                     raise self._given_up(client, agent_id, error) from None
                 raise
         if belongs_to_users(self._home):
@@ -153,11 +154,17 @@ class TeamRun(Generic[Out]):
             yield shown
 
     def _look(self, client: Client, agent: AgentId) -> None:
-        """Take the status from the agent's record, which may be there when no event is."""
+        """Take the status from the agent's record, which may be there when no event is.
+
+        Raises RunFailed for a run that a failed service suspends.
+        """
         with suppress(NotReachable):
-            status = client.agent(agent).status
-            if status in ENDED_AGENT:
-                self._ended_as = status
+            found = client.agent(agent)
+            if found.status in ENDED_AGENT:
+                self._ended_as = found.status
+            elif found.outage is not None and found.outage.is_lasting:
+                self._is_suspended = True
+                raise _suspended(found.outage)
 
     def _ended(self, client: Client, agent: AgentId) -> AgentView:
         """Return the agent as it ended; its record may come a moment after the event."""
@@ -172,10 +179,10 @@ class TeamRun(Generic[Out]):
         """Return all that came of the run; its output is None if it did not reach its goal."""
         board = client.board(agent.id, run=self._run)
         text = self._answer_text(client, agent)
-        try:
-            usage = client.usage(agent=agent.id, run=self._run).total
-        except (ApiError, NotReachable):
-            usage = Usage()
+        usage = Usage()
+        if not self._is_suspended:  # otherwise the broker may be what does not answer
+            with suppress(ApiError, NotReachable):
+                usage = client.usage(agent=agent.id, run=self._run).total
         result: Result[Any] = Result(
             output=None,
             text=text,
@@ -268,3 +275,10 @@ def _failures(client: Client, agent: AgentId, board: BoardView) -> tuple[NodeFai
 
 def _with_output(result: Result[Any], output: Out) -> Result[Out]:
     return replace(result, output=output)
+
+
+def _suspended(outage: ServiceOutage) -> RunFailed:
+    """Return the error of a run that is stopped because a service cannot be kept running."""
+    failed = RunFailed(suspended_by(outage))
+    failed.failure_class = failure_class(str(failed))
+    return failed

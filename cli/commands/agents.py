@@ -76,7 +76,11 @@ def show(client: "Client", agent: str, lists_runs: bool, run_id: str | None) -> 
         raise click.UsageError("--runs and --run cannot be used together")
     if lists_runs:
         return Listing(client.runs(agent), RUNS, "no runs yet")
-    return Details(run_of(client, agent, run_id) if run_id else client.agent(agent))
+    if run_id:
+        return Details(run_of(client, agent, run_id))
+    found = client.agent(agent)
+    named_by_reason = {"outage", "standstill"} if found.outage is not None else set()
+    return Details(found, found.model_dump(mode="json", exclude=named_by_reason))
 
 
 def run_of(client: "Client", agent: str, wanted: str) -> "RunView":

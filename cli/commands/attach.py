@@ -87,7 +87,7 @@ def wait(ctx: click.Context, agent: str, timeout: float | None, home: Path, as_j
         watch.catch_up()
         is_ended = _follow(watch, asked_at, timeout)
         outcome = _outcome(watch, _began_at(watch))
-        if not is_ended:
+        if not is_ended and watch.outage is None:
             outcome = replace(outcome, reason=too_late(timeout or 0))
         if as_json:
             print_json(outcome.as_json())

@@ -22,6 +22,7 @@ LOOKS: Final[dict[str, tuple[str, Tone]]] = {
     **dict.fromkeys(("starting", "assigned"), ("◌", "quiet")),
     **dict.fromkeys(("waiting_for_nodes", "waiting_for_message", "blocked"), ("…", "quiet")),
     "standing_still": ("!", "bad"),
+    **dict.fromkeys(("waiting_for_service", "waiting_for_room"), ("…", "bad")),
     **dict.fromkeys(("stopped", "cancelled"), ("■", "bad")),
     "backing_off": ("◌", "bad"),
     "stopping": ("■", "quiet"),
@@ -34,7 +35,7 @@ LOOKS: Final[dict[str, tuple[str, Tone]]] = {
 STATE_LABELS: Final = {
     "waiting_for_human": "asks you",
     "waiting_for_nodes": "waits",
-    "waiting_for_message": "waits",
+    **dict.fromkeys(("waiting_for_message", "waiting_for_service", "waiting_for_room"), "waits"),
     "standing_still": "stands still",
     "backing_off": "backing off",
 }

@@ -3,7 +3,7 @@
 import asyncio
 import itertools
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -75,6 +75,7 @@ class FakeLine:
         self.posted: list[tuple[str, Any]] = []
         self.reported: list[Event] = []
         self.finished: list[bytes] = []
+        self.heartbeat = SimpleNamespace(waiting_for=nullcontext)
         self.is_ready = asyncio.Event()
         self.is_announced = False
         self._ids: set[bytes] = set()

@@ -33,6 +33,7 @@ from cli.doctor_checks.home import check_processes
 from cli.main import agiraph
 from tests.fakes.gateway import AGENT, RUN, World, ask, gateway_world, refused
 from tests.fakes.line import arrived
+from transport.errors import DeadlineExceeded
 
 COORDINATOR = f"{AGENT}/coordinator"
 
@@ -245,6 +246,14 @@ def test_a_service_that_backs_off_is_told_by_ps_top_and_doctor(
     world.add_child("broker", "broker", "backing_off")
     world.children["broker"] = world.children["broker"].model_copy(
         update={"pid": None, "cause": "exit code 1: boom", "next_start": time.time() + 20.4}
+    )
+    before = world.line.answers[AskUsage]
+    world.line.answers[AskUsage] = lambda _body: DeadlineExceeded("no answer")
+    late = refused(client.usage)
+    world.line.answers[AskUsage] = before
+    assert (late.status, str(late)) == (
+        504,
+        "broker did not answer in time: it is restarted after exit code 1: boom",
     )
     row = next(row for row in client.entities() if row.address == "broker")
     assert (row.state, row.pid) == ("backing_off", None)

@@ -25,7 +25,7 @@ from actors.gateway.gateway import UNPROCESSABLE, Gateway
 from actors.gateway.state.agents import agent_summary
 from actors.gateway.statuses import StatusReader
 from agiraph.board.board import RunFacts
-from agiraph.board.failure_class import class_of
+from agiraph.board.failure_class import class_of, suspended_by
 from agiraph.core.errors import InvalidInput
 from agiraph.core.ids import (
     BROKER,
@@ -161,6 +161,7 @@ def summary(
     """Return an agent as listings show it."""
     at = coordinator_address(agent.id)
     child, doing = statuses.child(at), shown_activity(gateway, statuses, at)
+    outage = statuses.outage(agent)
     return agent_summary(
         agent,
         statuses.agent(agent),
@@ -170,6 +171,9 @@ def summary(
         process=child.state if child is not None else None,
         doing=doing["doing"],
         doing_since=doing["doing_since"],
+        standstill=statuses.standstill(agent),
+        outage=outage,
+        reason=suspended_by(outage) if outage is not None else agent.reason,
     )
 
 

@@ -140,6 +140,8 @@ def describe_activity(state: str, step: str) -> str:
             return f"waits for {awaited or 'its nodes or a message'}"
         case "waiting_for_message":
             return "waits for a message"
+        case "waiting_for_service":
+            return f"waits {step}"
         case "standing_still":
             return f"the run stands still: {step}"
         case "paused":

@@ -62,6 +62,10 @@ class FileClient:
 
     async def ask(self, body: Body, expect: type[Reply]) -> Reply:
         """Return the answer; Refused (OutOfScope) with the service's reason."""
+        with self._runtime.heartbeat.waiting_for(FILES):
+            return await self._ask(body, expect)
+
+    async def _ask(self, body: Body, expect: type[Reply]) -> Reply:
         id, is_waiting = message_id(), False
         try:
             while True:

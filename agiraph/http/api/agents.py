@@ -6,7 +6,7 @@ from pydantic import Field, field_validator
 
 from agiraph.board.failure_class import FailureClass
 from agiraph.core.ids import AgentId, RunId
-from agiraph.core.models import AgentFacts, Mode
+from agiraph.core.models import AgentFacts, Mode, ServiceOutage
 from agiraph.core.money import Leader, NotesOf, PlanningMode, RunSchema, RunTerms, WhenSpent
 from agiraph.http.api.base import ApiRequest, ApiView, FieldProblemView
 from agiraph.http.api.team import TeamRequest
@@ -150,7 +150,8 @@ class AgentView(AgentFacts, ApiView):
 
     `doing` and `doing_since` are its coordinator's, as in an `EntityView`; `process` is the state
     of the coordinator's process, null if there is none. `has_team`: its current run is the work of
-    an Agentic Team.
+    an Agentic Team. `outage` is the service whose repeated failure suspends the run, null if none
+    does: then it is the `reason`, too, and the run continues by itself once the service is ready.
     """
 
     status: str
@@ -165,6 +166,7 @@ class AgentView(AgentFacts, ApiView):
     doing: str = ""
     doing_since: float | None = None
     process: str | None = None
+    outage: ServiceOutage | None = None
 
 
 class RunView(ApiView):

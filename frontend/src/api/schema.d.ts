@@ -1946,7 +1946,8 @@ export interface components {
          *
          *     `doing` and `doing_since` are its coordinator's, as in an `EntityView`; `process` is the state
          *     of the coordinator's process, null if there is none. `has_team`: its current run is the work of
-         *     an Agentic Team.
+         *     an Agentic Team. `outage` is the service whose repeated failure suspends the run, null if none
+         *     does: then it is the `reason`, too, and the run continues by itself once the service is ready.
          */
         AgentView: {
             id: string;
@@ -1981,7 +1982,7 @@ export interface components {
             next_cycle_at: number | null;
             standstill: components["schemas"]["Standstill"] | null;
             status: string;
-            failure_class: ("timeout" | "iterations" | "budget" | "model" | "process" | "dependency" | "checks" | "loop" | "plan" | "deadlock" | "standstill" | "output" | "other") | null;
+            failure_class: ("timeout" | "iterations" | "budget" | "model" | "process" | "dependency" | "checks" | "loop" | "plan" | "deadlock" | "standstill" | "service" | "output" | "other") | null;
             /** @default false */
             has_team: boolean;
             /** @default 0 */
@@ -1998,6 +1999,7 @@ export interface components {
             doing: string;
             doing_since: number | null;
             process: string | null;
+            outage: components["schemas"]["ServiceOutage"] | null;
         };
         /** @description POST /questions/{id}/respond. `response` is another name for `answer`. */
         AnswerRequest: {
@@ -3210,7 +3212,7 @@ export interface components {
             attempt: number;
             summary: string | null;
             reason: string | null;
-            failure_class: ("timeout" | "iterations" | "budget" | "model" | "process" | "dependency" | "checks" | "loop" | "plan" | "deadlock" | "standstill" | "output" | "other") | null;
+            failure_class: ("timeout" | "iterations" | "budget" | "model" | "process" | "dependency" | "checks" | "loop" | "plan" | "deadlock" | "standstill" | "service" | "output" | "other") | null;
             /** @default [] */
             published: string[];
             /** @default  */
@@ -3319,7 +3321,7 @@ export interface components {
             attempt: number;
             summary: string | null;
             reason: string | null;
-            failure_class: ("timeout" | "iterations" | "budget" | "model" | "process" | "dependency" | "checks" | "loop" | "plan" | "deadlock" | "standstill" | "output" | "other") | null;
+            failure_class: ("timeout" | "iterations" | "budget" | "model" | "process" | "dependency" | "checks" | "loop" | "plan" | "deadlock" | "standstill" | "service" | "output" | "other") | null;
             /** @default [] */
             published: string[];
             /** @default  */
@@ -3516,7 +3518,7 @@ export interface components {
             worker_model: string;
             result: string | null;
             reason: string | null;
-            failure_class: ("timeout" | "iterations" | "budget" | "model" | "process" | "dependency" | "checks" | "loop" | "plan" | "deadlock" | "standstill" | "output" | "other") | null;
+            failure_class: ("timeout" | "iterations" | "budget" | "model" | "process" | "dependency" | "checks" | "loop" | "plan" | "deadlock" | "standstill" | "service" | "output" | "other") | null;
             /** @default [] */
             incomplete: string[];
             started_at: number;
@@ -3605,6 +3607,19 @@ export interface components {
             description: string;
             /** @default false */
             is_repeatable: boolean;
+        };
+        /**
+         * @description A service that cannot be kept running: the runs that need it are suspended until it can.
+         *
+         *     It exited by its own fault `faults` times in close succession, the last time because of `cause`.
+         *     `is_lasting`: it has failed so often that a command does not wait for the run any longer.
+         */
+        ServiceOutage: {
+            service: string;
+            faults: number;
+            cause: string;
+            /** @default false */
+            is_lasting: boolean;
         };
         /** @description A browser that came in by a login link. */
         SessionView: {
@@ -4007,7 +4022,7 @@ export interface components {
             next_cycle_at: number | null;
             standstill: components["schemas"]["Standstill"] | null;
             status: string;
-            failure_class: ("timeout" | "iterations" | "budget" | "model" | "process" | "dependency" | "checks" | "loop" | "plan" | "deadlock" | "standstill" | "output" | "other") | null;
+            failure_class: ("timeout" | "iterations" | "budget" | "model" | "process" | "dependency" | "checks" | "loop" | "plan" | "deadlock" | "standstill" | "service" | "output" | "other") | null;
             /** @default false */
             has_team: boolean;
             /** @default 0 */
@@ -4024,6 +4039,7 @@ export interface components {
             doing: string;
             doing_since: number | null;
             process: string | null;
+            outage: components["schemas"]["ServiceOutage"] | null;
             /** @default [] */
             workers: components["schemas"]["WorkerView"][];
         };

@@ -41,7 +41,7 @@ const BY_GROUP: Readonly<Record<string, Concern>> = {
   worktree: { agent: ["files", "board"], home: [] },
   trigger: { agent: ["triggers"], home: [] },
   child: { agent: ["view", "workers", "timeline"], home: [...TEAM, "health"] },
-  service: { agent: [], home: ["entities", "health"] },
+  service: { agent: ["view", "workers"], home: [...TEAM, "health"] },
   entity: { agent: ["view", "workers"], home: [...TEAM, "health", "dead"] },
   events: { agent: ["events"], home: [] },
 };

@@ -23,6 +23,7 @@ const LOOKS: Readonly<Record<string, Look>> = {
   waiting_for_message: { sign: "…", tone: "quiet" },
   standing_still: { sign: "!", tone: "bad" },
   waiting_for_room: { sign: "…", tone: "bad" },
+  waiting_for_service: { sign: "…", tone: "bad" },
   blocked: { sign: "…", tone: "quiet" },
   waiting_for_human: { sign: "?", tone: "ask" },
   paused: { sign: "‖", tone: "ask" },

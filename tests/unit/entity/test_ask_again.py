@@ -1,5 +1,6 @@
 """Who is asked is waited for as long as it is being restarted."""
 
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,6 +18,7 @@ class Bus:
     def __init__(self, absences: int) -> None:
         self.absences = absences
         self.clock = SimpleNamespace(monotonic=self._now)
+        self.heartbeat = SimpleNamespace(waiting_for=nullcontext)
         self._seconds = 0.0
 
     def _now(self) -> float:

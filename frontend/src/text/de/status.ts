@@ -16,6 +16,7 @@ export const status: typeof en = {
   waiting_for_message: "wartet auf eine Nachricht",
   standing_still: "steht still",
   waiting_for_room: "wartet auf Platz auf der Platte",
+  waiting_for_service: "wartet auf einen Dienst, der nicht startet",
   blocked: "blockiert",
   waiting_for_human: "fragt Sie",
   paused: "angehalten",

@@ -14,6 +14,7 @@ export const status = {
   waiting_for_message: "waits for a message",
   standing_still: "stands still",
   waiting_for_room: "waits for room on the disk",
+  waiting_for_service: "waits for a service that does not start",
   blocked: "blocked",
   waiting_for_human: "asks you",
   paused: "paused",

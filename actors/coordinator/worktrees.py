@@ -18,7 +18,12 @@ from agiraph.storage.home import AgentHome
 from agiraph.tools.sandbox.sandbox import find_sandbox
 from agiraph.tools.worktrees.git import GitFailed, MergeConflict, node_branch
 from agiraph.tools.worktrees.repository import RunRepository
-from agiraph.tools.worktrees.source import RepositoryNotUsable, SourceRepository, looks_like_one
+from agiraph.tools.worktrees.source import (
+    RepositoryNotUsable,
+    SourceRepository,
+    looks_like_one,
+    why_not_one,
+)
 from agiraph.tools.worktrees.worktree import Worktree, merge_message, unfinished_message
 
 
@@ -77,6 +82,8 @@ class RunWorktrees:
             return True
         if not looks_like_one(self._input):
             self._is_off = True
+            if why := why_not_one(self._input):
+                self._turn_off(why)
             return False
         try:
             await self._repository.make()

@@ -184,7 +184,7 @@ EVENT_TYPES: tuple[EventType, ...] = (
               _COORDINATOR, ("name", "branch", "commit")),
     EventType("worktree.conflict", "a node's changes cannot be merged without conflicts",
               _COORDINATOR, ("name", "branch", "files")),
-    EventType("worktree.off", "the input looks like a git repository, but no worktrees can be "
+    EventType("worktree.off", "the input belongs to a git repository, but no worktrees can be "
               "created",
               _COORDINATOR, ("input", "reason")),
     EventType("trigger.created", "a trigger was created", "clock",

@@ -15,6 +15,7 @@ from agiraph.tools.worktrees.git import Git, GitFailed, ref, remove_stale_lock
 
 NOBODY = ("Agiraph", "agiraph@localhost")
 OLDEST_GIT = (2, 38)
+BARE = ("HEAD", "objects", "refs")
 
 
 class RepositoryNotUsable(Refused):
@@ -36,6 +37,17 @@ def looks_like_one(folder: Path) -> bool:
     """Whether a folder may be the top of a checkout; an empty `.git` is a stand-in."""
     git = folder / ".git"
     return git.exists() and not is_empty_folder(git)
+
+
+def why_not_one(folder: Path) -> str:
+    """Return why no worktree can be made of a folder that belongs to a repository but is not the
+    top of a checkout; '' for a folder of no repository."""
+    if all((folder / name).exists() for name in BARE):
+        return "it is a bare repository, or the .git of one, and has no checkout"
+    top = next((parent for parent in folder.resolve().parents if looks_like_one(parent)), None)
+    if top is None:
+        return ""
+    return f"it is a folder below {top}, the top of a git checkout: only the top can be the input"
 
 
 class SourceRepository:
@@ -64,6 +76,7 @@ class SourceRepository:
         head = await self._git.commit_of("HEAD^{commit}")
         if head is None:
             raise RepositoryNotUsable("nothing has been committed in it yet")
+        await self._require_objects(head)
         branch = await self._git.run("symbolic-ref", "-q", "--short", "HEAD", may_end=(0, 1))
         shallow = Path(common) / "shallow"
         return RepositoryInfo(
@@ -72,6 +85,20 @@ class SourceRepository:
             head=head,
             branch=branch.text,
             shallow=shallow if shallow.is_file() else None,
+        )
+
+    async def _require_objects(self, commit: str) -> None:
+        """Raise RepositoryNotUsable unless a commit can be checked out without a network."""
+        listed = ("rev-list", "--objects", "--missing=print", "--no-walk", commit)
+        missing = (await self._git.text(*listed)).count("\n?")
+        if not missing:
+            return
+        is_partial = await self._git.run(
+            "config", "--get-regexp", r"^remote\..*\.promisor$", may_end=(0, 1)
+        )
+        kind = "it is a partial clone: " if is_partial.code == 0 else ""
+        raise RepositoryNotUsable(
+            f"{kind}objects of its last commit are missing ({missing}; a full clone has them)"
         )
 
     async def _require_git(self) -> None:

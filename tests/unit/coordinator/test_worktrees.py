@@ -112,6 +112,27 @@ async def test_why_there_are_none_is_told_once(tmp_path: Path) -> None:
     assert await worktrees.closing_words(place.board) == ""
 
 
+@pytest.mark.parametrize(
+    ("folder", "why"),
+    [
+        ("sub", "it is a folder below {top}, the top of a git checkout"),
+        (".git", "it is a bare repository, or the .git of one"),
+    ],
+)
+async def test_folder_of_a_repository_that_is_no_checkout_says_why(
+    tmp_path: Path, folder: str, why: str
+) -> None:
+    place = Place(tmp_path)
+    top = place.checkout.path
+    place.checkout.write({"sub/c.txt": "c\n"})
+    place.checkout.path = top / folder
+    worktrees = place.worktrees()
+    assert await worktrees.order_for(place.node("n"), ANN) is None
+    assert await worktrees.order_for(place.node("m"), ANN) is None
+    assert place.told() == ["worktree.off"]
+    assert place.line.reported[0].data["reason"].startswith(why.format(top=top))
+
+
 async def test_the_person_is_told_where_the_changes_stand_and_how_to_take_them(
     tmp_path: Path,
 ) -> None:

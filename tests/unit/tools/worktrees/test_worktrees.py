@@ -495,6 +495,43 @@ async def test_a_folder_of_which_no_worktrees_can_be_made_says_why(
         await checkout.repository().make()
 
 
+async def test_clone_that_lacks_files_of_its_last_commit_says_so(tmp_path: Path) -> None:
+    origin = Checkout(tmp_path, {"a.txt": "a\n", "sub/b.txt": "b\n", "sub/c.txt": "c\n"})
+    origin.git("config", "uploadpack.allowFilter", "true")
+    partial = tmp_path / "partial"
+    words = ("clone", "-q", "--filter=blob:none", "--no-checkout")
+    origin.git(*words, f"file://{origin.path}", str(partial))
+    origin.git("sparse-checkout", "set", "--no-cone", "/a.txt", at=partial)
+    origin.git("checkout", "-q", "main", at=partial)
+    source, origin.path = origin.path, partial
+    with pytest.raises(RepositoryNotUsable, match=r"it is a partial clone: .* missing \(2;"):
+        await origin.repository().make()
+    blob = origin.git("rev-parse", "HEAD:sub/b.txt", at=source)
+    (source / ".git/objects" / blob[:2] / blob[2:]).unlink()
+    origin.path = source
+    with pytest.raises(RepositoryNotUsable, match=r"^objects of its last commit are missing \(1;"):
+        await origin.repository().make()
+
+
+async def test_partial_clone_with_all_files_of_its_last_commit_serves_as_input(
+    tmp_path: Path,
+) -> None:
+    origin = Checkout(tmp_path, {"a.txt": "a\n"})
+    origin.write({"a.txt": "b\n"})
+    origin.git("commit", "-q", "-a", "-m", "second")
+    origin.git("config", "uploadpack.allowFilter", "true")
+    partial = tmp_path / "partial"
+    origin.git("clone", "-q", "--filter=blob:none", f"file://{origin.path}", str(partial))
+    origin.path = partial
+    tree = await origin.worktree("ada")
+    await tree.make()
+    (tree.path / "a.txt").write_text("c\n")
+    repository = origin.repository()
+    await merged(repository, tree, "ada")
+    await repository.hand_over()
+    assert origin.show(RESULT, "a.txt") == "c"
+
+
 async def test_a_shallow_clone_and_a_worktree_of_the_persons_serve_as_input(tmp_path: Path) -> None:
     origin = Checkout(tmp_path, {"a.txt": "a\n"})
     origin.write({"a.txt": "b\n"})

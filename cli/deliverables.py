@@ -17,6 +17,7 @@ import click
 
 from agiraph.core.errors import InvalidInput
 from agiraph.http.errors import ApiError
+from agiraph.storage.file_names import spelled, unspelled
 from agiraph.tools.sandbox.autorun import GIT, is_git_folder, program_of
 from cli.options import require_writable
 
@@ -81,9 +82,14 @@ def output_options(command: Command) -> Command:
 
 
 def deliverables(client: "Client", agent: str, run: str | None) -> dict[str, str]:
-    """Return the files of a run besides its answer: name in a folder to path under the run."""
+    """Return the files of a run besides its answer: name in a folder, as on disk, to path under the
+    run, as the API spells it."""
     files = client.delivered(agent, run=run).files if run is not None else ()
-    return {file.name: file.path for file in files if file.name != ANSWER}
+    return {
+        unspelled(file.name) if file.is_spelled else file.name: file.path
+        for file in files
+        if file.name != ANSWER
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +112,7 @@ class Delivered:
         if self.autorun:
             lost.append(f"look at these, because of which programs run: {_named(self.autorun)}")
         if len(self.written) < 2:
-            return [*(f"result: {path}" for path in self.written), *lost]
+            return [*(f"result: {spelled(path)}" for path in self.written), *lost]
         folder = os.path.commonpath(self.written)
         return [f"result: {len(self.written)} files in {folder}/", *lost]
 
@@ -172,7 +178,7 @@ def _bare_repositories(names: Iterable[str]) -> list[PurePosixPath]:
 
 def _named(paths: list[PurePosixPath]) -> str:
     more = f" and {len(paths) - MOST_NAMED} more" if len(paths) > MOST_NAMED else ""
-    return ", ".join(map(str, paths[:MOST_NAMED])) + more
+    return ", ".join(spelled(path.as_posix()) for path in paths[:MOST_NAMED]) + more
 
 
 def _place(folder: Path, name: str) -> Path:
@@ -240,9 +246,10 @@ def _explained(to: Destination, agent: str) -> Iterator[None]:
     except FileExistsError as error:
         raise InvalidInput(f"{_is_there(Path(error.filename))}; {kept}") from None
     except OSError as error:
-        place = error.filename or to.path
+        place = spelled(str(error.filename or to.path))
         raise InvalidInput(f"{place}: cannot be written ({error.strerror}); {kept}") from None
 
 
 def _is_there(path: Path) -> InvalidInput:
-    return InvalidInput(f"{path} exists (possible: another name, or --force, which replaces it)")
+    possible = "another name, or --force, which replaces it"
+    return InvalidInput(f"{spelled(path)} exists (possible: {possible})")

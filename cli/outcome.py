@@ -17,6 +17,7 @@ from agiraph.core.errors import InvalidInput
 from agiraph.core.turns import Usage
 from agiraph.http.api import AgentView
 from agiraph.http.errors import ApiError, NotReachable
+from agiraph.storage.file_names import spelled
 from agiraph.storage.files import is_file, open_file
 from agiraph.storage.home import Home
 from cli.deliverables import deliver, read_whole
@@ -39,7 +40,8 @@ class RunOutcome:
     """The outcome of a run, as `--json` prints it; `reason` says why it is not completed.
 
     `failure_class` is the machine-readable cause of a failure, `incomplete` names the nodes of the
-    plan that a completed run did not complete.
+    plan that a completed run did not complete, `missing` the delivered files that could not be
+    written to `--output`.
     """
 
     agent: str
@@ -53,6 +55,7 @@ class RunOutcome:
     failure_class: str | None = None
     incomplete: tuple[str, ...] = ()
     written: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
     team: dict[str, Any] | None = None
 
     def as_json(self) -> dict[str, Any]:
@@ -67,6 +70,7 @@ class RunOutcome:
             "result": self.result,
             "output": self.output,
             "written": list(self.written),
+            "missing": list(self.missing),
             "usage": self.usage.model_dump(mode="json") | {"tokens": self.usage.tokens},
             "seconds": round(self.seconds, 3),
             **({"team": self.team} if self.team is not None else {}),
@@ -160,7 +164,8 @@ def _delivered(outcome: RunOutcome, options: RunOptions, watch: RunWatcher) -> I
     except InvalidInput:
         yield outcome
         raise
-    yield replace(outcome, written=tuple(map(str, delivery.written)))
+    written, missing = map(spelled, delivery.written), tuple(delivery.missing)
+    yield replace(outcome, written=tuple(written), missing=missing)
     for note in delivery.notes:
         screen.note(note)
 
@@ -174,7 +179,7 @@ def too_late(limit: float) -> str:
 def verdict(outcome: RunOutcome, watch: RunWatcher) -> int:
     """Say why a run that ended was not completed, if so; return the exit code."""
     if outcome.status == "completed":
-        return DONE
+        return FAILED if outcome.missing else DONE
     if outcome.status == "failed":
         where = home_option_of(watch.target.home)
         watch.target.screen.note(f"to try again: agiraph run GOAL --agent {outcome.agent}{where}")

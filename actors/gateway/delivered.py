@@ -11,10 +11,11 @@ from typing import Final
 
 from starlette.responses import Response
 
-from actors.gateway.file_browser import opened
+from actors.gateway.file_browser import opened, path_below
 from actors.gateway.zipped import MOST_FILES, is_sent, zip_response
 from agiraph.board.board import Board
 from agiraph.http.api import ApiError, DeliveredFileView, DeliveredView, NodeChecksView
+from agiraph.storage.file_names import spelled
 from agiraph.storage.files import entries_below
 from agiraph.storage.home import RunHome
 
@@ -32,8 +33,7 @@ def delivered(run: RunHome, board: Board) -> DeliveredView:
         sizes = _sizes(run.path, place)
         for path in node.published:
             name, size = f"{node.name}/{path}", sizes.get(path)
-            file = {"name": name, "path": f"{place}/{path}", "node": node.name, "size": size}
-            files.append(DeliveredFileView.model_validate(file))
+            files.append(_view(run, name, f"{place}/{path}", size, node.name))
     checks = [
         NodeChecksView(node=node.name, id=node.id, checks=node.evidence.checks)
         for node in completed
@@ -47,7 +47,8 @@ def zipped_result(
 ) -> Response:
     """Return everything that a run has delivered as a zip file; ApiError 413 if it is too large."""
     found = [one for one in delivered(run, board).files if one.size is not None]
-    files = {Path(one.name): Path(one.path) for one in found if is_sent(Path(one.name))}
+    places = {Path(one.name): path_below(run.path, one.path)[1] for one in found}
+    files = {name: place.relative_to(run.path) for name, place in places.items() if is_sent(name)}
     size = sum(one.size or 0 for one in found)
     if len(files) > MOST_FILES or size > most_bytes:
         raise ApiError(
@@ -63,20 +64,29 @@ def _own_files(run: RunHome) -> Iterator[DeliveredFileView]:
     with opened(run.path, "") as (fd, _):
         found = entries_below(fd, MOST_FILES, 0)
     for path, entry in sorted(found, key=lambda one: (one[0].name != ANSWER, one[0])):
-        name = path.as_posix()
+        name = spelled(path)
         if name != ANSWER and (name in OF_THE_RUN or name.startswith(("_", "."))):
             continue
         if entry.kind == "file":
-            yield DeliveredFileView(name=name, path=name, size=entry.size)
+            yield _view(run, name, name, entry.size)
         elif entry.kind == "folder":
             for inner, size in sorted(_sizes(run.path, name).items()):
                 whole = f"{name}/{inner}"
-                yield DeliveredFileView(name=whole, path=whole, size=size)
+                yield _view(run, whole, whole, size)
+
+
+def _view(
+    run: RunHome, name: str, path: str, size: int | None, node: str | None = None
+) -> DeliveredFileView:
+    place = path_below(run.path, path)[1]
+    is_spelled = place != run.path / path
+    return DeliveredFileView(name=name, path=path, node=node, size=size, is_spelled=is_spelled)
 
 
 def _sizes(root: Path, folder: str) -> dict[str, int]:
-    """Return the sizes of all files below a folder by their paths in it; {} without the folder."""
+    """Return the sizes of all files below a folder by their paths in it, as
+    `agiraph.storage.file_names` spells them; {} without the folder."""
     with suppress(ApiError), opened(root, folder) as (fd, _):
         below = entries_below(fd, MOST_FILES)
-        return {path.as_posix(): entry.size for path, entry in below if entry.kind == "file"}
+        return {spelled(path): entry.size for path, entry in below if entry.kind == "file"}
     return {}

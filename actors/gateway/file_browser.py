@@ -14,6 +14,7 @@ from pathlib import Path
 
 from actors.gateway.media_types import kind_of
 from agiraph.http.api import ApiError, FileContentView, FileEntryView, FolderView
+from agiraph.storage.file_names import spelled, unspelled
 from agiraph.storage.files import FolderEntry, entries_below, is_part, open_file, open_folder
 from agiraph.storage.walk import UnsafeFile, etag_of
 
@@ -51,15 +52,26 @@ def _parts(path: str) -> list[str]:
 def opened(root: Path, path: str) -> Iterator[tuple[int, str]]:
     """Hand out the file or folder at `path` under `root`, open, and the path as it is shown.
 
-    Raises ApiError as `browse` does.
+    `path` may be spelled with escapes (`agiraph.storage.file_names`). Raises ApiError as `browse`
+    does.
     """
-    parts = _parts(path)
-    shown = "/".join(parts)
-    fd = _open(root.joinpath(*parts), shown)
+    shown, place = path_below(root, path)
+    fd = _open(place, shown)
     try:
         yield fd, shown
     finally:
         os.close(fd)
+
+
+def path_below(root: Path, path: str) -> tuple[str, Path]:
+    """Return a path under `root` as it is shown, and where it is: at the exact name if that exists,
+    else at the name that its escapes mean. Raises ApiError 403 for a way out."""
+    parts = _parts(path)
+    exact = root.joinpath(*parts)
+    meant = unspelled("/".join(parts))
+    if meant == "/".join(parts) or os.path.lexists(exact):
+        return spelled("/".join(parts)), exact
+    return "/".join(parts), root.joinpath(*_parts(meant))
 
 
 def _open(place: Path, shown: str) -> int:
@@ -108,7 +120,7 @@ def _place(found: tuple[Path, FolderEntry]) -> list[tuple[bool, str]]:
 
 
 def _entry(path: Path, entry: FolderEntry, shown: str) -> FileEntryView:
-    place = _speakable(path.as_posix())
+    place = spelled(path)
     name = place.rpartition("/")[2]
     return FileEntryView(
         path=f"{shown}/{place}" if shown else place,
@@ -148,8 +160,3 @@ def _as_text(data: bytes, goes_on: bool) -> tuple[str, int] | None:
         except UnicodeDecodeError:
             continue
     return None
-
-
-def _speakable(name: str) -> str:
-    """Return a file name that JSON can carry: bytes that are no UTF-8 become U+FFFD."""
-    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

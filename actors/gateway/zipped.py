@@ -14,8 +14,9 @@ from urllib.parse import quote
 
 from starlette.responses import Response, StreamingResponse
 
-from actors.gateway.file_browser import opened
+from actors.gateway.file_browser import opened, path_below
 from agiraph.http.api import ApiError
+from agiraph.storage.file_names import spelled
 from agiraph.storage.files import entries_below, is_part, open_file
 from agiraph.storage.walk import closing, kind_of
 from agiraph.tools.sandbox.autorun import is_git_name
@@ -43,7 +44,7 @@ def zipped_folder(root: Path, path: str, most_bytes: int, *, is_head: bool = Fal
             f"'{shown or '/'}' has {len(files)} files of {size} bytes, more than a zip file may"
             f" hold ({MOST_FILES} names, {most_bytes} bytes): download a folder of it",
         )
-    below = root.joinpath(*PurePosixPath(shown).parts)
+    _, below = path_below(root, path)
     names = {path: path for path in sorted(path for path, _ in files)}
     return zip_response(below, names, PurePosixPath(shown or root.name).name, is_head=is_head)
 
@@ -104,9 +105,8 @@ def _zip(folder: Path, files: Mapping[Path, Path]) -> Iterator[bytes]:
 
 
 def _entry(name: Path, facts: os.stat_result) -> zipfile.ZipInfo:
-    shown = name.as_posix().encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     changed_at = time.localtime(facts.st_mtime)[:6]
-    entry = zipfile.ZipInfo(shown, min(LATEST, max(EARLIEST, changed_at)))
+    entry = zipfile.ZipInfo(spelled(name), min(LATEST, max(EARLIEST, changed_at)))
     entry.compress_type = zipfile.ZIP_DEFLATED
     entry.external_attr = 0o644 << 16
     entry.file_size = facts.st_size  # more than 2 GiB need another header

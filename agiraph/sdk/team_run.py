@@ -23,6 +23,7 @@ from agiraph.sdk.events import DeadlockNoticed, RunEnd, RunEvent, RunStart, told
 from agiraph.sdk.result import NodeFailure, Result, RunLog
 from agiraph.sdk.task import Task
 from agiraph.storage.attendance import Attendance
+from agiraph.storage.file_names import found_below
 from agiraph.storage.home import Home
 from agiraph.storage.supervisor_note import belongs_to_users
 
@@ -210,7 +211,7 @@ class TeamRun(Generic[Out]):
     def _files(self, agent: AgentId, board: BoardView) -> dict[str, Path]:
         nodes = Home(self._home).agent(agent).run(RunId(self._run)).path / "nodes"
         return {
-            f"{node.name}/{name}": nodes / node.folder / "published" / name
+            f"{node.name}/{name}": found_below(nodes / node.folder / "published", name)
             for node in board.nodes
             for name in node.published
         }

@@ -19,6 +19,7 @@ from pathlib import Path
 from agiraph.core.config import Config
 from agiraph.core.errors import InvalidInput, Refused
 from agiraph.core.evidence import ARTIFACTS_NAMED, CheckResult, Evidence
+from agiraph.storage.file_names import spelled
 from agiraph.storage.files import files_below, is_folder, open_file
 from agiraph.tools.command import (
     CommandLimits,
@@ -127,7 +128,7 @@ def evidence_of(results: Sequence[CheckResult], published: Path, now: float) -> 
     lines = "".join(f"{digest}  {path}\n" for path, digest in sums.items())
     return Evidence(
         checks=tuple(results),
-        artifacts=dict(list(sums.items())[:ARTIFACTS_NAMED]),
+        artifacts={spelled(path): digest for path, digest in list(sums.items())[:ARTIFACTS_NAMED]},
         digest=hashlib.sha256(lines.encode("utf-8", "surrogateescape")).hexdigest(),
         at=now,
     )

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from agiraph.storage.file_names import spelled
 from cli.commands.agents import run_of
 from cli.deliverables import deliver, deliverables, output_options, wanted_destination
 from cli.exits import DONE, FAILED
@@ -42,8 +43,8 @@ def result(
     """Print the final answer of AGENT's last run, or write it with everything that was delivered.
 
     A folder gets the answer as _output.md, what each completed node has published in a folder of
-    the node's name, and files that the coordinator wrote. Exits 1 if the run has not ended or has
-    no answer.
+    the node's name, and files that the coordinator wrote. Exits 1 if the run has not ended, has no
+    answer, or a file could not be written.
     """
     to = wanted_destination(output, may_replace=force)
     with connect_to_read(home) as client:
@@ -62,7 +63,7 @@ def result(
     written = delivery.written if delivery is not None else []
     if as_json:
         facts = {"agent": found.id, "run": run.id, "status": status, "reason": run.reason}
-        more = {"files": list(files.values()), "written": [str(path) for path in written]}
+        more = {"files": list(files.values()), "written": list(map(spelled, written))}
         ended = {"failure_class": run.failure_class, "incomplete": list(run.incomplete)}
         print_json(facts | ended | {"result": answer} | more)
     elif answer is not None and delivery is None:
@@ -73,7 +74,8 @@ def result(
     if answer is None:
         because = f": {run.reason}" if run.reason else ""
         click.echo(f"agiraph: {found.name} has no answer, it is {status}{because}", err=True)
-    ctx.exit(FAILED if answer is None else DONE)
+    is_whole = delivery is None or not delivery.missing
+    ctx.exit(DONE if answer is not None and is_whole else FAILED)
 
 
 def _hint(agent: str, files: int) -> list[str]:

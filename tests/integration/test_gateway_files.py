@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import zipfile
 from pathlib import Path
 
@@ -151,6 +152,33 @@ def test_the_result_of_a_run_comes_as_a_list_and_as_a_zip_file(
         assert archive.testzip() is None
         assert archive.namelist() == ["_output.md", "notes/plan.md", "tables/facts.md"]
         assert archive.read("tables/facts.md") == b"# Facts\n"
+
+
+def test_delivered_files_with_odd_names_are_listed_read_and_zipped(
+    world: World, client: Client
+) -> None:
+    home = node_home(world, client)
+    for name in (b"caf\xe9.txt", b"a\nb.txt", rb"dir\new.txt"):
+        (home.published / os.fsdecode(name)).write_bytes(name)
+    world.publish("Ada", r"a\nb.txt", r"caf\xe9.txt", r"dir\new.txt")
+    files = {one.name: one for one in client.delivered(AGENT).files}
+    assert {name: (one.size, one.is_spelled) for name, one in files.items()} == {
+        r"tables/a\nb.txt": (7, True),
+        r"tables/caf\xe9.txt": (8, True),
+        r"tables/dir\new.txt": (11, False),
+    }
+    whole = client.raw_file(AGENT, files[r"tables/a\nb.txt"].path)
+    assert whole is not None
+    assert whole.content == b"a\nb.txt"
+    folder = f"nodes/{home.path.name}/published"
+    for zipped, above in (
+        (client.zipped_result(AGENT), "tables/"),
+        (client.zipped_files(AGENT, folder), ""),
+    ):
+        with zipfile.ZipFile(io.BytesIO(zipped)) as archive:
+            assert archive.testzip() is None
+            assert archive.read(rf"{above}caf\xe9.txt") == b"caf\xe9.txt"
+            assert {rf"{above}a\nb.txt", rf"{above}dir\new.txt"} <= {*archive.namelist()}
 
 
 def test_an_attached_file_is_kept_once_and_never_overwritten(world: World, client: Client) -> None:

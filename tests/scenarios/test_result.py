@@ -1,5 +1,6 @@
 """`result` and `run --output`: what a run has delivered, printed or written where it is wanted."""
 
+import os
 import threading
 
 import pytest
@@ -17,6 +18,7 @@ def delivering(place: Place) -> None:
         write("facts.md", "one fact"),
         bash("mkdir -p data/.Git x/.git/hooks; : > data/empty.csv; : > data/.Git/config"),
         bash("echo exit > x/.git/hooks/pre-commit; echo exit > x/.envrc"),
+        bash(r"printf odd > $'caf\xe9.txt'; printf odd > $'a\nb.txt'"),
     )
     steps = [spawn("ada"), node("facts", "ada"), WAIT]
     place.plays(
@@ -37,7 +39,7 @@ def test_the_answer_is_printed_and_everything_written_into_a_folder(place: Place
     written = place.command("result", "delivers", "-o", "results/")
     assert written.returncode == 0
     assert written.stdout == ""
-    assert "result: 5 files in results/" in written.stderr
+    assert "result: 7 files in results/" in written.stderr
     left_out = "not written, because git runs programs from it: facts/data/.Git, facts/x/.git"
     assert left_out in written.stderr
     assert "look at these, because of which programs run: facts/x/.envrc" in written.stderr
@@ -48,8 +50,16 @@ def test_the_answer_is_printed_and_everything_written_into_a_folder(place: Place
         "facts/facts.md": "one fact",
         "facts/data/empty.csv": "",
         "facts/x/.envrc": "exit\n",
+        "facts/a\nb.txt": "odd",
+        os.fsdecode(b"facts/caf\xe9.txt"): "odd",
         "notes/n.txt": "a note",
     }
+    [lost] = agent.glob("runs/*/nodes/*/published/facts.md")
+    lost.unlink()
+    again = place.command("result", "delivers", "-o", "less/")
+    assert again.returncode == 1
+    assert "not written, for it cannot be read: nodes/facts-" in again.stderr
+    assert "/published/facts.md" in again.stderr
 
 
 def test_nothing_is_replaced_unasked(place: Place) -> None:

@@ -98,12 +98,14 @@ class RefView(ApiView):
 class DeliveredFileView(ApiView):
     """A file that a run has delivered: its `name` in a folder of the whole result, its `path` under
     the run, the `node` that published it (null: the coordinator wrote it), and its size in bytes
-    (null: the file cannot be found any more)."""
+    (null: the file cannot be found any more). `is_spelled`: the name on disk has control characters
+    or bytes that are not UTF-8, which `name` and `path` have as escapes, such as `caf\\xe9.txt`."""
 
     name: str
     path: str
     node: str | None = None
     size: int | None = None
+    is_spelled: bool = False
 
 
 class NodeChecksView(ApiView):

@@ -14,6 +14,7 @@ from typing import Final
 
 from agiraph.core.errors import InvalidInput
 from agiraph.storage.copies import copy_file
+from agiraph.storage.file_names import spelled
 from agiraph.storage.files import (
     files_below,
     is_folder,
@@ -36,7 +37,8 @@ EXECUTABLE: Final = 0o111
 
 
 def publish_files(node: NodeHome, summary: str, but: Sequence[str] = ()) -> tuple[str, ...]:
-    """Promote everything in scratch/; return the sorted relative paths of all published files.
+    """Promote everything in scratch/; return the sorted relative paths of all published files, as
+    `agiraph.storage.file_names` spells them.
 
     If there is nothing, the summary is published, as `summary.md`. Names that match `but` stay in
     scratch/ (such as its git worktree). Safe to call again after a crash or a success. Raises
@@ -59,7 +61,7 @@ def publish_files(node: NodeHome, summary: str, but: Sequence[str] = ()) -> tupl
     for file, entry in published:
         if entry.mode & WRITABLE:
             set_mode(node.published / file, READ_ONLY | entry.mode & EXECUTABLE)
-    return tuple(sorted(file.as_posix() for file, _ in published))
+    return tuple(sorted(spelled(file) for file, _ in published))
 
 
 def put_aside(node: NodeHome, attempt: int) -> None:
@@ -80,7 +82,7 @@ def files_left(node: NodeHome, but: Sequence[str] = ()) -> tuple[str, ...]:
     Names that match `but` are left out.
     """
     try:
-        return tuple(sorted(file.as_posix() for file in _regular_files(node.scratch, but)))
+        return tuple(sorted(spelled(file) for file in _regular_files(node.scratch, but)))
     except OSError:
         return ()
 

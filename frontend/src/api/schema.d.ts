@@ -2570,13 +2570,16 @@ export interface components {
         /**
          * @description A file that a run has delivered: its `name` in a folder of the whole result, its `path` under
          *     the run, the `node` that published it (null: the coordinator wrote it), and its size in bytes
-         *     (null: the file cannot be found any more).
+         *     (null: the file cannot be found any more). `is_spelled`: the name on disk has control characters
+         *     or bytes that are not UTF-8, which `name` and `path` have as escapes, such as `caf\xe9.txt`.
          */
         DeliveredFileView: {
             name: string;
             path: string;
             node: string | null;
             size: number | null;
+            /** @default false */
+            is_spelled: boolean;
         };
         /** @description GET /agents/{a}/result: what a run has delivered so far; the answer is `_output.md`. */
         DeliveredView: {

@@ -136,6 +136,7 @@ def test_json_is_exactly_one_object(tmp_path: Path) -> None:
         "result",
         "output",
         "written",
+        "missing",
         "usage",
         "seconds",
     ]

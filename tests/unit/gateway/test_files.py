@@ -47,6 +47,26 @@ def test_dots_and_absolute_paths_are_refused(root: Path, path: str) -> None:
     assert status(root, path) == 403
 
 
+@pytest.mark.parametrize("name", [b"caf\xe9.txt", b"a\nb.txt", b"tab\there", b"\x1b[31mred"])
+def test_odd_names_are_shown_with_escapes_and_read_by_them(root: Path, name: bytes) -> None:
+    folder = root / "odd" / os.fsdecode(name)
+    folder.mkdir(parents=True)
+    (folder / os.fsdecode(name)).write_text("odd")
+    listed = browse(root, "odd", depth=2)
+    assert isinstance(listed, FolderView)
+    path = listed.entries[-1].path
+    assert path.isprintable()
+    assert read(root, path).content == "odd"
+    assert read(root, path).path == path
+
+
+@pytest.mark.parametrize(
+    "path", [r"\x2e\x2e/secret.txt", r"nodes/\x2e\x2e\x2f\x2e\x2e\x2fsecret.txt", r"a\x00b"]
+)
+def test_escapes_lead_nowhere_else(root: Path, path: str) -> None:
+    assert status(root, path) == 403
+
+
 def test_links_are_shown_and_never_followed(root: Path) -> None:
     (root / "file").symlink_to(root.parent / "secret.txt")
     (root / "folder").symlink_to(root.parent)

@@ -32,6 +32,14 @@ def published(node: NodeHome) -> dict[str, bytes]:
     }
 
 
+def test_odd_names_are_published_unchanged_and_reported_with_escapes(node: NodeHome) -> None:
+    name = os.fsdecode(b"caf\xe9\n.txt")
+    (node.scratch / name).write_bytes(b"odd")
+    assert r"caf\xe9\n.txt" in files_left(node)
+    assert r"caf\xe9\n.txt" in publish_files(node, "done")
+    assert published(node)[name] == b"odd"
+
+
 def test_everything_moves_and_cannot_be_written_any_more(node: NodeHome) -> None:
     assert publish_files(node, "done") == ("a.md", "sub/b.md", "sub/deep/c d.bin")
     assert published(node) == FILES

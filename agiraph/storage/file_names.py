@@ -1,0 +1,45 @@
+r"""File names as text that JSON, URLs and terminals can carry.
+
+A name of Linux is any bytes. One with control characters or with bytes that are no UTF-8 is spelled
+with escapes (`caf\xe9.txt`, `a\nb.txt`, and `\\` for a backslash); any other name is its own
+spelling, backslashes included. So a spelling may in theory mean two files: the one with exactly
+this name counts then.
+"""
+
+import os
+import re
+from pathlib import Path
+from typing import Final
+
+_ODD: Final = re.compile("[\x00-\x1f\x7f\udc80-\udcff]")
+_TO_ESCAPE: Final = re.compile("[\\\\\x00-\x1f\x7f\udc80-\udcff]")
+_ESCAPE: Final = re.compile(rb"\\(\\|[ntr]|x[0-9a-f]{2})")
+_SHORT: Final = {"\\": "\\\\", "\n": r"\n", "\t": r"\t", "\r": r"\r"}
+_MEANS: Final = {text[1:].encode(): char.encode() for char, text in _SHORT.items()}
+
+
+def spelled(path: str | Path) -> str:
+    """Return a path with odd names spelled with escapes."""
+    text = path.as_posix() if isinstance(path, Path) else path
+    return _TO_ESCAPE.sub(_escaped, text) if _ODD.search(text) else text
+
+
+def unspelled(text: str) -> str:
+    """Return the path that a spelling with escapes means; a text without escapes is its own."""
+    return os.fsdecode(_ESCAPE.sub(_meant, os.fsencode(text)))
+
+
+def found_below(folder: Path, text: str) -> Path:
+    """Return the path below a folder that a spelling means: the exact one if it exists."""
+    exact = folder / text
+    return exact if os.path.lexists(exact) else folder / unspelled(text)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    char = found.group()
+    return _SHORT.get(char) or f"\\x{ord(char) & 0xFF:02x}"
+
+
+def _meant(found: re.Match[bytes]) -> bytes:
+    escape = found.group(1)
+    return _MEANS.get(escape) or bytes.fromhex(escape[1:].decode())

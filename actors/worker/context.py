@@ -149,7 +149,7 @@ class WorkerContext(EntityContext):
 
 
 class NodeDeadline:
-    """A limit of `seconds` from now; put `timer` round the work, `standing_still` round waits.
+    """A limit of `seconds` from now: an async context of the work, `standing_still` of its waits.
 
     `was_announced`: whether the model was told that it is near.
     """
@@ -169,25 +169,42 @@ class NodeDeadline:
 
     def __init__(self, seconds: float) -> None:
         self._loop = asyncio.get_running_loop()
-        self.timer = asyncio.timeout(max(0.0, seconds))
+        self._timer = asyncio.timeout(max(0.0, seconds))
+        self._is_running = False
         self.was_announced = False
+
+    async def __aenter__(self) -> None:
+        await self._timer.__aenter__()
+        self._is_running = True
+
+    async def __aexit__(self, *error: Any) -> bool | None:
+        self._is_running = False
+        return await self._timer.__aexit__(*error)
 
     @property
     def remaining_seconds(self) -> float:
         """How much of it is left; infinite while it stands still."""
-        ends_at = self.timer.when()
+        ends_at = self._timer.when()
         return math.inf if ends_at is None else ends_at - self._loop.time()
 
     @contextmanager
     def standing_still(self) -> Iterator[None]:
-        ends_at = self.timer.when()
-        if ends_at is None or self.timer.expired():
+        """Stop the time inside this block.
+
+        A tool that is cancelled with its work may end after the work: time then stays as it is.
+        """
+        ends_at = self._timer.when()
+        if ends_at is None or not self._may_change:
             yield
             return
         remaining = ends_at - self._loop.time()
-        self.timer.reschedule(None)
+        self._timer.reschedule(None)
         try:
             yield
         finally:
-            if not self.timer.expired():
-                self.timer.reschedule(self._loop.time() + max(0.0, remaining))
+            if self._may_change:
+                self._timer.reschedule(self._loop.time() + max(0.0, remaining))
+
+    @property
+    def _may_change(self) -> bool:
+        return self._is_running and not self._timer.expired()

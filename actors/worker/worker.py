@@ -288,7 +288,7 @@ class WorkerActor:
         status, reason, details = "completed", "", ""
         try:
             context.deadline = NodeDeadline.of_node(context.conversation, seconds, context.now())
-            async with context.deadline.timer:
+            async with context.deadline:
                 self._refuse_stuck_step()
                 await self.checkout.make(assignment)
                 await first_to_end(self._run_loop(), self._cancelled.wait())

@@ -47,7 +47,7 @@ def answer(name: str, asked: float, at: float) -> CallFinished:
 async def left(conversation: Conversation, now: float, seconds: float = 300.0) -> float:
     """Return what a worker that begins again now has left of its node's time."""
     deadline = NodeDeadline.of_node(conversation, seconds, now)
-    async with deadline.timer:
+    async with deadline:
         return deadline.remaining_seconds
 
 
@@ -88,8 +88,22 @@ async def test_a_time_that_is_used_up_ends_the_work_at_once(tmp_path: Path) -> N
     conversation = taken_up(tmp_path)
     conversation.append(InputReceived(content="x", from_name="runtime", ts=START + 400))
     with pytest.raises(TimeoutError):
-        async with NodeDeadline.of_node(conversation, 300.0, START + 401).timer:
+        async with NodeDeadline.of_node(conversation, 300.0, START + 401):
             await asyncio.Event().wait()
+
+
+async def test_a_wait_that_outlives_its_work_leaves_the_ended_time_alone() -> None:
+    deadline, cleaning = NodeDeadline(300.0), asyncio.Event()
+
+    async def wait_and_clean_up() -> None:
+        with deadline.standing_still():
+            await cleaning.wait()
+
+    async with deadline:
+        waiting = asyncio.create_task(wait_and_clean_up())
+        await asyncio.sleep(0)
+    cleaning.set()
+    await waiting
 
 
 async def test_time_passes_while_a_message_is_waited_for(tmp_path: Path) -> None:

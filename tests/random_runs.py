@@ -6,7 +6,8 @@
 Each seed is a run of a kind of its own: with or without a plan of the person, finite or infinite,
 with a person who answers some questions or none, with small or large limits. Whatever the model
 does, each run must come to an end or to a question to the person within a bounded time and number
-of model calls, and leave a consistent board (`faults_of`).
+of model calls, and leave a consistent board (`faults_of`). A run follows from its seed alone: the
+same seed plays the same run again, in any process.
 """
 
 import os
@@ -27,6 +28,7 @@ from actors.entity.args import CoordinatorArgs
 from agiraph.board.store import read_board
 from agiraph.core.money import RunTerms
 from agiraph.core.team import TeamTerms, team_of
+from agiraph.core.turns import ModelRequest
 from agiraph.storage.home import Home
 from agiraph.testing import RandomModel
 from cli.chaos.random_run import board_faults
@@ -43,6 +45,8 @@ MOST_SECONDS = 48 * 3600.0
 MOST_CALLS = 20_000
 CYCLES = 2
 HOME = "home"
+NAMED = "/simulated"
+"""How the course of a run names its folder, whose real name is another one each time."""
 PLAN = """\
 nodes:
   - id: facts
@@ -72,8 +76,19 @@ class RandomRun:
 
     seed: int
     kind: str
+    folder: Path
     run: SimulatedRun
     faults: tuple[str, ...]
+
+    @property
+    def course(self) -> tuple[str, ...]:
+        """One line about each event: the same for the same seed."""
+        return tuple(
+            f"{event.ts:.1f} {event.entity} {event.type} {event.data}".replace(
+                str(self.folder), NAMED
+            )
+            for event in self.run.events
+        )
 
     @property
     def summary(self) -> str:
@@ -114,16 +129,28 @@ def scenario_of(seed: int) -> tuple[str, Scenario]:
 def play(seed: int, folder: Path) -> RandomRun:
     """Play the run of a seed in an empty folder."""
     kind, scenario = scenario_of(seed)
+    model = RandomModel(seed)
     home = SimulatedHome(
         folder / HOME,
-        RandomModel(seed).answer,
+        lambda request: model.answer(_without(folder, request)),
         seed=seed,
         answers=scenario.answers,
         settings=scenario.settings,
         cycles=CYCLES,
     )
     run = home.play(scenario.args, most_seconds=MOST_SECONDS, most_calls=MOST_CALLS)
-    return RandomRun(seed, kind, run, tuple(faults_of(run, folder)))
+    return RandomRun(seed, kind, folder, run, tuple(faults_of(run, folder)))
+
+
+def _without(folder: Path, request: ModelRequest) -> ModelRequest:
+    """Return a request in which the folder has its constant name."""
+    turns = [
+        turn
+        if turn.role == "assistant"
+        else turn.model_copy(update={"content": turn.content.replace(str(folder), NAMED)})
+        for turn in request.turns
+    ]
+    return request.model_copy(update={"turns": tuple(turns)})
 
 
 def faults_of(run: SimulatedRun, folder: Path) -> list[str]:
@@ -141,12 +168,12 @@ def faults_of(run: SimulatedRun, folder: Path) -> list[str]:
     return faults + board_faults(run_home)
 
 
-def _play_alone(seed: int) -> RandomRun:
+def play_alone(seed: int) -> RandomRun:
     """Play a seed in a folder of its own, which is removed; in memory where possible."""
     place = "/dev/shm" if os.path.isdir("/dev/shm") else None
     folder = Path(tempfile.mkdtemp(prefix="agiraph-random-", dir=place))
     with pytest.MonkeyPatch.context() as patch:
-        simulate_machine(patch)
+        simulate_machine(patch, seed)
         try:
             return play(seed, folder)
         finally:
@@ -160,14 +187,14 @@ def _play_alone(seed: int) -> RandomRun:
 def main(count: int, first: int, seed: int | None) -> None:
     """Play COUNT random runs and print each fault. Exits 1 if there is any."""
     if seed is not None:
-        found = _play_alone(seed)
-        for event in found.run.events:
-            click.echo(f"{event.ts:.1f} {event.entity} {event.type} {event.data}"[:300])
+        found = play_alone(seed)
+        for line in found.course:
+            click.echo(line[:300])
         click.echo(found.summary)
         sys.exit(1 if found.faults else 0)
     began, bad, calls = time.monotonic(), 0, 0
     with ProcessPoolExecutor(os.cpu_count()) as processes:
-        for one in processes.map(_play_alone, range(first, first + count)):
+        for one in processes.map(play_alone, range(first, first + count)):
             calls += one.run.calls
             bad += bool(one.faults)
             if one.faults:

@@ -3,12 +3,13 @@
 Coordinators, workers and the scheduler are the real ones, on the loopback bus with the real router
 core, with real files. Simulated are the supervisor (it starts a task instead of a process), the
 broker (it answers with `model`), the person (answers at most `answers` questions), and shell
-commands (they run nothing). So a whole run of an agent takes milliseconds and follows from its
-model alone.
+commands (they run nothing). So a whole run of an agent takes milliseconds, and follows from its
+model and the seed of `simulate_machine` alone.
 """
 
 import asyncio
 import random
+import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -19,13 +20,13 @@ import pytest
 
 from actors.coordinator.main import serve as serve_coordinator
 from actors.entity.args import CoordinatorArgs
+from actors.gateway.state.boards import BoardReader
 from actors.runtime.launch import ActorLaunch
 from actors.runtime.runtime import CODEC, EXIT_PARKED, Runtime, _serve_until_told
 from actors.scheduler.scheduler import TimeSource
 from actors.scheduler.scheduler import serve as serve_scheduler
 from actors.worker.main import serve as serve_worker
 from agiraph.board.board import Board
-from agiraph.board.store import read_board
 from agiraph.core.config import Config, load_config
 from agiraph.core.ids import (
     BROKER,
@@ -126,6 +127,7 @@ class SimulatedHome:
         self._random = random.Random(f"human/{seed}")
         self._answers = answers
         self._cycles = cycles
+        self._boards = BoardReader()
         self._config = _config(settings or {})
         self._endpoints: dict[str, Endpoint] = {}
         self._incarnations: dict[str, int] = {}
@@ -142,22 +144,24 @@ class SimulatedHome:
     def play(self, args: CoordinatorArgs, *, most_seconds: float, most_calls: int) -> SimulatedRun:
         """Play the run until it ends, waits for the person, or exceeds a bound; return it."""
         loop = VirtualTimeLoop()
+        self._clock = VirtualClock(loop)
         asyncio.set_event_loop(loop)
-        try:
-            loop.run_until_complete(self._play(loop, args, most_seconds, most_calls))
-        finally:
-            for task in asyncio.all_tasks(loop):
-                task.cancel()
-            loop.run_until_complete(asyncio.sleep(0.1))
-            loop.run_until_complete(loop.shutdown_asyncgens())
-            asyncio.set_event_loop(None)
-            loop.close()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(time, "time", self._clock.now)
+            try:
+                loop.run_until_complete(self._play(loop, args, most_seconds, most_calls))
+            finally:
+                for task in asyncio.all_tasks(loop):
+                    task.cancel()
+                loop.run_until_complete(asyncio.sleep(0.1))
+                loop.run_until_complete(loop.shutdown_asyncgens())
+                asyncio.set_event_loop(None)
+                loop.close()
         return self.run
 
     async def _play(
         self, loop: VirtualTimeLoop, args: CoordinatorArgs, most_seconds: float, most_calls: int
     ) -> None:
-        self._clock = VirtualClock(loop)
         make_folder(self._home.system.attempts)
         self._router = LoopbackRouter(topology=TOPOLOGY)
         services = (
@@ -184,6 +188,7 @@ class SimulatedHome:
         self.run.seconds = loop.time()
         for address in list(self._running):
             await self._stop(address)
+        self.run.board = self._boards.get(self._home.agent(args.agent.id).run(RUN))
 
     def _is_busy(self) -> bool:
         """Whether the person will still answer."""
@@ -195,8 +200,7 @@ class SimulatedHome:
             files = self._home.agent(agent)
             record = Agent.model_validate_json(read_bytes(files.record))
             self.run.status, self.run.reason = record.status, record.reason
-            self.run.board = read_board(files.run(RUN).journal)
-            run = self.run.board.run
+            run = self._boards.get(files.run(RUN)).run
             self.run.has_cycled = run is not None and run.cycle > self._cycles
         self.run.open_questions = len(self._questions)
 
@@ -431,12 +435,24 @@ def coordinator_args(goal: str = "Do the work", **changes: Any) -> CoordinatorAr
     return CoordinatorArgs(agent=agent.model_copy(update=changes), run=RUN)
 
 
-def simulate_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let commands end at once without running anything, and links tick rarely."""
+def simulate_machine(monkeypatch: pytest.MonkeyPatch, seed: int = 0) -> None:
+    """Let commands end at once without running anything, and links tick rarely.
+
+    Random ids are drawn from the seed.
+    """
+    draw = random.Random(f"ids/{seed}")
 
     async def ended(command: str, **_: Any) -> CommandResult:
         return CommandResult("output", 3 if command == "exit 3" else 0)
 
+    def token_bytes(size: int = 32) -> bytes:
+        return draw.randbytes(size)
+
+    def token_hex(size: int = 32) -> str:
+        return draw.randbytes(size).hex()
+
+    monkeypatch.setattr("secrets.token_bytes", token_bytes)
+    monkeypatch.setattr("secrets.token_hex", token_hex)
     monkeypatch.setattr("transport.endpoint.TICK_SECONDS", 600.0)
     monkeypatch.setattr("agiraph.tools.shell.run_command", ended)
     monkeypatch.setattr("agiraph.tools.checking.run_command", ended)

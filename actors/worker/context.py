@@ -177,9 +177,9 @@ class NodeDeadline:
         await self._timer.__aenter__()
         self._is_running = True
 
-    async def __aexit__(self, *error: Any) -> bool | None:
+    async def __aexit__(self, *error: Any) -> None:
         self._is_running = False
-        return await self._timer.__aexit__(*error)
+        await self._timer.__aexit__(*error)  # it never suppresses: it raises TimeoutError
 
     @property
     def remaining_seconds(self) -> float:

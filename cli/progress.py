@@ -120,13 +120,18 @@ class RunProgress:
             self.working.pop(node, None)
             self.has_ended[node] = True
 
-    def status(self, seconds: float) -> str:
-        """Return the progress in one line: what matters most is at its beginning."""
+    def status(self, seconds: float, coordinator: str = "") -> str:
+        """Return the progress in one line, the most important part first.
+
+        `coordinator` is the coordinator's own activity; it is shown while no node is worked on.
+        """
         parts = [format_seconds(seconds), format_usage(self.usage)]
         if self.has_ended:
             parts.append(f"{sum(self.has_ended.values())} of {len(self.has_ended)} nodes")
         who = ", ".join((*self.retries.values(), *self.working.values()))
-        return " · ".join((*parts, who or "the coordinator is thinking"))
+        if not who:
+            who = f"coordinator: {one_line(coordinator)}" if coordinator else "no node is running"
+        return " · ".join((*parts, who))
 
     def talk(self) -> list[str]:
         """Return a table of who of a team of roles has written to whom, and whose turn it is."""

@@ -88,7 +88,8 @@ class RunWatcher:
                 if timeout_seconds is not None and elapsed >= timeout_seconds:
                     return False
                 self._take_answer()
-                self._screen.status(self.progress.status(elapsed), self.progress.talk())
+                status = self.progress.status(elapsed, self.agent.doing)
+                self._screen.status(status, self.progress.talk())
 
     def _is_of_another_run(self, event: Event) -> bool:
         return event.run_id not in (None, self._run)

@@ -88,7 +88,9 @@ def test_progress_counts_what_was_metered_of_an_outside_agent_and_no_account_of_
 
 def test_the_progress_line_counts_nodes_and_shows_the_retry_of_a_call() -> None:
     progress = RunProgress()
-    assert progress.status(1.0) == "1.0 s · 0 tokens · the coordinator is thinking"
+    assert progress.status(1.0) == "1.0 s · 0 tokens · no node is running"
+    planned = progress.status(1.0, "waits for the nodes of the plan")
+    assert planned == "1.0 s · 0 tokens · coordinator: waits for the nodes of the plan"
     for name in ("tables", "prices"):
         progress.see(event("node.created", node_id=f"n-{name}", name=name))
         progress.see(event("node.started", node_id=f"n-{name}", name=name, worker="ada"))

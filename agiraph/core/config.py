@@ -22,6 +22,7 @@ from agiraph.core.errors import InvalidInput
 from agiraph.core.host_settings import HostsConfig, ScalerConfig
 from agiraph.core.mcp_settings import McpServerConfig, ServerName, check_names
 from agiraph.core.money import PlanningMode, WhenSpent
+from agiraph.core.record import misfit_in_words
 from agiraph.core.specs import CheckpointPolicy
 from agiraph.core.yaml_text import KeyPath, Lines, key_lines, nearest, parse_yaml, read_text
 
@@ -476,8 +477,8 @@ def _explain_one(problem: dict[str, Any], places: dict[KeyPath, str]) -> str:
     if problem["type"] == "extra_forbidden":
         return f"{place}: unknown key '{key}' (possible: {', '.join(_possible(path[:-1]))})"
     if path[:1] in (("channels",), ("mcp",)):  # what was given there may be a secret
-        return f"{place}: {key}: {problem['msg'].removeprefix('Value error, ')}"
-    return f"{place}: {key}: {problem['msg']} (got {problem['input']!r})"
+        return f"{place}: {key}: {misfit_in_words(problem)}"
+    return f"{place}: {key}: {misfit_in_words(problem)} (got {problem['input']!r})"
 
 
 def _possible(path: tuple[str, ...]) -> list[str]:

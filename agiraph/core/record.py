@@ -1,7 +1,8 @@
 """Record: the frozen pydantic base of everything that crosses a boundary."""
 
-from collections.abc import Iterator
-from typing import Any, ClassVar
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar, Final
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
@@ -25,6 +26,51 @@ class Record(BaseModel):
         return {
             name: value for name, value in self if name in other.model_fields and value is not None
         }
+
+
+MISFITS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        **dict.fromkeys(("tuple_type", "list_type", "set_type", "frozen_set_type"), "a list"),
+        **dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), "a mapping"),
+        **dict.fromkeys(("dataclass_type", "mapping_type"), "a mapping"),
+        "sequence_str": "a list, not a text",
+        "string_type": "a text",
+        **dict.fromkeys(("int_type", "int_parsing", "int_from_float"), "a whole number"),
+        **dict.fromkeys(("float_type", "float_parsing"), "a number"),
+        "finite_number": "a finite number",
+        **dict.fromkeys(("bool_type", "bool_parsing"), "true or false"),
+        "greater_than": "above {gt}",
+        "greater_than_equal": "at least {ge}",
+        "less_than": "below {lt}",
+        "less_than_equal": "at most {le}",
+        "literal_error": "{expected}",
+        "enum": "{expected}",
+        "none_required": "empty",
+    }
+)
+"""What a value must be, by pydantic's type of error; its own words name its internals."""
+LENGTHS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
+    {
+        "string_too_short": ("at least {min_length}", "character"),
+        "string_too_long": ("at most {max_length}", "character"),
+        "too_short": ("at least {min_length}", "entry"),
+        "too_long": ("at most {max_length}", "entry"),
+    }
+)
+
+
+def misfit_in_words(problem: Mapping[str, Any]) -> str:
+    """Return what is wrong with a value, from one of the errors of pydantic's ValidationError."""
+    kind, context = problem["type"], problem.get("ctx") or {}
+    if kind in MISFITS:
+        return f"must be {MISFITS[kind].format(**context)}"
+    if kind in LENGTHS:
+        bound, unit = LENGTHS[kind]
+        is_one = 1 in (context.get("min_length"), context.get("max_length"))
+        units = unit if is_one else {"entry": "entries"}.get(unit, f"{unit}s")
+        return f"must have {bound.format(**context)} {units}"
+    others = {"missing": "is missing", "extra_forbidden": "is an unknown key"}
+    return others.get(kind) or str(problem["msg"]).removeprefix("Value error, ")
 
 
 _unions: list[TypeAdapter[Any]] = []

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final, Literal
 from pydantic import ConfigDict, Field, ValidationError
 
 from agiraph.core.errors import InvalidInput, listed, unknown
-from agiraph.core.record import Record
+from agiraph.core.record import Record, misfit_in_words
 
 SECTION: Final = "agentic_team"
 USER: Final = "user"
@@ -154,7 +154,7 @@ def _with_defaults(name: object, given: Any) -> Any:
 
 def _complaint(error: Any) -> str:
     place = ".".join(str(part) for part in error["loc"] if part != "[key]")
-    what = error["msg"].removeprefix("Value error, ")
+    what = misfit_in_words(error)
     if error["type"] == "extra_forbidden":
         of_role = "roles" in error["loc"]
         what = f"unknown (known: {listed((Role if of_role else TeamSpec).model_fields)})"

@@ -17,6 +17,7 @@ from pydantic import Field, ValidationError, field_validator
 from agiraph.core.config import Config, ConfigSection, configs_folder
 from agiraph.core.errors import InvalidInput, unknown
 from agiraph.core.ids import TEXT_PREFIX
+from agiraph.core.record import misfit_in_words
 from agiraph.core.yaml_text import key_lines, nearest, parse_yaml, read_text
 from agiraph.foreign.proxies import is_loopback, proxy_for
 from agiraph.llm.local_weights import HONESTLY, own_name, why_not
@@ -234,7 +235,7 @@ def read_row(file: Path, name: str, kind: type[Row], values: object) -> Row:
         path = (name, *problem["loc"])
         line = nearest(path, key_lines(read_text(file)))
         key = ".".join(map(str, path))
-        raise InvalidInput(f"{file}:{line or 1}: {key}: {problem['msg']}") from None
+        raise InvalidInput(f"{file}:{line or 1}: {key}: {misfit_in_words(problem)}") from None
 
 
 def _overridden(base: JsonObject, values: JsonObject) -> JsonObject:

@@ -13,6 +13,7 @@ from agiraph.board.failure_class import failure_class, suspended_by
 from agiraph.core.errors import AgiraphError, InvalidInput
 from agiraph.core.ids import AgentId, RunId, agent_id_for, new_run_id
 from agiraph.core.models import ENDED_AGENT, Event, ServiceOutage
+from agiraph.core.record import misfit_in_words
 from agiraph.core.turns import Usage
 from agiraph.http.api.agents import AgentView, CreateAgentRequest
 from agiraph.http.api.work import BoardView
@@ -263,7 +264,7 @@ def _request(task: Task[Any], terms: Mapping[str, Any], run: RunId) -> CreateAge
         return CreateAgentRequest.model_validate({k: v for k, v in given.items() if v is not None})
     except ValidationError as error:
         wrong = error.errors()[0]
-        field, why = wrong["loc"][0], wrong["msg"].removeprefix("Value error, ")
+        field, why = wrong["loc"][0], misfit_in_words(wrong)
         raise InvalidInput(f"{field}: {why} (got {wrong['input']!r:.80})") from None
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from agiraph.core.errors import InvalidInput, Refused, unknown
+from agiraph.core.record import misfit_in_words
 from agiraph.core.specs import RoleSpec, WorkerSpec
 from agiraph.core.turns import ToolCall, ToolSchema, ToolTurn
 from agiraph.core.yaml_text import keys_of, model_at
@@ -191,7 +192,7 @@ def _wrong_arguments(tool: Tool[Any], error: ValidationError) -> str:
 
 def _problem(params: type[ToolParams], problem: dict[str, Any]) -> str:
     """Return the place of a wrong argument and why; of an unknown field the nearest ones."""
-    place, why = problem["loc"], problem["msg"]
+    place, why = problem["loc"], misfit_in_words(problem)
     if problem["type"] == "extra_forbidden":
         form = model_at(params, place[:-1])
         keys = [keys_of(form, name) for name in form.model_fields]

@@ -7,6 +7,7 @@ import click
 from pydantic import ValidationError
 
 from agiraph.core.config import ui_folder
+from agiraph.core.record import misfit_in_words
 from agiraph.http.api import CreateTokenRequest, NewTokenView
 from agiraph.http.api.access import HOME_TOKEN, SCOPES, Scope
 from agiraph.http.remotes import checked_url
@@ -159,7 +160,7 @@ def _complaint(error: ValidationError) -> str:
     first = error.errors()[0]
     if first["loc"] == ("name",):
         return "NAME: at most 40 of a-z, 0-9, '.', '_' and '-', the first a letter or a digit"
-    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+    return f"{'.'.join(map(str, first['loc']))}: {misfit_in_words(first)}"
 
 
 @api_command(

@@ -51,6 +51,7 @@ from actors.gateway.problems import no_room, problem_response
 from agiraph import __version__
 from agiraph.core.config import ui_folder
 from agiraph.core.errors import AgiraphError, OutOfScope, Refused, Unavailable
+from agiraph.core.record import misfit_in_words
 from agiraph.http.errors import ApiError
 from agiraph.storage.disk_space import DiskFull
 
@@ -156,7 +157,7 @@ async def _refuse_for_room(connection: Any, error: Exception) -> Response | None
 
 async def _refuse_invalid(connection: Any, error: Exception) -> Response | None:
     assert isinstance(error, RequestValidationError | WebSocketRequestValidationError)
-    wrong = [{"field": _field_of(part), "detail": part["msg"]} for part in error.errors()]
+    wrong = [{"field": _field_of(part), "detail": misfit_in_words(part)} for part in error.errors()]
     detail = "; ".join(f"{part['field']}: {part['detail']}" for part in wrong)
     return await _answer(connection, ApiError(422, detail), errors=wrong)
 

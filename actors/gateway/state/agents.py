@@ -10,6 +10,7 @@ from actors.runtime.agent_folders import AgentFolders
 from agiraph.board.failure_class import class_of
 from agiraph.core.ids import AgentId
 from agiraph.core.models import Agent
+from agiraph.core.record import misfit_in_words
 from agiraph.http.api import AgentView, ApiError
 from agiraph.logs.log import logger
 from agiraph.storage.files import entries, make_folder, move, read_bytes, status_of
@@ -132,7 +133,9 @@ class AgentDirectory:
         except OSError as error:
             raise ApiError(500, f"{home.record} cannot be read: {error}") from error
         except ValueError as error:
-            wrong = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error
+            wrong = (
+                misfit_in_words(error.errors()[0]) if isinstance(error, ValidationError) else error
+            )
             raise ApiError(500, f"{home.record} is damaged: {wrong}") from error
         if agent.id != home.path.name:
             raise ApiError(500, f"{home.record} holds another agent, '{agent.id}'")

@@ -20,6 +20,7 @@ from pydantic import (
 )
 
 from agiraph.core.errors import InvalidInput
+from agiraph.core.record import misfit_in_words
 from agiraph.core.specs import AnyWorkerType, ContractTerms, ForEach, Names, PlannedTerms
 from agiraph.core.yaml_text import (
     KeyPath,
@@ -329,7 +330,7 @@ def _explain(form: type[BaseModel], problem: dict[str, Any]) -> str:
         return f"unknown key (possible: {_possible(form, around)})"
     if problem["type"] == "missing":
         return f"is missing (possible here: {_possible(form, around)})"
-    return f"{problem['msg'].removeprefix('Value error, ')} (got {problem['input']!r:.80})"
+    return f"{misfit_in_words(problem)} (got {problem['input']!r:.80})"
 
 
 def shown_path(path: KeyPath) -> str:

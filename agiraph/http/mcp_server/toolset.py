@@ -10,6 +10,7 @@ from mcp.types import ToolAnnotations
 from pydantic import Field, ValidationError
 
 from agiraph.core.errors import AgiraphError
+from agiraph.core.record import misfit_in_words
 from agiraph.http.api import (
     CheckTeamRequest,
     CreateAgentRequest,
@@ -269,4 +270,4 @@ async def _calling(clients: ApiClients, ctx: Context) -> AsyncIterator[AsyncClie
     except AgiraphError as error:
         raise ToolError(str(error)) from None
     except ValidationError as error:
-        raise ToolError("; ".join(problem["msg"] for problem in error.errors())) from None
+        raise ToolError("; ".join(misfit_in_words(problem) for problem in error.errors())) from None

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from agiraph.core.config import configs_folder
 from agiraph.core.errors import InvalidInput, unknown
+from agiraph.core.record import misfit_in_words
 from agiraph.core.yaml_text import key_lines, parse_yaml, read_text
 from agiraph.mcp.catalog import is_served
 from agiraph.tools.approvals.policy import PSEUDO_TOOLS, SPEND, Action, ApprovalPolicy, ApprovalRule
@@ -116,7 +117,7 @@ def _rule(number: int, value: Any, tools: Collection[str]) -> ApprovalRule:
     except ValidationError as error:
         problem = error.errors()[0]
         at = ".".join(str(part) for part in problem["loc"])
-        raise InvalidInput(f"{at}: {problem['msg']} (got {problem['input']!r})") from None
+        raise InvalidInput(f"{at}: {misfit_in_words(problem)} (got {problem['input']!r})") from None
     known = [*tools, *PSEUDO_TOOLS]
     for wanted in rule.tool:
         if not is_served(wanted) and not any(fnmatchcase(tool, wanted) for tool in known):

@@ -134,8 +134,8 @@ def test_a_home_overrides_shipped_agents_and_adds_its_own(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("mine: {}", "agents.yaml:1: mine.command: Field required"),
-        ("mine: {command: [a], colour: red}", "agents.yaml:1: mine.colour: Extra inputs"),
+        ("mine: {}", "agents.yaml:1: mine.command: is missing"),
+        ("mine: {command: [a], colour: red}", "agents.yaml:1: mine.colour: is an unknown key"),
         ("mine: 7", "agents.yaml: mine: expected a name"),
         ("mine: {command: [a], files: {../x: y}}", "mine.files.../x.*name a file below its HOME"),
         ("mine: {command: [a], files: {/x: y}}", "name a file below its HOME"),

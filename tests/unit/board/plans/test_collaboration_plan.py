@@ -126,15 +126,15 @@ def test_a_contract_may_be_looser() -> None:
             role(id="a"),
             r"p:1: stages\[0\].roles\[1\].id: 'a' is already the id of stages\[0\]",
         ),
-        (role(node_type="robot"), r"\.node_type: Input should be 'harnessed' or 'autonomous'"),
+        (role(node_type="robot"), r"\.node_type: must be 'harnessed' or 'autonomous'"),
         (role(node_type="agentic"), r"stages\[0\].roles\[1\].agent: is missing"),
         (role(name="human"), r"stages\[0\].roles\[1\]: the worker name 'human' is reserved"),
         (role(brief="x"), r"\.brief: unknown key \(possible: id, prompt, task, name, title"),
-        (changed(stages=[{"roles": []}]), r"stages\[0\].roles: Tuple should have at least 1"),
+        (changed(stages=[{"roles": []}]), r"stages\[0\].roles: must have at least 1 entry"),
         (changed(stages=[{}]), r"stages\[0\].roles: is missing \(possible here: name, roles\)"),
         (
             changed(contract={"checkpoint_policy": "few"}),
-            "contract.checkpoint_policy: Input should",
+            "contract.checkpoint_policy: must be",
         ),
         (
             changed(extra=1),

@@ -14,6 +14,7 @@ from agiraph.storage.files import read_bytes, read_text, remove_file, replace_by
 from agiraph.storage.home import Home
 
 NONE: Final[Mapping[str, str]] = MappingProxyType({})
+PROC: Final = "/proc"
 
 
 class SupervisorNote(Record):
@@ -90,3 +91,49 @@ def pid_in(file: Path) -> int | None:
         return int(read_text(file))
     except (OSError, ValueError):
         return None
+
+
+# --- the holder as other processes see it --------------------------------------------------------
+
+
+def holder_here(home: Path) -> int | None:
+    """Return the pid of the process that holds a home as this process sees it.
+
+    In a container (a PID namespace of its own) it has another pid than it has written, which here
+    may be that of an unrelated process. None if it is not visible from here.
+    """
+    written = holder_of(home)
+    if written is None or not os.path.isdir(PROC):
+        return written
+    held = os.stat(Home(home).system.path)
+    if _holds(written, held):
+        return written
+    others = (int(name) for name in os.listdir(PROC) if name.isdecimal())  # plain: /proc
+    inside = (pid for pid in others if _inner_pid(pid) == written)
+    return next((pid for pid in inside if _holds(pid, held)), None)
+
+
+def _holds(pid: int, held: os.stat_result) -> bool:
+    """Whether a process has a folder open, as the one that locks it does."""
+    folder = f"{PROC}/{pid}/fd"
+    try:
+        names = os.listdir(folder)  # plain: /proc
+    except PermissionError:  # another user's: no signal can reach it by mistake
+        return True
+    except OSError:
+        return False
+    for name in names:
+        with suppress(OSError):
+            if os.path.samestat(os.stat(f"{folder}/{name}"), held):
+                return True
+    return False
+
+
+def _inner_pid(pid: int) -> int | None:
+    """Return the pid that a process has in its own namespace, None if that is this one."""
+    with suppress(OSError), open(f"{PROC}/{pid}/status", encoding="utf-8") as file:  # plain: /proc
+        for line in file:
+            if line.startswith("NSpid:"):
+                pids = line.split()[1:]
+                return int(pids[-1]) if len(pids) > 1 else None
+    return None

@@ -21,7 +21,7 @@ from agiraph.http.errors import ApiError, NotReachable
 from agiraph.storage.files import is_file
 from agiraph.storage.home import Home
 from agiraph.storage.home_users import is_used
-from agiraph.storage.supervisor_note import holder_of, read_note
+from agiraph.storage.supervisor_note import holder_here, holder_of, read_note
 from cli.exits import DONE, NO_SUPERVISOR, WRONG_USAGE
 from cli.formats import format_goal, format_seconds, format_size, format_time, format_usage
 from cli.listing import Column, JsonObject, Listing, print_json, to_rows
@@ -271,11 +271,17 @@ def _stop(home: Path, pid: int | None) -> None:
     """Stop the supervisor in order and wait for its end; raises Unavailable."""
     if pid is None:
         raise Unavailable(f"a supervisor holds home {home}, but its lock names no process")
-    os.kill(pid, signal.SIGTERM)
+    here = holder_here(home)
+    if here is None:
+        raise Unavailable(
+            f"the supervisor of home {home} runs in another container, where its pid is {pid}: run"
+            " `agiraph down` there"
+        )
+    os.kill(here, signal.SIGTERM)
     if not _has_come(lambda: not is_held(home), STOP_SECONDS):
         raise Unavailable(
-            f"the supervisor (pid {pid}) has not stopped within {STOP_SECONDS:.0f} s; see"
-            f" `agiraph logs supervisor`, or end it with `kill -9 {pid}`"
+            f"the supervisor (pid {here}) has not stopped within {STOP_SECONDS:.0f} s; see"
+            f" `agiraph logs supervisor`, or end it with `kill -9 {here}`"
         )
 
 

@@ -96,16 +96,15 @@ def pid_in(file: Path) -> int | None:
 # --- the holder as other processes see it --------------------------------------------------------
 
 
-def holder_here(home: Path) -> int | None:
-    """Return the pid of the process that holds a home as this process sees it.
+def pid_here(written: int, folder: Path) -> int | None:
+    """Return the pid, as this process sees it, of the process that locks a folder.
 
     In a container (a PID namespace of its own) it has another pid than it has written, which here
     may be that of an unrelated process. None if it is not visible from here.
     """
-    written = holder_of(home)
-    if written is None or not os.path.isdir(PROC):
+    if not os.path.isdir(PROC):
         return written
-    held = os.stat(Home(home).system.path)
+    held = os.stat(folder)
     if _holds(written, held):
         return written
     others = (int(name) for name in os.listdir(PROC) if name.isdecimal())  # plain: /proc

@@ -15,6 +15,7 @@ from agiraph.core.errors import Refused, Unavailable
 from agiraph.core.invitation import read_invitation
 from agiraph.storage.files import read_text
 from agiraph.storage.host_folder import HostFolder, folder_for, joined_folder
+from agiraph.storage.supervisor_note import pid_here
 from cli.exits import DONE
 from cli.options import examples
 from cli.shared_options import remark
@@ -124,7 +125,8 @@ def _stopped(folder: HostFolder) -> Iterator[None]:
             if time.monotonic() > give_up_at:
                 raise
             if not is_asked and (pid := read_text(folder.lock).strip()).isdecimal():
-                os.kill(int(pid), signal.SIGTERM)
+                if (here := pid_here(int(pid), folder.lock.parent)) is not None:
+                    os.kill(here, signal.SIGTERM)
                 is_asked = True
     try:
         yield

@@ -21,7 +21,7 @@ from agiraph.http.errors import ApiError, NotReachable
 from agiraph.storage.files import is_file
 from agiraph.storage.home import Home
 from agiraph.storage.home_users import is_used
-from agiraph.storage.supervisor_note import holder_here, holder_of, read_note
+from agiraph.storage.supervisor_note import holder_of, pid_here, read_note
 from cli.exits import DONE, NO_SUPERVISOR, WRONG_USAGE
 from cli.formats import format_goal, format_seconds, format_size, format_time, format_usage
 from cli.listing import Column, JsonObject, Listing, print_json, to_rows
@@ -271,7 +271,7 @@ def _stop(home: Path, pid: int | None) -> None:
     """Stop the supervisor in order and wait for its end; raises Unavailable."""
     if pid is None:
         raise Unavailable(f"a supervisor holds home {home}, but its lock names no process")
-    here = holder_here(home)
+    here = pid_here(pid, Home(home).system.path)
     if here is None:
         raise Unavailable(
             f"the supervisor of home {home} runs in another container, where its pid is {pid}: run"

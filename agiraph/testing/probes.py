@@ -34,6 +34,8 @@ OVERFILL: Final = 1.25
 WORDS: Final = "one two three four five six seven eight nine ten "
 """Each word is about one token for every tokenizer."""
 CODE_WORD: Final = "heron"
+SAYS_NOTHING: Final = ("rate_limited", "no_credit", "timed_out")
+"""The failures of a long request that do not say how the service refuses one."""
 NO_SUCH_MODEL: Final = "no-such-model-agiraph"
 CITIES: Final = {"Paris": 17, "Oslo": 4}
 TOOL: Final = ToolSchema(
@@ -282,7 +284,7 @@ def judge_overflow_error(error: ProviderError) -> Finding:
     if error.kind == "context_too_long":
         detail = f"recognised; the conversation is compacted and sent again: {error}"
         return Finding("overflow", "works", detail)
-    outcome: Outcome = "unknown" if error.kind in ("rate_limited", "no_credit") else "fails"
+    outcome: Outcome = "unknown" if error.kind in SAYS_NOTHING else "fails"
     return Finding("overflow", outcome, f"taken for {error.kind}: {error}")
 
 

@@ -74,6 +74,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.exit(WRONG_USAGE, f"{parser.prog}: {error}\n")
     except KeyboardInterrupt:
         parser.exit(INTERRUPTED, "interrupted\n")
+    except BrokenPipeError:  # nobody reads any more; the last flush would fail again
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # plain: the null device
+        return FAILED
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -9,7 +9,15 @@ import pytest
 from agiraph.core.turns import Usage
 from agiraph.llm.base import FailureKind, ProviderError
 from agiraph.testing import provider
-from agiraph.testing.probes import CITIES, NO_SUCH_MODEL, PROBES, TOOL, Finding, judge_error
+from agiraph.testing.probes import (
+    CITIES,
+    NO_SUCH_MODEL,
+    PROBES,
+    TOOL,
+    Finding,
+    judge_error,
+    judge_overflow_error,
+)
 from tests.fakes.model_server import (
     Brain,
     Call,
@@ -160,6 +168,14 @@ def test_error_is_judged_by_the_kind_that_agiraph_takes_it_for(
     found = judge_error(ProviderError(kind, "no such model"))
     assert found.outcome == outcome
     assert "no such model" in found.detail
+
+
+@pytest.mark.parametrize(
+    ("kind", "outcome"),
+    [("context_too_long", "works"), ("timed_out", "unknown"), ("overloaded", "fails")],
+)
+def test_refusal_of_a_long_request_is_judged_by_its_kind(kind: FailureKind, outcome: str) -> None:
+    assert judge_overflow_error(ProviderError(kind, "too much")).outcome == outcome
 
 
 def test_service_that_answers_nothing_is_asked_once(

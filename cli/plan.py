@@ -5,7 +5,7 @@ import shutil
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import click
 
@@ -28,7 +28,7 @@ from cli.options import (
 from cli.run_target import RunOptions
 
 if TYPE_CHECKING:
-    from agiraph.board.plans.graph import Graph
+    from agiraph.board.plans.graph import Graph, GraphForm
     from agiraph.core.money import NamedLimit
     from agiraph.http.client import Client
 
@@ -199,14 +199,8 @@ def show(file: Path, home: Path, as_json: bool) -> int:
 def graph(file: Path, form: str | None, output: str | None, home: Path, as_json: bool) -> int:
     """Draw the nodes of a plan FILE as Mermaid, Graphviz (dot), SVG or a page of HTML."""
     form = form or ENDINGS.get(Path(output or "").suffix.lower(), FORMATS[0])
-    drawn = _load(file)
-    draw = {
-        "mermaid": drawn.to_mermaid,
-        "dot": drawn.to_dot,
-        "svg": drawn.to_svg,
-        "html": drawn.to_html,
-    }
-    _put(draw[form](), output, {"format": form}, as_json=as_json)
+    drawn = _load(file).to(cast("GraphForm", form))
+    _put(drawn, output, {"format": form}, as_json=as_json)
     return DONE
 
 

@@ -92,6 +92,22 @@ def read_past(logs: Iterable[Path], wanted: LogQuery) -> list[JsonObject]:
     return sorted(lines, key=lambda line: str(line.get("timestamp", "")))
 
 
+def read_latest(logs: Iterable[Path], wanted: LogQuery, most: int) -> list[JsonObject]:
+    """Return the last `most` wanted lines of these logs, merged by time.
+
+    Of each log only as many files are read as are needed, the newest first.
+    """
+    lines: list[JsonObject] = []
+    for log in logs:
+        found: list[JsonObject] = []
+        for file in reversed(log_files(log)):
+            found = [*(line for line in _lines(file) if wanted.matches(line)), *found]
+            if len(found) >= most:
+                break
+        lines += found[-most:]
+    return sorted(lines, key=lambda line: str(line.get("timestamp", "")))[-most:]
+
+
 def _lines(file: Path) -> Iterator[JsonObject]:
     try:
         data = read_bytes(file, MOST_BYTES, anyones=True)

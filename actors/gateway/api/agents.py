@@ -24,8 +24,7 @@ from actors.gateway.call_cause import CallCause
 from actors.gateway.gateway import UNPROCESSABLE, Gateway
 from actors.gateway.state.agents import agent_summary
 from actors.gateway.statuses import StatusReader
-from agiraph.board.board import RunFacts
-from agiraph.board.failure_class import class_of, suspended_by
+from agiraph.board.failure_class import suspended_by
 from agiraph.core.errors import InvalidInput
 from agiraph.core.ids import (
     BROKER,
@@ -45,7 +44,6 @@ from agiraph.http.api import (
     ApiError,
     CreateAgentRequest,
     RunRequest,
-    RunView,
     StartRunRequest,
     TeamRequest,
 )
@@ -136,23 +134,6 @@ async def begin(
     last_event = gateway.agents.events_of(agent).last()
     begun = await begin_run(gateway, agent, request, cause)
     return agent_summary(begun, begun.status, last_event=last_event)
-
-
-@router.get("/agents/{agent}/runs", dependencies=[READ])
-async def runs(agent: AgentDep, gateway: GatewayDep) -> list[RunView]:
-    """List an agent's runs, oldest first."""
-    home = gateway.agents.home_of(agent)
-    boards = (gateway.boards.get(home.run(run)) for run in gateway.agents.runs_of(agent))
-    views = [_run_view(board.run, agent) for board in boards if board.run is not None]
-    return sorted(views, key=lambda run: run.started_at)
-
-
-def _run_view(run: RunFacts, agent: Agent) -> RunView:
-    is_current = run.id == agent.run
-    has_team = run.team is not None or (is_current and agent.terms.team is not None)
-    shown = {"id": run.id, "result": run.summary, "is_current": is_current, "has_team": has_team}
-    failed = {"failure_class": class_of(run.status, run.reason)}
-    return RunView.model_validate(dict(run) | shown | failed)
 
 
 def summary(

@@ -3,16 +3,18 @@
 import asyncio
 import os
 from collections.abc import Sequence
+from typing import Annotated
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 
-from actors.gateway.api.dependencies import CauseDep, GatewayDep
+from actors.gateway.api.dependencies import CauseDep, GatewayDep, Limit
 from actors.gateway.api.entities import children
 from actors.gateway.auth.scopes import CONTROL, READ
 from actors.gateway.gateway import UNPROCESSABLE, Gateway
 from agiraph import __version__
+from agiraph.core.clock import iso
 from agiraph.core.config import Config
-from agiraph.core.errors import Refused
+from agiraph.core.errors import InvalidInput, Refused
 from agiraph.core.ids import BROKER, COORDINATOR_NAME, SUPERVISOR, tools_address
 from agiraph.core.mcp_settings import fingerprint
 from agiraph.http.api import (
@@ -21,10 +23,13 @@ from agiraph.http.api import (
     DeadLetterView,
     ExternalAgentView,
     HealthView,
+    LogLevel,
+    LogLineView,
     ModelsView,
     ServedToolView,
     ToolServerView,
 )
+from agiraph.logs.logbook import JsonObject, LogQuery, logs_of, read_latest
 from agiraph.mcp.catalog import ToolCatalog, in_words, read_catalog
 from agiraph.mcp.grants import check_lent, wanted_servers
 from agiraph.messages.child import AttachConsole, AttachTicket
@@ -33,6 +38,8 @@ from agiraph.messages.model import ListModels, ModelCatalog
 from agiraph.messages.tool import ListTools, ToolsListed
 
 SLACK_SECONDS = 5.0
+LAST_TIME = 1e11
+LOG_KEYS = ("timestamp", "level", "entity", "event", "exception")
 UNUSABLE = "unusable"
 NEVER_ASKED = "unknown"
 
@@ -83,6 +90,32 @@ async def attach(gateway: GatewayDep) -> ConsoleTicketView:
         ticket=ticket.ticket.hex(),
         router_url=ticket.router_url,
     )
+
+
+@router.get("/logs", dependencies=[CONTROL])
+async def logs(
+    gateway: GatewayDep,
+    entity: Annotated[
+        str, Query(description="An address, a worker's name, an agent or a service; '': all.")
+    ] = "",
+    level: Annotated[LogLevel, Query(description="Only this level and above.")] = "debug",
+    since: Annotated[float, Query(ge=0, le=LAST_TIME, description="In epoch seconds.")] = 0.0,
+    limit: Limit = 200,
+) -> list[LogLineView]:
+    """List the last lines of the processes' logs, oldest first; 404 lists the known."""
+    wanted = LogQuery(iso(since)[:19] if since else "", level)
+    try:
+        files = await asyncio.to_thread(logs_of, gateway.home.system.logs, entity or None)
+    except InvalidInput as error:
+        raise ApiError(404, str(error)) from None
+    lines = await asyncio.to_thread(read_latest, files, wanted, limit)
+    return [_log_line(line) for line in lines]
+
+
+def _log_line(line: JsonObject) -> LogLineView:
+    shown = {key: str(line.get(key) or "") for key in LOG_KEYS}
+    rest = {key: value for key, value in line.items() if key not in LOG_KEYS}
+    return LogLineView.model_validate({**shown, "fields": rest})
 
 
 @dead_router.get("/dead", dependencies=[READ])

@@ -29,7 +29,9 @@ from actors.gateway.api import (
     money,
     nodes,
     overview,
+    plans,
     questions,
+    runs,
     settings,
     system,
     team,
@@ -59,6 +61,7 @@ METHOD_NOT_ALLOWED = 405
 
 ROUTERS: tuple[APIRouter, ...] = (
     agents.router,
+    runs.router,
     overview.router,
     agent_check.router,
     team.router,
@@ -68,6 +71,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     questions.router,
     nodes.router,
     work.work_router,
+    plans.router,
     timeline.router,
     work.files_router,
     attachments.router,

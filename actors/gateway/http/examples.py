@@ -18,6 +18,9 @@ EXAMPLES: Final[dict[str, list[JsonObject]]] = {
         },
     ],
     "CheckAgentRequest": [{"goal": "Survey this folder", "input": "/home/ada/data"}],
+    "CheckPlanRequest": [
+        {"plan": "nodes:\n- id: prices\n  task: Find three prices", "form": "mermaid"}
+    ],
     "StartRunRequest": [{"goal": "Now compare it with last year's", "budget_usd": 1}],
     "SendTextRequest": [
         {"message": "Also include Qualcomm"},

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from agiraph.board.board import Board, NodeTimes
+from agiraph.board.board import Board, NodeTimes, RunFacts
 from agiraph.board.events import BoardEvent
 from agiraph.board.failure_class import class_of
 from agiraph.board.store import fold_events, read_events
@@ -35,6 +35,7 @@ class BoardReader:
 
     def __init__(self) -> None:
         self._folded: dict[Path, FoldedJournal] = {}
+        self._facts: dict[Path, tuple[int, RunFacts | None]] = {}
 
     def get(self, run: RunHome | None) -> Board:
         """Return the board of a run, an empty one before there is any."""
@@ -55,6 +56,21 @@ class BoardReader:
         if known is None or known.size != status.st_size:
             known = self._folded[journal] = _folded_on(journal, status.st_size, known)
         return known.board, known.seq
+
+    def facts(self, run: RunHome) -> RunFacts | None:
+        """Return what is known of a run, None before it has begun; for a thread, too.
+
+        Of a run whose board nobody looks at only this is kept, not the board.
+        """
+        journal = Path(run.journal)
+        status = status_of(journal)
+        if status is None:
+            return None
+        known = self._facts.get(journal)
+        if known is None or known[0] != status.st_size:
+            known = (status.st_size, _folded_on(journal, status.st_size, None).board.run)
+            self._facts[journal] = known
+        return known[1]
 
     def view(self, run: RunHome | None) -> BoardView:
         """Return the board of a run as the API shows it."""

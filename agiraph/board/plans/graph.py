@@ -6,10 +6,10 @@ of the board is the same again.
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import yaml
 from pydantic import ValidationError
@@ -21,6 +21,8 @@ from agiraph.board.plans.reading import MANAGER, GraphNode, misfits, shown_path
 from agiraph.core.errors import InvalidInput
 from agiraph.core.specs import PlannedTerms, WorkerSpec
 from agiraph.core.yaml_text import read_text
+
+GraphForm = Literal["tree", "mermaid", "dot", "svg", "html", "json"]
 
 OF_WORKER: Final = ("model", "agent_command")
 """What a node of a graph says of the worker that it names."""
@@ -226,6 +228,18 @@ class Graph:
     def to_html(self) -> str:
         """Return a whole page with the image and the task of each node; it loads nothing."""
         return drawing.page(self._boxes(), self.goal or "Plan")
+
+    def to(self, form: GraphForm) -> str:
+        """Return the graph in one of its forms."""
+        made: dict[GraphForm, Callable[[], str]] = {
+            "tree": self.to_tree,
+            "mermaid": self.to_mermaid,
+            "dot": self.to_dot,
+            "svg": self.to_svg,
+            "html": self.to_html,
+            "json": self.to_json,
+        }
+        return made[form]()
 
     def _repr_html_(self) -> str:
         return self.to_svg()

@@ -190,6 +190,32 @@ class RunView(ApiView):
     has_team: bool = False
 
 
+RunOrder = Literal["newest", "oldest", "longest", "costliest", "name"]
+
+
+class FoundRunView(RunView):
+    """A run of any agent, as GET /runs lists it; `result` is left out (null).
+
+    `snippet` is the part of its result or its reason in which the words were found, '' if they are
+    only in the agent's name and the goal. `tokens`, `cost_usd` and `is_estimate` as of an
+    `AgentView`, for this run.
+    """
+
+    agent: AgentId
+    agent_name: str
+    snippet: str = ""
+    tokens: int | None = None
+    cost_usd: float | None = None
+    is_estimate: bool = False
+
+
+class RunsPageView(ApiView):
+    """GET /runs: the first runs in the order that was asked for, and how many there are in all."""
+
+    runs: tuple[FoundRunView, ...] = ()
+    total: int = 0
+
+
 class DeletedView(ApiView):
     """DELETE /archive/{a}: none of this agent's files is left. `freed_bytes`: what they held.
 

@@ -10,6 +10,19 @@ from agiraph.core.turns import Usage, UsageGroup, UsageRow
 from agiraph.http.api.base import ApiRequest, ApiView, JsonObject
 from agiraph.triggers.records import MissedPolicy, TriggerStatus, TriggerType
 
+LogLevel = Literal["debug", "info", "warning", "error", "critical"]
+
+
+class LogLineView(ApiView):
+    """A line of a process's log; `timestamp` is ISO 8601 in UTC, `fields` what else it has."""
+
+    timestamp: str
+    level: str
+    entity: str
+    event: str
+    exception: str = ""
+    fields: JsonObject = Field(default_factory=dict)
+
 
 class ModelsView(ApiView):
     """GET /models: a row per provider (name, usable, reason, default_model, base_url, models).

@@ -123,6 +123,29 @@ class DeliveredView(ApiView):
     checks: tuple[NodeChecksView, ...] = ()
 
 
+PlanForm = Literal["tree", "mermaid", "dot", "svg", "html", "json", "yaml"]
+
+
+class CheckPlanRequest(ApiRequest):
+    """POST /plans/check: the text of a plan file, and in which `form` it is wanted.
+
+    `tree`, `mermaid`, `dot` (Graphviz), `svg` and `html` are drawings of its nodes; `json` is its
+    graph, `yaml` the file itself, written as YAML.
+    """
+
+    plan: str = Field(min_length=1)
+    form: PlanForm = "tree"
+
+
+class PlanCheckView(ApiView):
+    """A plan that can be followed: how many nodes and workers it has, and its `text` in a form."""
+
+    nodes: int
+    workers: int
+    form: PlanForm
+    text: str
+
+
 class StageView(ApiView):
     """A stage of the run."""
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from agiraph.core.models import AgentStatus, Mode
+from agiraph.core.models import AgentStatus, Mode, RunStatus
 from agiraph.core.money import Period
 from agiraph.http import api
 from agiraph.http.client.call import (
@@ -49,6 +49,17 @@ class AgentCalls:
         `last_event` of the answer is where to follow its events from. 409 while a run is running,
         422 for a bad model, plan or input folder.
         """
+
+    @call("GET /runs", names={"statuses": "status"})
+    def find_runs(
+        self,
+        q: str = "",
+        *,
+        statuses: Sequence[RunStatus] = (),
+        order: api.RunOrder = "newest",
+        limit: int = 50,
+    ) -> api.RunsPageView:
+        """Return the runs of all agents that have these words, and how many there are in all."""
 
     @call("PUT /inputs", seconds=INPUT_SECONDS)
     def declare_input(self, request: api.DeclareInputRequest) -> api.InputView:

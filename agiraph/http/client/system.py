@@ -64,6 +64,17 @@ class SystemCalls:
     def attach_console(self) -> api.ConsoleTicketView:
         """Return a ticket with which a console process may join the bus."""
 
+    @call("GET /logs", seconds=LONG_SECONDS)
+    def logs(
+        self,
+        entity: str = "",
+        *,
+        level: api.LogLevel = "debug",
+        since: float = 0.0,
+        limit: int = 200,
+    ) -> list[api.LogLineView]:
+        """Return the last lines of the logs of an entity's processes, or of all, oldest first."""
+
     @call("GET /models")
     def models(self) -> api.ModelsView:
         """Return the providers, which of them are usable and why not, and the default model."""

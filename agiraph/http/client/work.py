@@ -70,6 +70,14 @@ class WorkCalls:
     def plan(self, agent: str, *, run: str | None = None) -> dict[str, Any]:
         """Return what a run did as a plan file that can be run again, as plain values."""
 
+    @call("POST /plans/check", is_repeatable=True)
+    def check_plan(self, plan: api.CheckPlanRequest) -> api.PlanCheckView:
+        """Return a plan that can be followed in another form; 422 has each mistake of it."""
+
+    @call("GET /plans/schema")
+    def plan_schema(self) -> dict[str, Any]:
+        """Return the JSON Schema of plan files."""
+
     @call("GET /team")
     def team(self, *, offline: bool = False) -> api.TeamRolesView:
         """Return the team of agents.yaml, what does each role's work, and what is wrong with it."""

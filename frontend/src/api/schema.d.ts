@@ -62,6 +62,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Search the runs of all agents; the answer has the first of them and how many there are */
+        get: operations["agents_find"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/overview": {
         parameters: {
             query?: never;
@@ -724,6 +741,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/plans/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Check a plan file, and draw it or write it again; 422 has each mistake with line and key */
+        post: operations["work_check"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/plans/schema": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Return the JSON Schema of plan files, by which editors complete and check them */
+        get: operations["work_schema"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/agents/{agent}/timeline": {
         parameters: {
             query?: never;
@@ -1330,6 +1381,23 @@ export interface paths {
         put?: never;
         /** Hand out what a console needs to join the bus */
         post: operations["system_attach"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/logs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the last lines of the processes' logs, oldest first; 404 lists the known */
+        get: operations["system_logs"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -2257,6 +2325,20 @@ export interface components {
             tools?: string[] | null;
         };
         /**
+         * @description POST /plans/check: the text of a plan file, and in which `form` it is wanted.
+         *
+         *     `tree`, `mermaid`, `dot` (Graphviz), `svg` and `html` are drawings of its nodes; `json` is its
+         *     graph, `yaml` the file itself, written as YAML.
+         */
+        CheckPlanRequest: {
+            plan: string;
+            /**
+             * @default tree
+             * @enum {string}
+             */
+            form?: "tree" | "mermaid" | "dot" | "svg" | "html" | "json" | "yaml";
+        };
+        /**
          * @description How one check ended. `exit_code` None: its time ran out; `output` is the end of what it said.
          *
          *     `is_walled`: whether it ran behind the sandbox's wall.
@@ -2873,6 +2955,41 @@ export interface components {
         ForgottenView: {
             removed: number;
         };
+        /**
+         * @description A run of any agent, as GET /runs lists it; `result` is left out (null).
+         *
+         *     `snippet` is the part of its result or its reason in which the words were found, '' if they are
+         *     only in the agent's name and the goal. `tokens`, `cost_usd` and `is_estimate` as of an
+         *     `AgentView`, for this run.
+         */
+        FoundRunView: {
+            id: string;
+            goal: string;
+            status: string;
+            /** @enum {string} */
+            mode: "finite" | "infinite";
+            model: string;
+            worker_model: string;
+            result: string | null;
+            reason: string | null;
+            failure_class: ("timeout" | "iterations" | "budget" | "model" | "process" | "dependency" | "checks" | "loop" | "plan" | "deadlock" | "standstill" | "output" | "other") | null;
+            /** @default [] */
+            incomplete: string[];
+            started_at: number;
+            ended_at: number | null;
+            /** @default false */
+            is_current: boolean;
+            /** @default false */
+            has_team: boolean;
+            agent: string;
+            agent_name: string;
+            /** @default  */
+            snippet: string;
+            tokens: number | null;
+            cost_usd: number | null;
+            /** @default false */
+            is_estimate: boolean;
+        };
         /** @description GET /health. */
         HealthView: {
             /**
@@ -3010,6 +3127,18 @@ export interface components {
         /** @description The labels that a person gives a host, in place of those given before. */
         LabelHostRequest: {
             labels: string[];
+        };
+        /** @description A line of a process's log; `timestamp` is ISO 8601 in UTC, `fields` what else it has. */
+        LogLineView: {
+            timestamp: string;
+            level: string;
+            entity: string;
+            event: string;
+            /** @default  */
+            exception: string;
+            fields: {
+                [key: string]: unknown;
+            };
         };
         /** @description A one-time link. `path` is what follows the gateway's address in it, code included. */
         LoginView: {
@@ -3344,6 +3473,14 @@ export interface components {
         NudgeRequest: {
             message: string;
         };
+        /** @description A plan that can be followed: how many nodes and workers it has, and its `text` in a form. */
+        PlanCheckView: {
+            nodes: number;
+            workers: number;
+            /** @enum {string} */
+            form: "tree" | "mermaid" | "dot" | "svg" | "html" | "json" | "yaml";
+            text: string;
+        };
         /** @description Whether the person is here. While away, what is urgent goes to `channel`, if he named one. */
         PresenceView: {
             /** @enum {string} */
@@ -3530,6 +3667,13 @@ export interface components {
             is_current: boolean;
             /** @default false */
             has_team: boolean;
+        };
+        /** @description GET /runs: the first runs in the order that was asked for, and how many there are in all. */
+        RunsPageView: {
+            /** @default [] */
+            runs: components["schemas"]["FoundRunView"][];
+            /** @default 0 */
+            total: number;
         };
         /**
          * @description The team as it should be in agents.yaml: a whole `agentic_team` section.
@@ -4983,6 +5127,78 @@ export interface operations {
             };
             /** @description The body is too large. */
             413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A field is wrong, or what is asked for cannot be; `errors` names fields. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says when to come back. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Any other refusal: 5xx when a process of ours is away or failed. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
+    agents_find: {
+        parameters: {
+            query?: {
+                /** @description Words that are all in the agent's name, the goal, the result or reason. */
+                q?: string;
+                /** @description One of these. */
+                status?: ("running" | "completed" | "failed" | "stopped")[] | null;
+                order?: "newest" | "oldest" | "longest" | "costliest" | "name";
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunsPageView"];
+                };
+            };
+            /** @description No token, or one that does not open. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not with this token, or not with this path. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -8632,6 +8848,163 @@ export interface operations {
             };
             /** @description A field is wrong, or what is asked for cannot be; `errors` names fields. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says when to come back. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Any other refusal: 5xx when a process of ours is away or failed. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
+    work_check: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Any text of the caller's own, new for each thing to be done. The answer to a call made again bears `Idempotency-Replayed: true`; another call under the same key is 422, an empty one 400. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CheckPlanRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanCheckView"];
+                };
+            };
+            /** @description The body cannot be read, or the header `Idempotency-Key` is empty. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description No token, or one that does not open. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not with this token, or not with this path. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not in the state that things are in; the detail says why. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A field is wrong, or what is asked for cannot be; `errors` names fields. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says when to come back. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Any other refusal: 5xx when a process of ours is away or failed. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
+    work_schema: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            /** @description No token, or one that does not open. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not with this token, or not with this path. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -12536,6 +12909,79 @@ export interface operations {
             };
             /** @description Not in the state that things are in; the detail says why. */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A field is wrong, or what is asked for cannot be; `errors` names fields. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says when to come back. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Any other refusal: 5xx when a process of ours is away or failed. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
+    system_logs: {
+        parameters: {
+            query?: {
+                /** @description An address, a worker's name, an agent or a service; '': all. */
+                entity?: string;
+                /** @description Only this level and above. */
+                level?: "debug" | "info" | "warning" | "error" | "critical";
+                /** @description In epoch seconds. */
+                since?: number;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LogLineView"][];
+                };
+            };
+            /** @description No token, or one that does not open. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not with this token, or not with this path. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };

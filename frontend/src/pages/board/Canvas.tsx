@@ -17,7 +17,7 @@ import { classes, Icon, IconButton, lookOf, useKey } from "~/ui";
 import styles from "./Canvas.module.css";
 import { Card, IsFar, LaneView } from "./Cards";
 import { type BoardNode, flowEdgesOf, flowNodesOf, type Shown } from "./flow";
-import type { Edge, Graph } from "./graph";
+import { type Edge, type Graph, nodeAtWork } from "./graph";
 import { boundsOf, CARD, type Layout } from "./layout";
 
 const TYPES: NodeTypes = { card: Card, lane: LaneView };
@@ -28,6 +28,8 @@ const READABLE = 0.85;
 /** So many nodes need no map. */
 const FEW = 8;
 const FAR = 0.3;
+/** From farther out a card is a dot. */
+const VISIBLE = 0.06;
 const MOST_AT_ONCE = 1000;
 const MOVE_MILLISECONDS = 260;
 
@@ -80,7 +82,7 @@ export function Canvas({ graph, layout, messages, shown, wanted }: CanvasProps) 
         aria-label={t("graph")}
       >
         {!isFar && <Background gap={24} size={1.2} color="var(--line)" />}
-        <Moves layout={layout} wanted={wanted} isKept={isKept} onFar={setFar} />
+        <Moves graph={graph} layout={layout} wanted={wanted} isKept={isKept} onFar={setFar} />
         {graph.nodes.size > FEW && (
           <MiniMap
             className={styles.map ?? ""}
@@ -103,11 +105,12 @@ const mapLooks = (node: BoardNode): string =>
 
 /** The buttons and keys that move the canvas, and what has it move by itself. */
 function Moves({
+  graph,
   layout,
   wanted,
   isKept,
   onFar,
-}: Pick<CanvasProps, "layout" | "wanted"> & {
+}: Pick<CanvasProps, "graph" | "layout" | "wanted"> & {
   isKept: RefObject<boolean>;
   onFar: (isFar: boolean) => void;
 }) {
@@ -120,18 +123,25 @@ function Moves({
   const isReady = viewportInitialized && width > 0;
   useEffect(() => onFar(isFar), [isFar, onFar]);
   // React Flow's own fitView waits for the next change of a node, and overrules a node that is wanted.
+  const atWork = nodeAtWork(graph);
+  const isWhole = useRef(false);
   const show = useCallback(
     (duration: number) => {
       const { padding, maxZoom } = FIT;
       const bounds = boundsOf(layout);
       if (!bounds) return;
       const whole = getViewportForBounds(bounds, width, height, LEAST_ZOOM, maxZoom, padding);
-      void setViewport(whole, { duration });
+      const at = atWork === null ? undefined : layout.nodes.get(atWork);
+      // A long chain would be a line of dots: it is shown where the work is.
+      if (!isWhole.current && whole.zoom < VISIBLE && at) {
+        void setCenter(at.x + CARD.width / 2, at.y + CARD.height / 2, { zoom: READABLE, duration });
+      } else void setViewport(whole, { duration });
     },
-    [layout, width, height, setViewport],
+    [layout, width, height, atWork, setViewport, setCenter],
   );
   const fit = () => {
     isKept.current = true;
+    isWhole.current = true;
     show(MOVE_MILLISECONDS);
   };
   useKey("f", t("fit"), fit);

@@ -7,6 +7,7 @@ import {
   graphOf,
   heldBack,
   messageEdges,
+  nodeAtWork,
   type NodeView,
   nodesFor,
   relatedTo,
@@ -211,4 +212,13 @@ test("ready nodes are held back only while as many run as may", () => {
   ];
   const of = (most: number | null) => heldBack({ ...board(nodes, [stage("gather")]), max_concurrent: most });
   expect([of(2), of(3), of(null)]).toEqual([1, 0, 0]);
+});
+
+test("a board that is too long to be seen whole is shown where the work is", () => {
+  const at = (...statuses: string[]) =>
+    nodeAtWork(graphOf(board(statuses.map((status, place) => node(`n${place}`, { status })))));
+  expect(at("completed", "pending", "running", "running")).toBe("n-n2");
+  expect(at("completed", "pending", "pending")).toBe("n-n1");
+  expect(at("completed", "failed")).toBe("n-n1");
+  expect(at()).toBeNull();
 });

@@ -37,6 +37,18 @@ export interface Graph {
 const ENDED = new Set(["completed", "failed", "cancelled", "skipped"]);
 export const hasEnded = (status: string): boolean => ENDED.has(status);
 
+const AT_WORK = [["running", "blocked", "assigned"], ["ready", "pending"]] as const;
+
+/** Return the id of the node that shows best how far a board is: the first at work, or the next one. */
+export function nodeAtWork({ nodes }: Graph): string | null {
+  const all = [...nodes.values()];
+  for (const statuses of AT_WORK) {
+    const found = all.find(({ status }) => (statuses as readonly string[]).includes(status));
+    if (found) return found.id;
+  }
+  return all.at(-1)?.id ?? null;
+}
+
 /** Return the graph of a board. */
 export function graphOf(board: BoardView): Graph {
   const nodes = new Map(board.nodes.map((node) => [node.id, node]));

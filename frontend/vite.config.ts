@@ -32,6 +32,7 @@ export default defineConfig({
     setupFiles: ["src/testing.ts"],
     css: false,
     restoreMocks: true,
+    testTimeout: 30_000, // a busy machine
     pool: "threads",
     maxWorkers: 1, // with its modules and its one document for all: they cost more than the tests
     isolate: false,

@@ -213,5 +213,10 @@ def pages_of(place: Place, agent: str, worker: str) -> list[str]:
         "usage",
         "settings",
         "health",
+        "home",
+        "home/models",
+        "home/access",
+        f"plans?agent={agent}",
+        "?show=runs",
         *(f"agents/{agent}{one}" for one in inner),
     ]

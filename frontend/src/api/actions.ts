@@ -128,12 +128,26 @@ export const useRestoreAgent = (options?: O<Agent>) =>
     options,
   );
 
-/** For good, with everything that it wrote. */
+interface Deletion {
+  agent: string;
+  /** It is not in the archive yet: it is stopped and archived first. */
+  isLive: boolean;
+  /** What it taught is removed from the context database too. */
+  forget: boolean;
+}
+
+/** Delete an agent for good, with everything that it wrote. */
 export const useDeleteAgent = (options?: O<Schemas["DeletedView"]>) =>
   useAction(
-    (agent: string, key) =>
-      take(api.DELETE("/archive/{agent}", { params: { path: { agent }, header: keyed(key) } })),
-    () => [ofHome("archive")],
+    async ({ agent, isLive, forget }: Deletion, key) => {
+      if (isLive) {
+        const first = { path: { agent }, header: keyed(`${key}-archive`) };
+        await take(api.POST("/agents/{agent}/archive", { params: first }));
+      }
+      const params = { path: { agent }, query: { forget }, header: keyed(key) };
+      return take(api.DELETE("/archive/{agent}", { params }));
+    },
+    () => [...HOME_LISTS, ofHome("archive"), ofHome("context")],
     options,
   );
 
@@ -330,15 +344,5 @@ export const useLogOut = (options?: O<unknown>) =>
     (_: void, key) =>
       take(api.POST("/logout", { params: { header: keyed(key) }, parseAs: "text" })),
     () => [],
-    options,
-  );
-
-export const useEndSession = (options?: O<Schemas["SessionView"]>) =>
-  useAction(
-    (session: string, key) =>
-      take(
-        api.DELETE("/sessions/{session}", { params: { path: { session }, header: keyed(key) } }),
-      ),
-    () => [ofHome("sessions")],
     options,
   );

@@ -76,3 +76,27 @@ export const useRemoveContextNode = (options?: ActionOptions<Schemas["ForgottenV
     () => [ofHome("context")],
     options,
   );
+
+export type Pruned = Schemas["ContextPrunedView"];
+
+/** Remove what is old and worth little; with `dry_run` only say what would be. */
+export const usePruneContext = (options?: ActionOptions<Pruned>) =>
+  useAction(
+    (body: Schemas["PruneContextRequest"], key) =>
+      take(api.POST("/context/prune", { body, params: { header: keyed(key) } })),
+    () => [ofHome("context")],
+    options,
+  );
+
+/** Have the home write down what a project's folder is made of. */
+export const useScanProject = (options?: ActionOptions<Schemas["ProjectScanView"]>) =>
+  useAction(
+    (path: string, key) =>
+      take(api.POST("/context/scan", { body: { path }, params: { header: keyed(key) } })),
+    () => [ofHome("context")],
+    options,
+  );
+
+/** Where the nodes of a kind, or all, and their edges are downloaded as lines of JSON. */
+export const exportUrl = (kind: ContextKind | ""): string =>
+  `/context/export${kind ? `?${new URLSearchParams({ kind })}` : ""}`;

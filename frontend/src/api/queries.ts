@@ -94,25 +94,6 @@ export const useServers = () =>
 export const useDeadLetters = () =>
   useQuery({ queryKey: ofHome("dead"), queryFn: ({ signal }) => take(api.GET("/dead", { signal })) });
 
-export const whoAmIQuery = queryOptions({
-  queryKey: ofHome("whoami"),
-  queryFn: ({ signal }) => take(api.GET("/whoami", { signal })),
-  staleTime: SLOW,
-});
-export const useWhoAmI = () => useQuery(whoAmIQuery);
-
-export const useTokens = () =>
-  useQuery({
-    queryKey: ofHome("tokens"),
-    queryFn: ({ signal }) => take(api.GET("/tokens", { signal })),
-  });
-
-export const useSessions = () =>
-  useQuery({
-    queryKey: ofHome("sessions"),
-    queryFn: ({ signal }) => take(api.GET("/sessions", { signal })),
-  });
-
 export const useChannels = () =>
   useQuery({
     queryKey: ofHome("channels"),

@@ -2972,7 +2972,7 @@ export interface components {
             worker_model: string;
             result: string | null;
             reason: string | null;
-            failure_class: ("timeout" | "iterations" | "budget" | "model" | "process" | "dependency" | "checks" | "loop" | "plan" | "deadlock" | "standstill" | "output" | "other") | null;
+            failure_class: ("timeout" | "iterations" | "budget" | "model" | "process" | "dependency" | "checks" | "loop" | "plan" | "deadlock" | "standstill" | "service" | "output" | "other") | null;
             /** @default [] */
             incomplete: string[];
             started_at: number;

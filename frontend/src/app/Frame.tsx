@@ -3,13 +3,14 @@ import { Suspense, useEffect, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { Outlet, useLocation, useMatch, useNavigate } from "react-router";
 
+import { useMay } from "~/api/access";
 import { ApiError } from "~/api/client";
 import { useAgent, useInbox } from "~/api/queries";
 import { AgentLive, HomeLive } from "~/live/Live";
 import { Drawer, paths, useAgentId, useKey } from "~/ui";
 import { fetchedPart } from "~/ui/fetched";
 import { Keys } from "~/ui/keys";
-import { AGENT_PAGES, HOME_PAGES } from "~/ui/paths";
+import { AGENT_PAGES, homePages } from "~/ui/paths";
 import { setUnread } from "~/ui/title";
 import styles from "./Frame.module.css";
 import { NotFound } from "./PageFrame";
@@ -69,11 +70,12 @@ export function Frame() {
 function GoKeys() {
   const { t } = useTranslation("app");
   const agent = useMatch("/agents/:agent/*")?.params.agent;
+  const mayControl = useMay("control");
   return (
     <>
       <GoKey keys="g a" label={t("allAgents")} path={paths.home} />
-      <GoKey keys="g n" label={t("newAgent")} path={paths.newAgent} />
-      {HOME_PAGES.map(([name, , path, keys]) => (
+      {mayControl && <GoKey keys="g n" label={t("newAgent")} path={paths.newAgent} />}
+      {homePages(mayControl).map(([name, , path, keys]) => (
         <GoKey key={name} keys={keys} label={t(name)} path={path} />
       ))}
       {agent && <GoKey keys="g c" label={t("coordinator")} path={paths.agent(agent)} />}

@@ -4,7 +4,7 @@ import { useTranslation } from "react-i18next";
 import { Navigate, useSearchParams } from "react-router";
 
 import { isUnauthenticated } from "~/api/client";
-import { whoAmIQuery } from "~/api/queries";
+import { whoAmIQuery } from "~/api/access";
 import { Icon } from "~/ui";
 import styles from "./Login.module.css";
 import { nextPage } from "~/ui/paths";

@@ -5,11 +5,12 @@ import { Dialog } from "radix-ui";
 import { useTranslation } from "react-i18next";
 import { useMatch, useNavigate } from "react-router";
 
+import { useMay } from "~/api/access";
 import { useSteerAgent } from "~/api/actions";
 import { useAgent, useOverview } from "~/api/queries";
 import { refresh } from "~/api/stretches";
 import { Icon, type IconName, paths } from "~/ui";
-import { AGENT_PAGES, HOME_PAGES } from "~/ui/paths";
+import { AGENT_PAGES, homePages } from "~/ui/paths";
 import styles from "./Palette.module.css";
 import { rank } from "./rank";
 import { setTheme, THEMES } from "./theme";
@@ -79,6 +80,7 @@ function AgentItems({ agent, onClose }: Closing & { agent: string }) {
   const go = useGo(onClose);
   const steer = useSteerAgent(agent);
   const { data } = useAgent(agent);
+  const mayControl = useMay("control");
   const name = data?.name ?? agent;
   const act = (one: "pause" | "resume" | "stop") => () => {
     onClose();
@@ -89,9 +91,13 @@ function AgentItems({ agent, onClose }: Closing & { agent: string }) {
       {AGENT_PAGES.map(([page, icon]) => (
         <Item key={page} id={`page ${page}`} name={t(page)} icon={icon} onSelect={() => go(paths[page](agent))} />
       ))}
-      <Item id="act" name={t("pause", { name })} icon="pause" onSelect={act("pause")} />
-      <Item id="act" name={t("resume", { name })} icon="play" onSelect={act("resume")} />
-      <Item id="act" name={t("stop", { name })} icon="stop" onSelect={act("stop")} />
+      {mayControl && (
+        <>
+          <Item id="act" name={t("pause", { name })} icon="pause" onSelect={act("pause")} />
+          <Item id="act" name={t("resume", { name })} icon="play" onSelect={act("resume")} />
+          <Item id="act" name={t("stop", { name })} icon="stop" onSelect={act("stop")} />
+        </>
+      )}
     </Command.Group>
   );
 }
@@ -132,14 +138,18 @@ function HomeItems({ onClose }: Closing) {
   const { t } = useTranslation("app");
   const go = useGo(onClose);
   const client = useQueryClient();
+  const mayControl = useMay("control");
   const THEME_ICONS = { light: "sun", dark: "moon", system: "system" } as const;
   return (
     <Command.Group heading={t("pages")} className={styles.group}>
       <Item id="home" name={t("allAgents")} icon="home" onSelect={() => go(paths.home)} />
-      <Item id="new" name={t("newAgent")} icon="plus" onSelect={() => go(paths.newAgent)} />
-      {HOME_PAGES.map(([name, icon, path]) => (
+      {mayControl && (
+        <Item id="new" name={t("newAgent")} icon="plus" onSelect={() => go(paths.newAgent)} />
+      )}
+      {homePages(mayControl).map(([name, icon, path]) => (
         <Item key={name} id={name} name={t(name)} icon={icon} onSelect={() => go(path)} />
       ))}
+      <Item id="plans" name={t("plans")} icon="board" onSelect={() => go(paths.plans())} />
       {THEMES.map((theme) => (
         <Item
           key={theme}

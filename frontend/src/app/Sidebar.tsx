@@ -3,9 +3,10 @@ import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { Link, NavLink, useMatch } from "react-router";
 
+import { useMay } from "~/api/access";
 import { useInbox, useOverview } from "~/api/queries";
 import { Icon, Loaded, paths } from "~/ui";
-import { HOME_PAGES } from "~/ui/paths";
+import { homePages } from "~/ui/paths";
 import { AgentGroup } from "./AgentGroup";
 import { isOpenAtFirst, keptOpen, keepOpen, newestFirst } from "./groups";
 import styles from "./Sidebar.module.css";
@@ -15,6 +16,7 @@ export function Sidebar() {
   const teams = useOverview();
   const { data: inbox = [] } = useInbox();
   const shown = useMatch("/agents/:agent/*")?.params.agent ?? "";
+  const mayControl = useMay("control");
   const [open, setOpen] = useState(keptOpen);
   const toggle = (id: string, isOpen: boolean) => {
     const next = { ...open, [id]: isOpen };
@@ -29,10 +31,12 @@ export function Sidebar() {
           {t("name")}
         </Link>
       </div>
-      <Link to={paths.newAgent} className={styles.create}>
-        <Icon name="plus" />
-        {t("newAgent")}
-      </Link>
+      {mayControl && (
+        <Link to={paths.newAgent} className={styles.create}>
+          <Icon name="plus" />
+          {t("newAgent")}
+        </Link>
+      )}
       <div className={styles.groups}>
         <Loaded query={teams} lines={4}>
           {(all) =>
@@ -56,7 +60,7 @@ export function Sidebar() {
         </Loaded>
       </div>
       <ul className={styles.bottom}>
-        {HOME_PAGES.map(([name, icon, path]) => (
+        {homePages(mayControl).map(([name, icon, path]) => (
           <li key={name}>
             <NavLink to={path} className={styles.page}>
               <Icon name={icon} />

@@ -2,12 +2,14 @@
 import { useTranslation } from "react-i18next";
 import { Link, useMatch } from "react-router";
 
-import { useLogOut, useSteerAgent } from "~/api/actions";
+import { useWhoAmI } from "~/api/access";
+import { useLogOut } from "~/api/actions";
 import { useAgent } from "~/api/queries";
 import { setLanguage, LANGUAGES, type Language } from "~/text/i18n";
 import { useConnection } from "~/live/connection";
 import {
   askToNotify,
+  Badge,
   classes,
   Icon,
   IconButton,
@@ -20,6 +22,7 @@ import {
   Tokens,
   useNotifications,
 } from "~/ui";
+import { AgentMenu } from "./AgentMenu";
 import { setTheme, type Theme, THEMES, useTheme } from "./theme";
 import styles from "./TopBar.module.css";
 
@@ -37,6 +40,7 @@ export function TopBar({ onSidebar, onPalette }: TopBarProps) {
         <IconButton label={t("openSidebar")} icon={<Icon name="menu" />} onClick={onSidebar} />
       </span>
       <div className={styles.about}>{agent && <AboutAgent key={agent} agent={agent} />}</div>
+      <ReadOnly />
       <Connection />
       <button type="button" className={styles.palette} onClick={onPalette}>
         <Icon name="search" />
@@ -51,29 +55,31 @@ export function TopBar({ onSidebar, onPalette }: TopBarProps) {
 function AboutAgent({ agent }: { agent: string }) {
   const { t } = useTranslation("app");
   const { data } = useAgent(agent);
-  const steer = useSteerAgent(agent);
   if (!data) return null;
-  const name = data.name;
   return (
     <>
       <Link to={paths.agent(agent)} className={styles.name}>
-        {name}
+        {data.name}
       </Link>
       <StatusSign status={data.status} hasWord />
       <span className={styles.spent}>
         <Tokens count={data.tokens} isEstimate={data.is_estimate} />
         <Money usd={data.cost_usd} isShort isEstimate={data.is_estimate} />
       </span>
-      <Menu
-        trigger={<IconButton label={t("actions")} size="s" icon={<Icon name="more" />} />}
-        items={[
-          data.status === "paused" || data.status === "stopped"
-            ? { key: "resume", icon: "play", label: t("resume", { name }), onSelect: () => steer.act("resume") }
-            : { key: "pause", icon: "pause", label: t("pause", { name }), onSelect: () => steer.act("pause") },
-          { key: "stop", icon: "stop", label: t("stop", { name }), onSelect: () => steer.act("stop"), isDangerous: true },
-        ]}
-      />
+      <AgentMenu agent={data} label={t("actions")} size="s" />
     </>
+  );
+}
+
+/** Says that this browser may not change anything. */
+function ReadOnly() {
+  const { t } = useTranslation("app");
+  const scope = useWhoAmI().data?.scope;
+  if (scope === undefined || scope === "control") return null;
+  return (
+    <span className={styles.readOnly} title={t(scope === "read" ? "readOnlyAbout" : "talkOnlyAbout")}>
+      <Badge tone="ask">{t(scope === "read" ? "readOnly" : "talkOnly")}</Badge>
+    </span>
   );
 }
 

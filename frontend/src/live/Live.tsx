@@ -12,7 +12,8 @@ import {
 
 import { isUnauthenticated } from "~/api/client";
 import { ofAgent, ofHome } from "~/api/keys";
-import { agentQuery, entitiesQuery, overviewQuery, whoAmIQuery } from "~/api/queries";
+import { whoAmIQuery } from "~/api/access";
+import { agentQuery, entitiesQuery, overviewQuery } from "~/api/queries";
 import { refresh } from "~/api/stretches";
 import { AgentFeed, TextFeed } from "./agentFeed";
 import { type Change, keysOf, keysOfChange } from "./concerns";

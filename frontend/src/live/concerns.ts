@@ -9,7 +9,7 @@ export interface Concern {
 const TEAM = ["agents", "overview", "entities"] as const;
 
 const BY_GROUP: Readonly<Record<string, Concern>> = {
-  agent: { agent: ["view", "runs", "board", "workers", "team"], home: [...TEAM, "archive"] },
+  agent: { agent: ["view", "runs", "board", "workers", "team"], home: [...TEAM, "archive", "all-runs"] },
   stage: { agent: ["board", "view", "timeline"], home: ["agents", "overview"] },
   node: {
     agent: ["board", "log", "view", "workers", "files", "timeline"],

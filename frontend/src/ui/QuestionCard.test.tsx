@@ -4,20 +4,26 @@ import { act, fireEvent, render, screen } from "@testing-library/react";
 import { MemoryRouter } from "react-router";
 import { afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
 
+import { ofHome } from "~/api/keys";
 import { startTexts } from "~/text/i18n";
 import { Keys } from "./keys";
 import type { Question } from "./question";
 import { QuestionCard, SETTLE_MILLISECONDS } from "./QuestionCard";
 
-const act1 = vi.fn<(body: unknown) => void>();
-vi.mock("./Markdown", () => ({ Markdown: () => null, Code: () => null })); // fetched later: it suspends
-vi.mock("~/api/actions", () => ({ useAnswer: () => ({ act: act1, isPending: false }) }));
+let answers: unknown[] = [];
 
 beforeAll(startTexts);
-beforeEach(() => void vi.useFakeTimers());
+beforeEach(() => {
+  answers = [];
+  vi.useFakeTimers();
+  vi.stubGlobal("fetch", async (request: Request) => {
+    if (request.method === "POST") answers.push([new URL(request.url).pathname, await request.json()]);
+    return Response.json({});
+  });
+});
 afterEach(() => {
   vi.useRealTimers();
-  act1.mockClear();
+  vi.unstubAllGlobals();
 });
 
 const question = (id: string) =>
@@ -26,26 +32,31 @@ const question = (id: string) =>
     options: ["allow once", "deny"], asked_at: 0, deadline_at: null, urgency: "normal",
   }) as unknown as Question;
 
-const page = (id: string, hasKeys: boolean) => (
-  <QueryClientProvider client={new QueryClient()}>
-    <MemoryRouter>
-      <Keys />
-      <QuestionCard key={id} question={question(id)} hasKeys={hasKeys} />
-    </MemoryRouter>
-  </QueryClientProvider>
-);
+function page(id: string, hasKeys: boolean, scope = "talk") {
+  const client = new QueryClient();
+  client.setQueryData(ofHome("whoami"), { name: "home", scope });
+  return (
+    <QueryClientProvider client={client}>
+      <MemoryRouter>
+        <Keys />
+        <QuestionCard key={id} question={question(id)} hasKeys={hasKeys} />
+      </MemoryRouter>
+    </QueryClientProvider>
+  );
+}
 const wait = () => act(() => vi.advanceTimersByTimeAsync(2 * SETTLE_MILLISECONDS));
 
 test("a card takes keys once it has been shown for a moment", async () => {
   render(page("one", true));
   fireEvent.keyDown(document.body, { key: "1" });
   fireEvent.click(screen.getByRole("button", { name: /allow once/ }));
-  expect(act1).not.toHaveBeenCalled();
+  await act(() => vi.advanceTimersByTimeAsync(0));
+  expect(answers).toEqual([]);
   await wait();
   // On a busy machine the card may be drawn again only a moment after its timer.
   await vi.waitFor(() => {
     fireEvent.keyDown(document.body, { key: "1" });
-    expect(act1).toHaveBeenCalledWith({ id: "one", answer: "allow once" });
+    expect(answers).toEqual([["/questions/one/respond", { answer: "allow once", via: "web" }]]);
   });
 });
 
@@ -55,5 +66,12 @@ test("a card that took the place of another takes no keys", async () => {
   rerender(page("two", false));
   await wait();
   fireEvent.keyDown(document.body, { key: "1" });
-  expect(act1).not.toHaveBeenCalled();
+  await act(() => vi.advanceTimersByTimeAsync(0));
+  expect(answers).toEqual([]);
+});
+
+test("a browser that may only read has no way to answer", () => {
+  render(page("one", true, "read"));
+  expect(screen.getByText(/This browser may not answer/)).toBeTruthy();
+  expect(screen.queryByRole("button", { name: /allow once/ })).toBeNull();
 });

@@ -3,6 +3,7 @@ import { useEffect, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { Link } from "react-router";
 
+import { useMay } from "~/api/access";
 import { useAnswer } from "~/api/actions";
 import { useQuestions } from "~/api/queries";
 import { Button } from "./Button";
@@ -47,7 +48,11 @@ export function QuestionCard({ question, hasKeys }: CardProps) {
       </div>
       {isApproval && question.about && <Proposed question={question} />}
       <Due question={question} />
-      <Answers key={question.id} question={question} hasKeys={hasKeys} />
+      {useMay("talk") ? (
+        <Answers key={question.id} question={question} hasKeys={hasKeys} />
+      ) : (
+        <p className={styles.about}>{t("mayOnlyLook")}</p>
+      )}
     </article>
   );
 }

@@ -55,13 +55,16 @@ interface ConfirmProps {
   act: string;
   onConfirm: () => void;
   isBusy?: boolean;
+  /** What else is chosen before. */
+  children?: ReactNode;
 }
 
 /** Asks before something is done that cannot be undone. */
-export function Confirm({ isOpen, onClose, title, about, act, onConfirm, isBusy }: ConfirmProps) {
+export function Confirm({ isOpen, onClose, title, about, act, onConfirm, isBusy, children }: ConfirmProps) {
   const { t } = useTranslation("common");
   return (
     <Dialog isOpen={isOpen} onClose={onClose} title={title} about={about}>
+      {children}
       <DialogActions>
         <Button onClick={onClose}>{t("cancel")}</Button>
         <Button look="danger" onClick={onConfirm} isBusy={isBusy ?? false}>
@@ -113,8 +116,9 @@ export interface MenuItem {
   isChosen?: boolean;
 }
 
-/** A button that opens a menu; null among `items` is a line between them. */
-export function Menu({ trigger, items }: { trigger: ReactNode; items: (MenuItem | null)[] }) {
+/** A button that opens a menu; null among `items` is a line between them. Without items: nothing. */
+export function Menu({ trigger, items }: { trigger: ReactNode; items: readonly (MenuItem | null)[] }) {
+  if (!items.length) return null;
   return (
     <M.Root modal={false}>
       <M.Trigger asChild>{trigger}</M.Trigger>

@@ -8,9 +8,13 @@ export const paths = {
   team: (agent = "") => `/team${agent ? `/${part(agent)}` : ""}`,
   teamRoles: "/team/roles",
   context: (node = "") => `/context${node ? `/${part(node)}` : ""}`,
+  plans: (agent = "", run = "") =>
+    `/plans${agent ? `?${new URLSearchParams({ agent, ...(run ? { run } : {}) })}` : ""}`,
   usage: "/usage",
   settings: (file = "") => `/settings${file ? `/${rest(file)}` : ""}`,
   health: "/health",
+  admin: (tab = "", query: Record<string, string> = {}) =>
+    `/home${tab ? `/${part(tab)}` : ""}${Object.keys(query).length ? `?${new URLSearchParams(query)}` : ""}`,
   login: "/login",
   agent: (agent: string) => `/agents/${part(agent)}`,
   entity: (agent: string, entity: string) => `/agents/${part(agent)}/with/${part(entity)}`,
@@ -40,14 +44,19 @@ export const AGENT_PAGES = [
   ["events", "events", "g e"],
 ] as const;
 
-/** The pages of the home, with their keys. */
+/** The pages of the home, with their keys; a browser without the scope `control` has fewer. */
 export const HOME_PAGES = [
   ["team", "team", paths.team(), "g d"],
   ["context", "context", paths.context(), "g x"],
   ["usage", "usage", paths.usage, "g u"],
   ["settings", "settings", paths.settings(), "g s"],
   ["health", "health", paths.health, "g h"],
+  ["admin", "home", paths.admin(), "g o"],
 ] as const;
+
+/** The pages of the home that a browser may open. */
+export const homePages = (mayControl: boolean) =>
+  HOME_PAGES.filter(([name]) => mayControl || name !== "settings");
 
 /** Return a page that one may be led to after logging in; only pages of ours. */
 export function nextPage(asked: string | null): string {

@@ -1,18 +1,14 @@
 // One agent among all: its goal, its progress, its money, and what can be done with it.
-import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { Link } from "react-router";
 
-import { useArchiveAgent, useSteerAgent } from "~/api/actions";
 import type { Schemas } from "~/api/client";
+import { AgentMenu } from "~/app/AgentMenu";
 import {
   Age,
   Badge,
-  Confirm,
-  Icon,
-  IconButton,
-  Menu,
-  type MenuItem,
+  FailureBadge,
+  Incomplete,
   Money,
   paths,
   StatusSign,
@@ -33,12 +29,15 @@ export function AgentRow({ team }: { team: Schemas["TeamView"] }) {
             <Link to={paths.agent(team.id)}>{name}</Link>
           </h2>
           <StatusSign status={team.status} hasWord />
+          <FailureBadge failure={team.failure_class} />
+          <Incomplete nodes={team.incomplete} isShort />
           <Unread count={team.unread} />
           {team.open_questions > 0 && (
             <Badge tone="ask">{t("questions", { count: team.open_questions })}</Badge>
           )}
         </div>
         <p className={styles.goal}>{team.goal}</p>
+        {team.outage && <p className={styles.outage}>{team.reason}</p>}
         <p className={styles.facts}>
           {team.node_count > 0 && (
             <span className={styles.progress}>
@@ -60,60 +59,7 @@ export function AgentRow({ team }: { team: Schemas["TeamView"] }) {
           <Age at={team.updated_at} />
         </span>
       </div>
-      <Acts team={team} />
+      <AgentMenu agent={team} label={t("actions", { name })} />
     </li>
-  );
-}
-
-function Acts({ team }: { team: Schemas["TeamView"] }) {
-  const { t } = useTranslation("agents");
-  const [isAsking, setAsking] = useState(false);
-  const steer = useSteerAgent(team.id);
-  const archive = useArchiveAgent({ onSuccess: () => setAsking(false) });
-  const { name, status } = team;
-  const isHeld = status === "paused" || status === "stopped";
-  const hasEnded = ["completed", "failed", "stopped"].includes(status);
-  const items: (MenuItem | null)[] = [
-    isHeld
-      ? { key: "resume", icon: "play", label: t("resume"), onSelect: () => steer.act("resume") }
-      : {
-          key: "pause",
-          icon: "pause",
-          label: t("pause"),
-          onSelect: () => steer.act("pause"),
-          isDisabled: hasEnded,
-        },
-    {
-      key: "stop",
-      icon: "stop",
-      label: t("stop"),
-      onSelect: () => steer.act("stop"),
-      isDisabled: status === "stopped",
-    },
-    null,
-    {
-      key: "archive",
-      icon: "folder",
-      label: t("archive"),
-      onSelect: () => setAsking(true),
-      isDangerous: true,
-    },
-  ];
-  return (
-    <>
-      <Menu
-        trigger={<IconButton label={t("actions", { name })} icon={<Icon name="more" />} />}
-        items={items}
-      />
-      <Confirm
-        isOpen={isAsking}
-        onClose={() => setAsking(false)}
-        title={t("archiveTitle", { name })}
-        about={t("archiveAbout")}
-        act={t("archive")}
-        onConfirm={() => archive.act(team.id)}
-        isBusy={archive.isPending}
-      />
-    </>
   );
 }

@@ -2,10 +2,12 @@
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 
-import { useDeleteAgent, useRestoreAgent } from "~/api/actions";
+import { useMay } from "~/api/access";
+import { useRestoreAgent } from "~/api/actions";
 import type { Schemas } from "~/api/client";
 import { useArchive } from "~/api/queries";
-import { Button, Confirm, Empty, formatSize, Loaded, Time, toast } from "~/ui";
+import { Delete } from "~/app/AgentMenu";
+import { Button, Empty, Loaded, Time, toast } from "~/ui";
 import styles from "./agents.module.css";
 
 type Agent = Schemas["AgentView"];
@@ -17,12 +19,7 @@ export function Archive() {
   const restore = useRestoreAgent({
     onSuccess: ({ name }) => toast({ title: t("restored", { name }), tone: "good" }),
   });
-  const remove = useDeleteAgent({
-    onSuccess: ({ name, freed_bytes }) => {
-      setLeaving(null);
-      toast({ title: t("deleted", { name, size: formatSize(freed_bytes) }), tone: "good" });
-    },
-  });
+  const mayControl = useMay("control");
   return (
     <Loaded query={archive}>
       {(agents) =>
@@ -37,25 +34,19 @@ export function Archive() {
                     <Time at={agent.updated_at} form="full" />
                   </p>
                 </div>
-                <div className={styles.acts}>
-                  <Button size="s" onClick={() => restore.act(agent.id)} isBusy={restore.isPending}>
-                    {t("restore")}
-                  </Button>
-                  <Button size="s" look="danger" onClick={() => setLeaving(agent)}>
-                    {t("delete")}
-                  </Button>
-                </div>
+                {mayControl && (
+                  <div className={styles.acts}>
+                    <Button size="s" onClick={() => restore.act(agent.id)} isBusy={restore.isPending}>
+                      {t("restore")}
+                    </Button>
+                    <Button size="s" look="danger" onClick={() => setLeaving(agent)}>
+                      {t("delete")}
+                    </Button>
+                  </div>
+                )}
               </li>
             ))}
-            <Confirm
-              isOpen={leaving !== null}
-              onClose={() => setLeaving(null)}
-              title={t("deleteTitle", { name: leaving?.name ?? "" })}
-              about={t("deleteAbout")}
-              act={t("delete")}
-              onConfirm={() => leaving && remove.act(leaving.id)}
-              isBusy={remove.isPending}
-            />
+            {leaving && <Delete agent={leaving} isLive={false} onClose={() => setLeaving(null)} />}
           </ul>
         ) : (
           <Empty icon="folder" title={t("emptyArchive")}>

@@ -3,23 +3,29 @@ import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { Link } from "react-router";
 
-import { useOverview } from "~/api/queries";
-import { Empty, Icon, Loaded, Page, paths, SearchInput, Tabs } from "~/ui";
+import { useMay } from "~/api/access";
+import { useModels, useOverview } from "~/api/queries";
+import { Empty, Icon, Loaded, Page, paths, SearchInput, Select, Tabs, useQuery } from "~/ui";
 import { AgentRow } from "./AgentRow";
 import styles from "./agents.module.css";
 import { Archive } from "./Archive";
-import { chosen, type Group, GROUPS, isIn } from "./choice";
+import { AGENT_ORDERS, type AgentOrder, chosen, type Group, GROUPS, isIn } from "./choice";
+import { Runs } from "./Runs";
 
-type Tab = Group | "archived";
+type Tab = Group | "runs" | "archived";
+const TABS: readonly Tab[] = [...GROUPS, "runs", "archived"];
 
 export default function Agents() {
   const { t } = useTranslation("agents");
   const { t: app } = useTranslation("app");
   const teams = useOverview();
-  const [tab, setTab] = useState<Tab>("all");
+  const [query, setQuery] = useQuery();
+  const tab = TABS.find((one) => one === query.get("show")) ?? "all";
+  const order = AGENT_ORDERS.find((one) => one === query.get("by")) ?? "need";
   const [words, setWords] = useState("");
   const all = teams.data ?? [];
-  const create = (
+  const mayControl = useMay("control");
+  const create = mayControl && (
     <Link to={paths.newAgent} className={styles.create}>
       <Icon name="plus" />
       {app("newAgent")}
@@ -27,7 +33,7 @@ export default function Agents() {
   );
 
   const list = (group: Group) => {
-    const shown = chosen(all, group, words);
+    const shown = chosen(all, group, words, order);
     if (!shown.length) {
       return (
         <Empty icon="search" title={t("noMatch")}>
@@ -51,13 +57,27 @@ export default function Agents() {
           <div className={styles.page}>
             {all.length > 0 && (
               <div className={styles.find}>
-                <SearchInput label={t("find")} value={words} onText={setWords} />
+                <SearchInput label={t(tab === "runs" ? "findRun" : "find")} value={words} onText={setWords} />
+                {tab !== "runs" && tab !== "archived" && (
+                  <Select
+                    label={t("order")}
+                    isLabelUnseen
+                    value={order}
+                    onChange={(event) => setQuery({ by: event.target.value as AgentOrder })}
+                  >
+                    {AGENT_ORDERS.map((one) => (
+                      <option key={one} value={one}>
+                        {t(`order_${one}`)}
+                      </option>
+                    ))}
+                  </Select>
+                )}
               </div>
             )}
             <Tabs
               label={t("title")}
               open={tab}
-              onOpen={(key) => setTab(key as Tab)}
+              onOpen={(key) => setQuery({ show: key === "all" ? "" : key })}
               tabs={[
                 ...GROUPS.map((group) => ({
                   key: group,
@@ -71,10 +91,11 @@ export default function Agents() {
                   ),
                   content: all.length ? list(group) : (
                     <Empty icon="star" title={t("none")} action={create}>
-                      {t("noneAbout")}
+                      {t("noneAbout")} <FirstStart />
                     </Empty>
                   ),
                 })),
+                { key: "runs", label: t("runs"), content: <Runs words={words} /> },
                 { key: "archived", label: t("archived"), content: <Archive /> },
               ]}
             />
@@ -83,4 +104,12 @@ export default function Agents() {
       </Loaded>
     </Page>
   );
+}
+
+/** Leads to the models where there is none yet. */
+function FirstStart() {
+  const { t } = useTranslation("agents");
+  const { data } = useModels();
+  if (!data || data.default !== null) return null;
+  return <Link to={paths.admin("models")}>{t("firstStart")}</Link>;
 }

@@ -22,6 +22,14 @@ test("who waits for the person comes first, then who works, the newest first", (
   expect(names(chosen(agents, "all", ""))).toEqual(["asking", "new", "old", "done"]);
 });
 
+test("agents come in the order that is asked for", () => {
+  const costs = agents.map((one, place) => ({ ...one, cost_usd: place === 2 ? null : place }));
+  expect(names(chosen(costs, "all", "", "newest"))).toEqual(["done", "new", "old", "asking"]);
+  expect(names(chosen(costs, "all", "", "oldest"))).toEqual(["asking", "old", "new", "done"]);
+  expect(names(chosen(costs, "all", "", "costliest"))).toEqual(["asking", "new", "done", "old"]);
+  expect(names(chosen(costs, "all", "", "name"))).toEqual(["asking", "done", "new", "old"]);
+});
+
 test("a group and words narrow what is shown", () => {
   expect(names(chosen(agents, "ended", ""))).toEqual(["done"]);
   expect(names(chosen(agents, "waiting", ""))).toEqual(["asking"]);

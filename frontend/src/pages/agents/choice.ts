@@ -2,12 +2,17 @@
 export const GROUPS = ["all", "waiting", "atWork", "ended"] as const;
 export type Group = (typeof GROUPS)[number];
 
+/** In which order agents are listed: first those that need the person, or by one of their facts. */
+export const AGENT_ORDERS = ["need", "newest", "oldest", "costliest", "name"] as const;
+export type AgentOrder = (typeof AGENT_ORDERS)[number];
+
 interface Agent {
   name: string;
   goal: string;
   status: string;
   open_questions: number;
   created_at: number;
+  cost_usd?: number | null;
 }
 
 const ENDED = new Set(["completed", "failed", "stopped"]);
@@ -25,14 +30,28 @@ export function isIn(group: Group, agent: Agent): boolean {
   }
 }
 
-/** Return the agents to show, those that wait for the person first, then the newest. */
-export function chosen<One extends Agent>(agents: readonly One[], group: Group, words: string): One[] {
+/** Return the agents to show, in an order; by default those that wait for the person first. */
+export function chosen<One extends Agent>(
+  agents: readonly One[],
+  group: Group,
+  words: string,
+  order: AgentOrder = "need",
+): One[] {
   const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
-  const rank = (agent: Agent) => (isIn("waiting", agent) ? 0 : ENDED.has(agent.status) ? 2 : 1);
   return agents
     .filter((agent) => {
       const text = `${agent.name} ${agent.goal}`.toLowerCase();
       return isIn(group, agent) && wanted.every((word) => text.includes(word));
     })
-    .toSorted((one, other) => rank(one) - rank(other) || other.created_at - one.created_at);
+    .toSorted(COMPARED[order]);
 }
+
+const rank = (agent: Agent) => (isIn("waiting", agent) ? 0 : ENDED.has(agent.status) ? 2 : 1);
+const newest = (one: Agent, other: Agent) => other.created_at - one.created_at;
+const COMPARED: Readonly<Record<AgentOrder, (one: Agent, other: Agent) => number>> = {
+  need: (one, other) => rank(one) - rank(other) || newest(one, other),
+  newest,
+  oldest: (one, other) => newest(other, one),
+  costliest: (one, other) => (other.cost_usd ?? 0) - (one.cost_usd ?? 0) || newest(one, other),
+  name: (one, other) => one.name.localeCompare(other.name),
+};

@@ -6,7 +6,9 @@ import {
   Badge,
   type Column,
   Duration,
+  FailureBadge,
   Money,
+  OptionalBadge,
   paths,
   StatusSign,
   Table,
@@ -34,11 +36,21 @@ export function BoardTable({ graph, shown }: { graph: Graph; shown: Shown }) {
           >
             {node.name}
           </Link>
+          {node.optional && <OptionalBadge />}
           {node.attempt > 1 && <Badge tone="ask">{t("attemptShort", { count: node.attempt })}</Badge>}
         </span>
       ),
     },
-    { key: "status", label: t("status"), cell: (node) => <StatusSign status={node.status} hasWord /> },
+    {
+      key: "status",
+      label: t("status"),
+      cell: (node) => (
+        <span className={styles.cell}>
+          <StatusSign status={node.status} hasWord />
+          <FailureBadge failure={node.failure_class} />
+        </span>
+      ),
+    },
     { key: "worker", label: t("worker"), cell: (node) => <span className={styles.who}>{node.assigned_worker ?? node.role}</span> },
     {
       key: "doing",

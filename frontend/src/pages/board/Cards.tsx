@@ -11,6 +11,7 @@ import {
   lookOf,
   Markdown,
   Money,
+  OptionalBadge,
   paths,
   StatusSign,
   Tooltip,
@@ -55,6 +56,7 @@ export const Card = memo(function Card({ data }: NodeProps<CardNode>) {
           <span className={styles.head}>
             <StatusSign status={node.status} />
             <span className={styles.name}>{node.name}</span>
+            {node.optional && <OptionalBadge />}
             {node.attempt > 1 && (
               <span className={styles.attempt}>{t("attemptShort", { count: node.attempt })}</span>
             )}

@@ -3,6 +3,7 @@ import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { Link, useNavigate } from "react-router";
 
+import { useMay } from "~/api/access";
 import { ApiError } from "~/api/client";
 import {
   type ContextNeighbor,
@@ -10,7 +11,6 @@ import {
   useContextNode,
   useRemoveContextNode,
 } from "~/api/context";
-import { useWhoAmI } from "~/api/queries";
 import { Badge, Button, Confirm, Empty, Icon, Loaded, Markdown, paths, Time, toast } from "~/ui";
 import styles from "./context.module.css";
 import { factsOf } from "./facts";
@@ -35,7 +35,7 @@ interface ShownProps {
 
 function Shown({ node, neighbors }: ShownProps) {
   const { t } = useTranslation("context");
-  const mayRemove = useWhoAmI().data?.scope === "control";
+  const mayRemove = useMay("control");
   return (
     <article className={styles.page}>
       <header className={styles.head}>

@@ -14,6 +14,7 @@ import { Badge, Button, Empty, Loaded, Page, paths, SearchInput, Select, Split }
 import styles from "./context.module.css";
 import { NodePage } from "./NodePage";
 import { Stats } from "./Stats";
+import { Upkeep } from "./Upkeep";
 
 export default function Context() {
   const { t } = useTranslation("context");
@@ -46,7 +47,7 @@ export default function Context() {
     </>
   );
   return (
-    <Page title={t("title")} isWhole>
+    <Page title={t("title")} actions={<Upkeep kind={kind} />} isWhole>
       <Split side={side} sideLabel={t("list")} isChosen={node !== ""}>
         {node ? <NodePage key={node} id={node} /> : <Stats />}
       </Split>

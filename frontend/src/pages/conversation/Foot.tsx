@@ -2,6 +2,7 @@
 import { type ReactNode, useState } from "react";
 import { useTranslation } from "react-i18next";
 
+import { useMay } from "~/api/access";
 import { useBeginRun, useSteerAgent } from "~/api/actions";
 import type { Schemas } from "~/api/client";
 import { Button, DialogActions, Dialog, TextArea, useStatusName } from "~/ui";
@@ -21,16 +22,19 @@ export function Foot({ view, worker, ...composer }: FootProps) {
   const { agent } = composer;
   const steer = useSteerAgent(agent);
   const hasEnded = ENDED.has(view.status);
-  const again = hasEnded && <AnotherRun agent={agent} />;
+  const [mayTalk, mayControl] = [useMay("talk"), useMay("control")];
+  const again = hasEnded && mayControl && <AnotherRun agent={agent} />;
   if (worker?.status === "stopped") {
     return <Closed reason={t("workerLeft", { name: worker.name })}>{again}</Closed>;
   }
   if (view.status === "stopped") {
     return (
       <Closed reason={t("agentStopped", { name: view.name })}>
-        <Button size="s" isBusy={steer.isPending} onClick={() => steer.act("resume")}>
-          {t("resume")}
-        </Button>
+        {mayControl && (
+          <Button size="s" isBusy={steer.isPending} onClick={() => steer.act("resume")}>
+            {t("resume")}
+          </Button>
+        )}
         {again}
       </Closed>
     );
@@ -43,7 +47,7 @@ export function Foot({ view, worker, ...composer }: FootProps) {
           {again}
         </p>
       )}
-      <Composer {...composer} />
+      {mayTalk ? <Composer {...composer} /> : <p className={styles.closed}>{t("mayOnlyLook")}</p>}
     </div>
   );
 }

@@ -3,6 +3,7 @@ import { useTranslation } from "react-i18next";
 import { useNavigate } from "react-router";
 
 import type { Schemas } from "~/api/client";
+import { useSaveTranscript } from "~/app/AgentMenu";
 import { classes, Icon, IconButton, lastPart, paths, StatusSign } from "~/ui";
 import styles from "./Head.module.css";
 
@@ -28,15 +29,17 @@ export function About({ view, worker }: AboutProps) {
 
 interface ActionsProps {
   agent: string;
+  entity: string;
   worker: Schemas["WorkerView"] | undefined;
   isAll: boolean;
   onAll: (isAll: boolean) => void;
   onSearch: () => void;
 }
 
-export function Actions({ agent, worker, isAll, onAll, onSearch }: ActionsProps) {
+export function Actions({ agent, entity, worker, isAll, onAll, onSearch }: ActionsProps) {
   const { t } = useTranslation("conversation");
   const go = useNavigate();
+  const save = useSaveTranscript();
   return (
     <>
       <span className={styles.switch} role="group" aria-label={t("shown")}>
@@ -52,6 +55,11 @@ export function Actions({ agent, worker, isAll, onAll, onSearch }: ActionsProps)
           </button>
         ))}
       </span>
+      <IconButton
+        label={t("saveTranscript")}
+        icon={<Icon name="download" />}
+        onClick={() => save(agent, entity)}
+      />
       <IconButton label={t("search")} icon={<Icon name="search" />} onClick={onSearch} />
       {worker && (
         <IconButton

@@ -93,6 +93,7 @@ function Whole({ agent, view, entity, worker, names }: WholeProps) {
       actions={
         <Actions
           agent={agent}
+          entity={entity}
           worker={worker}
           isAll={isAll}
           onAll={(next) => {

@@ -4,6 +4,7 @@ import { renderHook, waitFor } from "@testing-library/react";
 import type { ReactNode } from "react";
 import { afterEach, expect, test, vi } from "vitest";
 
+import { ofHome } from "~/api/keys";
 import type { ConversationMessage } from "~/api/stretches";
 import { useReading } from "./useReading";
 
@@ -26,6 +27,7 @@ async function readBy(entity: string, messages: readonly Partial<ConversationMes
     return Response.json(request.url.includes("/workers") ? TEAM : request.method === "POST" ? INBOX : [INBOX]);
   });
   const client = new QueryClient();
+  client.setQueryData(ofHome("whoami"), { name: "home", scope: "talk" });
   const wrapper = ({ children }: { children: ReactNode }) => (
     <QueryClientProvider client={client}>{children}</QueryClientProvider>
   );

@@ -1,6 +1,7 @@
 // What was seen of a conversation is read, once one looks at it.
 import { useEffect, useRef, useState } from "react";
 
+import { useMay } from "~/api/access";
 import { useMarkRead } from "~/api/actions";
 import { useInbox, useWorkers } from "~/api/queries";
 import type { ConversationMessage } from "~/api/stretches";
@@ -18,6 +19,7 @@ export function useReading(
   const { data: workers } = useWorkers(agent);
   const mark = useMarkRead(agent, { onError: () => undefined });
   const isVisible = useVisible();
+  const mayTalk = useMay("talk");
   const place = `${agent}/${entity}`;
   const [came, setCame] = useState({ place: "", readTo: Infinity });
   if (came.place !== place && inbox) {
@@ -33,11 +35,11 @@ export function useReading(
   const team = workers?.map((one) => one.name);
   const names = inbox && team ? readWith(entity, inbox.by_entity ?? {}, team).join("\n") : "";
   useEffect(() => {
-    if (!isVisible || !isAtEnd || !names) return;
+    if (!mayTalk || !isVisible || !isAtEnd || !names) return;
     for (const name of names.split("\n")) {
       latest.current(name === entity ? { entity: name, seq: last } : { entity: name });
     }
-  }, [entity, last, names, isVisible, isAtEnd]);
+  }, [entity, last, names, isVisible, isAtEnd, mayTalk]);
   return came.place === place ? came.readTo : Infinity;
 }
 

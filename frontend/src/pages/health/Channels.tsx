@@ -1,6 +1,7 @@
 // The channels by which the person is notified, and what could not be delivered.
 import { useTranslation } from "react-i18next";
 
+import { useMay } from "~/api/access";
 import type { Schemas } from "~/api/client";
 import { useChannels, useDeliveries } from "~/api/queries";
 import { useRetryDelivery, useTestChannel } from "~/api/system";
@@ -53,6 +54,7 @@ function GivenUp() {
 
 function useChannelColumns(onTest: (channel: string) => void, isBusy: boolean): Column<Channel>[] {
   const { t } = useTranslation("health");
+  const mayControl = useMay("control");
   return [
     { key: "name", label: t("channel"), cell: (channel) => <strong>{channel.name}</strong> },
     { key: "kind", label: t("kind"), isMinor: true, cell: (channel) => channel.kind },
@@ -65,7 +67,7 @@ function useChannelColumns(onTest: (channel: string) => void, isBusy: boolean): 
       label: <span className="unseen">{t("acts")}</span>,
       isNumber: true,
       cell: (channel) =>
-        !ALWAYS.includes(channel.name) && (
+        mayControl && !ALWAYS.includes(channel.name) && (
           <Button size="s" onClick={() => onTest(channel.name)} isBusy={isBusy}>
             {t("test")}
           </Button>
@@ -76,6 +78,7 @@ function useChannelColumns(onTest: (channel: string) => void, isBusy: boolean): 
 
 function useDeliveryColumns(onRetry: (delivery: string) => void, isBusy: boolean): Column<Delivery>[] {
   const { t } = useTranslation("health");
+  const mayControl = useMay("control");
   return [
     { key: "channel", label: t("channel"), cell: (delivery) => delivery.channel },
     { key: "text", label: t("text"), cell: (delivery) => delivery.text },
@@ -85,11 +88,12 @@ function useDeliveryColumns(onRetry: (delivery: string) => void, isBusy: boolean
       key: "act",
       label: <span className="unseen">{t("acts")}</span>,
       isNumber: true,
-      cell: (delivery) => (
-        <Button size="s" onClick={() => onRetry(delivery.id)} isBusy={isBusy}>
-          {t("deliverAgain")}
-        </Button>
-      ),
+      cell: (delivery) =>
+        mayControl && (
+          <Button size="s" onClick={() => onRetry(delivery.id)} isBusy={isBusy}>
+            {t("deliverAgain")}
+          </Button>
+        ),
     },
   ];
 }

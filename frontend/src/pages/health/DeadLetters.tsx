@@ -1,6 +1,7 @@
 // Messages that ended their receiver again and again, and sending them once more.
 import { useTranslation } from "react-i18next";
 
+import { useMay } from "~/api/access";
 import type { Schemas } from "~/api/client";
 import { useDeadLetters } from "~/api/queries";
 import { useRetryDeadLetter } from "~/api/system";
@@ -33,6 +34,7 @@ export function DeadLetters() {
 
 function useColumns(onRetry: (letter: string) => void, isBusy: boolean): Column<Letter>[] {
   const { t } = useTranslation("health");
+  const mayControl = useMay("control");
   return [
     { key: "to", label: t("to"), cell: (letter) => letter.to },
     { key: "from", label: t("from"), isMinor: true, cell: (letter) => letter.from },
@@ -44,11 +46,12 @@ function useColumns(onRetry: (letter: string) => void, isBusy: boolean): Column<
       key: "act",
       label: <span className="unseen">{t("acts")}</span>,
       isNumber: true,
-      cell: (letter) => (
-        <Button size="s" onClick={() => onRetry(letter.id)} isBusy={isBusy}>
-          {t("sendBack")}
-        </Button>
-      ),
+      cell: (letter) =>
+        mayControl && (
+          <Button size="s" onClick={() => onRetry(letter.id)} isBusy={isBusy}>
+            {t("sendBack")}
+          </Button>
+        ),
     },
   ];
 }

@@ -2,6 +2,7 @@
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 
+import { useMay } from "~/api/access";
 import { ApiError } from "~/api/client";
 import { type Host, type HostAct, useHosts, useInviteHost, useSteerHost } from "~/api/hosts";
 import {
@@ -33,6 +34,7 @@ export function Hosts() {
   const { t } = useTranslation("health");
   const query = useHosts();
   const steer = useSteerHost();
+  const mayControl = useMay("control");
   const [asked, setAsked] = useState<{ host: string; act: Asked; why?: string } | null>(null);
   const [isInviting, setInviting] = useState(false);
   const act = (host: string, what: HostAct) =>
@@ -50,7 +52,7 @@ export function Hosts() {
     <Panel
       title={t("hosts")}
       actions={
-        query.data?.listens_at && (
+        mayControl && query.data?.listens_at && (
           <Button size="s" icon={<Icon name="plus" />} onClick={() => setInviting(true)}>
             {t("invite")}
           </Button>
@@ -133,6 +135,7 @@ function State({ host }: { host: Host }) {
 
 function Acts({ host, act }: { host: Host; act: (host: string, what: HostAct) => void }) {
   const { t } = useTranslation("health");
+  if (!useMay("control")) return null;
   const acts: Listed[] = [host.is_cordoned ? "uncordon" : "cordon", "drain", "remove"];
   return (
     <Menu

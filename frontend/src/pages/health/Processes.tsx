@@ -1,8 +1,9 @@
 // Every process: how it stands, what it uses, why it was restarted; and steering it.
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import { Link } from "react-router";
+import { Link, useNavigate } from "react-router";
 
+import { useMay } from "~/api/access";
 import { useSteerEntity } from "~/api/actions";
 import { useAgents, useEntities } from "~/api/queries";
 import {
@@ -117,20 +118,24 @@ function State({ row }: { row: Entity }) {
 
 function Acts({ row, act }: { row: Entity; act: (row: Entity, what: ProcessAct) => void }) {
   const { t } = useTranslation("health");
+  const navigate = useNavigate();
   const acts = actsFor(row);
-  if (!acts.length) return null;
+  if (!useMay("control")) return null;
   return (
     <Menu
       trigger={
         <IconButton size="s" label={t("actsOf", { name: row.address })} icon={<Icon name="more" />} />
       }
-      items={acts.map((what) => ({
-        key: what,
-        icon: ICONS[what],
-        label: t(`act_${what}`),
-        isDangerous: ASKED.includes(what),
-        onSelect: () => act(row, what),
-      }))}
+      items={[
+        ...acts.map((what) => ({
+          key: what,
+          icon: ICONS[what],
+          label: t(`act_${what}`),
+          isDangerous: ASKED.includes(what),
+          onSelect: () => act(row, what),
+        })),
+        { key: "logs", icon: "events", label: t("logs"), onSelect: () => void navigate(paths.admin("logs", { entity: row.address })) },
+      ]}
     />
   );
 }

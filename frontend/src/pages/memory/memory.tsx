@@ -3,7 +3,8 @@ import { useDeferredValue, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { Link, useNavigate, useParams } from "react-router";
 
-import { useMemory, useMemorySearch, useWhoAmI } from "~/api/queries";
+import { useMay } from "~/api/access";
+import { useMemory, useMemorySearch } from "~/api/queries";
 import {
   Button,
   Dialog,
@@ -30,7 +31,7 @@ export default function Memory() {
   const path = useParams()["*"] ?? "";
   const [words, setWords] = useState("");
   const [isNaming, setNaming] = useState(false);
-  const mayEdit = useWhoAmI().data?.scope === "control";
+  const mayEdit = useMay("control");
   const notes = useMemory(agent);
   const shown = path || (notes.data?.some((note) => note.path === MAIN) ? MAIN : notes.data?.[0]?.path);
   const create = mayEdit && (

@@ -33,3 +33,12 @@ test("models that can be called come first, each once", () => {
     { name: "a/y", isUsable: false },
   ]);
 });
+
+test("only a plan that a model makes can be all that is wanted", () => {
+  const draft = { ...BLANK, goal: "x", isPlanOnly: true };
+  expect(requestOf(draft)).not.toHaveProperty("plan_only");
+  expect(requestOf({ ...draft, planning: "dynamic" })).toMatchObject({ planning: "dynamic" });
+  expect(requestOf({ ...draft, planning: "dynamic" })).not.toHaveProperty("plan_only");
+  expect(requestOf({ ...draft, planning: "static" })).toMatchObject({ planning: "static", plan_only: true });
+  expect(requestOf({ ...draft, planning: "static", plan: "nodes: []" })).not.toHaveProperty("planning");
+});

@@ -14,6 +14,9 @@ export interface Draft {
   whenSpent: "" | "ask" | "stop";
   plan: string;
   planName: string;
+  /** When the nodes are planned; '': as the settings say. */
+  planning: "" | "dynamic" | "static" | "hybrid";
+  isPlanOnly: boolean;
   isRecorded: boolean;
 }
 
@@ -30,6 +33,8 @@ export const BLANK: Draft = {
   whenSpent: "",
   plan: "",
   planName: "",
+  planning: "",
+  isPlanOnly: false,
   isRecorded: false,
 };
 
@@ -65,6 +70,8 @@ export function requestOf(draft: Draft): Schemas["CreateAgentRequest"] {
     budget_usd: amount("usd"),
     budget_tokens: amount("tokens"),
     when_spent: text(draft.whenSpent),
+    planning: draft.plan.trim() ? null : text(draft.planning),
+    plan_only: isMade(draft) && draft.isPlanOnly ? { value: true } : null,
     cycle_seconds: draft.mode === "infinite" ? amount("cycleMinutes", 60) : null,
   };
   const named = Object.entries(given).flatMap(([key, one]) => (one ? [[key, one.value]] : []));
@@ -75,6 +82,10 @@ export function requestOf(draft: Draft): Schemas["CreateAgentRequest"] {
     ...(Object.fromEntries(named) as Partial<Schemas["CreateAgentRequest"]>),
   };
 }
+
+/** Whether a model makes a whole plan before the work begins. */
+export const isMade = ({ plan, planning }: Draft): boolean =>
+  plan.trim() === "" && (planning === "static" || planning === "hybrid");
 
 const KEPT_AS = "agiraph.new-agent";
 

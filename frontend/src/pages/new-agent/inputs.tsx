@@ -1,10 +1,11 @@
 // Fields of the form of a new agent: a model to choose or type, a plan file to read.
 import { type ChangeEvent, type ReactNode, useId, useRef } from "react";
 import { useTranslation } from "react-i18next";
+import { Link } from "react-router";
 
 import { useModels } from "~/api/queries";
-import { Button, Field, formatSize, Icon, Input } from "~/ui";
-import { type Draft, modelsOf } from "./draft";
+import { Button, Check, Field, formatSize, Icon, Input, paths, Select } from "~/ui";
+import { type Draft, isMade, modelsOf } from "./draft";
 import styles from "./new-agent.module.css";
 
 interface ModelInputProps {
@@ -40,6 +41,33 @@ export function ModelInput({ onChange, ...rest }: ModelInputProps) {
   );
 }
 
+/** When the nodes are planned, and whether only the plan is wanted. */
+export function Planning({ draft, problem, onChange }: PlanFileProps) {
+  const { t } = useTranslation("newAgent");
+  return (
+    <>
+      <Select
+        label={t("planning")}
+        problem={problem}
+        value={draft.planning}
+        onChange={(event) => onChange({ planning: event.target.value as Draft["planning"] })}
+      >
+        <option value="">{t("asSettings")}</option>
+        <option value="dynamic">{t("dynamic")}</option>
+        <option value="static">{t("static")}</option>
+        <option value="hybrid">{t("hybrid")}</option>
+      </Select>
+      {isMade(draft) && (
+        <Check
+          label={t("planOnly")}
+          checked={draft.isPlanOnly}
+          onChange={(event) => onChange({ isPlanOnly: event.target.checked })}
+        />
+      )}
+    </>
+  );
+}
+
 interface PlanFileProps {
   draft: Draft;
   problem: ReactNode;
@@ -70,6 +98,7 @@ export function PlanFile({ draft, problem, onChange }: PlanFileProps) {
           <Button size="s" icon={<Icon name="file" />} onClick={() => chooser.current?.click()}>
             {t("choosePlan")}
           </Button>
+          <Link to={paths.plans()}>{t("openPlan")}</Link>
           {draft.plan && (
             <>
               <span className={styles.fileName}>

@@ -3,15 +3,29 @@ import { type FormEvent, useEffect, useState } from "react";
 import { Trans, useTranslation } from "react-i18next";
 import { Link, useNavigate } from "react-router";
 
+import { includes, useWhoAmI } from "~/api/access";
 import { useCreateAgent } from "~/api/actions";
-import { Button, Check, ErrorNote, Input, Page, Panel, paths, Select, TextArea } from "~/ui";
+import { Button, Check, Empty, ErrorNote, Input, Page, Panel, paths, Select, TextArea } from "~/ui";
 import { Findings } from "./Findings";
 import styles from "./new-agent.module.css";
 import { BLANK, type Draft, keepDraft, keptDraft, notNumbers, requestOf } from "./draft";
-import { ModelInput, PlanFile } from "./inputs";
+import { ModelInput, PlanFile, Planning } from "./inputs";
 import { useAgentCheck } from "./useAgentCheck";
 
 export default function NewAgent() {
+  const { t } = useTranslation("newAgent");
+  const { data: me } = useWhoAmI();
+  if (me === undefined) return null;
+  return includes(me.scope, "control") ? (
+    <Form />
+  ) : (
+    <Page title={t("title")}>
+      <Empty icon="plus" title={t("mayOnlyLook")} />
+    </Page>
+  );
+}
+
+function Form() {
   const { t } = useTranslation("newAgent");
   const navigate = useNavigate();
   const [draft, setDraft] = useState(keptDraft);
@@ -144,6 +158,7 @@ export default function NewAgent() {
                   )}
                 </div>
                 <PlanFile draft={draft} problem={problem("plan")} onChange={put} />
+                {!draft.plan && <Planning draft={draft} problem={problem("planning")} onChange={put} />}
                 <Check
                   label={t("record")}
                   checked={draft.isRecorded}

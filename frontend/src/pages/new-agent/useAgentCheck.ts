@@ -1,22 +1,12 @@
 // What the gateway says of a draft: asked for once one pauses typing; nothing is created by it.
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
 
 import { api, take } from "~/api/client";
 import { ofHome } from "~/api/keys";
+import { useSettled } from "~/ui";
 import { type Draft, requestOf } from "./draft";
 
 const PAUSE_MILLISECONDS = 350;
-
-/** Return a value as it was when it had been the same for so long. */
-export function useSettled<T>(value: T, milliseconds: number): T {
-  const [settled, setSettled] = useState(value);
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(value), milliseconds);
-    return () => clearTimeout(timer);
-  }, [value, milliseconds]);
-  return settled;
-}
 
 export function useAgentCheck(draft: Draft) {
   const body = useSettled(JSON.stringify(requestOf(draft)), PAUSE_MILLISECONDS);

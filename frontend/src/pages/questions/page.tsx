@@ -3,6 +3,7 @@ import type { TFunction } from "i18next";
 import { useTranslation } from "react-i18next";
 import { Link } from "react-router";
 
+import { useMay } from "~/api/access";
 import { useRevokeApproval } from "~/api/actions";
 import type { Schemas } from "~/api/client";
 import { useApprovals, useQuestions } from "~/api/queries";
@@ -71,6 +72,7 @@ const standingColumns = (t: Say): Column<Approval>[] => [
 function Revoke({ approval }: { approval: string }) {
   const { t } = useTranslation("questions");
   const revoke = useRevokeApproval();
+  if (!useMay("control")) return null;
   return (
     <Button size="s" look="danger" isBusy={revoke.isPending} onClick={() => revoke.act(approval)}>
       {t("revoke")}

@@ -3,6 +3,7 @@ import { useEffect, useMemo, useRef } from "react";
 import { useTranslation } from "react-i18next";
 import { Link, useMatch } from "react-router";
 
+import { useMay } from "~/api/access";
 import { useOverview, useQuestions } from "~/api/queries";
 import {
   Button, classes, closeToast, Icon, IconButton, Keyboard, notify, toast, useKey, useNow,
@@ -70,6 +71,7 @@ interface BarProps {
 
 function Bar({ open, shown, isOpen }: BarProps) {
   const { t } = useTranslation("questions");
+  const mayTalk = useMay("talk");
   const place = open.indexOf(shown);
   const go = (step: number) => {
     const next = open[(place + step + open.length) % open.length];
@@ -107,7 +109,7 @@ function Bar({ open, shown, isOpen }: BarProps) {
         look={isOpen ? "bare" : "main"}
         onClick={toggle}
       >
-        {t(isOpen ? "later" : "answer")} {!isOpen && <Keyboard keys="q" />}
+        {t(isOpen ? "later" : mayTalk ? "answer" : "look")} {!isOpen && <Keyboard keys="q" />}
       </Button>
     </div>
   );

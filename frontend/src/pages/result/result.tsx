@@ -6,7 +6,7 @@ import type { Schemas } from "~/api/client";
 import { resultZipUrl, useDelivered } from "~/api/delivered";
 import { useRuns, useUsage } from "~/api/queries";
 import {
-  Duration, Empty, Icon, Loaded, Markdown, Money, Page, Panel, Select, StatusSign, Time, Tokens,
+  Duration, Empty, FailureCause, Icon, Incomplete, Loaded, Markdown, Money, Page, Panel, Select, StatusSign, Time, Tokens,
   useAgentId, useNow,
 } from "~/ui";
 import { Checks } from "./Checks";
@@ -92,9 +92,8 @@ function Whole({ agent, run }: { agent: string; run: Run }) {
   return (
     <div className={styles.sections}>
       {run.reason && <p className={styles.reason}>{run.reason}</p>}
-      {run.incomplete.length > 0 && (
-        <p className={styles.reason}>{t("incomplete", { names: run.incomplete.join(", ") })}</p>
-      )}
+      <FailureCause failure={run.failure_class} />
+      <Incomplete nodes={run.incomplete} />
       <Panel title={t("answer")}>
         {run.result ? <Markdown text={run.result} /> : <p className={styles.faint}>{t(run.ended_at ? "noAnswer" : "noAnswerYet")}</p>}
       </Panel>

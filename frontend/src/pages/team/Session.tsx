@@ -5,7 +5,8 @@ import { Link, useNavigate } from "react-router";
 
 import { useSteerAgent } from "~/api/actions";
 import type { Schemas } from "~/api/client";
-import { useAgent, useBoard, useRuns, useWhoAmI, useWorkers } from "~/api/queries";
+import { useWhoAmI } from "~/api/access";
+import { useAgent, useBoard, useRuns, useWorkers } from "~/api/queries";
 import { type TeamRun, useTeam, useTeamSessions } from "~/api/team";
 import {
   Button,

@@ -4,7 +4,7 @@ import { useTranslation } from "react-i18next";
 
 import { type Team, useTeamCheck } from "~/api/team";
 import { ModelInput } from "~/pages/new-agent/inputs";
-import { useSettled } from "~/pages/new-agent/useAgentCheck";
+import { useSettled } from "~/ui";
 import { Button, Check, ErrorNote, Icon, Input, TextArea } from "~/ui";
 import { isTurns, keepTask, keptTask, type TaskDraft } from "./draft";
 import { spoken } from "./session";

@@ -4,9 +4,9 @@ import { useTranslation } from "react-i18next";
 import { Link, useBlocker } from "react-router";
 
 import type { ApiError } from "~/api/client";
-import { useWhoAmI } from "~/api/queries";
+import { useMay } from "~/api/access";
 import { type Team, useSaveTeam, useTeamCheck, useTeamRoles } from "~/api/team";
-import { useSettled } from "~/pages/new-agent/useAgentCheck";
+import { useSettled } from "~/ui";
 import { Button, Confirm, ErrorNote, Icon, Input, Loaded, Page, Panel, paths, Select, toast } from "~/ui";
 import { draftOf, isSame, nameProblem, newRole, problemsByField, type RoleDraft, sectionOf, type TeamDraft } from "./draft";
 import { OneRole } from "./OneRole";
@@ -19,7 +19,7 @@ const PAUSE_MILLISECONDS = 350;
 export default function Roles() {
   const { t } = useTranslation("team");
   const roles = useTeamRoles();
-  const mayWrite = useWhoAmI().data?.scope === "control";
+  const mayWrite = useMay("control");
   const [reads, setReads] = useState(0);
   const readAgain = () => void roles.refetch().then(() => setReads((known) => known + 1));
   return (

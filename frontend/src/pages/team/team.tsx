@@ -3,7 +3,7 @@ import { useTranslation } from "react-i18next";
 import { Link, useNavigate, useParams } from "react-router";
 
 import { useCreateAgent } from "~/api/actions";
-import { useWhoAmI } from "~/api/queries";
+import { useWhoAmI } from "~/api/access";
 import { useTeamSessions } from "~/api/team";
 import { Age, Icon, Loaded, Page, Panel, paths, StatusSign } from "~/ui";
 import { BLANK, taskOf } from "./draft";

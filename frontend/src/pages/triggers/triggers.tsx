@@ -2,6 +2,7 @@
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 
+import { useMay } from "~/api/access";
 import { type TriggerAct, useActOnTrigger, useCancelTrigger } from "~/api/actions";
 import { useTriggers } from "~/api/queries";
 import {
@@ -32,7 +33,8 @@ export default function Triggers() {
   const [isAdding, setAdding] = useState(false);
   const [cancelled, setCancelled] = useState<Trigger | null>(null);
   const cancel = useCancelTrigger(agent);
-  const add = (
+  const mayControl = useMay("control");
+  const add = mayControl && (
     <Button look="main" icon={<Icon name="plus" />} onClick={() => setAdding(true)}>
       {t("add")}
     </Button>
@@ -82,6 +84,7 @@ function OneTrigger({ agent, trigger, onCancel }: OneProps) {
   const { t } = useTranslation("triggers");
   const { type, said } = deed(trigger);
   const isOver = !isCurrent(trigger);
+  const mayControl = useMay("control");
   return (
     <li className={styles.trigger} data-over={isOver || undefined}>
       <span className={styles.mark} aria-hidden="true">
@@ -113,7 +116,7 @@ function OneTrigger({ agent, trigger, onCancel }: OneProps) {
       </div>
       <div className={styles.next}>
         {trigger.next_due !== null && trigger.status === "active" && <NextDue at={trigger.next_due} />}
-        {!isOver && <Acts agent={agent} trigger={trigger} onCancel={onCancel} />}
+        {!isOver && mayControl && <Acts agent={agent} trigger={trigger} onCancel={onCancel} />}
       </div>
     </li>
   );

@@ -2,6 +2,7 @@
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 
+import { useMay } from "~/api/access";
 import { type Period, useSetBudget } from "~/api/actions";
 import type { Schemas } from "~/api/client";
 import { useBudgets } from "~/api/queries";
@@ -31,11 +32,12 @@ export function Budgets({ agent, agents }: { agent?: string | undefined; agents:
   const query = useBudgets(agent);
   const [edited, setEdited] = useState<Edited | null>(null);
   const first = agent ?? agents[0]?.id;
+  const mayControl = useMay("control");
   return (
     <Panel
       title={t("budgets")}
       actions={
-        first !== undefined && (
+        mayControl && first !== undefined && (
           <Button size="s" onClick={() => setEdited({ agent: first, period: "total" })}>
             {t("setBudget")}
           </Button>
@@ -50,7 +52,7 @@ export function Budgets({ agent, agents }: { agent?: string | undefined; agents:
                 <OneBudget
                   key={`${budget.scope} ${budget.agent} ${budget.key} ${budget.period}`}
                   budget={budget}
-                  onEdit={() => setEdited(editedOf(budget))}
+                  onEdit={mayControl ? () => setEdited(editedOf(budget)) : null}
                 />
               ))}
             </ul>
@@ -90,7 +92,7 @@ const editedOf = (budget: Budget): Edited => ({
   isOwn: budget.is_own,
 });
 
-function OneBudget({ budget, onEdit }: { budget: Budget; onEdit: () => void }) {
+function OneBudget({ budget, onEdit }: { budget: Budget; onEdit: (() => void) | null }) {
   const { t } = useTranslation("usage");
   const spentUsd = markEstimate(formatMoney(budget.spent_usd), budget.is_estimate);
   const spentTokens = markEstimate(formatCount(budget.spent_tokens), budget.is_estimate);
@@ -105,7 +107,7 @@ function OneBudget({ budget, onEdit }: { budget: Budget; onEdit: () => void }) {
         <strong>{name}</strong>
         <span>{t(`period_${budget.period}`)}</span>
         {!budget.is_own && budget.scope !== "run" && <span>{t("ofSettings")}</span>}
-        {budget.scope !== "run" && (
+        {budget.scope !== "run" && onEdit && (
           <Button size="s" look="bare" onClick={onEdit} aria-label={t("change", { name })}>
             {t("changeShort")}
           </Button>

@@ -1,10 +1,12 @@
 // What can be done with a worker; what ends its process is asked before.
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
+import { useNavigate } from "react-router";
 
+import { useMay } from "~/api/access";
 import { useSteerEntity } from "~/api/actions";
 import type { Schemas } from "~/api/client";
-import { Button, Confirm, Icon, type IconName, IconButton, Menu } from "~/ui";
+import { Button, Confirm, Icon, type IconName, IconButton, Menu, paths } from "~/ui";
 import { type Act, actsFor } from "./activity";
 
 const ICONS: Record<Act, IconName> = {
@@ -22,11 +24,13 @@ export function Acts({ worker }: { worker: Schemas["WorkerView"] }) {
   const [asked, setAsked] = useState<"stop" | "kill" | null>(null);
   const steer = useSteerEntity({ onSuccess: () => setAsked(null) });
   const { name } = worker;
+  const mayControl = useMay("control");
+  const navigate = useNavigate();
   const act = (what: Act) =>
     what === "stop" || what === "kill"
       ? setAsked(what)
       : steer.act({ entity: worker.address, act: what });
-  const [first, second, ...rest] = actsFor(worker.status, worker.process);
+  const [first, second, ...rest] = mayControl ? actsFor(worker.status, worker.process) : [];
   return (
     <>
       {[first, second].map(
@@ -37,16 +41,19 @@ export function Acts({ worker }: { worker: Schemas["WorkerView"] }) {
             </Button>
           ),
       )}
-      {rest.length > 0 && (
+      {mayControl && (
         <Menu
           trigger={<IconButton label={t("acts", { name })} icon={<Icon name="more" />} />}
-          items={rest.map((what) => ({
-            key: what,
-            icon: ICONS[what],
-            label: t(`act.${what}`),
-            isDangerous: what === "stop" || what === "kill",
-            onSelect: () => act(what),
-          }))}
+          items={[
+            ...rest.map((what) => ({
+              key: what,
+              icon: ICONS[what],
+              label: t(`act.${what}`),
+              isDangerous: what === "stop" || what === "kill",
+              onSelect: () => act(what),
+            })),
+            { key: "logs", icon: "events", label: t("logs"), onSelect: () => void navigate(paths.admin("logs", { entity: worker.address })) },
+          ]}
         />
       )}
       {asked && (

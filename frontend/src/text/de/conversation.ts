@@ -45,6 +45,8 @@ export const conversation: typeof en = {
   everything: "Alles",
   resultsOnly: "Nur Ergebnisse",
   search: "Im Gespräch suchen",
+  saveTranscript: "Mitschrift als Text speichern",
+  mayOnlyLook: "Dieser Browser darf keine Nachrichten senden: das braucht das Recht „talk“.",
   workerPage: "Die Seite von {{name}}",
   onNode: "an {{node}}",
   hits: "{{place}} von {{count}}",

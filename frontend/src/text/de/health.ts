@@ -30,6 +30,7 @@ export const health: typeof en = {
   act_pause: "Anhalten",
   act_resume: "Fortsetzen",
   act_stop: "Stoppen",
+  logs: "Protokolle",
   act_kill: "Abbrechen",
   ask_stop: "{{name}} stoppen?",
   ask_kill: "{{name}} abbrechen?",

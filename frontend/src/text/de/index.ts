@@ -1,4 +1,5 @@
 // Every text that a person sees, in German.
+import { admin } from "./admin";
 import { agents } from "./agents";
 import { app } from "./app";
 import { board } from "./board";
@@ -12,6 +13,8 @@ import { health } from "./health";
 import { login } from "./login";
 import { memory } from "./memory";
 import { newAgent } from "./newAgent";
+import { outcome } from "./outcome";
+import { plans } from "./plans";
 import { questions } from "./questions";
 import { result } from "./result";
 import { settings } from "./settings";
@@ -24,6 +27,7 @@ import { worker } from "./worker";
 import type { Texts } from "../en";
 
 export const de: Texts = {
+  admin,
   agents,
   app,
   board,
@@ -37,6 +41,8 @@ export const de: Texts = {
   login,
   memory,
   newAgent,
+  outcome,
+  plans,
   questions,
   result,
   settings,

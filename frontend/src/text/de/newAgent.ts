@@ -2,6 +2,7 @@ import type { newAgent as en } from "../en/newAgent";
 
 export const newAgent: typeof en = {
   title: "Neuer Agent",
+  mayOnlyLook: "Dieser Browser darf nichts starten: das braucht das Recht „control“.",
   goal: "Ziel",
   goalHint: "Was das Team erreichen soll. Sagen Sie, woran man erkennt, dass es fertig ist.",
   goalExample: "Vergleiche die drei Hosting-Angebote in diesem Ordner und empfiehl eines, mit den Kosten über drei Jahre",
@@ -32,6 +33,12 @@ export const newAgent: typeof en = {
   planHint: "Vorab geschriebene Knoten und Phasen, als YAML. Ohne sie plant der Koordinator.",
   choosePlan: "Datei wählen",
   removePlan: "Entfernen",
+  openPlan: "Schreiben, prüfen und zeichnen",
+  planning: "Planung",
+  dynamic: "dynamic: Knoten kommen während der Arbeit dazu",
+  static: "static: alle Knoten werden vor der Arbeit geplant",
+  hybrid: "hybrid: zuerst ein Gerüst, Manager planen darunter",
+  planOnly: "Nur den Plan schreiben; nichts wird ausgeführt",
   record: "Die Modellaufrufe aufzeichnen, um den Lauf später abzuspielen",
   approvals: "Welche Aktionen Ihre Zustimmung brauchen, steht in <0>approvals.yaml</0>.",
   notNumber: "ist keine Zahl über 0",

@@ -22,6 +22,8 @@ export const questions: typeof en = {
   words: "Ihre Antwort",
   reason: "Warum nicht",
   answer: "Antworten",
+  look: "Zeigen",
+  mayOnlyLook: "Dieser Browser darf nicht antworten: das braucht das Recht „talk“.",
   answerIt: "Antworten",
   denyBecause: "Ablehnen",
   later: "Später",

@@ -10,7 +10,6 @@ export const result: typeof en = {
   answer: "Antwort",
   noAnswer: "Dieser Lauf hat keine Antwort.",
   noAnswerYet: "Der Lauf ist nicht zu Ende. Seine Antwort erscheint hier.",
-  incomplete: "Nicht erledigte Knoten des Plans: {{names}}",
   files: "Dateien",
   noFiles: "Es wurden keine Dateien geliefert.",
   allFiles: "Alle {{count}} Dateien zeigen",

@@ -1,6 +1,7 @@
 import type { worker as en } from "../en/worker";
 
 export const worker: typeof en = {
+  logs: "Protokolle",
   title: "Mitarbeiter",
   notThere: "Diesen Mitarbeiter gibt es nicht",
   notThereAbout: "Er gehört vielleicht zu einem anderen Lauf. Die dieses Laufs stehen in der Seitenleiste.",

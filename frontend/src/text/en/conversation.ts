@@ -43,6 +43,8 @@ export const conversation = {
   everything: "Everything",
   resultsOnly: "Results only",
   search: "Search in the conversation",
+  saveTranscript: "Save the transcript as text",
+  mayOnlyLook: "This browser may not send messages: that needs the scope “talk”.",
   workerPage: "The page of {{name}}",
   onNode: "on {{node}}",
   hits: "{{place}} of {{count}}",

@@ -28,6 +28,7 @@ export const health = {
   act_pause: "Pause",
   act_resume: "Resume",
   act_stop: "Stop",
+  logs: "Logs",
   act_kill: "Kill",
   ask_stop: "Stop {{name}}?",
   ask_kill: "Kill {{name}}?",

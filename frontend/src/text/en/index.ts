@@ -1,4 +1,5 @@
 // Every text that a person sees, in English: a file for each page.
+import { admin } from "./admin";
 import { agents } from "./agents";
 import { app } from "./app";
 import { board } from "./board";
@@ -12,6 +13,8 @@ import { health } from "./health";
 import { login } from "./login";
 import { memory } from "./memory";
 import { newAgent } from "./newAgent";
+import { outcome } from "./outcome";
+import { plans } from "./plans";
 import { questions } from "./questions";
 import { result } from "./result";
 import { settings } from "./settings";
@@ -23,6 +26,7 @@ import { usage } from "./usage";
 import { worker } from "./worker";
 
 export const en = {
+  admin,
   agents,
   app,
   board,
@@ -36,6 +40,8 @@ export const en = {
   login,
   memory,
   newAgent,
+  outcome,
+  plans,
   questions,
   result,
   settings,

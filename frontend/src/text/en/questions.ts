@@ -20,6 +20,8 @@ export const questions = {
   words: "Your answer",
   reason: "Why not",
   answer: "Answer",
+  look: "Show",
+  mayOnlyLook: "This browser may not answer: that needs the scope “talk”.",
   answerIt: "Answer",
   denyBecause: "Deny",
   later: "Later",

@@ -8,7 +8,6 @@ export const result = {
   answer: "Answer",
   noAnswer: "This run has no answer.",
   noAnswerYet: "The run has not ended. Its answer appears here.",
-  incomplete: "Nodes of the plan that were not completed: {{names}}",
   files: "Files",
   noFiles: "No files were delivered.",
   allFiles: "Show all {{count}} files",

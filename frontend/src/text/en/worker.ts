@@ -1,4 +1,5 @@
 export const worker = {
+  logs: "Logs",
   title: "Worker",
   notThere: "There is no such worker",
   notThereAbout: "It may be of another run. Those of this run are in the sidebar.",

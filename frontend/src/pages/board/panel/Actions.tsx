@@ -3,7 +3,8 @@ import { useState } from "react";
 import { useTranslation } from "react-i18next";
 
 import { useAssignNode, useCancelNode, useRetryNode } from "~/api/actions";
-import { useModels, useWhoAmI, useWorkers } from "~/api/queries";
+import { useMay } from "~/api/access";
+import { useModels, useWorkers } from "~/api/queries";
 import { Button, Dialog, DialogActions, Icon, Input, Select, TextArea, toast } from "~/ui";
 import { hasEnded } from "../graph";
 import type { OfNode } from "./Facts";
@@ -15,8 +16,7 @@ type Act = "retry" | "move" | "cancel";
 export function NodeActions({ agent, node }: OfNode) {
   const { t } = useTranslation("board");
   const [act, setAct] = useState<Act | null>(null);
-  const { data: me } = useWhoAmI();
-  if (me && me.scope !== "control") return null;
+  if (!useMay("control")) return null;
   const isOver = hasEnded(node.status);
   const canRetry = node.status === "failed" || node.status === "completed";
   const canMove = !isOver || node.status === "failed";

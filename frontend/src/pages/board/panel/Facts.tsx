@@ -5,7 +5,7 @@ import { Link } from "react-router";
 
 import type { Schemas } from "~/api/client";
 import { useUsage, useWorkers } from "~/api/queries";
-import { Duration, Icon, Money, paths, Time, Tokens, useNow } from "~/ui";
+import { Duration, FailureCause, Icon, Money, paths, Time, Tokens, useNow } from "~/ui";
 import { secondsOf } from "../graph";
 import styles from "./panel.module.css";
 
@@ -27,6 +27,7 @@ export function Facts({ agent, node }: OfNode) {
   return (
     <>
       {node.reason && <Failure node={node} />}
+      <FailureCause failure={node.failure_class} />
       {node.move && <Move agent={agent} node={node} />}
       {doing && (
         <p className={styles.doing}>

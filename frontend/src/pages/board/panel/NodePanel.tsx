@@ -3,7 +3,7 @@ import { useState } from "react";
 import { useTranslation } from "react-i18next";
 
 import { useNode } from "~/api/queries";
-import { Icon, IconButton, Loaded, StatusSign, Tabs, useAgentId } from "~/ui";
+import { Icon, IconButton, Loaded, OptionalBadge, StatusSign, Tabs, useAgentId } from "~/ui";
 import { NodeActions } from "./Actions";
 import { Facts } from "./Facts";
 import { NodeFiles } from "./Files";
@@ -37,6 +37,7 @@ export function NodePanel({ node: id, onClose }: NodePanelProps) {
               <p className={styles.under}>
                 <StatusSign status={node.status} hasWord />
                 <span>{node.role}</span>
+                {node.optional && <OptionalBadge />}
                 {node.labels.map((label) => (
                   <span key={label} className={styles.label}>
                     {label}

@@ -62,13 +62,13 @@ PHRASES: tuple[tuple[str, FailureKind], ...] = (
     ("insufficient balance", "no_credit"),
     ("api key not valid", "bad_key"),
 )
-BASE_RESP_KINDS: dict[int, FailureKind] = {
-    1001: "timed_out",
-    1002: "rate_limited",
-    1004: "bad_key",
-    1008: "no_credit",
-    1039: "rate_limited",
-    2049: "bad_key",
+BASE_RESP_KINDS: dict[str, FailureKind] = {
+    "1001": "timed_out",
+    "1002": "rate_limited",
+    "1004": "bad_key",
+    "1008": "no_credit",
+    "1039": "rate_limited",
+    "2049": "bad_key",
 }
 """MiniMax's, which it may send with status 200."""
 TEXT_LIMIT = 500
@@ -99,6 +99,7 @@ _TOO_LONG = re.compile(
     r"|too many (input )?tokens"
     r"|reduce the (length|size) of (the |your )?(prompt|input|messages?|context|conversation)"
 )
+_RATE = re.compile(r"\brate[ -]?limit|\bper (minute|min|hour|day)\b")
 _LENGTH = re.compile(
     r"\b(inputs?|prompt|request(ed)?|messages?|conversation)\b.*\btokens?\b|prompt_tokens"
     r"|\btokens?\b.*\b(input|prompt|request|context)\b"
@@ -280,13 +281,16 @@ def _inner(body: object) -> Mapping[str, Any]:
 
 
 def _kind(status: int | None, body: Mapping[str, Any], text: str) -> FailureKind:
+    lower = text.lower()
+    # A request that exceeds the tokens of a whole minute is no matter of waiting (Groq, OpenAI).
+    if status == TOO_LARGE or "request too large for" in lower:
+        return "context_too_long"
     named = [BODY_KINDS.get(str(body.get(field))) for field in ("code", "type", "status")]
     # That the service failed is the least that an error can say: its words may say more.
     if (kind := next((one for one in named if one not in (None, "overloaded")), None)) is not None:
         return kind
-    if (kind := BASE_RESP_KINDS.get(body.get("status_code", 0))) is not None:
+    if (kind := BASE_RESP_KINDS.get(str(body.get("status_code")))) is not None:
         return kind
-    lower = text.lower()
     for phrase, kind in PHRASES:
         if phrase in lower:
             return kind
@@ -307,7 +311,7 @@ def is_overflow(text: str) -> bool:
     It names the input (or tokens, a context, a length) and a limit. A limit of the answer is
     another matter.
     """
-    if _ANSWER_LIMIT.search(text):
+    if _ANSWER_LIMIT.search(text) or _RATE.search(text):
         return False
     if any(name in text for name in OF_ANSWER) and not any(name in text for name in OF_INPUT):
         return False

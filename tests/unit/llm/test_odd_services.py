@@ -397,6 +397,13 @@ def test_empty_account_is_no_overloaded_service() -> None:
     assert explain(ServiceError(words, 500), "p", "m", "u", "").kind == "no_credit"
 
 
+@pytest.mark.parametrize("status", [413, 429])
+def test_request_larger_than_the_tokens_of_a_minute_is_an_overflow(status: int) -> None:
+    words = "Request too large for model `m` on tokens per minute (TPM): Limit 6000, Requested 8513"
+    error = ServiceError({"error": {"message": words, "code": "rate_limit_exceeded"}}, status)
+    assert explain(error, "p", "m", "u", "").kind == "context_too_long"
+
+
 def test_overflow_within_a_stream_is_recognised() -> None:
     words = {"error": {"message": "Input is too long for requested model."}}  # LiteLLM
     assert explain(ServiceError(words), "p", "m", "u", "").kind == "context_too_long"
@@ -461,6 +468,7 @@ OTHERS = {
     "key": "Incorrect API key provided",
     "limit of the answer (Groq)": "`max_completion_tokens` must be less than or equal to `16384`, "
     "the maximum value is less than the `context_window` for this model",
+    "rate": "Rate limit reached on tokens per min: Limit 30000, Requested 4000 in this request",
     "type": "body.prompt: Input should be a valid string",
     "depth": "tools.0.input_schema: input exceeds maximum depth",
     "id": "Invalid 'messages[3].tool_calls[0].id': string too long",

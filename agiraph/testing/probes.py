@@ -55,7 +55,7 @@ QUESTION: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a probe found; `detail` names what came and what Agiraph does about it."""
+    """The finding of a probe; `detail` is the observation, and how Agiraph deals with it."""
 
     probe: str
     outcome: Outcome
@@ -133,7 +133,7 @@ def _ask_to_count(subject: Subject, _: dict[str, Attempt]) -> ModelRequest:
 
 
 def judge_text(attempt: Attempt, answer: ModelResponse) -> Iterable[Finding]:
-    """Yield what an answer of some length says of answers, streaming and usage."""
+    """Judge an answer of some length: whether it is complete, streamed and counted."""
     text = answer.text or ""
     if "30" in text:
         yield Finding("answers", "works", "the answer came whole")
@@ -177,7 +177,7 @@ def _ask_for_calls(subject: Subject, _: dict[str, Attempt]) -> ModelRequest:
 
 
 def judge_calls(_: Attempt, answer: ModelResponse) -> Iterable[Finding]:
-    """Yield what an answer that should call a tool twice says of tools and parallel calls."""
+    """Judge an answer that should call a tool twice."""
     calls = answer.tool_calls
     if not calls:
         text = f"no call, but text: {(answer.text or '')[:80]!r}; try it with --model text:NAME"
@@ -225,7 +225,7 @@ def _give_results(subject: Subject, earlier: dict[str, Attempt]) -> ModelRequest
 
 
 def judge_results(_: Attempt, answer: ModelResponse) -> Iterable[Finding]:
-    """Yield whether the results of calls were accepted and read."""
+    """Judge whether the results of calls were accepted and read."""
     text = answer.text or ""
     if any(str(degrees) in text for degrees in CITIES.values()):
         yield Finding("tool results", "works", "accepted and read")
@@ -246,7 +246,7 @@ def _ask_for_too_much(subject: Subject, _: dict[str, Attempt]) -> ModelRequest:
 
 
 def judge_cut(_: Attempt, answer: ModelResponse) -> Iterable[Finding]:
-    """Yield whether an answer that must be cut at its limit says that it was."""
+    """Judge whether an answer that must be cut at its limit says that it was."""
     length = len(answer.text or "")
     if answer.stop_reason == "max_tokens":
         detail = "an answer at its limit says that it is cut"
@@ -266,7 +266,7 @@ def _ask_beyond_window(subject: Subject, _: dict[str, Attempt]) -> ModelRequest:
 
 
 def judge_overflow(_: Attempt, answer: ModelResponse) -> Iterable[Finding]:
-    """Yield what an answer means where a refusal was expected: the input exceeds the window."""
+    """Judge an answer to an input beyond the window, which should have been refused."""
     counted = answer.usage.input_tokens
     if CODE_WORD in (answer.text or "").lower():
         detail = f"{counted:,} tokens of input were read: the window is larger; see --context"
@@ -280,7 +280,7 @@ def judge_overflow(_: Attempt, answer: ModelResponse) -> Iterable[Finding]:
 
 
 def judge_overflow_error(error: ProviderError) -> Finding:
-    """Return whether a refusal of too long an input is recognised as one."""
+    """Judge whether a refusal of too long an input is recognised as one."""
     if error.kind == "context_too_long":
         detail = f"recognised; the conversation is compacted and sent again: {error}"
         return Finding("overflow", "works", detail)
@@ -297,13 +297,13 @@ def _ask_unknown_model(subject: Subject, _: dict[str, Attempt]) -> ModelRequest:
 
 
 def judge_any_model(_: Attempt, _answer: ModelResponse) -> Iterable[Finding]:
-    """Yield what an answer of a model that does not exist means."""
+    """Judge an answer of a model that does not exist."""
     detail = "answers for any name of a model: a wrong name is not noticed"
     yield Finding("errors", "limited", detail)
 
 
 def judge_error(error: ProviderError) -> Finding:
-    """Return whether the error for a model that does not exist is understood."""
+    """Judge the error for a model that does not exist."""
     if error.kind in RETRYABLE:
         detail = f"taken for {error.kind}, so that the call is made again: {error}"
         return Finding("errors", "fails", detail)
@@ -359,7 +359,7 @@ def red_picture(side: int = 64) -> bytes:
 
 
 def judge_picture(_: Attempt, answer: ModelResponse) -> Iterable[Finding]:
-    """Yield whether a picture was seen."""
+    """Judge whether a picture was seen."""
     text = (answer.text or "").lower()
     if "red" in text:
         yield Finding("images", "works", "a red square was seen as red")
@@ -369,7 +369,7 @@ def judge_picture(_: Attempt, answer: ModelResponse) -> Iterable[Finding]:
 
 
 def judge_picture_error(error: ProviderError) -> Finding:
-    """Return what a refusal of a picture means: only external agents send pictures."""
+    """Judge the refusal of a picture; only external agents send pictures."""
     outcome: Outcome = "unknown" if error.is_retryable else "limited"
     detail = f"external agents can send none: {error.kind}: {error}"
     return Finding("images", outcome, detail)

@@ -2,8 +2,8 @@
 
     python -m agiraph.testing.provider https://models.example.com/v1 --model NAME
 
-Each probe is a call through Agiraph's own provider of the service's wire format, so a finding is
-what a team would meet. `agiraph.testing.probes` has the requests and the judgements.
+Each probe is a call through Agiraph's own provider of the service's wire format, so that a team
+would meet the same. `agiraph.testing.probes` has the requests and the judgements.
 """
 
 import argparse
@@ -114,7 +114,7 @@ def _count(text: str) -> int:
     return int(text)
 
 
-# --- what is checked -----------------------------------------------------------------------------
+# --- the target ----------------------------------------------------------------------------------
 
 
 def target_of(options: argparse.Namespace, environ: Mapping[str, str]) -> Target:
@@ -266,7 +266,7 @@ def _with_picture(service: Provider, target: Target, request: ModelRequest) -> P
     )
 
 
-# --- what is shown -------------------------------------------------------------------------------
+# --- output ----------------------------------------------------------------------------------------
 
 
 def row(finding: Finding, width: int) -> str:

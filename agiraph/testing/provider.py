@@ -266,7 +266,7 @@ def _with_picture(service: Provider, target: Target, request: ModelRequest) -> P
     )
 
 
-# --- output ----------------------------------------------------------------------------------------
+# --- output --------------------------------------------------------------------------------------
 
 
 def row(finding: Finding, width: int) -> str:

@@ -84,7 +84,9 @@ def test_it_is_the_serial_order_of_first_deliveries(steps: list[tuple[str, objec
                 sent.append(change)
             deliver(store, plain, change, receipts)
         store.close()
-        assert values(SharedContextStore(journal, shown, BOUNDS).context) == plain.values
+        store = SharedContextStore(journal, shown, BOUNDS)
+        assert values(store.context) == plain.values
+        store.close()
         if plain.values:
             told = json.loads(shown.read_text())
             assert {key: entry["value"] for key, entry in told.items()} == plain.values

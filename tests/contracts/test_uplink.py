@@ -185,6 +185,17 @@ async def test_a_host_that_reads_and_acknowledges_nothing_keeps_nobody_waiting(
     assert depths["host/far"][0] == 1000, "they wait in its mailbox"
 
 
+def test_sockets_between_machines_use_no_heartbeats_of_zeromq() -> None:
+    target = UplinkTarget("tcp://127.0.0.1:1", *curve_keys(), curve_keys()[1])
+    with zmq.Context[zmq.Socket[bytes]]() as context:
+        home = sockets.uplink_router_socket(context, *curve_keys())
+        host = sockets.uplink_dealer_socket(context, target)
+        for one in (home, host):
+            assert one.getsockopt(zmq.HEARTBEAT_IVL) == 0, "their timer can abort the process"
+            assert one.getsockopt(zmq.TCP_KEEPALIVE) == 1
+        context.destroy(linger=0)
+
+
 async def test_a_router_that_restarts_still_refuses_what_was_followed(far: FarHouse) -> None:
     await far.know(host_far=FAR)
     host = far.host("far", FAR)

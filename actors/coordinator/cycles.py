@@ -108,7 +108,7 @@ class Cycles:
     async def end_silent(self, text: str | None) -> None:
         """End a cycle that the model has not ended itself, also after a reminder."""
         key = f"silent.{self._context.transcript.place}"
-        await self.end(key, text or "(nothing was noted)", None)
+        await self.end(key, (text or "").strip() or "(nothing was noted)", None)
 
     async def outlive(self, failure: ModelFailure, reason: str) -> bool:
         """Whether the run continues with the next cycle though its model cannot be called now."""

@@ -284,7 +284,7 @@ class WorkerActor:
         if assignment.node.completed_before:
             put_aside(home, assignment.node.completed_before)
         self._started = assignment
-        asyncio.get_running_loop().call_later(START_SECONDS, self._report_started)
+        starting = asyncio.get_running_loop().call_later(START_SECONDS, self._report_started)
         status, reason, details = "completed", "", ""
         try:
             context.deadline = NodeDeadline.of_node(context.conversation, seconds, context.now())
@@ -296,6 +296,7 @@ class WorkerActor:
             status, reason, details = "failed", _why_failed(error, seconds), last_lines(error)
         finally:
             context.deadline = None
+            starting.cancel()
         if self._cancelled.is_set() and not context.transcript.is_published:
             status, reason = "cancelled", self._cancel_reason
         await self._close_node(assignment, status, reason, details)

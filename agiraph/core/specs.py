@@ -21,6 +21,7 @@ from pydantic import (
 from agiraph.core.expressions import check_expression
 from agiraph.core.record import Record
 from agiraph.core.result_schema import check_schema
+from agiraph.core.turns import json_in
 
 WorkerType = Literal["harnessed", "autonomous"]
 WorkMode = Literal["multi_turn", "single_inference"]
@@ -43,10 +44,7 @@ def _as_names(value: object) -> object:
     """Accept `"a"` and `'["a", "b"]'`, which models write too, as lists of names."""
     if not isinstance(value, str):
         return () if value is None else value
-    try:
-        read = json.loads(value)
-    except ValueError:
-        read = value
+    read = json_in(value)
     return tuple(read) if isinstance(read, list) else (value,) if value.strip() else ()
 
 
@@ -77,12 +75,7 @@ def _as_type(value: object) -> object:
 
 def as_object(value: object) -> object:
     """Accept an object that a model wrote as JSON text."""
-    if not isinstance(value, str):
-        return value
-    try:
-        return json.loads(value)
-    except ValueError:
-        return value
+    return json_in(value) if isinstance(value, str) else value
 
 
 def _check_labels(labels: tuple[str, ...]) -> tuple[str, ...]:

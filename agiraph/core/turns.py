@@ -65,6 +65,15 @@ SafeObject = Annotated[JsonObject, AfterValidator(_encodable)]
 StopReason = Literal["end_turn", "tool_use", "max_tokens", "refusal", "cancelled"]
 
 
+def json_in(text: str) -> Any:
+    """Return the value of JSON that a model wrote as a text in its arguments, or else the text."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    return text if is_nested_too_deep(value) else _encodable(value)
+
+
 class ToolCall(Record):
     """One call that a model wants; `malformed` is the raw text if it was no JSON object."""
 

@@ -312,8 +312,9 @@ class Journal:
             raise
 
     def close(self) -> None:
-        """Close the file."""
-        os.close(self._fd)
+        """Close the file. A later write or sync raises OSError."""
+        fd, self._fd = self._fd, -1  # the number of a closed file may be reused for another one
+        os.close(fd)
 
     def __enter__(self) -> Self:
         return self

@@ -52,6 +52,8 @@ ABSURD: Final[tuple[Any, ...]] = (
 )
 URLS: Final = ("http://127.0.0.1:1/", "file:///etc/passwd", "https://name.invalid/", "ftp://x", "")
 LONG: Final = 20_000
+REAL_SECONDS: Final = 5
+"""The longest time that a random model with real processes asks for."""
 RECENT_TURNS: Final = 6
 MOST_NAMES: Final = 40
 DEEPEST: Final = 6
@@ -60,10 +62,14 @@ _NAMES = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[-_/.][A-Za-z0-9]+)*")
 
 
 class RandomModel:
-    """A model without sense, of one seed."""
+    """A model without sense, of one seed.
 
-    def __init__(self, seed: int) -> None:
+    `most_seconds` bounds the times that it asks for, so that its run ends soon in real time.
+    """
+
+    def __init__(self, seed: int, most_seconds: int | None = None) -> None:
         self._seed = seed
+        self._most_seconds = most_seconds
 
     def answer(self, request: ModelRequest) -> ModelResponse:
         """Return the answer to a request: the same one for the same request."""
@@ -81,7 +87,7 @@ class RandomModel:
     def _spoken(
         self, request: ModelRequest, draw: random.Random
     ) -> tuple[str | None, tuple[ToolCall, ...]]:
-        arguments = ArgumentDraw(draw, _names_in(request))
+        arguments = ArgumentDraw(draw, _names_in(request), self._most_seconds)
         silence, weights = self._preferences(request)
         if draw.random() < silence or not request.tools:
             return (arguments.text() if draw.random() < 0.8 else None), ()
@@ -120,15 +126,18 @@ class RandomModel:
 def random_model(name: str) -> RandomModel | None:
     """Return the random model called `random-SEED`, None for another name."""
     named = _NAME.fullmatch(name)
-    return RandomModel(int(named[1])) if named else None
+    return RandomModel(int(named[1]), REAL_SECONDS) if named else None
 
 
 class ArgumentDraw:
     """Draws values of JSON Schemas. `names` are words of the conversation to use as names."""
 
-    def __init__(self, draw: random.Random, names: Sequence[str]) -> None:
+    def __init__(
+        self, draw: random.Random, names: Sequence[str], most_seconds: int | None = None
+    ) -> None:
         self.random = draw
         self._names = names
+        self._most_seconds = most_seconds
         self._optional = 0.1
 
     def parameters(self, schema: JsonObject) -> JsonObject:
@@ -155,9 +164,10 @@ class ArgumentDraw:
             case "array":
                 return self._array(schema, field, depth)
             case "integer":
-                return self._integer(schema)
+                return self._integer(schema, field)
             case "number":
-                return self.random.choice((self._integer(schema) + 0.5, self._integer(schema)))
+                drawn = self._integer(schema, field), self._integer(schema, field)
+                return self.random.choice((drawn[0] + 0.5, drawn[1]))
             case "boolean":
                 return self.random.random() < 0.5
             case "string":
@@ -179,9 +189,11 @@ class ArgumentDraw:
         count = self.random.randint(min(schema.get("minItems", 0), most), most)
         return [self.value(schema.get("items", {}), field, depth + 1) for _ in range(count)]
 
-    def _integer(self, schema: JsonObject) -> int:
+    def _integer(self, schema: JsonObject, field: str) -> int:
         least = int(schema.get("minimum") or schema.get("exclusiveMinimum") or 0)
         most = int(schema.get("maximum") or least + 1000)
+        if self._most_seconds is not None and field.endswith("_seconds"):
+            most = max(least, min(most, self._most_seconds))
         return self.random.choice((least, least + 1, most, self.random.randint(least, most)))
 
     def text(self, field: str = "") -> str:

@@ -17,6 +17,7 @@ from pydantic import Field
 
 from agiraph.core.models import ProposedAction
 from agiraph.core.record import Record
+from agiraph.core.turns import json_in
 
 GIVE_WORK = ("create_work_node", "launch_roles")
 CHECKS = "checks"
@@ -211,7 +212,4 @@ def _read(value: Any) -> Any:
     """Parse an object or a list that a model wrote as JSON text."""
     if not isinstance(value, str) or not value.lstrip().startswith(("{", "[")):
         return value
-    try:
-        return json.loads(value)
-    except ValueError:
-        return value
+    return json_in(value)

@@ -11,7 +11,10 @@ import pytest
 
 from tests.random_runs import KINDS, play_alone
 
-FAILED: dict[int, str] = {}
+FAILED = {
+    390: "half a surrogate pair, in JSON in a text, ended the process of a worker again and again",
+    867: "a coordinator that said a blank in place of the end of its cycle ended its process",
+}
 SEEDS = sorted({*range(len(KINDS)), *FAILED})
 
 

@@ -278,8 +278,9 @@ async def test_whoever_is_awake_sets_no_alarm(lead: Lead) -> None:
     assert not lead.alarms
 
 
-async def test_a_mind_that_falls_silent_sleeps_all_the_same(lead: Lead) -> None:
-    await lead.cycles.end_silent(None)
+@pytest.mark.parametrize("text", [None, "", " \n"])
+async def test_a_mind_that_falls_silent_sleeps_all_the_same(lead: Lead, text: str | None) -> None:
+    await lead.cycles.end_silent(text)
     assert lead.cycles.is_asleep
     assert "(nothing was noted)" in lead.logs["2026-01-01.md"]
 

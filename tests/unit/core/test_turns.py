@@ -1,5 +1,7 @@
 """Turns and usage: what goes to a model and comes back keeps its shape."""
 
+from typing import Any
+
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
@@ -12,6 +14,7 @@ from agiraph.core.turns import (
     Turn,
     Usage,
     UserTurn,
+    json_in,
 )
 
 
@@ -58,3 +61,17 @@ def test_half_a_surrogate_pair_from_a_model_becomes_text_that_can_be_stored() ->
     assert response.model_dump_json()
     assert response.text == "half \ufffd"
     assert call.arguments == {"content": ["x\ufffd", {"\ufffd": 1}, "😀"]}
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('["a", 1]', ["a", 1]),
+        ("a name", "a name"),
+        ('["\\ud83d", "\\ud83d\\ude00"]', ["\ufffd", "\U0001f600"]),
+        ("[" * 100_000, "[" * 100_000),
+        ("[" * 70 + "]" * 70, "[" * 70 + "]" * 70),
+    ],
+)
+def test_json_in_a_text_can_be_encoded_and_is_not_nested_too_deep(text: str, value: Any) -> None:
+    assert json_in(text) == value

@@ -267,3 +267,17 @@ def test_a_reader_goes_on_where_it_was_while_another_process_writes(tmp_path: Pa
         another.append({"m": 1}, {"m": 2}, {"m": 3}, {"m": 4})
         anew = read_on(path, then.at)
         assert (len(anew.records), anew.are_all) == (4, True)
+
+
+def test_a_closed_journal_leaves_the_file_that_has_its_number_alone(path: Path) -> None:
+    journal = Journal(path)
+    journal.write({"a": 1})
+    journal.close()
+    other = path.with_name("other")
+    with other.open("wb", buffering=0) as file:  # it is given the number of the closed journal
+        file.write(b"text")
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            journal.sync()
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            journal.write({"b": 2})
+    assert other.read_bytes() == b"text"

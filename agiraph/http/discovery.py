@@ -3,18 +3,27 @@
 import fcntl
 import json
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
+from agiraph.core.ids import HUMAN
 from agiraph.http.errors import GatewayAway, NotReachable
 from agiraph.storage.disk_space import has_room
-from agiraph.storage.files import can_lock, open_folder, read_bytes
+from agiraph.storage.files import can_lock, open_folder, read_bytes, read_part
 from agiraph.storage.home import Home
 
 HIGHEST_PORT = 65535
 
 Door = Callable[[], tuple[str, str]]
 """Returns the API's URL and token as they are now. Raises NotReachable."""
+
+
+TAIL_BYTES: Final = 4096
+CAUSE_LIMIT: Final = 1000
+NO_CAUSE: Final = re.compile(r"\d{4}-\d\d-\d\dT|Extension modules: ")
+"""Lines of the log itself, which begin with a time, and the end of a dump after a fatal signal."""
 
 
 def read_door(home: Path) -> tuple[str, str]:
@@ -59,8 +68,23 @@ def _state(home: Path) -> str:
     except (OSError, ValueError, KeyError, TypeError):
         return "does not listen yet"
     if not _lives(pid):
-        return f"(pid {pid}) has ended and is being restarted"
+        cause = _last_error(home)
+        return f"(pid {pid}) has ended and is being restarted{f': {cause}' if cause else ''}"
     return f"(pid {pid}) {'is stopped' if _is_stopped(pid) else 'does not answer'}"
+
+
+def _last_error(home: Path) -> str:
+    """Return the cause that a gateway left as the last line of its log, '' if it left none."""
+    from agiraph.core.redaction import redact  # few commands meet no gateway
+
+    log = Home(home).system.logs / f"{HUMAN}.log"
+    try:
+        _, size = read_part(log, 0, 0, anyones=True)
+        tail, _ = read_part(log, max(0, size - TAIL_BYTES), TAIL_BYTES, anyones=True)
+    except OSError:
+        return ""
+    last = tail.decode("utf-8", "replace").rstrip().rpartition("\n")[2]
+    return "" if NO_CAUSE.match(last) else str(redact(last.strip()))[:CAUSE_LIMIT]
 
 
 def _is_stopped(pid: int) -> bool:

@@ -51,6 +51,10 @@ def test_a_gateway_that_stays_away_is_named_with_its_state(
     address = known.home / "human" / "address.json"
     before = address.read_text()
     address.write_text(before.replace(str(gateway_of(known)), str(2**22 + 1)))
+    log = known.home / "system" / "logs" / "human.log"
+    quiet = known.command("ps").stderr
+    with log.open("a") as file:
+        file.write("book.db is damaged: key sk-ant-api03-abcdefgh0123456789\n")
     try:
         done = known.command("ps")
     finally:
@@ -59,4 +63,7 @@ def test_a_gateway_that_stays_away_is_named_with_its_state(
     assert NOBODY not in done.stderr
     assert "its gateway (pid 4194305) has ended and is being restarted" in done.stderr
     assert "start one with" not in done.stderr
+    assert "is being restarted: book.db is damaged: key " in done.stderr
+    assert "is being restarted: " not in quiet
+    assert "0123456789" not in done.stderr
     until(lambda: known.command("ps").returncode == 0, "it answers again")

@@ -60,14 +60,6 @@ class ChildProcess:
             self.step, self.step_since = step, now
 
 
-@dataclass(slots=True)
-class RestartCounter:
-    """How often a child, or a group of children, has been restarted."""
-
-    history: RestartHistory = field(default_factory=RestartHistory)
-    is_shared: bool = False
-
-
 @dataclass(frozen=True, slots=True)
 class MonitorHooks:
     """What a monitor needs of the supervisor, and whom it reports to.
@@ -76,8 +68,7 @@ class MonitorHooks:
     the next incarnation of an address, written down (OSError); `launch` starts a process on a host
     (SpawnFailed); `ask_to_stop` sends `control.stop`, perhaps for after the step that it is in, and
     returns False while the bus is down; `changed` gets each new state with its cause, `crashed`
-    each end of a child that should run, `step_down` stops those of its group that restart with it,
-    `broken` gets what the monitor itself died of.
+    each end of a child that should run, `broken` gets what the monitor itself died of.
     """
 
     policy: Callable[["ChildMonitor"], RestartPolicy]
@@ -87,19 +78,17 @@ class MonitorHooks:
     ask_to_stop: Callable[[str, bool], bool]
     changed: Callable[["ChildMonitor", str | None], None]
     crashed: Callable[["ChildMonitor", ExitCause], None]
-    step_down: Callable[["ChildMonitor"], Awaitable[None]]
     broken: Callable[[str, BaseException], None]
 
 
 class ChildMonitor:
-    """Keeps one child in its desired state; the children of a group share a `budget`."""
+    """Keeps one child in its desired state. `history` says how often it was restarted."""
 
     def __init__(
         self,
         spec: ChildSpec,
         hooks: MonitorHooks,
         desired: Desired = "running",
-        budget: RestartCounter | None = None,
     ) -> None:
         self.spec = spec
         self.desired: Desired = desired
@@ -112,7 +101,7 @@ class ChildMonitor:
         self.was_ever_ready = False
         self.process: ChildProcess | None = None
         self._ready_before_known = 0
-        self.budget = budget or RestartCounter()
+        self.history = RestartHistory()
         self._hooks = hooks
         self._woken = asyncio.Event()
         self._is_wanted_awake = False
@@ -136,10 +125,10 @@ class ChildMonitor:
     async def start(self) -> ChildProcess | None:
         """Have the child run; return its process once it exists, None if it was given up.
 
-        Its restart history is cleared, unless it shares one with a group that still runs.
+        Its restart history is cleared.
         """
-        if not self.is_running and (not self.budget.is_shared or self.state == "failed"):
-            self.budget.history = RestartHistory()
+        if not self.is_running:
+            self.history = RestartHistory()
         return await self.resume()
 
     async def resume(self) -> ChildProcess | None:
@@ -172,12 +161,6 @@ class ChildMonitor:
         """
         async with self._order:
             await self._rest("stopped", grace_seconds)
-
-    async def give_up(self, cause: str) -> None:
-        """End the child because its group is given up."""
-        async with self._order:
-            await self._rest("failed")
-            self._become("failed", cause)
 
     async def restart(self) -> None:
         """Stop the child, then start it again."""
@@ -262,9 +245,8 @@ class ChildMonitor:
             match verdict:
                 case Restart(delay, history):
                     self.was_parked = False
-                    self.budget.history = history
+                    self.history = history
                     self._note_crash()
-                    await self._hooks.step_down(self)
                     if not await self._pause(delay):
                         return
                     self.restarts += 1
@@ -293,7 +275,7 @@ class ChildMonitor:
     def _verdict(self, ended: ProcessExit, was_ready: bool) -> Verdict:
         now = asyncio.get_running_loop().time()
         policy = self._hooks.policy(self)
-        return decide(policy, self.budget.history, ended, was_ready, now, random.random())
+        return decide(policy, self.history, ended, was_ready, now, random.random())
 
     async def _run_incarnation(self) -> tuple[ProcessExit, bool]:
         """Start the child and wait for its end; return how it ended, and whether it was ready.

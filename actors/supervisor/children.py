@@ -12,7 +12,7 @@ from actors.runtime.kinds import entry_named
 from actors.runtime.launch import ActorLaunch
 from actors.runtime.linux import adopt_orphans
 from actors.supervisor.causes import fault_of
-from actors.supervisor.child_monitor import ChildMonitor, MonitorHooks, RestartCounter
+from actors.supervisor.child_monitor import ChildMonitor, MonitorHooks
 from actors.supervisor.child_register import (
     ChildRegister,
     Desired,
@@ -27,7 +27,7 @@ from actors.supervisor.orphan_processes import OrphanProcesses, boot_id, kill_le
 from actors.supervisor.paths import socket_url
 from actors.supervisor.process_handle import LocalHandle, ProcessFiles, ProcessHandle
 from actors.supervisor.reaper import Reaper
-from actors.supervisor.restarts import GroupKey, RestartPolicy, affected, group_of, members_of
+from actors.supervisor.restarts import RestartPolicy
 from actors.supervisor.supervisor_endpoint import SupervisorEndpoint
 from agiraph.core.host_settings import config_for_hosts
 from agiraph.core.hosts import HOME_HOST
@@ -101,7 +101,6 @@ class Children:
             ask_to_stop=lambda address, after: self.bus.ask_to_stop(address, after_step=after),
             changed=self._changed,
             crashed=self._crashed,
-            step_down=self._step_down,
             broken=self._broken,
         )
         self._config = options.config.model_dump(mode="json")
@@ -112,8 +111,6 @@ class Children:
         self._orphans.on_killed = lambda count: self.log.info(
             "killed processes whose actor has ended", count=count
         )
-        self._budgets: dict[GroupKey, RestartCounter] = {}
-        self._regrouping: set[GroupKey] = set()
         self._backing_off: set[str] = set()
         self._leaving: set[AgentId] = set()
 
@@ -159,7 +156,6 @@ class Children:
         if monitor is None:
             monitor = self.monitors[spec.address] = ChildMonitor(spec, self._hooks, desired)
         monitor.spec = spec
-        monitor.budget = self._budget_of(spec, monitor.budget)
         return monitor
 
     def service(
@@ -343,11 +339,6 @@ class Children:
                 address=monitor.spec.address, incarnation=incarnation, cause=cause, why=monitor.why
             )
             self.bus.send(owner, failed)
-        for other in self._others_of(monitor):
-            if other.is_running:
-                self.bus.run_in_background(
-                    other.give_up(f"{monitor.address} of its group was given up: {cause}")
-                )
 
     def report(self, monitor: ChildMonitor, type: str, data: dict[str, Any]) -> None:
         agent = agent_of(monitor.address)
@@ -392,57 +383,6 @@ class Children:
             self._leaving.discard(agent)
         data = {"by": SUPERVISOR, "reason": LEFT, "entities": [one.address for one in team]}
         self.bus.report_event(agent, "agent.stopped", SUPERVISOR, data)
-
-    # --- groups ---------------------------------------------------------------------------------
-
-    async def _step_down(self, monitor: ChildMonitor) -> None:
-        """Stop those that must restart after `monitor`, last first, and start them behind it.
-
-        Another end in the same group meanwhile belongs to this round.
-        """
-        key = group_of(monitor.spec)
-        if key is None or key in self._regrouping:
-            return
-        members = members_of(key, self._specs())
-        others = [
-            self.monitors[at] for at in affected(members, monitor.spec.strategy, monitor.address)
-        ]
-        running = [other for other in others if other.is_running]
-        self._regrouping.add(key)
-        for other in reversed(running):
-            await other.stop()
-        self.bus.run_in_background(self._restart_after(key, monitor, running))
-
-    async def _restart_after(
-        self, key: GroupKey, first: ChildMonitor, others: list[ChildMonitor]
-    ) -> None:
-        """Start the others in order, each once the one before it is ready."""
-        try:
-            is_ready = await first.wait_ready()
-            for other in others:
-                row = self.register.table.rows.get(other.address)
-                if not is_ready or row is None or row.desired != "running":
-                    continue  # given up, or stopped by order meanwhile
-                await other.resume()
-                is_ready = await other.wait_ready()
-        finally:
-            self._regrouping.discard(key)
-
-    def _others_of(self, monitor: ChildMonitor) -> list[ChildMonitor]:
-        key = group_of(monitor.spec)
-        if key is None:
-            return []
-        members = members_of(key, self._specs())
-        return [self.monitors[member] for member in members if member != monitor.address]
-
-    def _budget_of(self, spec: ChildSpec, own: RestartCounter) -> RestartCounter:
-        key = group_of(spec)
-        if key is None:
-            return RestartCounter() if own.is_shared else own
-        return self._budgets.setdefault(key, RestartCounter(is_shared=True))
-
-    def _specs(self) -> dict[str, ChildSpec]:
-        return {address: monitor.spec for address, monitor in self.monitors.items()}
 
     # --- processes ------------------------------------------------------------------------------
 

@@ -22,7 +22,7 @@ def child_row(monitor: ChildMonitor, incarnation: int) -> ChildInfo:
         cause=monitor.cause,
         next_start=None if monitor.lacks_place else monitor.next_start,
         host="" if process is None else process.handle.host,
-        faults=monitor.budget.history.faults,
+        faults=monitor.history.faults,
     )
     if process is None:
         return info

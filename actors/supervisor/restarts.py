@@ -12,24 +12,12 @@ them, and that ends them.
 A service is never given up. Each fault of its own that follows the one before within
 `period_seconds` doubles the pause before its next start, up to `max_backoff_seconds`; a service
 that has lived for `period_seconds` is restarted at once again.
-
-When a child of a group ends, others of it restart with it: with `one_for_one` none, with
-`rest_for_one` those that were started after it, with `one_for_all` all. They are stopped in reverse
-order before the ended one starts, and start in order once it is ready. A group shares one restart
-budget and is given up as a whole.
 """
 
 import math
 import signal
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal, assert_never
-
-from agiraph.core.ids import agent_of
-from agiraph.messages.child import ChildSpec
-
-Strategy = Literal["one_for_one", "rest_for_one", "one_for_all"]
-GroupKey = tuple[str, str]
+from typing import Literal
 
 EXIT_BAD_CONFIG = 64
 EXIT_NO_SPACE = 74
@@ -217,30 +205,3 @@ def _signal_words(number: int) -> str:
         return f"killed by {signal.Signals(number).name}"
     except ValueError:
         return f"killed by signal {number}"
-
-
-def group_of(spec: ChildSpec) -> GroupKey | None:
-    """Return what names a child's group, None if it is in none; groups never span agents."""
-    agent = agent_of(spec.address)
-    if agent is None or not spec.group or spec.strategy == "one_for_one":
-        return None
-    return agent, spec.group
-
-
-def members_of(key: GroupKey, specs: Mapping[str, ChildSpec]) -> tuple[str, ...]:
-    """Return the addresses of a group, in start order (that of `specs`)."""
-    return tuple(address for address, spec in specs.items() if group_of(spec) == key)
-
-
-def affected(members: Iterable[str], strategy: Strategy, ended: str) -> tuple[str, ...]:
-    """Return, in start order, the others that must begin again because `ended` did."""
-    order = tuple(members)
-    match strategy:
-        case "one_for_one":
-            return ()
-        case "rest_for_one":
-            return order[order.index(ended) + 1 :] if ended in order else ()
-        case "one_for_all":
-            return tuple(member for member in order if member != ended)
-        case _:
-            assert_never(strategy)

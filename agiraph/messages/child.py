@@ -46,10 +46,9 @@ class ChildSpec(Record):
 
     `args` is passed to the actor unchanged. `owner` is notified when the child is given up.
     A child is marked failed after more than `intensity` restarts by its own fault within
-    `period_seconds`, unless it is a service, which is never given up. Children of one `group` are
-    restarted together according to its `strategy`, and are given up together. It runs on the
-    machine `host` (`home`: the home's own; None: whichever suits), on one that has all `labels`;
-    `stays` says why it can run on the home's machine only, if that is so.
+    `period_seconds`, unless it is a service, which is never given up. It runs on the machine
+    `host` (`home`: the home's own; None: whichever suits), on one that has all `labels`; `stays`
+    says why it can run on the home's machine only, if that is so.
     """
 
     address: Address
@@ -61,8 +60,6 @@ class ChildSpec(Record):
     period_seconds: float = 60.0
     ready_within_seconds: float = 15.0
     shutdown_seconds: float = 2.0
-    group: str = ""
-    strategy: Literal["one_for_one", "rest_for_one", "one_for_all"] = "one_for_one"
     host: str | None = None
     labels: tuple[str, ...] = ()
     stays: str = ""

@@ -39,7 +39,6 @@ class Busy:
             ask_to_stop=self.ask_to_stop,
             changed=self.changed,
             crashed=lambda _monitor, _why: None,
-            step_down=self.step_down,
             broken=self.broken,
         )
         spec = ChildSpec(address=ADDRESS, kind="worker")
@@ -63,7 +62,6 @@ class Busy:
     def ask_to_stop(self, address: str, after_step: bool) -> bool:
         return False
 
-    async def step_down(self, monitor: ChildMonitor) -> None:
         pass
 
     def broken(self, address: str, error: BaseException) -> None:

@@ -199,14 +199,12 @@ def run(
     if goal is None:
         _require_nothing_new(ctx, resumes)
     _refuse_conflicts(detach, resumes, timeout, cycle, mode, record, agent, name, output)
-    terms = {
+    terms = _models(model, worker_model) | planned_terms(plan, planning, approve_plan)
+    terms |= limits_of_run(budgets) | {
         "goal": None if goal is None else text_argument(goal, "GOAL"),
-        **_models(model, worker_model),
         "mode": mode,
         "cycle_seconds": cycle,
         "input": str(folder.resolve()) if folder else None,
-        **planned_terms(plan, planning, approve_plan),
-        **limits_of_run(budgets),
         "when_spent": when_spent or (None if detach or _is_attended(as_json) else "stop"),
         "notes": notes,
         "record": record is not None,

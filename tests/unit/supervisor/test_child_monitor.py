@@ -62,8 +62,6 @@ class Busy:
     def ask_to_stop(self, address: str, after_step: bool) -> bool:
         return False
 
-        pass
-
     def broken(self, address: str, error: BaseException) -> None:
         raise error
 

@@ -55,10 +55,10 @@ def test_two_tabs_and_two_people_agree(
     pages = [visitor.go(f"agents/{agent}"), tab, other.log_in(f"/ui/agents/{agent}")]
     for page in pages:
         expect(page.get_by_role("banner")).to_contain_text("shared")
-    steer(pages[0], "Pause shared")
+    steer(pages[0], "Pause")
     for page in pages:
         expect(page.get_by_role("banner")).to_contain_text(re.compile("paused", re.I))
-    steer(pages[2], "Resume shared")
+    steer(pages[2], "Resume")
     for page in pages:
         expect(page.get_by_role("banner")).not_to_contain_text(re.compile("paused", re.I))
 

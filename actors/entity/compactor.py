@@ -37,6 +37,8 @@ from agiraph.tools.toolbox import Toolbox
 
 SUMMARY_TOKENS = 4096
 BELOW_REFUSED = 0.85
+SMALLEST_ROOM = 2 * SMALLEST_BUDGET
+"""With less below the share of a window a conversation cannot last."""
 SAVING_TOOLS = ("memory_write", "write_file")
 
 
@@ -149,7 +151,8 @@ class Compactor:
         scale = scale_of(transcript, self._fixed_tokens())
         budget = int(room_for_turns(fill, share=self._models.compact_at) / scale)
         if cause == "refused":
-            budget = min(budget, estimate_turns(transcript.turns) // 2)
+            turns = estimate_turns(transcript.turns)
+            budget = min(budget, max(turns // 2, min(SMALLEST_BUDGET, turns - 1)))
         if budget < SMALLEST_BUDGET:
             raise ModelFailure(TOO_LONG, _too_small(request, fill))
         summary, usage = "", Usage()
@@ -198,10 +201,12 @@ class Compactor:
 def as_refused(fill: WindowUsage | None, used: WindowUsage, share: float) -> WindowUsage:
     """Return the fill with a window whose share is well below what was just refused.
 
-    System prompt and tools cannot shrink, so that at most half of the rest is taken away at once.
+    System prompt and tools cannot shrink, so that at most half of the rest is taken away at once,
+    and as much as a conversation needs is left of it.
     """
-    half = used.fixed + (used.used - used.fixed) // 2
-    learned = int(max(BELOW_REFUSED * used.used, half) / share)
+    turns = used.used - used.fixed
+    least = used.fixed + max(turns // 2, min(SMALLEST_ROOM, turns - 1))
+    learned = int(max(BELOW_REFUSED * used.used, least) / share)
     return WindowUsage(used.used, used.fixed, min(fill.window, learned) if fill else learned)
 
 

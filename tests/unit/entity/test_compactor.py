@@ -57,7 +57,7 @@ async def test_without_a_count_the_first_answer_tells(
     assert counts(line) == asked
 
 
-@pytest.mark.parametrize("turns", [2000, 3264, 50_000])
+@pytest.mark.parametrize("turns", [820, 2000, 3264, 50_000])
 def test_refused_conversation_is_shortened_although_prompt_and_tools_fill_most(turns: int) -> None:
     refused = WindowUsage(used=15_600 + turns, fixed=15_600, window=0)
     learned = as_refused(None, refused, 0.75)

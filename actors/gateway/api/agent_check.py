@@ -1,12 +1,13 @@
-"""Endpoint: whether an agent could be created as asked, field by field; nothing is created."""
+"""Endpoints: whether an agent could be created as asked, and plan files; nothing is created."""
 
 import asyncio
 import os
 from collections.abc import Awaitable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+import yaml
 from fastapi import APIRouter
 
 from actors.gateway.api.agents import (
@@ -25,17 +26,19 @@ from actors.gateway.api.run_checks import (
     check_servers,
 )
 from actors.gateway.api.system import require_tools
-from actors.gateway.auth.scopes import CONTROL
+from actors.gateway.auth.scopes import CONTROL, READ
 from actors.gateway.gateway import UNPROCESSABLE, Gateway
 from agiraph.board.plans.plan import Plan, plan_commands
-from agiraph.core.errors import InvalidInput
+from agiraph.core.errors import InvalidInput, Refused
 from agiraph.core.ids import BROKER
 from agiraph.http.api import (
     AgentCheckView,
     ApiError,
     CheckAgentRequest,
+    CheckPlanRequest,
     EstimateView,
     FieldProblemView,
+    PlanCheckView,
 )
 from agiraph.messages.control import Ok
 from agiraph.messages.model import AskUsage, CheckModel, UsageTable
@@ -51,7 +54,7 @@ UNBOUNDED = (
 )
 
 Found = TypeVar("Found")
-router = APIRouter(tags=["agents"])
+router = APIRouter()
 
 
 @dataclass(slots=True)
@@ -78,7 +81,7 @@ class _Findings:
         self.warnings.append(FieldProblemView(field=name, detail=detail))
 
 
-@router.post("/agents/check", dependencies=[CONTROL])
+@router.post("/agents/check", dependencies=[CONTROL], tags=["agents"])
 async def check(request: CheckAgentRequest, gateway: GatewayDep) -> AgentCheckView:
     """Check what an agent would be created from, field by field; nothing is created."""
     found = _Findings()
@@ -226,3 +229,37 @@ def _about_agents(gateway: Gateway, plan: Plan | None) -> list[str]:
 
     args = (gateway.home.path, gateway.config.sandbox, os.environ)
     return list(dict.fromkeys(text for one in asked for text in check_agent(one, *args)))
+
+
+# --- plan files ----------------------------------------------------------------------------------
+
+
+@router.post("/plans/check", dependencies=[READ], tags=["work"])
+async def check_plan_file(request: CheckPlanRequest) -> PlanCheckView:
+    """Check a plan file, and draw it or write it again; 422 has each mistake with line and key."""
+    return await asyncio.to_thread(_checked_plan, request)
+
+
+@router.get("/plans/schema", dependencies=[READ], tags=["work"])
+async def plan_schema() -> dict[str, Any]:
+    """Return the JSON Schema of plan files, by which editors complete and check them."""
+    from agiraph.board.plans.reading import file_schema  # few ask for it
+
+    return file_schema()
+
+
+def _checked_plan(request: CheckPlanRequest) -> PlanCheckView:
+    from agiraph.board.plans.graph import Graph, to_yaml
+    from agiraph.board.plans.plan import parse_plan
+    from agiraph.core.yaml_text import read_yaml
+
+    try:
+        plan = parse_plan(request.plan)
+        drawn = Graph.from_plan(plan)
+        text = (
+            to_yaml(read_yaml(request.plan)) if request.form == "yaml" else drawn.to(request.form)
+        )
+    except (Refused, yaml.YAMLError) as error:
+        raise ApiError(UNPROCESSABLE, str(error)) from None
+    sums = {"nodes": len(plan.nodes), "workers": len(plan.workers)}
+    return PlanCheckView.model_validate({**sums, "form": request.form, "text": text})

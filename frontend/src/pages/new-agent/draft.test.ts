@@ -11,8 +11,8 @@ test("what is blank is left to the settings", () => {
 });
 
 test("amounts are read as people write them, minutes become seconds", () => {
-  const draft = { ...BLANK, goal: "x", usd: "2.5", tokens: "1,000,000", mode: "infinite" as const, cycleMinutes: "15" };
-  expect(requestOf(draft)).toMatchObject({ budget_usd: 2.5, budget_tokens: 1_000_000, cycle_seconds: 900 });
+  const draft = { ...BLANK, goal: "x", usd: "2.5", tokens: "1,000,000", notes: "all" as const, mode: "infinite" as const, cycleMinutes: "15" };
+  expect(requestOf(draft)).toMatchObject({ budget_usd: 2.5, budget_tokens: 1_000_000, cycle_seconds: 900, notes: "all" });
   expect(requestOf({ ...draft, mode: "finite" })).not.toHaveProperty("cycle_seconds");
 });
 

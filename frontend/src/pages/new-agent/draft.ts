@@ -12,6 +12,7 @@ export interface Draft {
   usd: string;
   tokens: string;
   whenSpent: "" | "ask" | "stop";
+  notes: "" | "project" | "all" | "none";
   plan: string;
   planName: string;
   /** When the nodes are planned; '': as the settings say. */
@@ -31,6 +32,7 @@ export const BLANK: Draft = {
   usd: "",
   tokens: "",
   whenSpent: "",
+  notes: "",
   plan: "",
   planName: "",
   planning: "",
@@ -72,6 +74,7 @@ export function requestOf(draft: Draft): Schemas["CreateAgentRequest"] {
     when_spent: text(draft.whenSpent),
     planning: draft.plan.trim() ? null : text(draft.planning),
     plan_only: isMade(draft) && draft.isPlanOnly ? { value: true } : null,
+    notes: text(draft.notes),
     cycle_seconds: draft.mode === "infinite" ? amount("cycleMinutes", 60) : null,
   };
   const named = Object.entries(given).flatMap(([key, one]) => (one ? [[key, one.value]] : []));

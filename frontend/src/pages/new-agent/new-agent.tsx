@@ -157,6 +157,16 @@ function Form() {
                     />
                   )}
                 </div>
+                <Select
+                  label={t("notes")}
+                  value={draft.notes}
+                  onChange={(event) => put({ notes: event.target.value as Draft["notes"] })}
+                >
+                  <option value="">{t("asSettings")}</option>
+                  <option value="project">{t("notesProject")}</option>
+                  <option value="all">{t("notesAll")}</option>
+                  <option value="none">{t("notesNone")}</option>
+                </Select>
                 <PlanFile draft={draft} problem={problem("plan")} onChange={put} />
                 {!draft.plan && <Planning draft={draft} problem={problem("planning")} onChange={put} />}
                 <Check

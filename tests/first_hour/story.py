@@ -11,7 +11,7 @@ from threading import Event
 from agiraph.core.turns import Usage
 from tests.fakes.model_server import Brain, FakeModelServer, Reply, Script, SeenRequest, call
 from tests.first_hour.page import FirstHour, ends, those
-from tests.integration.house import until
+from tests.integration.house import keep_port, until
 from tests.scenarios.house import ROOT
 from tests.scenarios.steps import WAIT, ask, bash, finish, held, node, publish, spawn, write
 
@@ -135,6 +135,7 @@ def with_nothing_running(hour: FirstHour) -> None:
 @contextmanager
 def daemon(hour: FirstHour, model: FakeModelServer) -> Iterator[None]:
     """Have a supervisor in the background, with a key."""
+    keep_port(hour.home / ".agiraph")  # another home of the tests may have its own by now
     hour.say(
         """
         ## In the background

@@ -27,6 +27,8 @@ interface CardProps {
 export function QuestionCard({ question, hasKeys }: CardProps) {
   const { t } = useTranslation("questions");
   const isApproval = question.kind === "approval";
+  const needed = question.kind === "question" ? "talk" : "control"; // an approval or money: all rights
+  const mayAnswer = useMay(needed);
   return (
     <article className={styles.card} aria-label={t("from", { name: question.from })}>
       <header className={styles.head}>
@@ -48,10 +50,10 @@ export function QuestionCard({ question, hasKeys }: CardProps) {
       </div>
       {isApproval && question.about && <Proposed question={question} />}
       <Due question={question} />
-      {useMay("talk") ? (
+      {mayAnswer ? (
         <Answers key={question.id} question={question} hasKeys={hasKeys} />
       ) : (
-        <p className={styles.about}>{t("mayOnlyLook")}</p>
+        <p className={styles.about}>{t("mayOnlyLook", { scope: needed })}</p>
       )}
     </article>
   );

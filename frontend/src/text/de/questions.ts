@@ -23,7 +23,7 @@ export const questions: typeof en = {
   reason: "Warum nicht",
   answer: "Antworten",
   look: "Zeigen",
-  mayOnlyLook: "Dieser Browser darf nicht antworten: das braucht das Recht „talk“.",
+  mayOnlyLook: "Dieser Browser darf nicht antworten: das braucht das Recht „{{scope}}“.",
   answerIt: "Antworten",
   denyBecause: "Ablehnen",
   later: "Später",

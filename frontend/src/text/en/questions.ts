@@ -21,7 +21,7 @@ export const questions = {
   reason: "Why not",
   answer: "Answer",
   look: "Show",
-  mayOnlyLook: "This browser may not answer: that needs the scope “talk”.",
+  mayOnlyLook: "This browser may not answer: that needs the scope “{{scope}}”.",
   answerIt: "Answer",
   denyBecause: "Deny",
   later: "Later",

@@ -94,10 +94,12 @@ def _wait_of(
     if node.assigned_worker is None:
         return None
     state = workers.get(node.assigned_worker, WorkerState())
-    if state.process in ("at_work", "stopped") or state.is_held or state.has_mail:
+    if state.process in ("at_work", "stopped") or state.is_held:
         return None
     if (waits := _WITHOUT_PROCESS.get(state.process)) is not None:
-        return _line(board, node, waits)
+        return _line(board, node, waits)  # also with mail, such as its assignment: it reads none
+    if state.has_mail:
+        return None
     if node.move is not None and state.process == "waiting":
         return None
     if node.status != "blocked":

@@ -157,8 +157,9 @@ def test_a_process_that_has_ended_or_finds_no_machine_is_named() -> None:
     desk = both_wait()
     desk.do(UnblockNode("a"))
     for process, waits in (("ended", "its process"), ("without_machine", "a machine")):
-        line = lines_of(standstill_of(desk, ada=WorkerState(process)))[0]  # type: ignore[arg-type]
-        assert f"waits for {waits}" in line
+        for has_mail in (False, True):
+            state = WorkerState(process, has_mail=has_mail)  # type: ignore[arg-type]
+            assert f"waits for {waits}" in lines_of(standstill_of(desk, ada=state))[0]
 
 
 def test_the_coordinator_is_notified_twice_and_then_the_run_fails() -> None:

@@ -17,6 +17,7 @@ from actors.supervisor.launcher import EXIT_NOT_MADE, SpawnFailed
 from actors.supervisor.process_handle import ExitEvidence, ProcessHandle
 from actors.supervisor.restarts import (
     EXIT_NO_SPACE,
+    EXIT_PARKED,
     LONGEST_WAIT_FOR_ROOM,
     EndedInOrder,
     GiveUp,
@@ -238,7 +239,8 @@ class ChildMonitor:
             ended, was_ready = await self._run_incarnation()
             self.process = None
             if self.desired != "running":
-                self.cause = None if ended.is_clean else ended.describe()
+                is_in_order = ended.is_clean or ended.code == EXIT_PARKED
+                self.cause = None if is_in_order else ended.describe()
                 return
             self.cause = ended.describe()
             verdict = self._verdict(ended, was_ready)

@@ -63,7 +63,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class ProbeCall:
     """One call: its request, and the answer or the error. `pieces` of text streamed in."""
 
     request: ModelRequest
@@ -97,8 +97,8 @@ class Probe:
     """
 
     names: tuple[str, ...]
-    ask: Callable[[Subject, dict[str, Attempt]], ModelRequest | None]
-    judge: Callable[[Attempt, ModelResponse], Iterable[Finding]]
+    ask: Callable[[Subject, dict[str, ProbeCall]], ModelRequest | None]
+    judge: Callable[[ProbeCall, ModelResponse], Iterable[Finding]]
     judge_error: Callable[[ProviderError], Finding] | None = None
 
     @property
@@ -106,7 +106,7 @@ class Probe:
         """The name of its first finding."""
         return self.names[0]
 
-    def findings(self, attempt: Attempt) -> list[Finding]:
+    def findings(self, attempt: ProbeCall) -> list[Finding]:
         """Return a finding for each of its names."""
         if attempt.answer is not None:
             return list(self.judge(attempt, attempt.answer))
@@ -128,11 +128,11 @@ def without(names: Iterable[str], why: str) -> list[Finding]:
 # --- text, streaming, usage ----------------------------------------------------------------------
 
 
-def _ask_to_count(subject: Subject, _: dict[str, Attempt]) -> ModelRequest:
+def _ask_to_count(subject: Subject, _: dict[str, ProbeCall]) -> ModelRequest:
     return subject.request("Write the numbers from 1 to 30 in digits, one in each line.")
 
 
-def judge_text(attempt: Attempt, answer: ModelResponse) -> Iterable[Finding]:
+def judge_text(attempt: ProbeCall, answer: ModelResponse) -> Iterable[Finding]:
     """Judge an answer of some length: whether it is complete, streamed and counted."""
     text = answer.text or ""
     if "30" in text:
@@ -149,7 +149,7 @@ def judge_text(attempt: Attempt, answer: ModelResponse) -> Iterable[Finding]:
     yield _judge_usage(attempt)
 
 
-def _judge_usage(attempt: Attempt) -> Finding:
+def _judge_usage(attempt: ProbeCall) -> Finding:
     assert attempt.so_far is not None
     counted, request = attempt.so_far.usage, attempt.request
     believed = believed_usage(attempt.so_far, input_size(request), request.max_tokens)
@@ -172,11 +172,11 @@ def _texts(request: ModelRequest) -> list[str]:
 # --- tools ---------------------------------------------------------------------------------------
 
 
-def _ask_for_calls(subject: Subject, _: dict[str, Attempt]) -> ModelRequest:
+def _ask_for_calls(subject: Subject, _: dict[str, ProbeCall]) -> ModelRequest:
     return subject.request(QUESTION).model_copy(update={"tools": (TOOL,)})
 
 
-def judge_calls(_: Attempt, answer: ModelResponse) -> Iterable[Finding]:
+def judge_calls(_: ProbeCall, answer: ModelResponse) -> Iterable[Finding]:
     """Judge an answer that should call a tool twice."""
     calls = answer.tool_calls
     if not calls:
@@ -208,7 +208,7 @@ def judge_calls(_: Attempt, answer: ModelResponse) -> Iterable[Finding]:
         yield Finding("parallel calls", outcome, detail)
 
 
-def _give_results(subject: Subject, earlier: dict[str, Attempt]) -> ModelRequest | None:
+def _give_results(subject: Subject, earlier: dict[str, ProbeCall]) -> ModelRequest | None:
     asked = earlier["tools"]
     if asked.answer is None or not asked.answer.tool_calls:
         return None
@@ -224,7 +224,7 @@ def _give_results(subject: Subject, earlier: dict[str, Attempt]) -> ModelRequest
     return asked.request.model_copy(update={"turns": turns})
 
 
-def judge_results(_: Attempt, answer: ModelResponse) -> Iterable[Finding]:
+def judge_results(_: ProbeCall, answer: ModelResponse) -> Iterable[Finding]:
     """Judge whether the results of calls were accepted and read."""
     text = answer.text or ""
     if any(str(degrees) in text for degrees in CITIES.values()):
@@ -240,12 +240,12 @@ def judge_results(_: Attempt, answer: ModelResponse) -> Iterable[Finding]:
 # --- limits --------------------------------------------------------------------------------------
 
 
-def _ask_for_too_much(subject: Subject, _: dict[str, Attempt]) -> ModelRequest:
+def _ask_for_too_much(subject: Subject, _: dict[str, ProbeCall]) -> ModelRequest:
     text = "Write a story of 300 words about a lighthouse."
     return subject.request(text, max_tokens=CUT_TOKENS)
 
 
-def judge_cut(_: Attempt, answer: ModelResponse) -> Iterable[Finding]:
+def judge_cut(_: ProbeCall, answer: ModelResponse) -> Iterable[Finding]:
     """Judge whether an answer that must be cut at its limit says that it was."""
     length = len(answer.text or "")
     if answer.stop_reason == "max_tokens":
@@ -259,13 +259,13 @@ def judge_cut(_: Attempt, answer: ModelResponse) -> Iterable[Finding]:
         yield Finding("answer limit", "fails", f"{detail} would seem whole")
 
 
-def _ask_beyond_window(subject: Subject, _: dict[str, Attempt]) -> ModelRequest:
+def _ask_beyond_window(subject: Subject, _: dict[str, ProbeCall]) -> ModelRequest:
     times = int(subject.window * OVERFILL / len(WORDS.split())) + 1
     text = f"The code word is {CODE_WORD}.\n{WORDS * times}\nWhat is the code word?"
     return subject.request(text, max_tokens=256)
 
 
-def judge_overflow(_: Attempt, answer: ModelResponse) -> Iterable[Finding]:
+def judge_overflow(_: ProbeCall, answer: ModelResponse) -> Iterable[Finding]:
     """Judge an answer to an input beyond the window, which should have been refused."""
     counted = answer.usage.input_tokens
     if CODE_WORD in (answer.text or "").lower():
@@ -291,12 +291,12 @@ def judge_overflow_error(error: ProviderError) -> Finding:
 # --- errors --------------------------------------------------------------------------------------
 
 
-def _ask_unknown_model(subject: Subject, _: dict[str, Attempt]) -> ModelRequest:
+def _ask_unknown_model(subject: Subject, _: dict[str, ProbeCall]) -> ModelRequest:
     service = subject.model.partition("/")[0]
     return Subject(f"{service}/{NO_SUCH_MODEL}", subject.api, subject.window).request("Say yes.")
 
 
-def judge_any_model(_: Attempt, _answer: ModelResponse) -> Iterable[Finding]:
+def judge_any_model(_: ProbeCall, _answer: ModelResponse) -> Iterable[Finding]:
     """Judge an answer of a model that does not exist."""
     detail = "answers for any name of a model: a wrong name is not noticed"
     yield Finding("errors", "limited", detail)
@@ -316,7 +316,7 @@ def judge_error(error: ProviderError) -> Finding:
 # --- images --------------------------------------------------------------------------------------
 
 
-def _ask_about_picture(subject: Subject, _: dict[str, Attempt]) -> ModelRequest:
+def _ask_about_picture(subject: Subject, _: dict[str, ProbeCall]) -> ModelRequest:
     return subject.request("Which colour has this picture? Answer with one word.")
 
 
@@ -358,7 +358,7 @@ def red_picture(side: int = 64) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
 
 
-def judge_picture(_: Attempt, answer: ModelResponse) -> Iterable[Finding]:
+def judge_picture(_: ProbeCall, answer: ModelResponse) -> Iterable[Finding]:
     """Judge whether a picture was seen."""
     text = (answer.text or "").lower()
     if "red" in text:

@@ -27,7 +27,7 @@ from agiraph.llm.providers.forwarding import ForwardingProvider
 from agiraph.llm.providers.service import ServiceProvider
 from agiraph.llm.registry import BUILT_IN, Api, ModelName, ProviderPreset, load_presets, parse_model
 from agiraph.llm.token_counts import InputSize, input_size
-from agiraph.testing.probes import PROBES, Attempt, Finding, Subject, picture_body, without
+from agiraph.testing.probes import PROBES, Finding, ProbeCall, Subject, picture_body, without
 
 DONE, FAILED, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
 OTHER_SERVICE: Final = "compatible"
@@ -167,7 +167,7 @@ async def _check(options: argparse.Namespace) -> int:
         timeout_seconds=options.timeout, model=target.model.name,
     )  # fmt: skip
     _announce(target, options.most_tokens)
-    attempts: dict[str, Attempt] = {}
+    attempts: dict[str, ProbeCall] = {}
     findings: list[Finding] = []
     try:
         async for finding in _probe(service, target, options.most_tokens, attempts):
@@ -203,7 +203,7 @@ def _announce(target: Target, most_tokens: int) -> None:
 
 
 async def _probe(
-    service: Provider, target: Target, most_tokens: int, attempts: dict[str, Attempt]
+    service: Provider, target: Target, most_tokens: int, attempts: dict[str, ProbeCall]
 ) -> AsyncIterator[Finding]:
     """Make the probes one after the other, adding to `attempts`; yield their findings."""
     provider = adapted(service, target.model, target.preset)
@@ -230,15 +230,15 @@ async def _probe(
             return
 
 
-async def _attempt(provider: Provider, request: ModelRequest) -> Attempt:
+async def _attempt(provider: Provider, request: ModelRequest) -> ProbeCall:
     pieces: list[str] = []
     metered: list[UsageSoFar] = []
     try:
         answer = await provider.generate(request, pieces.append, metered.append)
     except ProviderError as error:
-        return Attempt(request, error=error)
+        return ProbeCall(request, error=error)
     so_far: PartialUsage | None = metered[0]() if metered else None
-    return Attempt(request, answer=answer, pieces=len(pieces), so_far=so_far)
+    return ProbeCall(request, answer=answer, pieces=len(pieces), so_far=so_far)
 
 
 class _Nowhere:

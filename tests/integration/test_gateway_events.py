@@ -161,13 +161,13 @@ def test_a_follower_lives_through_a_restart_of_the_gateway(tmp_path: Path) -> No
         follower.close()
 
 
-def test_a_gateway_that_stays_away_is_told(tmp_path: Path) -> None:
-    with gateway_world(tmp_path) as world:
-        world.add_agent()
-        door = read_door(tmp_path)
-    follower = EventFollower(lambda: door, f"/agents/{AGENT}/events", patience_seconds=0)
-    with follower, pytest.raises(NotReachable):
-        follower.next()
+def test_a_gateway_that_stays_away_is_told() -> None:
+    with socket.socket() as reserved:  # no other gateway gets this port meanwhile
+        reserved.bind(("127.0.0.1", 0))
+        door = f"http://127.0.0.1:{reserved.getsockname()[1]}", "token"
+        follower = EventFollower(lambda: door, f"/agents/{AGENT}/events", patience_seconds=0)
+        with follower, pytest.raises(NotReachable):
+            follower.next()
 
 
 def test_followers_of_an_archived_agent_are_let_go(world: World, client: Client) -> None:

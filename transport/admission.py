@@ -1,9 +1,16 @@
-"""Admission: who may say hello over which connection; pure.
+"""Admission: who may say hello over which connection, and send to whom; pure.
 
 from this machine      with a ticket that names no host
 over a host's key      with a ticket for this host; as the host itself without any, but only
                        behind HOST_RID, which its relay gives to none of its processes
 with an invitation     as the invitation itself, and as nobody else
+
+No message type needs more than these ways, so the router refuses all others: what a receiver would
+refuse can still fill its mailbox, which is stored.
+
+a member of a group    to its own group, and to addresses without a group that are no machine's
+another machine        to the controller
+any other              to every address
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,6 +28,8 @@ class Admission:
     def __init__(self, key: bytes, topology: Topology) -> None:
         self._key = key
         self._guest_prefix = topology.guest_prefix
+        self._controller = topology.controller
+        self._ungrouped = topology.ungrouped
         self._owned = (topology.host_prefix, topology.guest_prefix)
         self._guests_may_reach = (topology.controller, protocol.ROUTER)
         self.known: Mapping[str, str] = {}
@@ -60,6 +69,22 @@ class Admission:
             return None
         where = f" on {owner}" if owner else ""
         return f"no valid ticket for {address}#{incarnation}{where}"
+
+    def may_send(self, sender: str, to: str) -> bool:
+        """Whether any message of `sender` to the peer `to` is stored or delivered."""
+        if to == protocol.ROUTER:
+            return False
+        if sender.startswith(self._owned):
+            return to == self._controller
+        group = self._group_of(sender)
+        if not group:
+            return True
+        return self._group_of(to) in ("", group) and not to.startswith(self._owned)
+
+    def _group_of(self, address: str) -> str:
+        """Return the group whose member has this address, '' if it belongs to no group."""
+        group, slash, _ = address.partition("/")
+        return group if slash and group not in self._ungrouped else ""
 
     def is_guest(self, address: str) -> bool:
         """Whether this is the address of an invitation."""

@@ -28,8 +28,9 @@ class Topology:
     receiver that is absent. `known` exist without being reported. `tap` receives a copy of every
     durable message whose type is in `tapped`. An address that is not reported any more loses
     its messages, unless it is `known` or begins with one of `kept_prefixes`. The addresses
-    of other machines begin with `host_prefix`; a peer whose address begins with `guest_prefix` may
-    send to the controller alone.
+    of other machines begin with `host_prefix`; a peer whose address begins with `host_prefix` or
+    `guest_prefix` may send to the controller alone. An address `group/member` belongs to a group,
+    unless its first part is in `ungrouped`; members of two groups cannot send to each other.
     """
 
     controller: str = ""
@@ -39,6 +40,7 @@ class Topology:
     kept_prefixes: tuple[str, ...] = ()
     host_prefix: str = "\0"
     guest_prefix: str = "\0"
+    ungrouped: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True, eq=False)

@@ -10,7 +10,8 @@ Rules:
 - A connection (routing id) has no address until it has said hello with a valid ticket; its frames
   are dropped and answered with `link.who`, so a peer that says hello first keeps its order.
 - The highest incarnation of an address is current. A lower one is refused (`stale_incarnation`).
-- A peer sends only under the address of its hello. Who may say which is up to `Admission`.
+- A peer sends only under the address of its hello. `Admission` decides which address a connection
+  may have, and to which addresses a peer may send at all.
 - A durable message goes into the mailbox of its address if that is known (it said hello, or the
   controller reported it), whether anybody is connected or not. At most WINDOW of them are on their
   way to one peer; the rest follows as it says done. Nothing is ever redelivered on a timer: only
@@ -59,13 +60,7 @@ class RouterCore:
     refused over it and why; `uplink_state` returns what a controller that says hello is told of it.
     """
 
-    def __init__(
-        self,
-        key: bytes,
-        mailboxes: Mailboxes,
-        epoch: bytes,
-        topology: Topology,
-    ) -> None:
+    def __init__(self, key: bytes, mailboxes: Mailboxes, epoch: bytes, topology: Topology) -> None:
         self.admission = Admission(key, topology)
         self.on_known: Callable[[], None] = lambda: None
         self.on_refused: Callable[[str, str], None] = lambda peer, reason: None
@@ -132,6 +127,8 @@ class RouterCore:
             self._link(peer, fields, blob)
         elif fields[3] == protocol.ROUTER:
             self._control(peer, fields, blob)
+        elif not self.admission.may_send(peer.address, fields[3]):
+            self._nack(peer.rid, fields, "not_allowed", f"{peer.address} may not reach {fields[3]}")
         elif fields[8] & DURABLE:
             self._durable(peer, fields, blob)
         else:
@@ -321,7 +318,7 @@ class RouterCore:
         elif type_ == protocol.BYE:
             self._out.append((peer.rid, link_frame(protocol.BYE, {}), False))
             self._disconnect(peer)
-        elif type_ == protocol.NACK and fields[3] != protocol.ROUTER:
+        elif type_ == protocol.NACK and self.admission.may_send(peer.address, fields[3]):
             self._passing(peer, fields, blob)
         else:
             self.counts["malformed"] += 1

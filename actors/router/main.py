@@ -28,6 +28,7 @@ TOPOLOGY = Topology(
     kept_prefixes=("console/", "host/"),
     host_prefix="host/",
     guest_prefix="invite/",
+    ungrouped=frozenset({"console", "tools", "host", "invite"}),
 )
 
 

@@ -115,9 +115,9 @@ def connect_to_read(home: Path) -> "Client":
 def settings_of(home: Path) -> "Config":
     """Return the settings that a supervisor on `home` would have. Raises InvalidInput."""
     from agiraph.core.config import load_config
+    from agiraph.core.yaml_text import present
 
-    own = Home(home).config
-    return load_config(*([own] if own.is_file() else []))  # plain: the person's own
+    return load_config(*present(Home(home).config))
 
 
 @contextlib.contextmanager

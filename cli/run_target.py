@@ -252,13 +252,14 @@ def _check_start(options: RunOptions) -> None:
     OSError for a full disk."""
     if _is_full(options.home):
         raise _full_disk(options.home)
+    from agiraph.core.yaml_text import is_absent, present
+
     own = Home(options.home).config
-    if own.exists():
+    if not is_absent(own):
         from agiraph.core.config import load_config
 
         load_config(own)
-    tables = [options.home / name for name in TABLES if (options.home / name).exists()]
-    if tables:
+    if tables := present(*(options.home / name for name in TABLES)):
         from agiraph.llm.registry import read_table
 
         for table in tables:

@@ -67,10 +67,10 @@ def _of_home(home: Path, file: ProjectFile | None, *, is_named: bool) -> JsonObj
 
 def _of_settings(home: Path) -> Iterator[tuple[str, Path]]:
     """Yield each key that the settings of a home change; none of those that may be secret."""
-    from agiraph.core.yaml_text import read_text, read_yaml
+    from agiraph.core.yaml_text import is_absent, read_text, read_yaml
 
     own = Home(home).config
-    values = read_yaml(read_text(own)) if own.is_file() else None  # plain: the person's own
+    values = None if is_absent(own) else read_yaml(read_text(own))
     for key in _leaves(values or {}):
         if key.partition(".")[0] not in SECRET:
             yield key, own

@@ -19,6 +19,7 @@ from actors.supervisor.supervisor import Supervisor
 from agiraph.core.config import Config, load_config
 from agiraph.core.errors import AgiraphError, InvalidInput
 from agiraph.core.ids import SUPERVISOR
+from agiraph.core.yaml_text import present
 from agiraph.logs.log import bound, set_up_logging
 from agiraph.logs.log_file import LogFile
 from agiraph.mcp.secrets import read_secrets
@@ -167,9 +168,8 @@ def go_to_background(home: Path, options: tuple[str, ...]) -> int:
 
 def load(home: Path, config: Path | None) -> Config:
     """Return the defaults, the home's own settings over them, and `config` over these."""
-    own = Home(home).config
-    files = [own] if own.exists() else []
-    return load_config(*files, *([config] if config is not None else []))
+    own = present(Home(home).config)
+    return load_config(*own, *([config] if config is not None else []))
 
 
 def with_options(

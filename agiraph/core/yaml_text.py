@@ -4,6 +4,9 @@ A text is looked through event by event before anything is made of it, so that o
 wrote costs what its length says: aliases count as what they stand for, and nothing is nested deep.
 """
 
+import errno
+import os
+import stat
 import types
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,6 +18,7 @@ from pydantic import AliasChoices, BaseModel
 from agiraph.core.errors import InvalidInput
 
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+MOST_READ: Final = 16_000_000
 MOST_CHARACTERS: Final = 1_000_000
 MOST_VALUES: Final = 100_000
 DEEPEST: Final = 64
@@ -32,14 +36,59 @@ BROKEN = (ValueError, LookupError, AttributeError, TypeError, ArithmeticError, R
 """What PyYAML's constructors raise over values that look like a date or a number and are none."""
 
 
-def read_text(file: Path) -> str:
-    """Return the text of a person's own file; InvalidInput names it."""
+def is_absent(file: Path) -> bool:
+    """Whether nothing exists at the path of a settings file: only then the defaults apply.
+
+    A link whose target does not exist, a folder and a file without permission are present, and
+    `read_text` refuses them: a rule must not be dropped because its file cannot be read.
+    """
     try:
-        return file.read_text(encoding="utf-8")  # plain: the person's own
+        os.lstat(file)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def present(*files: Path) -> list[Path]:
+    """Return the settings files that are not absent."""
+    return [file for file in files if not is_absent(file)]
+
+
+def read_text(file: Path) -> str:
+    """Return the text of a person's own file; InvalidInput names it.
+
+    Refuses folders, pipes, devices and more than MOST_READ characters. Links are followed. A path
+    in `/dev` or `/proc` may be a pipe: the shell passes one for `<(...)`.
+    """
+    try:
+        with open(file, encoding="utf-8", opener=_open_regular) as opened:  # plain: the person's
+            text = opened.read(MOST_READ + 1)
+    except FileNotFoundError as error:
+        if is_absent(file):
+            raise InvalidInput(f"{file}: cannot be read ({error.strerror})") from None
+        told = f"it is a link to {os.path.realpath(file)}, which does not exist"
+        raise InvalidInput(f"{file}: cannot be read ({told})") from None
     except OSError as error:
         raise InvalidInput(f"{file}: cannot be read ({error.strerror})") from None
     except UnicodeDecodeError as error:
         raise InvalidInput(f"{file}: is not UTF-8 text (byte {error.start})") from None
+    if len(text) > MOST_READ:
+        raise InvalidInput(f"{file}: has more than {MOST_READ} characters")
+    return text
+
+
+def _open_regular(path: str, flags: int) -> int:
+    is_given_by_shell = path.startswith(("/dev/", "/proc/"))
+    fd = os.open(path, flags | (0 if is_given_by_shell else os.O_NONBLOCK))  # plain: the person's
+    mode = os.fstat(fd).st_mode
+    if stat.S_ISREG(mode) or (is_given_by_shell and not stat.S_ISDIR(mode)):
+        return fd
+    os.close(fd)
+    if stat.S_ISDIR(mode):
+        raise OSError(errno.EISDIR, os.strerror(errno.EISDIR))
+    raise OSError(errno.ENXIO, "Not a regular file")
 
 
 def read_yaml(

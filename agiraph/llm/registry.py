@@ -18,7 +18,7 @@ from agiraph.core.config import Config, ConfigSection, configs_folder
 from agiraph.core.errors import InvalidInput, unknown
 from agiraph.core.ids import TEXT_PREFIX
 from agiraph.core.record import misfit_in_words
-from agiraph.core.yaml_text import key_lines, nearest, parse_yaml, read_text
+from agiraph.core.yaml_text import is_absent, key_lines, nearest, parse_yaml, read_text
 from agiraph.foreign.proxies import is_loopback, proxy_for
 from agiraph.llm.local_weights import HONESTLY, own_name, why_not
 
@@ -250,7 +250,7 @@ def _overridden(base: JsonObject, values: JsonObject) -> JsonObject:
 
 def read_table(file: Path) -> JsonObject:
     """Return the mapping in a YAML file, empty if there is no file; InvalidInput."""
-    if not file.exists():  # plain: the person's own settings
+    if is_absent(file):
         return {}
     values = parse_yaml(read_text(file), str(file))
     if values is None:

@@ -15,6 +15,7 @@ from agiraph.core.errors import InvalidInput, Refused
 from agiraph.core.mcp_settings import McpServerConfig
 from agiraph.core.redaction import BLOT, SECRET_NAME
 from agiraph.core.variables import VARIABLE, fill, variables_in
+from agiraph.core.yaml_text import is_absent, read_text
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 SHORTEST_SECRET = 6
@@ -28,13 +29,12 @@ class MissingServerVariable(Refused):
 def read_secrets(file: Path) -> dict[str, str]:
     """Return the variables of the file, none if it is missing. Raises InvalidInput."""
     try:
-        with open(file, encoding="utf-8") as opened:  # plain: written by the person
-            mode = stat.S_IMODE(os.fstat(opened.fileno()).st_mode)
-            lines = opened.read().splitlines()
-    except FileNotFoundError:
-        return {}
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"{file}: cannot be read ({error})") from None
+        if is_absent(file):
+            return {}
+        lines = read_text(file).splitlines()
+        mode = stat.S_IMODE(os.stat(file).st_mode)
+    except OSError as error:
+        raise InvalidInput(f"{file}: cannot be read ({error.strerror})") from None
     if mode & 0o077:
         raise InvalidInput(f"{file}: others may read it (mode {mode:04o}): chmod 600 {file}")
     found: dict[str, str] = {}

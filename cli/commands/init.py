@@ -204,10 +204,10 @@ def set_default(own: Path, model: str) -> None:
     import yaml
 
     from agiraph.core.yaml_edit import YamlChange, edited
-    from agiraph.core.yaml_text import read_text
+    from agiraph.core.yaml_text import is_absent, read_text
     from agiraph.storage.files import replace_bytes
 
-    is_new = not own.is_file()  # plain: the person's own
+    is_new = is_absent(own)
     before = "" if is_new else read_text(own)
     try:
         after = edited(before, [YamlChange(("models", "default"), model)])

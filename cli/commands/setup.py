@@ -102,11 +102,12 @@ def show(home: Path, file: Path | None, as_json: bool) -> None:
     from agiraph.core import mcp_settings
     from agiraph.core.channel_settings import without_secrets
     from agiraph.core.config import load_config
+    from agiraph.core.yaml_text import present
     from agiraph.tools.approvals.policy_file import policy_file, read_policy
     from agiraph.tools.table import tool_names
 
     own = Home(home).config
-    files = [path for path in (own, file) if path is not None and path.is_file()]
+    files = present(*(path for path in (own, file) if path is not None))
     settings = load_config(*files).model_dump(mode="json")
     settings["channels"] = without_secrets(settings["channels"])
     servers = mcp_settings.without_secrets(settings["mcp"]["servers"])

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from agiraph.core.config import Config, load_config
+from agiraph.core.yaml_text import present
 from agiraph.storage.home import HOME_VARIABLE, Home
 
 Status = Literal["ok", "warn", "fail"]
@@ -45,7 +46,7 @@ class DoctorContext:
 
     def settings(self) -> Config:
         """Return the settings in force; InvalidInput if the home's own cannot be read."""
-        return load_config(*([self.home.config] if self.home.config.is_file() else []))
+        return load_config(*present(self.home.config))
 
     @property
     def nearest_folder(self) -> Path:

@@ -12,6 +12,7 @@ from actors.supervisor.paths import LONGEST_SOCKET, socket_folder, socket_length
 from agiraph.core.config import load_config
 from agiraph.core.errors import AgiraphError, InvalidInput, Refused
 from agiraph.core.ids import agent_of
+from agiraph.core.yaml_text import is_absent
 from agiraph.http.discovery import is_held
 from agiraph.http.errors import ApiError, NotReachable
 from agiraph.storage.files import entries, open_file, read_bytes
@@ -142,7 +143,7 @@ def latest_runs(agent: AgentHome) -> list[RunHome]:
 def check_settings(context: DoctorContext) -> DoctorCheck:
     """The home's own settings can be read."""
     own = context.home.config
-    if not own.exists():
+    if is_absent(own):
         return ok(f"the defaults ({own} does not exist)")
     try:
         load_config(own)

@@ -7,6 +7,7 @@ its home.
 import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -17,7 +18,15 @@ from pydantic import BaseModel
 from agiraph.core.config import Config, load_config
 from agiraph.core.errors import InvalidInput
 from agiraph.core.team import SECTION, team_of
-from agiraph.core.yaml_text import KeyPath, Lines, key_lines, read_text, read_yaml
+from agiraph.core.yaml_text import (
+    KeyPath,
+    Lines,
+    is_absent,
+    key_lines,
+    present,
+    read_text,
+    read_yaml,
+)
 from agiraph.external.preset import AgentPreset, load_agents
 from agiraph.http.api import JsonObject, SettingsProblemView
 from agiraph.llm.prices import Price, load_prices
@@ -54,10 +63,6 @@ class SettingsFile:
     schema: Callable[[], JsonObject]
     replaces: bool = False
     whole_rows: bool = False
-
-
-def _own(file: Path) -> list[Path]:
-    return [file] if file.is_file() else []  # plain: the person's own
 
 
 def _table_of(row: type[BaseModel]) -> Callable[[], JsonObject]:
@@ -110,7 +115,7 @@ _FILES: Final = (
         CONFIG,
         "All settings that differ from the defaults.",
         "when the supervisor starts again (agiraph down, agiraph up)",
-        lambda home: load_config(*_own(home / CONFIG)),
+        lambda home: load_config(*present(home / CONFIG)),
         Config.model_json_schema,
     ),
     SettingsFile(
@@ -153,8 +158,10 @@ def problems_of(home: Path, name: str, text: str) -> tuple[SettingsProblemView, 
     with tempfile.TemporaryDirectory(prefix="agiraph-settings-") as folder:
         trial = Path(folder)
         for file in SETTINGS_FILES:
-            if _own(home / file):
-                (trial / file).write_text(read_text(home / file), "utf-8")  # plain: a new folder
+            if file != name and not is_absent(home / file):
+                with suppress(InvalidInput):  # the problems of the other file are its own
+                    text_of_other = read_text(home / file)
+                    (trial / file).write_text(text_of_other, "utf-8")  # plain: a new folder
         (trial / name).write_text(text, "utf-8")  # plain: the same
         try:
             SETTINGS_FILES[name].load(trial)
@@ -202,7 +209,7 @@ def lines_of(text: str) -> Lines:
 def _unknown_models(trial: Path, name: str, text: str) -> Iterator[SettingsProblemView]:
     """Yield what names a model that the providers do not have."""
     try:
-        config, presets = load_config(*_own(trial / CONFIG)), load_presets(trial / PROVIDERS)
+        config, presets = load_config(*present(trial / CONFIG)), load_presets(trial / PROVIDERS)
     except InvalidInput:
         return  # the other file was wrong before
     lines = lines_of(text) if name == CONFIG else {}

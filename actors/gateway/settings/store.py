@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from agiraph.core.errors import InvalidInput, Refused
+from agiraph.core.yaml_text import is_absent
 from agiraph.core.yaml_text import read_text as read_own
 from agiraph.storage.files import make_private_folder, read_text, replace_bytes
 from agiraph.storage.home import Home
@@ -41,7 +42,7 @@ class SettingsStore:
     def read(self, name: str) -> StoredText:
         """Return a file as it is now. Raises InvalidInput for one that cannot be read."""
         path = self.home / name
-        if not path.exists():  # plain: the person's own, who may have made it a link
+        if is_absent(path):
             return StoredText("", False)
         return StoredText(read_own(path), True)
 

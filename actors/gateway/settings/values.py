@@ -12,7 +12,7 @@ from actors.gateway.settings.files import CONFIG, SETTINGS_FILES
 from actors.gateway.settings.secrets import shown_values
 from agiraph.core.config import Config, configs_folder, load_config
 from agiraph.core.errors import InvalidInput
-from agiraph.core.yaml_text import KeyPath, key_lines, parse_yaml, read_text
+from agiraph.core.yaml_text import KeyPath, key_lines, parse_yaml, present, read_text
 from agiraph.http.api import JsonObject, SettingView
 
 REMARK: Final = re.compile(r"(?:^|\s)#\s?(.*)$")
@@ -56,7 +56,7 @@ def _settings(own: JsonObject, file: Path, in_force: Config) -> Iterator[Setting
     defaults = _leaves(load_config())
     now = _leaves(in_force)
     try:
-        later = _leaves(load_config(*([file] if file.is_file() else [])))  # plain: their own
+        later = _leaves(load_config(*present(file)))
     except InvalidInput:
         later = now
     for key, value in now.items():

@@ -5,6 +5,7 @@ The person's own `{home}/approvals.yaml` replaces the shipped one as a whole.
 
 import os
 from collections.abc import Collection
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, get_args
@@ -14,7 +15,7 @@ from pydantic import ValidationError
 from agiraph.core.config import configs_folder
 from agiraph.core.errors import InvalidInput, unknown
 from agiraph.core.record import misfit_in_words
-from agiraph.core.yaml_text import key_lines, parse_yaml, read_text
+from agiraph.core.yaml_text import is_absent, key_lines, parse_yaml, read_text
 from agiraph.mcp.catalog import is_served
 from agiraph.tools.approvals.policy import PSEUDO_TOOLS, SPEND, Action, ApprovalPolicy, ApprovalRule
 
@@ -25,9 +26,12 @@ LISTS = ("tool", "worker")
 
 
 def policy_file(home: Path) -> Path:
-    """Return the file in force in this home: the person's own, else the shipped one."""
+    """Return the file in force in this home: the person's own, else the shipped one.
+
+    The person's own is in force also if it cannot be read, as a link that leads nowhere.
+    """
     own = home / FILE
-    return own if own.is_file() else configs_folder() / FILE
+    return configs_folder() / FILE if is_absent(own) else own
 
 
 def read_policy(file: Path, tools: Collection[str]) -> ApprovalPolicy:
@@ -49,7 +53,7 @@ class ApprovalPolicyFile:
         self._home = home
         self._tools = tools
         self._own = home / FILE
-        self._stamp: tuple[int, int] | None = None
+        self._stamp: tuple[int, ...] | None = None
         self._policy: ApprovalPolicy | None = None
 
     def current(self) -> ApprovalPolicy:
@@ -66,12 +70,13 @@ class ApprovalPolicyFile:
         return self._policy
 
 
-def _stamp_of(file: Path) -> tuple[int, int] | None:
-    try:
-        stat = os.stat(file)
-    except OSError:
-        return None
-    return stat.st_mtime_ns, stat.st_size
+def _stamp_of(file: Path) -> tuple[int, ...] | None:
+    """Return the state of a file, or of a link that leads nowhere; None if there is neither."""
+    for status_of in (os.stat, os.lstat):
+        with suppress(OSError):
+            status = status_of(file)
+            return status.st_mtime_ns, status.st_size, status.st_ino
+    return None
 
 
 def _rules(file: Path, text: str, tools: Collection[str]) -> tuple[ApprovalRule, ...]:

@@ -16,6 +16,7 @@ from agiraph.storage.home import Home
 
 HIGHEST_PORT = 65535
 
+STOPPED, ENDED = b"Tt", b"ZX"
 Door = Callable[[], tuple[str, str]]
 """Returns the API's URL and token as they are now. Raises NotReachable."""
 
@@ -53,6 +54,17 @@ def read_port(home: Path) -> int | None:
     return port if 0 < port <= HIGHEST_PORT else None
 
 
+def has_moved(door: Door, known: tuple[str, str]) -> bool:
+    """Whether the gateway no longer listens where it was known to: another program answers there.
+
+    It may be the gateway of another home, which does not know our token.
+    """
+    try:
+        return door() != known
+    except NotReachable:
+        return True
+
+
 def why_unreachable(home: Path) -> NotReachable:
     """Return the error that says why no gateway of this home answers: who holds it, what ended."""
     if not is_supervised(home):
@@ -70,7 +82,7 @@ def _state(home: Path) -> str:
     if not _lives(pid):
         cause = _last_error(home)
         return f"(pid {pid}) has ended and is being restarted{f': {cause}' if cause else ''}"
-    return f"(pid {pid}) {'is stopped' if _is_stopped(pid) else 'does not answer'}"
+    return f"(pid {pid}) {'is stopped' if _is_in_state(pid, STOPPED) else 'does not answer'}"
 
 
 def _last_error(home: Path) -> str:
@@ -87,11 +99,11 @@ def _last_error(home: Path) -> str:
     return "" if NO_CAUSE.match(last) else str(redact(last.strip()))[:CAUSE_LIMIT]
 
 
-def _is_stopped(pid: int) -> bool:
-    """Whether a process is stopped by a signal (SIGSTOP), where that can be seen."""
+def _is_in_state(pid: int, states: bytes) -> bool:
+    """Whether a process is in one of these states (proc(5)), where that can be seen."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:  # plain: /proc
-            return file.read().rpartition(b")")[2].split()[0] in (b"T", b"t")
+            return file.read().rpartition(b")")[2].split()[0] in states
     except (OSError, IndexError):
         return False
 
@@ -134,4 +146,4 @@ def _lives(pid: int) -> bool:
         return False
     except PermissionError:
         return True
-    return True
+    return not _is_in_state(pid, ENDED)

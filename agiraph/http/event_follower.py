@@ -15,7 +15,7 @@ from websockets.sync.client import ClientConnection, connect
 
 from agiraph.core.errors import AgiraphError
 from agiraph.core.models import Event
-from agiraph.http.discovery import Door
+from agiraph.http.discovery import Door, has_moved
 from agiraph.http.errors import ApiError, NotReachable
 
 PATIENCE_SECONDS = 60.0
@@ -49,6 +49,7 @@ class Follower(Generic[Item]):
         self._read = read
         self._trust = trust
         self._door = door
+        self._known = "", ""
         self._path = path
         self._patience = patience_seconds
         self._connection: ClientConnection | None = None
@@ -107,7 +108,8 @@ class Follower(Generic[Item]):
                 self._lost_at = None
                 return self._connection
             except InvalidStatus as refused:
-                if refused.response.status_code < 500:
+                is_refusal = refused.response.status_code < 500
+                if is_refusal and not has_moved(self._door, self._known):
                     raise denied(refused) from None
                 reason: Exception = refused
             except (OSError, EOFError, AgiraphError, WebSocketException) as error:
@@ -124,7 +126,8 @@ class Follower(Generic[Item]):
         return self._wanted
 
     def _open(self) -> ClientConnection:
-        uri, options = opening(self._door, self._path, self._query(), self._trust)
+        self._known = self._door()
+        uri, options = opening(self._known, self._path, self._query(), self._trust)
         connecting: ClientConnection = connect(uri, **options)
         return self._open_things.enter_context(connecting)
 
@@ -159,10 +162,10 @@ class EventFollower(Follower[Event]):
 
 
 def opening(
-    door: Door, path: str, query: Mapping[str, object], trust: ssl.SSLContext | None
+    known: tuple[str, str], path: str, query: Mapping[str, object], trust: ssl.SSLContext | None
 ) -> tuple[str, dict[str, Any]]:
-    """Return the URI of a WebSocket, and with what to connect; NotReachable."""
-    url, token = door()
+    """Return the URI of a WebSocket, and with what to connect; `known` is the URL and token."""
+    url, token = known
     return f"ws{url.removeprefix('http')}{path}?{urlencode(query, doseq=True)}", {
         "additional_headers": {"Authorization": f"Bearer {token}"},
         "open_timeout": OPEN_SECONDS,

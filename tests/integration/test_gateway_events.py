@@ -243,3 +243,22 @@ def raw(world: World) -> ClientConnection:
         additional_headers={"Authorization": f"Bearer {token}"},
         proxy=None,
     )
+
+
+def test_follower_does_not_believe_another_program_at_the_port_of_its_gateway(
+    world: World,
+) -> None:
+    known = world.client().url, "the token of another home"
+    doors = iter([known])
+
+    def door() -> tuple[str, str]:
+        for found in doors:
+            return found
+        raise NotReachable("its gateway has ended")
+
+    moved = EventFollower(door, f"/agents/{AGENT}/events", patience_seconds=0)
+    with moved, pytest.raises(NotReachable):
+        moved.next()
+    there = EventFollower(lambda: known, f"/agents/{AGENT}/events", patience_seconds=0)
+    with there, pytest.raises(ApiError):
+        there.next()

@@ -19,6 +19,7 @@ from agiraph.http.client.connection import (
     GatewayConnection,
     refusal_of,
 )
+from agiraph.http.discovery import has_moved
 from agiraph.http.errors import NotReachable
 from agiraph.http.httpx_alone import httpx
 
@@ -111,13 +112,15 @@ class AsyncClient(GatewayConnection[httpx.AsyncClient], AsyncCaller):
         while True:
             reason: Exception | None = None
             try:
-                uri, options = opening(self._door, path, wanted, self._trust)
+                known = self._door()
+                uri, options = opening(known, path, wanted, self._trust)
                 async with connect(uri, **options) as socket:
                     lost_at = None
                     async for frame in socket:
                         yield StreamedTextView.model_validate_json(frame)
             except InvalidStatus as refused:
-                if refused.response.status_code < SERVER_ERROR:
+                is_refusal = refused.response.status_code < SERVER_ERROR
+                if is_refusal and not has_moved(self._door, known):
                     raise denied(refused) from None
                 reason = refused
             except (OSError, EOFError, NotReachable, WebSocketException) as error:

@@ -15,6 +15,7 @@ from agiraph.http.client.system import SystemCalls
 from agiraph.http.client.work import WorkCalls
 from agiraph.http.discovery import (
     Door,
+    has_moved,
     is_supervised,
     read_cert,
     read_door,
@@ -155,10 +156,9 @@ class GatewayConnection(ApiCalls, Generic[Http]):
         know our token.
         """
         if response.status_code == UNAUTHORIZED and self._home is not None:
-            try:
-                self._door()
-            except NotReachable:
-                raise httpx.ConnectError("another program has the port of the gateway") from None
+            shown = self._http.headers["Authorization"].removeprefix("Bearer ")
+            if has_moved(self._door, (self.url, shown)):
+                raise httpx.ConnectError("another program has the port of the gateway")
 
     def _find_gateway(self) -> bool:
         """Read where the gateway listens now; return whether its URL or token has changed.

@@ -15,7 +15,6 @@ from agiraph.http.client.system import SystemCalls
 from agiraph.http.client.work import WorkCalls
 from agiraph.http.discovery import (
     Door,
-    has_moved,
     is_supervised,
     read_cert,
     read_door,
@@ -156,8 +155,11 @@ class GatewayConnection(ApiCalls, Generic[Http]):
         know our token.
         """
         if response.status_code == UNAUTHORIZED and self._home is not None:
-            shown = self._http.headers["Authorization"].removeprefix("Bearer ")
-            if has_moved(self._door, (self.url, shown)):
+            try:
+                url, _ = self._door()  # its token may have been rotated
+            except NotReachable:
+                url = ""
+            if url.rstrip("/") != self.url:
                 raise httpx.ConnectError("another program has the port of the gateway")
 
     def _find_gateway(self) -> bool:

@@ -56,7 +56,7 @@ def format_headers(headers: Mapping[str, str]) -> dict[str, str]:
     """Return the agent's headers that are forwarded: those about the format itself, no others."""
     kept = {name: headers[name] for name in FORMAT_HEADERS if name in headers}
     betas = [beta.strip() for beta in kept.pop(BETAS, "").split(",")]
-    sent = [beta for beta in betas if beta and not beta.startswith(PRICED_BETAS)]
+    sent = [beta for beta in betas if beta and not beta.lower().startswith(PRICED_BETAS)]
     return kept | ({BETAS: ",".join(sent)} if sent else {})
 
 

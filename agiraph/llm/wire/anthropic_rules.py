@@ -10,8 +10,11 @@ from agiraph.llm.token_counts import Attachment
 from agiraph.llm.wire.request_rules import (
     RequestRules,
     Values,
+    check_item,
     check_limit,
+    check_names,
     from_url,
+    item_fields,
     objects_in,
     stored_object,
     with_short_marks,
@@ -23,6 +26,68 @@ OWN_TOOLS = re.compile(r"custom|(bash|text_editor|memory)_\d{8}")
 DATE = re.compile(r"_\d{8}$")
 EDITS = "clear_"
 """How the edits of a context begin that leave something out; the others have it summarized."""
+
+
+MESSAGE = frozenset({"role", "content", "cache_control", "clear_at", "output_config"})
+OF_RESULT = "tool_use_id content is_error caller toolset_name cache_control"
+OF_CODE = "content return_code stdout stderr encrypted_stdout"
+BLOCKS = item_fields(
+    text="text citations cache_control",
+    image="source transformations cache_control",
+    document="source title context citations cache_control",
+    search_result="source title content citations cache_control",
+    thinking="thinking signature",
+    redacted_thinking="data",
+    tool_use="id name input caller toolset_name cache_control",
+    tool_result=OF_RESULT,
+    tool_reference="tool_name cache_control",
+    tool_addition="tool cache_control",
+    tool_removal="tool cache_control",
+    compaction="content encrypted_content signature tool_changes cache_control",
+    browser_state="tabs state_changes cache_control",
+    server_tool_use="id name input caller cache_control",
+    mcp_tool_use="id name input server_name cache_control",
+    mcp_tool_listing="mcp_server_name tools",
+    mcp_tool_result=OF_RESULT,
+    advisor_tool_result=OF_RESULT,
+    bash_code_execution_tool_result=OF_RESULT,
+    code_execution_tool_result=OF_RESULT,
+    text_editor_code_execution_tool_result=OF_RESULT,
+    tool_search_tool_result=OF_RESULT,
+    web_fetch_tool_result=OF_RESULT,
+    web_search_tool_result=OF_RESULT,
+    advisor_result="text stop_reason",
+    advisor_redacted_result="encrypted_content stop_reason",
+    bash_code_execution_output="",
+    bash_code_execution_result=OF_CODE,
+    code_execution_output="",
+    code_execution_result=OF_CODE,
+    encrypted_code_execution_result=OF_CODE,
+    text_editor_code_execution_create_result="is_file_update",
+    text_editor_code_execution_str_replace_result="lines new_lines new_start old_lines old_start",
+    text_editor_code_execution_view_result="content file_type num_lines start_line total_lines",
+    tool_search_tool_search_result="tool_references",
+    web_fetch_result="content url retrieved_at",
+    web_search_result="encrypted_content title url page_age",
+    **dict.fromkeys(
+        (
+            "advisor_tool_result_error", "bash_code_execution_tool_result_error",
+            "code_execution_tool_result_error", "text_editor_code_execution_tool_result_error",
+            "tool_search_tool_result_error", "web_fetch_tool_result_error",
+            "web_search_tool_result_error",
+        ),
+        "error_code error_message",
+    ),
+)  # fmt: skip
+"""The blocks of a message, at any depth, and their fields."""
+SOURCES = item_fields(
+    base64="media_type data", text="media_type data", url="url", content="content", file="file_id"
+)
+TOOL = frozenset({
+    "type", "name", "description", "input_schema", "strict", "cache_control", "defer_loading",
+    "allowed_callers", "eager_input_streaming", "input_examples", "max_characters",
+})  # fmt: skip
+"""The fields of the tools that the agent runs."""
 
 
 class AnthropicRules(RequestRules):
@@ -66,13 +131,21 @@ class AnthropicRules(RequestRules):
                         f"context_management.edits: {edit.get('type')} has the service call the "
                         f"model once more (possible: {EDITS}tool_uses, {EDITS}thinking)"
                     )
+        for message in objects_in(body.get("messages")):
+            check_names(message, MESSAGE, "messages")
+        for own in self.tools(body):
+            if not self.service_tools(own):
+                check_names(own, TOOL, "tools")
         for block in _blocks(body):
-            tool = block.get("tool")
-            if block.get("type") == "tool_addition" and isinstance(tool, dict):
-                if names := self.service_tools(tool.get("definition") or {}):
-                    raise InvalidInput(f"tool_addition: the service itself runs {names[0]}")
-            elif block.get("type") == "container_upload":
+            if block.get("type") == "container_upload":
                 raise stored_object("container_upload")
+            kind = check_item(block, BLOCKS, "content")
+            if isinstance(block.get("source"), dict):
+                check_item(block["source"], SOURCES, f"{kind}.source")
+            tool = block.get("tool")
+            definition = tool.get("definition") if isinstance(tool, dict) else None
+            if kind == "tool_addition" and (names := self.service_tools(definition or {})):
+                raise InvalidInput(f"tool_addition: the service itself runs {names[0]}")
 
     def attachments(self, body: JsonObject) -> Iterator[Attachment]:
         for block in _blocks(body):
@@ -95,10 +168,11 @@ class AnthropicRules(RequestRules):
 
 
 def _blocks(body: JsonObject) -> Iterator[JsonObject]:
-    """Yield all blocks of a request's messages, those inside of others too."""
-    waiting = [one.get("content") for one in objects_in(body.get("messages"))]
+    """Yield all blocks of a request's system text and messages, those inside of others too."""
+    waiting = [body.get("system"), *(m.get("content") for m in objects_in(body.get("messages")))]
     while waiting:
-        for block in objects_in(waiting.pop()):
+        given = waiting.pop()
+        for block in objects_in(given if isinstance(given, list) else [given]):
             yield block
             waiting.append(block.get("content"))
             if isinstance(block.get("source"), dict):

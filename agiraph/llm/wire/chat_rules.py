@@ -10,11 +10,13 @@ from agiraph.llm.wire.request_rules import (
     ONLY_STANDARD,
     RequestRules,
     Values,
+    check_item,
     check_limit,
+    check_names,
     file_data,
     from_url,
+    item_fields,
     objects_in,
-    stored_object,
     with_short_marks,
 )
 
@@ -24,6 +26,34 @@ THINKING_LIMITS = (
     ("thinking_budget", ""),
 )
 """Where a request limits its reasoning: a parameter, and the field in it."""
+
+
+MESSAGE = frozenset({
+    "role", "content", "name", "tool_calls", "tool_call_id", "function_call", "refusal",
+    "annotations", "reasoning", "reasoning_content", "reasoning_details", "thinking",
+    "thinking_blocks", "extra_content", "cache_control", "prefix", "partial", "tool_name",
+})  # fmt: skip
+PARTS = item_fields(
+    text="text cache_control prompt_cache_breakpoint",
+    refusal="refusal",
+    thinking="thinking closed signature",
+    image_url="image_url cache_control prompt_cache_breakpoint",
+    video_url="video_url cache_control prompt_cache_breakpoint",
+    file="file cache_control prompt_cache_breakpoint",
+    input_audio="input_audio",
+)
+"""The parts of a message's content, and their fields."""
+PART_VALUES = {
+    "image_url": frozenset({"url", "detail"}),
+    "video_url": frozenset({"url"}),
+    "file": frozenset({"filename", "file_data"}),
+}
+CALLS = item_fields(
+    function="id index function extra_content",
+    custom="id index custom extra_content",
+)
+TOOLS = item_fields(function="function strict cache_control", custom="custom cache_control")
+"""The tools that the agent runs, and their fields."""
 
 
 class ChatRules(RequestRules):
@@ -61,8 +91,18 @@ class ChatRules(RequestRules):
             elif isinstance(value, dict):
                 check_limit(f"{name}.{field}", value.get(field))
         for message in objects_in(body.get("messages")):
-            if isinstance(message.get("audio"), dict):
-                raise stored_object("messages.audio")
+            check_names(message, MESSAGE, "messages")
+            for call in objects_in(message.get("tool_calls")):
+                check_item(call, CALLS, "messages.tool_calls", usual="function")
+            content = message.get("content")
+            for part in content if isinstance(content, list) else objects_in([content]):
+                if not isinstance(part, str):
+                    kind = check_item(part, PARTS, "messages.content")
+                    if kind in PART_VALUES and isinstance(part.get(kind), dict):
+                        check_names(part[kind], PART_VALUES[kind], kind)
+        for tool in self.tools(body):
+            if not self.service_tools(tool):
+                check_item(tool, TOOLS, "tools", usual="function")
 
     def attachments(self, body: JsonObject) -> Iterator[Attachment]:
         for message in objects_in(body.get("messages")):
@@ -71,14 +111,18 @@ class ChatRules(RequestRules):
                     case {"type": "image_url", "image_url": {"url": url} | str(url)}:
                         yield from_url(url, is_picture=True)
                     case {"type": "video_url", "video_url": {"url": url} | str(url)}:
-                        yield from_url(url, is_picture=False)
-                    case {"type": "file", "file": {"file_id": str()}}:
-                        raise stored_object("file.file_id")
+                        # A video may have more tokens than bytes: it counts as the whole window.
+                        yield Attachment(0, is_picture=False)
                     case {"type": "file", "file": {"file_data": str(data)}}:
                         yield file_data(data)
                     case {"type": "input_audio"}:
                         raise InvalidInput("input_audio: audio has a price of its own")
 
     def service_tools(self, tool: Any) -> tuple[str, ...]:
-        kind = tool.get("type", "function") if isinstance(tool, dict) else "function"
-        return () if kind in ("function", "custom") else (str(kind),)
+        if not isinstance(tool, dict):
+            return ()
+        kind = tool.get("type")
+        if kind is None and not tool.keys() & TOOLS["function"]:
+            # Some services have tools that are named by their field: {"google_search": {}}.
+            return tuple(sorted(tool)) or ("a tool without a type",)
+        return () if kind in (None, *TOOLS) else (str(kind),)

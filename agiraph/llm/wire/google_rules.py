@@ -12,6 +12,8 @@ from agiraph.llm.wire.request_rules import (
     Values,
     check_fields,
     check_limit,
+    check_media,
+    check_names,
     objects_in,
     shown,
     stored_object,
@@ -20,6 +22,29 @@ from agiraph.llm.wire.request_rules import (
 OWN_TOOLS = "functionDeclarations"
 DYNAMIC = -1
 """The thinking budget of a model that decides by itself."""
+
+
+CONTENT = frozenset({"role", "parts"})
+PART = frozenset({
+    "text", "thought", "thoughtSignature", "inlineData", "functionCall", "functionResponse",
+    "executableCode", "codeExecutionResult", "toolCall", "toolResponse", "videoMetadata",
+    "mediaResolution", "partMetadata",
+})  # fmt: skip
+"""The fields of a part of a content, or of a function's response."""
+PART_VALUES = {
+    "inlineData": frozenset({"mimeType", "data", "displayName"}),
+    "mediaResolution": frozenset({"level"}),
+    "videoMetadata": frozenset({"startOffset", "endOffset", "fps"}),
+    "functionCall": frozenset({"id", "name", "args", "partialArgs", "willContinue"}),
+    "functionResponse": frozenset({
+        "id", "name", "response", "willContinue", "scheduling", "parts",
+    }),
+}  # fmt: skip
+MEDIA = re.compile(
+    r"(image|text|video)/.+|application/(pdf|json|xml|yaml|rtf|x-(javascript|python|typescript"
+    r"|sh|httpd-php|ipynb\+json)|javascript|typescript|ecmascript|sql)"
+)
+"""The types of the pictures and documents that are forwarded."""
 
 
 class GoogleRules(RequestRules):
@@ -89,6 +114,7 @@ class GoogleRules(RequestRules):
         contents = body.get("contents")
         listed = contents if isinstance(contents, list) else [contents]
         for content in objects_in([*listed, body.get("systemInstruction")]):
+            check_names(in_camel_case(content, "contents."), CONTENT, "contents")
             yield from _attached(content.get("parts"))
 
     def tools(self, body: JsonObject) -> list[Any]:
@@ -135,15 +161,26 @@ def _attached(parts: Any) -> Iterator[Attachment]:
     while waiting:
         given = waiting.pop()
         for part in objects_in(given if isinstance(given, list) else [given]):
-            named = {camel_case(name): value for name, value in part.items()}
+            named = in_camel_case(part, "parts.")
             if named.get("fileData") is not None:
                 raise stored_object("fileData")
-            data, result = named.get("inlineData"), named.get("functionResponse")
-            if isinstance(data, dict):
-                kind = str(data.get("mimeType") or data.get("mime_type") or "")
-                if kind.startswith("audio/"):
-                    raise InvalidInput("inlineData: audio has a price of its own")
-                size = len(str(data.get("data") or ""))
+            check_names(named, PART, "parts")
+            values = {
+                name: in_camel_case(named[name], f"{name}.")
+                for name in PART_VALUES
+                if isinstance(named.get(name), dict)
+            }
+            for name, value in values.items():
+                check_names(value, PART_VALUES[name], name)
+            if (data := values.get("inlineData")) is not None:
+                kind = str(data.get("mimeType") or "").partition(";")[0].strip().lower()
+                check_media(kind)
+                if not MEDIA.fullmatch(kind):
+                    raise InvalidInput(
+                        f"inlineData.mimeType: {shown(kind)} is not forwarded "
+                        "(possible: image/..., text/..., video/..., application/pdf and text)"
+                    )
+                # A video may have more tokens than bytes: it counts as one at a URL does.
+                size = 0 if kind.startswith("video/") else len(str(data.get("data") or ""))
                 yield Attachment(size, is_picture=kind.startswith("image/"))
-            if isinstance(result, dict):
-                waiting.append(result.get("parts"))
+            waiting.append(values.get("functionResponse", {}).get("parts"))

@@ -7,6 +7,7 @@ made where its usage is not seen (`background`), or change its price (`service_t
 the service runs, and objects stored at the service, are refused for the same reason.
 """
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, ClassVar, Final
@@ -17,11 +18,17 @@ from agiraph.llm.token_counts import Attachment
 
 Values = Mapping[str, tuple[Any, ...]]
 """The possible values of parameters."""
+ItemFields = Mapping[str, frozenset[str]]
+"""The fields that an item, block or part may have, by its type."""
 MOST_TOKENS: Final = 1_000_000_000
 """The largest limit of an answer that is read as one."""
+STORED_NAMES: Final = frozenset({"file_id", "file_ids", "container_id", "attachments", "audio"})
+"""The fields of items that refer to objects stored at a service."""
 SHOWN_CHARACTERS: Final = 60
 DATA_URL: Final = "data:"
 LONGEST_SCHEME: Final = 16
+AUDIO_FORMAT: Final = re.compile(r"(x-)?(ogg|opus|mp3|mpeg|wav|flac|aac)\b")
+"""The subtypes of `application/` that are audio."""
 ONLY_STANDARD: Final = ("auto", "default", "flex")
 """OpenAI's service tiers that cost no more than the price of the model."""
 
@@ -77,8 +84,8 @@ class RequestRules(ABC):
     def tools(self, body: JsonObject) -> list[Any]:
         """Return the tools of a request; InvalidInput if they are no list."""
         tools = body.get("tools") or []
-        if not isinstance(tools, list):
-            raise InvalidInput("tools: expected a list")
+        if not isinstance(tools, list) or not all(isinstance(tool, dict) for tool in tools):
+            raise InvalidInput("tools: expected a list of objects")
         return tools
 
     @abstractmethod
@@ -153,6 +160,40 @@ def check_limit(name: str, value: Any) -> None:
         )
 
 
+def item_fields(**fields: str) -> ItemFields:
+    """Return the table of a format: for each type of item the fields that are forwarded."""
+    return {kind: frozenset(("type", *names.split())) for kind, names in fields.items()}
+
+
+def check_item(item: Any, fields: ItemFields, where: str, usual: str | None = None) -> str:
+    """Return the type of an item; InvalidInput for a type or a field that is not in the table.
+
+    An item without a type is of the `usual` type, refused if that is None.
+    """
+    if not isinstance(item, dict):
+        raise InvalidInput(f"{where}: expected an object, not {shown(item)}")
+    kind = usual if item.get("type") is None else item["type"]
+    if not isinstance(kind, str) or kind not in fields:
+        raise InvalidInput(
+            f"{where}.type: {shown(kind)} is not forwarded (possible: {', '.join(sorted(fields))})"
+        )
+    check_names(item, fields[kind], kind)
+    return kind
+
+
+def check_names(item: JsonObject, known: Collection[str], where: str) -> None:
+    """Raise InvalidInput for the first field of an item that is not forwarded."""
+    for name, value in item.items():
+        if value is None or name in known:
+            continue
+        if name in STORED_NAMES:
+            raise stored_object(f"{where}.{name}")
+        raise InvalidInput(
+            f"{where}.{name}: this field is not forwarded, since it may cost more than is reserved"
+            f" for the request (forwarded: {', '.join(sorted(known))})"
+        )
+
+
 def stored_object(name: str) -> InvalidInput:
     """Return the error for a reference to an object that is stored at the service."""
     return InvalidInput(f"{name}: an object stored at the service has no size that a budget sees")
@@ -166,7 +207,8 @@ def shown(value: Any) -> str:
 
 # --- content -------------------------------------------------------------------------------------
 
-BLOCK_FIELDS: Final = ("content", "source", "tool", "definition")
+MARKS: Final = ("cache_control", "prompt_cache_breakpoint")
+BLOCK_FIELDS: Final = ("content", "output", "source", "tool", "definition")
 """The fields of a message or block that contain further blocks or tools."""
 DEEPEST_BLOCK: Final = 20
 """More levels of blocks than a service accepts."""
@@ -186,8 +228,7 @@ def with_short_marks(value: Any, depth: int = DEEPEST_BLOCK) -> Any:
         for name in BLOCK_FIELDS
         if isinstance(value.get(name), list | dict)
     }
-    if "cache_control" in value:
-        nested["cache_control"] = without_lifetime(value["cache_control"])
+    nested |= {mark: without_lifetime(value[mark]) for mark in MARKS if mark in value}
     return value | nested if nested else value
 
 
@@ -203,11 +244,23 @@ def objects_in(value: Any) -> list[JsonObject]:
 
 def from_url(url: Any, *, is_picture: bool) -> Attachment:
     """Return what is at a URL: in the request itself (`data:`), or elsewhere."""
-    is_here = isinstance(url, str) and url.startswith(DATA_URL)
+    is_here = isinstance(url, str) and url[: len(DATA_URL)].lower() == DATA_URL
+    if is_here:
+        check_media(url[len(DATA_URL) :])
     return Attachment(len(url) if is_here else 0, is_picture=is_picture)
 
 
 def file_data(data: Any) -> Attachment:
     """Return a file in a request; some services (OpenRouter) fetch it if the data is a URL."""
+    if isinstance(data, str) and data[: len(DATA_URL)].lower() == DATA_URL:
+        return from_url(data, is_picture=False)
     is_here = isinstance(data, str) and "://" not in data[:LONGEST_SCHEME]
     return Attachment(len(data) if is_here else 0, is_picture=False)
+
+
+def check_media(media_type: str) -> None:
+    """Raise InvalidInput for a media type, or a data URL's rest that begins with one, of audio."""
+    main, _, rest = media_type.strip().lower().partition("/")
+    if main == "audio" or (main == "application" and AUDIO_FORMAT.match(rest)):
+        kind = media_type.partition(";")[0].partition(",")[0]
+        raise InvalidInput(f"{shown(kind)}: audio has a price of its own")

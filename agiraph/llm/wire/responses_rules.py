@@ -9,19 +9,90 @@ from agiraph.core.turns import JsonObject
 from agiraph.llm.token_counts import Attachment
 from agiraph.llm.wire.request_rules import (
     ONLY_STANDARD,
+    STORED_NAMES,
     RequestRules,
     Values,
     check_fields,
+    check_item,
+    check_names,
     file_data,
     from_url,
+    item_fields,
     objects_in,
     stored_object,
+    with_short_marks,
 )
 
 OWN_TOOLS = ("function", "custom", "local_shell", "apply_patch", "namespace")
 """The types of tools that the agent runs, and that of a namespace of them."""
 DATE = re.compile(r"(_preview)?(_\d{4}_\d{2}_\d{2})?$")
 REASONING = frozenset({"effort", "summary", "generate_summary", "context"})
+
+
+ITEMS = item_fields(
+    message="id role content status phase",
+    reasoning="id summary content encrypted_content status",
+    compaction="id encrypted_content",
+    compaction_summary="id encrypted_content",
+    context_compaction="id encrypted_content",
+    function_call="id call_id name arguments caller namespace status",
+    function_call_output="id call_id output caller name namespace status",
+    custom_tool_call="id call_id name input caller namespace status",
+    custom_tool_call_output="id call_id output caller name namespace status",
+    local_shell_call="id call_id action status",
+    local_shell_call_output="id call_id output status",
+    shell_call="id call_id action caller environment status",
+    shell_call_output="id call_id output caller max_output_length status",
+    apply_patch_call="id call_id operation caller status",
+    apply_patch_call_output="id call_id output caller status",
+    computer_call="id call_id action actions pending_safety_checks status",
+    computer_call_output="id call_id output acknowledged_safety_checks status",
+    tool_search_call="id call_id arguments execution status",
+    tool_search_output="id call_id tools execution status",
+    additional_tools="id role tools",
+    web_search_call="id action status",
+    file_search_call="id queries status",
+    code_interpreter_call="id code outputs status",
+    image_generation_call="id result status action background error output_format quality"
+    " revised_prompt size",
+    mcp_list_tools="id server_label tools error",
+    mcp_approval_request="id name arguments server_label",
+    mcp_approval_response="id approval_request_id approve reason",
+    mcp_call="id name arguments server_label approval_request_id error output status",
+    program="id call_id code fingerprint",
+    program_output="id call_id result status",
+)
+"""The items of a conversation and their fields; `item_reference` is none of them."""
+PARTS = item_fields(
+    text="text",
+    input_text="text prompt_cache_breakpoint",
+    output_text="text annotations logprobs",
+    summary_text="text",
+    reasoning_text="text",
+    refusal="refusal",
+    logs="logs",
+    input_image="image_url detail prompt_cache_breakpoint",
+    computer_screenshot="image_url detail",
+    input_file="filename file_data file_url detail prompt_cache_breakpoint",
+    input_audio="input_audio",
+)
+"""The parts of an item's content, and their fields."""
+PART_LISTS = ("content", "summary", "outputs", "output")
+SHELL_OUTPUT = frozenset({"stdout", "stderr", "outcome"})
+TOOLS = item_fields(
+    function="name description parameters strict allowed_callers defer_loading output_schema",
+    custom="name description format allowed_callers defer_loading",
+    local_shell="",
+    apply_patch="allowed_callers",
+    namespace="name description tools",
+    tool_search="execution description parameters",
+    shell="environment allowed_callers",
+)
+"""The tools that the agent runs, and their fields."""
+LOCAL = item_fields(local="skills")
+SKILL = frozenset({"name", "description", "path"})
+BRINGING = ("additional_tools", "tool_search_output")
+"""The items that bring further tools."""
 
 
 class ResponsesRules(RequestRules):
@@ -52,26 +123,50 @@ class ResponsesRules(RequestRules):
         items = kept.get("input")
         if not isinstance(items, list):
             return kept
-        # Items may bring further tools, from their place in the conversation on.
-        return kept | {"input": [self._with_own_tools(item, service_tools) for item in items]}
+        return kept | {"input": [self._sent(item, service_tools) for item in items]}
 
-    def _with_own_tools(self, item: Any, allowed: Collection[str]) -> Any:
-        if not isinstance(item, dict) or not isinstance(item.get("tools"), list):
-            return item
-        kept = (self.allowed_tool(tool, allowed) for tool in item["tools"])
-        return item | {"tools": [tool for tool in kept if tool is not None]}
+    def _sent(self, item: JsonObject, allowed: Collection[str]) -> JsonObject:
+        """Return an item without the tools that are not allowed, and without stored reasoning."""
+        kind = item.get("type")
+        if kind == "reasoning" and not item.get("encrypted_content"):
+            # By its id alone the service would read the reasoning that it has stored.
+            item = {name: value for name, value in item.items() if name != "id"}
+        if kind in BRINGING:
+            # Items may bring further tools, from their place in the conversation on.
+            kept = (self.allowed_tool(tool, allowed) for tool in self.tools(item))
+            item = item | {"tools": [tool for tool in kept if tool is not None]}
+        sent: JsonObject = with_short_marks(item)
+        return sent
 
     def check_content(self, body: JsonObject) -> None:
         reasoning = body.get("reasoning")
         if isinstance(reasoning, dict):
             given = {name: value for name, value in reasoning.items() if value is not None}
             check_fields(given, REASONING, {"mode": ("standard",)}, where="reasoning.")
-        for item in objects_in(body.get("input")):
-            match item.get("type"):
-                case "item_reference":
-                    raise stored_object("item_reference")
-                case "compaction_trigger":
-                    raise InvalidInput("compaction_trigger: compact the conversation yourself")
+        if not isinstance(body.get("instructions", ""), str):
+            raise InvalidInput("instructions: expected text")
+        given_items = body.get("input", [])
+        if not isinstance(given_items, str | list):
+            raise InvalidInput("input: expected text or a list of items")
+        items = [] if isinstance(given_items, str) else given_items
+        for number, item in enumerate(items):
+            _check_item(item, f"input.{number}")
+        bringing = [item for item in items if item.get("type") in BRINGING]
+        for holder in (body, *bringing):
+            for tool in self.tools(holder):
+                self._check_tool(tool)
+
+    def _check_tool(self, tool: Any) -> None:
+        """Raise InvalidInput for a field of one of the agent's own tools that is not forwarded."""
+        if isinstance(tool, dict) and tool.get("type") == "namespace":
+            for inner in _inner(tool):
+                self._check_tool(inner)
+        elif self.service_tools(tool):
+            return
+        if check_item(tool, TOOLS, "tools") == "shell":
+            check_item(tool["environment"], LOCAL, "shell.environment")
+            for skill in objects_in(tool["environment"].get("skills")):
+                check_names(skill, SKILL, "shell.environment.skills")
 
     def attachments(self, body: JsonObject) -> Iterator[Attachment]:
         for item in objects_in(body.get("input")):
@@ -102,6 +197,44 @@ class ResponsesRules(RequestRules):
         return super().allowed_tool(tool, allowed)
 
 
+def _check_item(item: Any, where: str) -> None:
+    """Raise InvalidInput for an item that refers to stored content, or may cost more."""
+    match item:
+        case {"type": "compaction_trigger"}:
+            raise InvalidInput("compaction_trigger: compact the conversation yourself")
+        case {"type": "item_reference"}:
+            raise stored_object(f"{where}: item_reference")
+        case {"id": _} if item.get("type") is None and item.get("role") is None:
+            raise stored_object(f"{where}: an item_reference (an id without a type)")
+    kind = check_item(item, ITEMS, where, usual="message")
+    if kind == "message" and not (
+        isinstance(item.get("role"), str) and isinstance(item.get("content"), str | list)
+    ):
+        raise InvalidInput(f"{where}: a message needs a role and content (text or a list of parts)")
+    if kind == "image_generation_call" and not (
+        isinstance(item.get("result"), str) and item["result"]
+    ):
+        raise stored_object("image_generation_call without a result")
+    if kind == "shell_call" and item.get("environment") is not None:
+        check_item(item["environment"], LOCAL, "shell_call.environment")
+    if kind == "shell_call_output":
+        for output in objects_in(item.get("output")):
+            check_names(output, SHELL_OUTPUT, "shell_call_output.output")
+        return
+    for name in PART_LISTS:
+        held = item.get(name)
+        for part in held if isinstance(held, list) else [held] if isinstance(held, dict) else []:
+            _check_part(part, f"{where}.{name}")
+
+
+def _check_part(part: Any, where: str) -> None:
+    kind = check_item(part, PARTS, where)
+    if kind == "output_text":
+        for note in objects_in(part.get("annotations")):
+            for name in note.keys() & STORED_NAMES:
+                raise stored_object(f"output_text.annotations.{name}")
+
+
 def _inner(space: JsonObject) -> list[JsonObject]:
     """Return the tools of a namespace, which has no further namespaces in it."""
     return [tool for tool in objects_in(space.get("tools")) if tool.get("type") != "namespace"]
@@ -109,11 +242,12 @@ def _inner(space: JsonObject) -> list[JsonObject]:
 
 def _attached(part: JsonObject) -> Iterator[Attachment]:
     match part.get("type"):
-        case "input_image" | "computer_screenshot" | "input_file" if part.get("file_id"):
-            raise stored_object(f"{part['type']}.file_id")
         case "input_image" | "computer_screenshot":
             yield from_url(part.get("image_url"), is_picture=True)
         case "input_file":
-            yield file_data(part.get("file_data"))
+            if part.get("file_url") is not None or part.get("file_data") is None:
+                yield from_url(part.get("file_url"), is_picture=False)
+            if part.get("file_data") is not None:
+                yield file_data(part["file_data"])
         case "input_audio":
             raise InvalidInput("input_audio: audio has a price of its own")

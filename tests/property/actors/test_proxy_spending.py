@@ -69,6 +69,31 @@ class Asked:
     length: float
     report: Report
     patience: int | None
+    nested: tuple[JsonObject, ...] = ()
+    """Further items of the conversation, or parts of its message."""
+
+
+STORED_TOKENS = 500_000
+"""How many tokens the content has to which a reference in a request leads."""
+
+
+def references(value: Any) -> int:
+    """Return how many references to content stored at the service are in a body, at any depth."""
+    if isinstance(value, list):
+        return sum(map(references, value))
+    if not isinstance(value, dict):
+        return 0
+    named = {name.replace("_", "").lower() for name, inner in value.items() if inner is not None}
+    kind = value.get("type")
+    is_reference = "id" in named and kind in (None, "item_reference") and "role" not in named
+    is_bare = "id" in named and (
+        (kind == "image_generation_call" and not value.get("result"))
+        or (kind == "reasoning" and not value.get("encrypted_content"))
+    )
+    found = len(named & {"fileid", "fileids", "containerid", "filedata", "googlesearch"})
+    if value.get("type") in ("file", "input_file"):  # a file in the request itself
+        found -= "filedata" in named
+    return found + is_reference + is_bare + sum(map(references, value.values()))
 
 
 @dataclass
@@ -89,6 +114,7 @@ class BillingService:
         limits = [fields[name] for name in LIMITS if type(fields.get(name)) is int]
         longest = max(limits) if limits and min(limits) > 0 else UNLIMITED
         asked_tokens = int(len(request.content) * asked.density) + 1
+        asked_tokens += STORED_TOKENS * references(body)
         said_tokens = int(longest * asked.length) + 1
         tier = 2 if fields.get("service_tier") == "priority" or fields.get("speed") else 1
         cost = asked_tokens * PRICE.input + answers * said_tokens * PRICE.output
@@ -161,11 +187,13 @@ def body_of(asked: Asked, number: int) -> JsonObject:
     plain: JsonObject = {"model": "any", "stream": False}
     match asked.api:
         case "responses":
-            plain["input"] = text
+            items = [{"role": "user", "content": text}, *asked.nested]
+            plain["input"] = items if asked.nested else text
         case "google":
-            plain["contents"] = [{"parts": [{"text": text}]}]
+            plain["contents"] = [{"parts": [{"text": text}, *asked.nested]}]
         case _:
-            plain["messages"] = [{"role": "user", "content": text}]
+            content = [{"type": "text", "text": text}, *asked.nested]
+            plain["messages"] = [{"role": "user", "content": content if asked.nested else text}]
     return plain | asked.more
 
 
@@ -237,8 +265,49 @@ parameters = st.fixed_dictionaries(
         "service_tier": st.sampled_from(["priority", "default"]),
         "speed": st.just("fast"),
         "background": st.booleans(),
+        "tools": st.lists(
+            st.fixed_dictionaries(
+                {},
+                optional={
+                    "type": st.sampled_from(["function", "custom", None]),
+                    "function": st.just({"name": "look"}),
+                    "google_search": st.just({}),
+                    "container_id": st.just("c"),
+                },
+            ),
+            min_size=1,
+            max_size=2,
+        ),
     },
 )
+kinds = st.sampled_from([
+    None, "message", "item_reference", "reasoning", "image_generation_call", "text", "image",
+    "code_interpreter_call", "function_call_output", "tool_result", "input_image", "input_file",
+    "file", "document", "web_fetch_tool_result", "made_up",
+])  # fmt: skip
+leaves = st.fixed_dictionaries(
+    {},
+    optional={
+        "type": kinds,
+        "role": st.sampled_from(["user", None]),
+        "text": st.just("a"),
+        **dict.fromkeys(("id", "file_id", "container_id", "result"), st.just("i") | st.none()),
+        "file_ids": st.just(["f"]),
+        "fileData": st.just({"fileUri": "u"}),
+    },
+)
+places = ("content", "output", "source", "parts", "function_response", "file", "attachments")
+nested = st.recursive(
+    leaves,
+    lambda inner: st.builds(
+        lambda item, place, held: item | {place: held},
+        leaves,
+        st.sampled_from(places),
+        inner | st.lists(inner, min_size=1, max_size=2),
+    ),
+    max_leaves=4,
+)
+"""Items, blocks and parts with references in them, as the formats have them or not."""
 
 
 def asked(reports: st.SearchStrategy[Report], patience: st.SearchStrategy[int | None]) -> Any:
@@ -251,6 +320,7 @@ def asked(reports: st.SearchStrategy[Report], patience: st.SearchStrategy[int | 
         length=st.floats(0, 0.9999),
         report=reports,
         patience=patience,
+        nested=st.just(()) | st.lists(nested, max_size=1).map(tuple),
     )
 
 

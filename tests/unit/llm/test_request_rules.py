@@ -306,8 +306,147 @@ def test_cache_marks_have_the_lifetime_that_prices_are_about() -> None:
     assert chat["tools"][0]["cache_control"] == short
 
 
+def said(*items: Any) -> JsonObject:
+    return {"input": list(items)}
+
+
+def shown_to(*blocks: Any) -> JsonObject:
+    return {"contents": [{"parts": list(blocks)}]}
+
+
+USER: JsonObject = {"role": "user", "content": "?"}
+AUDIO_URL = "data:Audio/ogg;base64,aGk="
+NESTED: list[tuple[str, str, JsonObject]] = [
+    ("responses", "item_reference", said({"id": "msg_1"})),
+    ("responses", "item_reference", said({"type": None, "id": "msg_1"})),
+    ("responses", "item_reference", said(USER, {"type": "item_reference"})),
+    ("responses", "role", said({"role": "user"})),
+    ("responses", "role", said({"type": "message", "id": "msg_1"})),
+    ("responses", "made_up", said({"type": "made_up", "id": "m"})),
+    ("responses", "configuration_update", said({"type": "configuration_update"})),
+    ("responses", "message.made_up", said(USER | {"made_up": 1})),
+    ("responses", "expected an object", said("text")),
+    ("responses", "input: expected", {"input": {"type": "item_reference", "id": "i"}}),
+    ("responses", "instructions", {"instructions": [{"type": "item_reference", "id": "i"}]}),
+    (
+        "responses",
+        "container_id",
+        said({"type": "code_interpreter_call", "id": "c", "container_id": "cntr_1"}),
+    ),
+    ("responses", "image_generation_call", said({"type": "image_generation_call", "id": "ig_1"})),
+    (
+        "responses",
+        "shell_call.environment",
+        said({"type": "shell_call", "environment": {"type": "container_reference"}}),
+    ),
+    (
+        "responses",
+        "file_id",
+        said({"type": "function_call_output", "output": [{"type": "input_image", "file_id": "f"}]}),
+    ),
+    ("responses", "content.type", said(USER | {"content": [{"file_id": "f"}]})),
+    (
+        "responses",
+        "file_id",
+        said({"type": "computer_call_output", "output": {
+            "type": "computer_screenshot", "file_id": "f"}}),
+    ),
+    (
+        "responses",
+        "audio",
+        said(USER | {"content": [{"type": "input_file", "file_data": AUDIO_URL}]}),
+    ),
+    (
+        "responses",
+        "function.container",
+        {"tools": [{"type": "function", "name": "a", "container": "c"}]},
+    ),
+    (
+        "responses",
+        "function.file_ids",
+        said({"type": "additional_tools", "tools": [{"type": "function", "file_ids": ["f"]}]}),
+    ),
+    ("openai", "attachments", {"messages": [USER | {"attachments": [{"file_id": "f"}]}]}),
+    ("openai", "file_ids", {"messages": [USER | {"file_ids": ["f"]}]}),
+    ("openai", "audio", {"messages": [{"role": "assistant", "audio": {"id": "a"}}]}),
+    ("openai", "messages.made_up", {"messages": [USER | {"made_up": 1}]}),
+    ("openai", "content.type", parts({"image_url": "https://a"})),
+    ("openai", "text.image_url", parts({"type": "text", "text": "", "image_url": "https://a"})),
+    ("openai", "image_url.file_id", parts({"type": "image_url", "image_url": {"file_id": "f"}})),
+    ("openai", "audio", parts({"type": "file", "file": {"file_data": AUDIO_URL}})),
+    ("openai", "google_search", {"tools": [{"google_search": {}}]}),
+    ("openai", "google_search", {"tools": [{"type": None, "google_search": {}}]}),
+    ("openai", "google_search", {"tools": [{"type": "function", "google_search": {}}]}),
+    ("openai", "tools: expected", {"tools": ["web_search"]}),
+    ("anthropic", "content.type", parts({"source": {"type": "file", "file_id": "f"}})),
+    ("anthropic", "text.file_id", parts({"type": "text", "text": "", "file_id": "f"})),
+    ("anthropic", "source.type", parts({"type": "image", "source": {"type": "stored"}})),
+    ("anthropic", "messages.container_id", {"messages": [USER | {"container_id": "c"}]}),
+    (
+        "anthropic",
+        "file_id",
+        parts({"type": "web_fetch_tool_result", "content": {
+            "type": "web_fetch_result",
+            "content": {"type": "document", "source": {"type": "file", "file_id": "f"}},
+        }}),
+    ),
+    ("anthropic", "file_id", {"system": [{"type": "document", "source": {"type": "file"}}]}),
+    ("anthropic", "tools.made_up", {"tools": [{"name": "a", "made_up": 1}]}),
+    ("google", "parts.madeUp", shown_to({"made_up": {}})),
+    ("google", "contents.madeUp", {"contents": [{"parts": [], "made_up": 1}]}),
+    ("google", "given twice", shown_to({"inlineData": {}, "inline_data": {}})),
+    (
+        "google",
+        "fileData",
+        shown_to({"function_response": {"parts": [{"file_data": {"file_uri": "u"}}]}}),
+    ),
+    *(
+        ("google", "audio", shown_to({"inlineData": {"mimeType": kind, "data": "aGk="}}))
+        for kind in ("application/ogg", "AUDIO/wav", "Application/X-Ogg; codecs=opus")
+    ),
+    ("google", "mimeType", shown_to({"inlineData": {"mimeType": "application/octet-stream"}})),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("api", "name", "more"), NESTED)
+def test_item_that_may_cost_more_is_refused_by_its_name(
+    api: str, name: str, more: JsonObject
+) -> None:
+    with pytest.raises(InvalidInput, match=name):
+        checked(api, **more)
+
+
+def test_items_of_a_conversation_are_forwarded_as_they_are() -> None:
+    picture = {"type": "input_image", "image_url": "data:image/png;base64,aGk=", "detail": "low"}
+    items: list[JsonObject] = [
+        USER,
+        {"type": "reasoning", "id": "rs", "summary": [], "encrypted_content": "x"},
+        {"type": "function_call", "call_id": "c", "name": "a", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "c", "output": [picture]},
+        {"type": "image_generation_call", "id": "ig", "result": "aGk="},
+        {"type": "message", "role": "assistant", "id": "m", "phase": "commentary", "content": [
+            {"type": "output_text", "text": "", "annotations": [], "logprobs": []}]},
+        {"type": "shell_call_output", "call_id": "s", "output": [{"stdout": "", "stderr": ""}]},
+    ]  # fmt: skip
+    assert checked("responses", input=items)["input"] == items
+    call = {"id": "c", "type": "function", "function": {"name": "a", "arguments": "{}"}}
+    messages = [USER, {"role": "assistant", "content": None, "tool_calls": [call]}]
+    assert checked("openai", messages=messages)["messages"] == messages
+
+
+def test_reasoning_without_its_content_has_no_id() -> None:
+    given = {"type": "reasoning", "id": "rs_1", "summary": []}
+    assert checked("responses", input=[given])["input"] == [{"type": "reasoning", "summary": []}]
+
+
+def test_a_file_at_a_url_beside_file_data_is_as_large_as_the_window() -> None:
+    part = {"type": "input_file", "file_data": "aGk=", "file_url": "https://example.com/a.pdf"}
+    found = FORMATS["responses"].rules.attachments(said(USER | {"content": [part]}))
+    assert max(one.size(WINDOW).guess for one in found) == WINDOW
+
+
 def test_betas_that_change_the_price_are_not_forwarded() -> None:
-    betas = "files-1, context-1m-2025-08-07,fast-mode-2026-02-01,effort-2"
+    betas = "files-1, context-1m-2025-08-07,FAST-MODE-2026-02-01,Context-1M-2025-08-07,effort-2"
     given = {"anthropic-beta": betas, "anthropic-version": "1", "anthropic-workspace-id": "w"}
     assert format_headers(given) == {"anthropic-beta": "files-1,effort-2", "anthropic-version": "1"}
     assert format_headers({"anthropic-beta": "context-1m"}) == {}

@@ -48,6 +48,7 @@ from agiraph.core.ids import COORDINATOR_NAME
 from agiraph.core.models import Event, ProposedAction
 from agiraph.core.turns import AssistantTurn, UserTurn
 from agiraph.llm.base import failed_call
+from agiraph.mcp.grants import ToolHolder
 from agiraph.memory import skills
 from agiraph.messages.run import BeginRun
 from agiraph.messages.trigger import TriggerFired
@@ -251,10 +252,8 @@ class CoordinatorActor:
             self.runtime,
             path,
             context.run,
-            context.args.tools,
-            context.name,
+            ToolHolder((context.name,), context.args.tools, context.terms.mcp_servers),
             is_coordinator=True,
-            given=context.terms.mcp_servers,
         )
         self.entity.toolbox = self.entity.toolbox.with_served(grants.tools)
         self._lent_tools = lent_in_words(grants)

@@ -13,7 +13,7 @@ from actors.coordinator.stages import hired_worker, launched_stage
 from actors.runtime.background_tasks import BackgroundTasks
 from agiraph.agent.worktime import WAIT_SECONDS
 from agiraph.board import commands as c
-from agiraph.board.names import find_node
+from agiraph.board.names import find_node, find_worker
 from agiraph.board.node_rules import WaitCycle
 from agiraph.board.view import board_view, waited_row
 from agiraph.board.worker_rules import require_lead
@@ -22,6 +22,7 @@ from agiraph.core.ids import Address, NodeId, WorkerId
 from agiraph.core.models import NodeResult, WorkNode
 from agiraph.core.naming import cut
 from agiraph.core.turns import JsonObject
+from agiraph.mcp.grants import check_lender
 from agiraph.messages.board import (
     AskRoster,
     AwaitNodes,
@@ -159,6 +160,8 @@ class WorkerRequestHandler:
 
     def _create(self, received: Received, create: CreateNodeMessage) -> NodeCreatedReply:
         cause = f"{received.header.sender}#{create.cause}"
+        worker = find_worker(self._board_service.board, self._sender(received))
+        check_lender(create.tools, may_lend=worker.can_lead)
         if create.parent_node is not None:
             self._require_holder(received, create.parent_node)
         self._board_service.execute(c.CreateNode(cause, create, parent_node=create.parent_node))

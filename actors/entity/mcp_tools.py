@@ -15,7 +15,7 @@ from pydantic import Field, ValidationError
 from actors.entity.model_client import require_model
 from actors.runtime.ask_again import ask_until_answered
 from actors.runtime.runtime import Runtime
-from agiraph.core.errors import InvalidInput, Refused
+from agiraph.core.errors import Refused
 from agiraph.core.ids import tools_address
 from agiraph.core.mcp_settings import McpServerConfig, fingerprint
 from agiraph.core.record import Record
@@ -23,13 +23,14 @@ from agiraph.core.specs import NodeSpec, RoleSpec, WorkerSpec
 from agiraph.mcp.catalog import ServedTool, ToolCatalog, read_catalog, server_of
 from agiraph.mcp.grants import (
     Servers,
+    ToolHolder,
+    check_lender,
     check_lent,
     granted,
-    granted_to_all,
     own_and_served,
     wanted_servers,
 )
-from agiraph.mcp.registered import with_registered
+from agiraph.mcp.registered import servers_of_run, with_registered
 from agiraph.messages.tool import ListTools, ToolsListed
 from agiraph.storage.files import read_bytes, replace_file
 from agiraph.tools.toolbox import Toolbox
@@ -60,23 +61,15 @@ class McpToolGrants(Record):
 
 
 async def grants_for(
-    runtime: Runtime,
-    path: Path,
-    about: str,
-    allowed: Sequence[str] | None,
-    *called: str,
-    is_coordinator: bool = False,
-    given: Sequence[str] = (),
+    runtime: Runtime, path: Path, about: str, holder: ToolHolder, *, is_coordinator: bool = False
 ) -> McpToolGrants:
-    """Return what the entity `called` so (name, role) has for `about`; the same if asked again.
+    """Return what an entity has for `about`; the same if asked again.
 
-    `allowed` is the list of tools it was created with, `given` are the servers that its run has
-    for everyone. `path` is the file that stores the grants. A coordinator is also told what it may
-    give to workers.
+    `path` is the file that stores the grants. A coordinator also gets what it may give to workers.
     """
-    configured = with_registered(runtime.home, runtime.config.mcp.servers, given)
-    servers = granted_to_all(configured, [name for name in given if name in configured])
-    wanted = sorted(servers) if is_coordinator else wanted_servers(servers, allowed, *called)
+    configured = with_registered(runtime.home, runtime.config.mcp.servers, holder.given)
+    servers = servers_of_run(runtime.home, runtime.config.mcp.servers, holder.given)
+    wanted = sorted(servers) if is_coordinator else wanted_servers(servers, holder)
     if not wanted:
         return McpToolGrants(about=about)
     if (stored := _load(path)) is not None and stored.about == about:
@@ -85,7 +78,7 @@ async def grants_for(
     lent = [name for name in wanted if is_coordinator and servers[name].lend and name in catalogs]
     grants = McpToolGrants(
         about=about,
-        tools=granted(servers, catalogs, allowed, *called),
+        tools=granted(servers, catalogs, holder),
         lendable=tuple(tool for server in lent for tool in catalogs[server].tools),
         problems=tuple(catalog.problem for catalog in catalogs.values() if catalog.problem),
     )
@@ -113,8 +106,7 @@ async def require_node(runtime: Runtime, spec: NodeSpec, *, may_lend: bool) -> N
     `may_lend`: whether who asks for it may give tools of servers.
     """
     Toolbox.for_entity("worker", spec.tools, can_lead=True)
-    if own_and_served(spec.tools)[1] and not may_lend:
-        raise InvalidInput("tools: you cannot give tools of servers (only who may lead can)")
+    check_lender(spec.tools, may_lend=may_lend)
     await require_tools(runtime, spec.tools, spec.worker or "", spec.role)
     await require_model(runtime, spec.model)
 
@@ -131,7 +123,8 @@ async def require_tools(
     named = {server_of(tool) for tool in own_and_served(tools)[1]}
     servers = with_registered(runtime.home, runtime.config.mcp.servers, named)
     check_lent(servers, {}, tools, name, role or "")
-    catalogs = await catalogs_of(runtime, wanted_servers(servers, tools), servers)
+    holder = ToolHolder((name, role or ""), tools)
+    catalogs = await catalogs_of(runtime, wanted_servers(servers, holder), servers)
     check_lent(servers, catalogs, tools, name, role or "")
 
 

@@ -20,16 +20,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from agiraph.board.board import Board
-from agiraph.board.store import fold_events, read_events
+from agiraph.board.members import BoardsRead, member_at
 from agiraph.core.errors import InvalidInput, OutOfScope
 from agiraph.core.file_records import SHARED, FileRoot
-from agiraph.core.ids import WorkerId, agent_of, is_plain_name
-from agiraph.core.models import HELD_NODE, Agent, WorkNode
-from agiraph.storage.files import entries, is_part, read_bytes
+from agiraph.core.ids import WorkerId
+from agiraph.core.models import HELD_NODE, WorkNode
+from agiraph.storage.files import entries, is_part
 from agiraph.storage.home import AgentHome, Home, RunHome, plan_copy
-from agiraph.storage.journal import JournalPosition, read_on
-from agiraph.storage.versions import read_object
 from agiraph.storage.walk import Kind
 from agiraph.tools.scopes.scope import Scope
 
@@ -48,25 +45,6 @@ LONGEST_PATH: Final = 32_768
 """In bytes. A path in a listing has at most MOST_LEVELS names of 255 bytes."""
 SHOWN_CHARACTERS: Final = 200
 SHARED_PARTS: Final = frozenset((name,) for name in SHARED)
-
-
-class BoardsRead:
-    """The boards of runs; only what is new in a journal is read and folded. For any thread."""
-
-    def __init__(self) -> None:
-        self._folded: dict[Path, tuple[JournalPosition | None, Board]] = {}
-
-    def of(self, run: RunHome) -> Board:
-        """Return the board of a run; OSError, Corrupt, an empty one before there is any."""
-        at, board = self._folded.get(run.path, (None, Board()))
-        try:
-            found = read_on(run.journal, at)
-        except FileNotFoundError:
-            return Board()
-        happened = read_events(found.records, run.journal)
-        board = fold_events(happened, run.journal, Board() if found.are_all else board)
-        self._folded[run.path] = (found.at, board)
-        return board
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,21 +164,11 @@ class WorkerAccess:
 
 def access_of(sender: str, home: Home, boards: BoardsRead) -> WorkerAccess:
     """Return what `sender` may touch in its agent's current run; OutOfScope if nothing."""
-    agent, worker = agent_of(sender), WorkerId(sender.partition("/")[2])
-    if agent is None or not (is_plain_name(agent) and is_plain_name(worker)):
-        raise OutOfScope(f"{sender} is no worker")
-    agent_home = home.agent(agent)
-    try:
-        record = Agent.model_validate(read_object(agent_home.record, read_bytes(agent_home.record)))
-    except FileNotFoundError:
-        raise OutOfScope(f"{sender} is a worker of no agent of this home") from None
-    run = agent_home.run(record.run or "")
-    board = boards.of(run) if record.run else Board()
-    if worker not in board.workers:
-        raise OutOfScope(f"{sender} is no worker of the run '{record.run}'")
+    member = member_at(sender, home, boards)
+    record, run, board, worker = member.agent, member.run, member.board, member.worker.id
+    agent_home = home.agent(record.id)
     nodes = tuple(node for node in board.nodes.values() if node.assigned_worker == worker)
-    held = next((node for node in nodes if node.status in HELD_NODE), None)
-    node_home = run.node(held.folder) if held else None
+    node_home = run.node(member.node.folder) if member.node else None
     input_dir = Path(record.input_dir) if record.input_dir else None
     scope = Scope.for_worker(agent_home, run, worker, node_home, input_dir)
     return WorkerAccess(home, agent_home, run, worker, nodes, scope)

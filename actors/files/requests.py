@@ -4,8 +4,9 @@ import os
 from collections.abc import Sequence
 from typing import assert_never
 
-from actors.files.access import BoardsRead, WorkerAccess, access_of
+from actors.files.access import WorkerAccess, access_of
 from actors.files.listing import Digests, list_files
+from agiraph.board.members import BoardsRead
 from agiraph.core.errors import AgiraphError, InvalidInput
 from agiraph.messages.body import Body
 from agiraph.messages.control import RefusedReply

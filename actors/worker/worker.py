@@ -34,6 +34,7 @@ from agiraph.core.models import Assignment, WorkNode
 from agiraph.core.redaction import redact
 from agiraph.llm.base import failed_call
 from agiraph.mcp.catalog import ServedTool
+from agiraph.mcp.grants import worker_holder
 from agiraph.memory import skills
 from agiraph.messages.board import AskRoster, RosterChanged
 from agiraph.messages.llm_proxy import ProxyBudgetLow, ProxyCallFailed
@@ -335,10 +336,9 @@ class WorkerActor:
         served: tuple[ServedTool, ...] = ()
         if self.runtime.config.mcp.servers or context.terms.mcp_servers:
             about = f"{node.id}.{context.assignment.attempt}"
-            called, path = (worker.name, worker.role or ""), context.files.home.mcp_tool_grants
-            grants = await grants_for(
-                self.runtime, path, about, tools, *called, given=context.terms.mcp_servers
-            )
+            holder = worker_holder(worker, node, context.terms.mcp_servers)
+            path = context.files.home.mcp_tool_grants
+            grants = await grants_for(self.runtime, path, about, holder)
             served = grants.tools
             if grants.notice:
                 context.add_notice(grants.notice)

@@ -2,14 +2,19 @@
 
 An entity has a server's tool only if the settings grant it (to its name, its role, `coordinator`
 or `*`), or if the coordinator that created it gave it the tool and the settings allow that.
+
+An entity's process offers its model what `granted` returns. The process of the server, which runs
+at home, refuses all other calls by the same function, from the home's records.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Final
 
-from agiraph.core.errors import InvalidInput, unknown
+from agiraph.core.errors import InvalidInput, Refused, unknown
 from agiraph.core.mcp_settings import EVERYONE, McpServerConfig
+from agiraph.core.models import Worker, WorkNode
 from agiraph.mcp.catalog import ServedTool, ToolCatalog, is_served, server_of
 
 CONFIGURED: Final = "the home's agiraph.yaml (docs/mcp.md)"
@@ -51,34 +56,75 @@ def granted_to_all(servers: Servers, named: Iterable[str]) -> Servers:
     return everyones
 
 
-def wanted_servers(
-    servers: Servers, allowed: Sequence[str] | None, *called: str
-) -> tuple[str, ...]:
-    """Return the servers whose tools an entity may have, sorted.
+@dataclass(frozen=True, slots=True)
+class ToolHolder:
+    """An entity that may have tools of servers.
 
-    `allowed` is the list of tools that it was created with; if there is one, only that counts.
+    `called` are its name and its role, `allowed` is the list of tools it was created with (None:
+    none), `given` are the servers that its run has for everyone. `can_lead`: whether it may give
+    tools to workers that it creates.
     """
-    if allowed is None:
-        return tuple(sorted(name for name in servers if is_granted(servers[name], *called)))
-    named = {server_of(name) for name in own_and_served(allowed)[1]}
-    return tuple(sorted(name for name in named if name in servers))
+
+    called: tuple[str, ...]
+    allowed: Sequence[str] | None = None
+    given: tuple[str, ...] = ()
+    can_lead: bool = False
 
 
-def granted(
-    servers: Servers, catalogs: Catalogs, allowed: Sequence[str] | None, *called: str
-) -> tuple[ServedTool, ...]:
+def worker_holder(worker: Worker, node: WorkNode | None, given: tuple[str, ...]) -> ToolHolder:
+    """Return a worker as the holder of tools: the list of its node counts before its own."""
+    allowed = worker.tools if node is None or node.tools is None else node.tools
+    return ToolHolder((worker.name, worker.role), allowed, given, worker.can_lead)
+
+
+def wanted_servers(servers: Servers, holder: ToolHolder) -> tuple[str, ...]:
+    """Return the servers of which an entity may have tools, sorted.
+
+    If it was created with a list of tools, only that counts.
+    """
+    if holder.allowed is None:
+        return tuple(sorted(name for name in servers if is_granted(servers[name], *holder.called)))
+    named = {server_of(name) for name in own_and_served(holder.allowed)[1]}
+    return tuple(sorted(name for name in named if _may_have(servers, name, holder)))
+
+
+def _may_have(servers: Servers, name: str, holder: ToolHolder) -> bool:
+    settings = servers.get(name)
+    return settings is not None and (settings.lend or is_granted(settings, *holder.called))
+
+
+def granted(servers: Servers, catalogs: Catalogs, holder: ToolHolder) -> tuple[ServedTool, ...]:
     """Return the tools that an entity has, by server."""
-    patterns = own_and_served(allowed)[1]
-    found: list[ServedTool] = []
-    for server in wanted_servers(servers, allowed, *called):
-        may = servers[server].lend or is_granted(servers[server], *called)
-        catalog = catalogs.get(server)
-        if catalog is None or not may:
-            continue
-        found += [
-            tool for tool in catalog.tools if allowed is None or _is_named(tool.name, patterns)
-        ]
-    return tuple(found)
+    patterns = own_and_served(holder.allowed)[1]
+    return tuple(
+        tool
+        for server in wanted_servers(servers, holder)
+        if server in catalogs
+        for tool in catalogs[server].tools
+        if holder.allowed is None or _is_named(tool.name, patterns)
+    )
+
+
+def check_use(servers: Servers, server: str, holder: ToolHolder, *, to_lend: bool = False) -> None:
+    """Raise Refused if an entity has no tool of a server; `to_lend`: nor may it give any."""
+    settings = servers.get(server)
+    may_lend = to_lend and holder.can_lead and settings is not None and settings.lend
+    if not may_lend and server not in wanted_servers(servers, holder):
+        raise Refused(f"the tools of '{server}' are not granted to {holder.called[0]}")
+
+
+def check_call(
+    servers: Servers, catalog: ToolCatalog, tool: ServedTool, holder: ToolHolder
+) -> None:
+    """Raise Refused if an entity does not have this tool."""
+    if tool not in granted(servers, {catalog.server: catalog}, holder):
+        raise Refused(f"the tool '{tool.name}' is not granted to {holder.called[0]}")
+
+
+def check_lender(tools: Sequence[str] | None, *, may_lend: bool) -> None:
+    """Raise InvalidInput if an entity gives tools of servers to a node and may not."""
+    if own_and_served(tools)[1] and not may_lend:
+        raise InvalidInput("tools: you cannot give tools of servers (only who may lead can)")
 
 
 def check_lent(servers: Servers, catalogs: Catalogs, allowed: Sequence[str], *called: str) -> None:

@@ -5,14 +5,14 @@ file of the home (`system/functions/NAME.json`, mode 0600), which only its owner
 counts for the runs that name it. Settings of the same name come first.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from agiraph.core.mcp_settings import McpServerConfig
-from agiraph.mcp.grants import Servers
+from agiraph.mcp.grants import Servers, granted_to_all
 from agiraph.storage.files import (
     entries,
     make_private_folder,
@@ -59,6 +59,12 @@ def with_registered(home: Home, configured: Servers, named: Iterable[str]) -> Se
     """Return the configured servers and, of these names, the registered ones."""
     found = {name: settings for name in named if (settings := _read(home, name)) is not None}
     return {**found, **configured} if found else configured
+
+
+def servers_of_run(home: Home, configured: Servers, given: Sequence[str]) -> Servers:
+    """Return the servers of a run, those in `given` granted to all of its entities."""
+    known = with_registered(home, configured, given)
+    return granted_to_all(known, [name for name in given if name in known])
 
 
 def _read(home: Home, name: str) -> McpServerConfig | None:

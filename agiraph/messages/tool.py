@@ -6,7 +6,10 @@ from agiraph.messages.body import Body
 
 
 class CallTool(Body):
-    """Run a tool. Any entity to a `tools/` process; answered by `tool.result`."""
+    """Run a tool. Any entity to a `tools/` process; answered by `tool.result`.
+
+    The process of an MCP server refuses a worker that does not have the tool.
+    """
 
     TYPE = "tool.call"
     tool: str
@@ -39,7 +42,8 @@ class ToolProgress(Body):
 class ListTools(Body):
     """Request what the server offers, starting it if necessary. Answered by `tool.listed`.
 
-    Any entity, or the human gateway, to a `tools/` process. `afresh`: ask the server again.
+    Any entity, or the human gateway, to a `tools/` process; a worker that has none of the server's
+    tools and may lend none is refused. `afresh`: ask the server again.
     Sent before a call that must not happen twice, to wake the process.
     """
 

@@ -31,7 +31,7 @@ from agiraph.http.api import (
 )
 from agiraph.logs.logbook import JsonObject, LogQuery, logs_of, read_latest
 from agiraph.mcp.catalog import ToolCatalog, in_words, read_catalog
-from agiraph.mcp.grants import check_lent, wanted_servers
+from agiraph.mcp.grants import ToolHolder, check_lent, wanted_servers
 from agiraph.messages.child import AttachConsole, AttachTicket
 from agiraph.messages.control import RetryLetter
 from agiraph.messages.model import ListModels, ModelCatalog
@@ -159,7 +159,8 @@ async def require_tools(gateway: Gateway, tools: Sequence[str]) -> None:
     try:
         Toolbox.for_entity("coordinator", tools)
         check_lent(servers, {}, tools, COORDINATOR_NAME)
-        catalogs = {name: _stored(gateway, name) for name in wanted_servers(servers, tools)}
+        wanted = wanted_servers(servers, ToolHolder((COORDINATOR_NAME,), tools))
+        catalogs = {name: _stored(gateway, name) for name in wanted}
         for name, kept in catalogs.items():
             if kept.problem or not kept.found_at:
                 catalogs[name] = await _fetch(gateway, name)

@@ -12,14 +12,16 @@ from actors.runtime.background_tasks import BackgroundTasks
 from actors.runtime.calls_in_flight import CallInFlight, CallsInFlight
 from actors.runtime.launch import ActorLaunch
 from actors.runtime.runtime import Runtime, run_actor
+from actors.tools.mcp.callers import Callers
 from actors.tools.mcp.connection import McpConnection
 from actors.tools.mcp.mcp_calls import McpConnectionLost, call_tool
-from agiraph.core.errors import Refused
+from agiraph.core.errors import AgiraphError, Refused
 from agiraph.core.ids import TOOLS_PREFIX
 from agiraph.core.mcp_settings import McpServerConfig
 from agiraph.mcp.catalog import ServedTool
 from agiraph.mcp.registered import with_registered
 from agiraph.mcp.rendering import quoted
+from agiraph.messages.control import RefusedReply
 from agiraph.messages.tool import (
     CallTool,
     CancelTool,
@@ -73,6 +75,7 @@ class ToolHost:
         self._slots = asyncio.Semaphore(self._config.concurrent_calls)
         self._tasks = BackgroundTasks()
         self._in_flight = CallsInFlight(runtime, self._tasks)
+        self._callers = Callers(runtime.home, runtime.config.mcp.servers, server)
 
     async def serve(self) -> None:
         """Answer calls until there have been none for a while."""
@@ -97,8 +100,18 @@ class ToolHost:
     # --- messages --------------------------------------------------------------------------------
 
     async def _list(self, received: Received, *, refresh: bool) -> None:
+        try:
+            await asyncio.to_thread(self._callers.check_list, received.header.sender)
+        except (AgiraphError, OSError, ValueError) as error:
+            await self._in_flight.reply(received, RefusedReply(reason=self._refusal(error)))
+            return
         catalog = await self._connection.current_catalog(refresh=refresh)
         await self._in_flight.reply(received, ToolsListed(catalog=catalog))
+
+    def _refusal(self, error: Exception) -> str:
+        """Log why a request is refused, and return it."""
+        self._runtime.log.warning("a request is refused", reason=str(error))
+        return str(error)
 
     def _call(self, received: Received, body: CallTool) -> None:
         id, tool = received.header.id, self._connection.catalog.tool(body.tool)
@@ -118,9 +131,14 @@ class ToolHost:
     async def _result(self, id: bytes, call: CallInFlight, body: CallTool) -> ToolResult:
         seconds = self._settings.timeout_seconds or self._config.timeout_seconds
         try:
+            await asyncio.to_thread(self._callers.check_server, call.sender)
             async with self._slots:
                 await self._connection.session()  # its time is not the call's
                 tool = self._connection.tool(body.tool)
+                catalog, arguments = self._connection.catalog, body.arguments
+                await asyncio.to_thread(
+                    self._callers.check_call, call.sender, catalog, tool, arguments
+                )
                 self._set_repeatable(call, tool.is_repeatable)
                 async with asyncio.timeout(seconds):
                     text, is_error = await self._ask(id, call, tool, body)

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from glob import escape
+from math import inf
 from typing import Any, Literal
 
 from pydantic import Field
@@ -114,6 +115,20 @@ class ApprovalPolicy:
             if _matches(rule, act, who, spent_usd):
                 return PolicyDecision(rule.action, act, rule)
         return PolicyDecision("allow", act)
+
+    def denial(self, act: ProposedAction, name: str, role: str) -> PolicyDecision | None:
+        """Return the decision on an action that is denied in any case, None for another action.
+
+        For a process that does not know the entity's folders, its sandbox and what its run has
+        spent: rules with these conditions decide only where the entity runs.
+        """
+        decisions = [
+            self.judge(act, ActingEntity(name, role, folders, is_sandboxed), spent_usd)
+            for folders in ((), ("/",))
+            for is_sandboxed in (False, True)
+            for spent_usd in (0.0, inf)
+        ]
+        return decisions[0] if all(one.action == "deny" for one in decisions) else None
 
     def judge_all(
         self, actions: Sequence[ProposedAction], who: ActingEntity, spent_usd: float = 0.0

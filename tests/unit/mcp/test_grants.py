@@ -5,7 +5,7 @@ import pytest
 from agiraph.core.errors import InvalidInput
 from agiraph.core.mcp_settings import McpServerConfig
 from agiraph.mcp.catalog import ServedTool, ToolCatalog
-from agiraph.mcp.grants import check_lent, granted, own_and_served, wanted_servers
+from agiraph.mcp.grants import ToolHolder, check_lent, granted, own_and_served, wanted_servers
 from agiraph.mcp.mending import LeftOut
 from agiraph.tools.toolbox import Toolbox
 
@@ -27,7 +27,7 @@ CATALOGS = {
 
 
 def names(allowed: tuple[str, ...] | None, *called: str) -> list[str]:
-    return [tool.name for tool in granted(SERVERS, CATALOGS, allowed, *called)]
+    return [tool.name for tool in granted(SERVERS, CATALOGS, ToolHolder(called, allowed))]
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def names(allowed: tuple[str, ...] | None, *called: str) -> list[str]:
 def test_the_settings_grant_by_name_and_by_role(
     called: tuple[str, ...], servers: tuple[str, ...]
 ) -> None:
-    assert wanted_servers(SERVERS, None, *called) == servers
+    assert wanted_servers(SERVERS, ToolHolder(called)) == servers
     assert names(None, *called) == [f"{s}__{t}" for s in servers for t in ("read", "write")]
 
 

@@ -1,0 +1,222 @@
+"""The process of a server refuses workers that do not have its tools, whatever they send."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from actors.tools.mcp import host
+from actors.tools.mcp.host import ToolHost
+from agiraph.board.commands import AssignNode, CompleteNode, CreateNode, SpawnWorker, StartNode
+from agiraph.core.mcp_settings import McpServerConfig
+from agiraph.core.models import NodeResult
+from agiraph.core.money import RunTerms
+from agiraph.core.specs import NodeSpec, WorkerSpec
+from agiraph.mcp.catalog import ServedTool, ToolCatalog
+from agiraph.messages.body import Body
+from agiraph.messages.control import RefusedReply
+from agiraph.messages.tool import CallTool, ListTools, ToolResult, ToolsListed
+from agiraph.storage.files import replace_file
+from tests.fakes.line import FakeLine, arrived
+from tests.unit.files.desk import HomeDesk
+
+CATALOG = ToolCatalog(
+    server="priv",
+    tools=tuple(
+        ServedTool(name=f"priv__{tool}", server="priv", tool=tool) for tool in ("ask", "tell")
+    ),
+)
+NOT_GRANTED = "the tools of 'priv' are not granted to"
+
+
+class CountingConnection:
+    """A connection with a server that counts how often it is started."""
+
+    catalog = CATALOG
+
+    def __init__(self) -> None:
+        self.starts = 0
+
+    async def session(self) -> SimpleNamespace:
+        self.starts += 1
+        return SimpleNamespace(was_rejected=False)
+
+    async def current_catalog(self, *, refresh: bool) -> ToolCatalog:
+        await self.session()
+        return CATALOG
+
+    async def follow_changes(self) -> None:
+        await asyncio.Event().wait()
+
+    def tool(self, tool: str) -> ServedTool:
+        found = CATALOG.tool(tool)
+        assert found is not None
+        return found
+
+    def redacted(self, text: str) -> str:
+        return text
+
+
+class Server:
+    """The process of the server `priv`, and the entities of a home that use it."""
+
+    def __init__(self, folder: Path, settings: McpServerConfig) -> None:
+        self.desk = HomeDesk(folder)
+        self.line = FakeLine(self.desk.home.path)
+        mcp = self.line.config.mcp.model_copy(update={"servers": {"priv": settings}})
+        self.line.config = self.line.config.model_copy(update={"mcp": mcp})
+        cast(Any, self.line).endpoint = SimpleNamespace(on_down=None)
+        self.connection = CountingConnection()
+        self.host = ToolHost(cast(Any, self.line), "priv", settings, cast(Any, self.connection))
+
+    def hire(self, name: str, **more: Any) -> str:
+        """Create a worker with a node; return its address."""
+        board = self.desk.board
+        board.execute(SpawnWorker(f"w-{name}", WorkerSpec(name=name, **more)), 2.0)
+        self.desk.ids = {worker.name: worker.id for worker in board.board.workers.values()}
+        return self.desk.address(name)
+
+    def assign(self, worker: str, node: str, **more: Any) -> None:
+        board = self.desk.board
+        board.execute(CreateNode(f"c-{node}", NodeSpec(task="t", name=node, **more)), 2.0)
+        board.execute(AssignNode(node, worker), 3.0)
+
+    async def ask(self, body: Body, sender: str) -> Body:
+        received = arrived(body, sender, to="tools/priv")
+        self.line.put(received)
+        id = received.header.id
+        await self.line.until(lambda: any(one.reply_to == id for one in self.line.sent))
+        return next(cast(Body, one.body) for one in self.line.sent if one.reply_to == id)
+
+    async def lists(self, sender: str) -> bool:
+        answer = await self.ask(ListTools(), sender)
+        if isinstance(answer, RefusedReply):
+            assert answer.reason.startswith(NOT_GRANTED), answer
+            return False
+        return isinstance(answer, ToolsListed)
+
+    async def call(self, sender: str, tool: str = "ask", **arguments: Any) -> ToolResult:
+        answer = await self.ask(CallTool(tool=tool, arguments=arguments), sender)
+        assert isinstance(answer, ToolResult)
+        return answer
+
+
+@pytest.fixture
+async def server(
+    tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Server]:
+    async def call_tool(*_: object) -> tuple[str, bool]:
+        return "said", False
+
+    monkeypatch.setattr(host, "call_tool", call_tool)
+    private = {"grant": (), "lend": False}
+    settings = McpServerConfig(command="x", **(private | getattr(request, "param", {})))
+    server = Server(tmp_path, settings)
+    (server.desk.home.path / "approvals.yaml").write_text("rules: []\n")
+    server.desk.give(server.desk.input)
+    serving = asyncio.ensure_future(server.host.serve())
+    yield server
+    serving.cancel()
+    await asyncio.gather(serving, return_exceptions=True)
+
+
+async def test_a_server_that_is_granted_to_no_worker_is_not_started(server: Server) -> None:
+    ada = server.desk.address("ada")
+    assert not await server.lists(ada)
+    answer = await server.call(ada)
+    assert answer.is_error
+    assert NOT_GRANTED in answer.content
+    assert server.connection.starts == 0
+
+
+@pytest.mark.parametrize("server", [{"grant": ("ADA",)}], indirect=True)
+async def test_a_grant_by_name_is_for_that_worker_alone(server: Server) -> None:
+    assert await server.lists(server.desk.address("ada"))
+    assert "said" in (await server.call(server.desk.address("ada"))).content
+    assert not await server.lists(server.desk.address("bob"))
+    assert (await server.call(server.desk.address("bob"))).is_error
+
+
+@pytest.mark.parametrize("server", [{"grant": ("spy",)}], indirect=True)
+async def test_a_grant_by_role_is_judged_by_the_board(server: Server) -> None:
+    assert await server.lists(server.hire("eve", role="spy"))
+    assert not await server.lists(server.hire("spy-x", role="clerk"))
+
+
+@pytest.mark.parametrize("server", [{"lend": True}], indirect=True)
+async def test_a_lent_tool_is_the_only_one_that_can_be_called(server: Server) -> None:
+    eve = server.hire("eve", tools=("priv__ask",))
+    assert "said" in (await server.call(eve)).content
+    assert "'priv__tell' is not granted to eve" in (await server.call(eve, "tell")).content
+
+
+@pytest.mark.parametrize("server", [{"lend": True}], indirect=True)
+async def test_a_tool_of_a_node_ends_with_the_node(server: Server) -> None:
+    eve = server.hire("eve")
+    assert (await server.call(eve)).is_error
+    server.assign("eve", "spying", tools=("priv__*",))
+    assert "said" in (await server.call(eve)).content
+    node = next(one for one in server.desk.board.board.nodes.values() if one.name == "spying")
+    server.desk.board.execute(StartNode(node.id, server.desk.ids["eve"], node.attempt), 4.0)
+    server.desk.board.execute(CompleteNode(node.id, node.attempt, NodeResult(summary="x")), 5.0)
+    assert (await server.call(eve)).is_error
+
+
+async def test_a_tool_of_a_server_that_is_not_lent_cannot_be_named(server: Server) -> None:
+    eve = server.hire("eve", tools=("priv__ask",))
+    assert not await server.lists(eve)
+    assert (await server.call(eve)).is_error
+
+
+@pytest.mark.parametrize("server", [{"lend": True}], indirect=True)
+async def test_a_run_has_the_servers_of_its_terms(server: Server) -> None:
+    ada = server.desk.address("ada")
+    assert not await server.lists(ada)
+    terms = {"terms": RunTerms(mcp_servers=("priv",))}
+    replace_file(
+        server.desk.agent.record, server.desk.record.model_copy(update=terms).model_dump_json()
+    )
+    assert await server.lists(ada)
+    assert "said" in (await server.call(ada)).content
+
+
+@pytest.mark.parametrize("server", [{"lend": True}], indirect=True)
+async def test_a_worker_that_may_lead_lists_what_it_may_lend_and_calls_nothing(
+    server: Server,
+) -> None:
+    boss = server.hire("boss", can_lead=True)
+    assert await server.lists(boss)
+    assert (await server.call(boss)).is_error
+
+
+async def test_a_stranger_is_refused_and_the_home_is_not(server: Server) -> None:
+    agent = server.desk.record.id
+    for stranger in (f"{agent}/eve-1", "other-2/ada-1", "../x/ada-1"):
+        assert isinstance(await server.ask(ListTools(), stranger), RefusedReply)
+        assert (await server.call(stranger)).is_error
+    assert server.connection.starts == 0
+    assert await server.lists("human")
+    assert await server.lists(f"{agent}/coordinator")
+
+
+RULES = """\
+rules:
+  - {tool: priv__ask, pattern: "*secret*", action: deny, name: keep, reason: not yours}
+  - {tool: priv__ask, sandboxed: false, action: deny}
+  - {tool: priv__ask, outside: true, action: deny}
+  - {tool: priv__tell, worker: bob, action: ask}
+"""
+
+
+@pytest.mark.parametrize("server", [{"grant": ("*",)}], indirect=True)
+async def test_a_rule_that_denies_a_tool_in_any_case_is_applied_here_too(server: Server) -> None:
+    (server.desk.home.path / "approvals.yaml").write_text(RULES)
+    ada, bob = server.desk.address("ada"), server.desk.address("bob")
+    denied = await server.call(ada, query="the secret")
+    assert denied.is_error
+    assert "'keep' does not allow it: not yours" in denied.content
+    assert "said" in (await server.call(ada, query="the weather")).content
+    assert "said" in (await server.call(bob, "tell")).content

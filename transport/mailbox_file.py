@@ -18,6 +18,7 @@ Rules:
 import errno
 import os
 import sqlite3
+import stat
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
@@ -156,7 +157,7 @@ class MailboxFile:
 
     def _open_log(self) -> None:
         """Open the log, which SQLite keeps until it closes the database, and sync its name."""
-        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         log = self._path.with_name(self._path.name + "-wal")
         self._wal = os.open(log, flags)  # plain: in system/, no model writes there
         folder = os.open(self._path.parent, flags | os.O_DIRECTORY)  # plain: system/
@@ -266,7 +267,11 @@ class MailboxFile:
             folder = self._path.parent
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # plain: system/
             flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-            os.close(os.open(self._path, flags, 0o600))  # plain: in system/, no model writes there
+            fd = os.open(self._path, flags, 0o600)  # plain: in system/, no model writes there
+            is_regular = stat.S_ISREG(os.fstat(fd).st_mode)
+            os.close(fd)
+            if not is_regular:
+                raise OSError(errno.ENXIO, "Not a regular file")
             wal = self._path.with_name(self._path.name + "-wal")
             # SQLite would throw the log of an empty database away.
             if not self._path.stat().st_size and wal.exists() and wal.stat().st_size:

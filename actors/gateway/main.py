@@ -22,7 +22,7 @@ from actors.runtime.runtime import Runtime, run_actor
 from agiraph.core.config import HttpConfig, is_loopback
 from agiraph.http.discovery import read_port
 from agiraph.storage.disk_space import outlasting
-from agiraph.storage.files import remove_file, replace_file, status_of
+from agiraph.storage.files import is_missing, remove_file, replace_file
 
 KEEP_SECONDS = 2.0
 
@@ -68,7 +68,7 @@ async def _serve(gateway: Gateway, runtime: Runtime) -> None:
 
     def keep() -> None:
         keys.keep_home_token()
-        if status_of(address) is None:
+        if is_missing(address):
             replace_file(address, known)
 
     try:

@@ -41,6 +41,7 @@ from agiraph.messages.control import RefusedReply, Stop
 from agiraph.messages.event import EntityStatus
 from agiraph.storage.disk_space import WAITS, is_full_disk, waiting
 from agiraph.storage.home import Home
+from agiraph.storage.walk import UnsafeFile
 from agiraph.tracing.spans import trace_id
 from transport.codec import Codec
 from transport.endpoint import Endpoint, Received
@@ -64,8 +65,7 @@ FLUSH_SECONDS = 1.0
 ANNOUNCE_SECONDS = 2.0
 RETRY_SECONDS = 0.2
 MOST_REFUSALS = 100
-CODEC = Codec(MESSAGES)
-"""Of all messages; processes that are forked share it."""
+CODEC = Codec(MESSAGES)  # of all messages; forked processes share it
 
 Serve = Callable[["Runtime"], Awaitable[None]]
 Result = TypeVar("Result")
@@ -82,21 +82,18 @@ class Runtime:
     """
 
     def __init__(self, launch: ActorLaunch, config: Config, endpoint: Endpoint) -> None:
-        self._run = launch.args.get("run")
-        self._step = ""
+        self._run, self._step = launch.args.get("run"), ""
         self.launch, self.endpoint = launch, endpoint
         self.send, self.post = endpoint.send, endpoint.post
         self.ask, self.reply = endpoint.ask, endpoint.reply
         self._trace_run()
-        self.config = config
-        self.home = Home(launch.home)
+        self.config, self.home = config, Home(launch.home)
         self.clock: Clock = SystemClock()
         self.log = logger()
         self.stopping = asyncio.Event()
         self.on_leaving: Callable[[], None] = lambda: None
         """Called when this process is to park after the step that it is in: it is moved."""
-        self.is_ready = False
-        self.is_announced = False
+        self.is_ready = self.is_announced = False
         self._inbox = MessageQueue()
         self.on_message: Callable[[Received], bool] | None = None
         """Accepts a message without waiting, so that it passes no queue here; False: queue it."""
@@ -475,6 +472,9 @@ async def _end_of(
     for error in errors:
         if isinstance(error, Parking):
             return EXIT_PARKED
+        if isinstance(error, UnsafeFile):
+            _say_refused(error.with_advice())
+            return EXIT_CRASHED if runtime.is_ready else EXIT_BAD_CONFIG
         if isinstance(error, Corrupt) or (isinstance(error, Refused) and not runtime.is_ready):
             runtime.log.error("cannot continue", reason=str(error))
             _say_refused(error)
@@ -487,7 +487,7 @@ async def _end_of(
     return EXIT_CRASHED if errors else EXIT_DONE
 
 
-def _say_refused(error: Exception) -> None:
+def _say_refused(error: object) -> None:
     """Leave, as the last line of the log, what the supervisor passes on as the cause."""
     with suppress(OSError):
         print(" ".join(str(error).split()), file=sys.stderr, flush=True)

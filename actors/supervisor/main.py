@@ -25,6 +25,7 @@ from agiraph.logs.log_file import LogFile
 from agiraph.mcp.secrets import read_secrets
 from agiraph.storage.home import Home, home_at
 from agiraph.storage.project_file import chosen_home
+from agiraph.storage.walk import UnsafeFile
 
 EXIT_FAILED = 1
 OTLP_VARIABLE = "OTEL_EXPORTER_OTLP_ENDPOINT"
@@ -209,6 +210,9 @@ def run(options: SupervisorOptions) -> int:
             return run_loop(Supervisor(options).run())
     except AgiraphError as error:
         click.echo(str(error), err=True)
+        return EXIT_FAILED
+    except UnsafeFile as error:
+        click.echo(error.with_advice(), err=True)
         return EXIT_FAILED
     except OSError as error:
         place = error.filename or options.home

@@ -13,6 +13,7 @@ from agiraph.http.errors import GatewayAway, NotReachable
 from agiraph.storage.disk_space import has_room
 from agiraph.storage.files import can_lock, open_folder, read_bytes, read_part
 from agiraph.storage.home import Home
+from agiraph.storage.walk import UnsafeFile
 
 HIGHEST_PORT = 65535
 
@@ -77,6 +78,8 @@ def _state(home: Path) -> str:
     """Return in words what is the matter with the gateway of a home that is held."""
     try:
         pid = int(json.loads(read_bytes(Home(home).human.address, anyones=True))["pid"])
+    except UnsafeFile as error:
+        return f"cannot be found: {error}"
     except (OSError, ValueError, KeyError, TypeError):
         return "does not listen yet"
     if not _lives(pid):

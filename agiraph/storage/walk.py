@@ -37,6 +37,10 @@ class UnsafeFile(OSError):
         """Return the path and what is wrong with it."""
         return f"{self.filename} {self.strerror}"
 
+    def with_advice(self) -> str:
+        """Return the path, what is wrong with it and what a person can do, for a file of ours."""
+        return f"{self}: restore the file from a backup, or move it away to start without it"
+
 
 def is_about_place(error: OSError) -> bool:
     """Whether an error is about the file that was opened, not about the disk or the process.

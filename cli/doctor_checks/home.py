@@ -61,12 +61,25 @@ def _is_open(path: Path) -> bool:
 
 
 def check_files(context: DoctorContext) -> DoctorCheck:
-    """The files that services open in the agents' homes are regular files."""
+    """The files that services open are regular files of this user, and can be read as a whole."""
+    own = [_wrong_with(path, open_file) for path in files_of_services(context.home)]
+    if odd := [found for found in own if found]:
+        detail = f"{first_of(odd)}: a service that needs it does not start"
+        return fail(detail, "restore it from a backup, or move it away to start without it")
     odd = [found for agent in agents_of(context.home) for found in odd_places(agent)]
     if not odd:
-        return ok("the agents' homes hold only regular files and directories")
+        return ok("services find only regular files and directories")
     detail = f"{first_of(odd)}: services skip that agent"
     return fail(detail, "inspect it, then move it away; services check again")
+
+
+def files_of_services(home: Home) -> list[Path]:
+    """Return the files of a home that the supervisor and its services open."""
+    system, human = home.system, home.human
+    files = [system.lock, system.token, system.children, system.mailboxes, system.usage]
+    files += [system.doors, system.hosts, system.tracing, system.uplink_key, home.context]
+    files += [human.book, human.questions, human.inbox, human.repeats, human.dead, human.channels]
+    return [*files, human.tokens, human.answer_key, human.audit]
 
 
 def check_versions(context: DoctorContext) -> DoctorCheck:
@@ -108,8 +121,9 @@ def odd_places(agent: AgentHome) -> list[str]:
     for run in latest_runs(agent):
         folders += [run.path, run.messages, run.attachments, run.nodes, run.workers]
     wrong = [_wrong_with(path, open_file) for path in files_of(agent)]
+    wrong += [_wrong_with(path, read_bytes) for path in (agent.record, agent.triggers)]
     wrong += [_wrong_with(path, entries) for path in folders]
-    return [found for found in wrong if found]
+    return list(dict.fromkeys(found for found in wrong if found))
 
 
 def _wrong_with(path: Path, look: Callable[[Path], object]) -> str:

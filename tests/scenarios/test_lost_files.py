@@ -13,6 +13,7 @@ import pytest
 
 from tests.fakes.forked import Forked
 from tests.fakes.front_door import run_here
+from tests.fakes.odd_files import UNREADABLE
 from tests.integration.house import until
 from tests.scenarios.house import ROOT, JsonObject, processes_of
 from tests.scenarios.place import Place, placed
@@ -32,6 +33,13 @@ NEEDED = (
 """The files without which something is lost that a person must know of."""
 KNOWN_TO_END = frozenset({"usage.db", "mailboxes.db", "book.db", "agent.json", "children.journal"})
 """Of these something else than the file says that it was cut."""
+ODD = (
+    ("system/usage.db", "folder"),
+    ("system/token", "pipe"),
+    ("system/mailboxes.db", "pipe"),
+    ("human/book.db", "link that leads nowhere"),
+    ("agents/*/conversation.jsonl", "folder"),
+)
 
 
 class LostFiles:
@@ -52,14 +60,24 @@ class LostFiles:
 
     def damage(self, file: Path, *, is_cut: bool) -> Path:
         """Make a copy of the home that has lost a file, or half of it; return the file."""
-        shutil.rmtree(self.home, ignore_errors=True)
-        shutil.copytree(self._whole, self.home, symlinks=True)
-        path = self.home / file
+        path = self._copied(file)
         if is_cut:
             os.truncate(path, path.stat().st_size // 2)
         else:
             path.unlink()
         return path
+
+    def replace(self, file: Path, kind: str) -> Path:
+        """Make a copy of the home that has something odd at the path of a file; return the path."""
+        path = self._copied(file)
+        path.unlink(missing_ok=True)
+        UNREADABLE[kind](path)
+        return path
+
+    def _copied(self, file: Path) -> Path:
+        shutil.rmtree(self.home, ignore_errors=True)
+        shutil.copytree(self._whole, self.home, symlinks=True)
+        return self.home / file
 
     def command(self, *words: str) -> "subprocess.CompletedProcess[str]":
         """Run `agiraph WORDS` on the home."""
@@ -133,6 +151,16 @@ def test_a_home_that_has_lost_a_file_starts_or_names_it_and_so_does_doctor(
     lost.check_start(path)
 
 
+@pytest.mark.parametrize(("pattern", "kind"), ODD)
+def test_a_home_with_an_odd_file_names_it_and_so_does_doctor(
+    lost: LostFiles, pattern: str, kind: str
+) -> None:
+    path = lost.replace(lost.found(pattern), kind)
+    checks = json.loads(lost.command("doctor", "--json").stdout)["checks"]
+    assert [check for check in checks if str(path) in check["detail"] and check["status"] != "ok"]
+    lost.check_start(path)
+
+
 def test_a_running_home_outlasts_the_loss_of_the_files_by_which_it_is_found(place: Place) -> None:
     place.plays(coordinator=[finish()])
     place.run("Begin")
@@ -142,6 +170,13 @@ def test_a_running_home_outlasts_the_loss_of_the_files_by_which_it_is_found(plac
     assert (second.returncode, second.stderr) == (0, "the supervisor runs already\n")
     until(lambda: (place.home / "human/address.json").exists(), "the address is written again")
     assert place.json("agents")
+
+
+@pytest.mark.machines
+@pytest.mark.parametrize("kind", UNREADABLE)
+def test_a_home_starts_or_names_the_file_whichever_is_odd(lost: LostFiles, kind: str) -> None:
+    for file in lost.files():
+        lost.check_start(lost.replace(file, kind))
 
 
 @pytest.mark.machines

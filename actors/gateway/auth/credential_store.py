@@ -25,7 +25,7 @@ from actors.gateway.private_files import read_private, write_private
 from agiraph.core.clock import Clock
 from agiraph.http.api.access import HOME_TOKEN, CreateTokenRequest, Scope
 from agiraph.http.errors import ApiError
-from agiraph.storage.files import move, status_of
+from agiraph.storage.files import is_missing, move, status_of
 from agiraph.storage.home import Home
 from agiraph.storage.versions import read_object
 
@@ -78,8 +78,10 @@ class CredentialStore:
         self._home = Principal(HOME_TOKEN, "control", digest=digest)
 
     def keep_home_token(self) -> None:
-        """Write the home's own token again if its file was removed; OSError."""
-        if status_of(self._home_path) is None:
+        """Write the home's own token again if its file was removed, is empty, or is no regular
+        file; OSError.
+        """
+        if is_missing(self._home_path):
             write_private(self._home_path, self._home_secret + "\n")
 
     def now(self) -> float:

@@ -11,7 +11,9 @@ from actors.gateway.auth.credential_store import CredentialStore
 from actors.gateway.auth.credentials import KEEP_SECONDS, MOST_LOGINS
 from agiraph.http.api import ApiError, CreateTokenRequest
 from agiraph.storage.home import Home
+from agiraph.storage.walk import UnsafeFile
 from tests.fakes.line import SilentLog
+from tests.fakes.odd_files import UNREADABLE
 from tests.unit.gateway.turned import TurnedClock
 
 DAY = 86400.0
@@ -318,3 +320,28 @@ def test_a_newer_file_with_more_fields_still_opens(home: Home, clock: TurnedCloc
 def test_two_homes_have_two_cookies(tmp_path: Path, clock: TurnedClock) -> None:
     names = {opened(Home(tmp_path / name), clock).cookie for name in ("a", "b")}
     assert len(names) == 2
+
+
+@pytest.mark.parametrize("kind", UNREADABLE)
+def test_a_running_gateway_replaces_a_token_that_is_no_regular_file(
+    keys: CredentialStore, home: Home, kind: str
+) -> None:
+    token = home.system.token.read_text()
+    home.system.token.unlink()
+    UNREADABLE[kind](home.system.token)
+    keys.keep_home_token()
+    assert not home.system.token.is_symlink()
+    assert home.system.token.read_text() == token
+    assert stat.S_IMODE(home.system.token.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("kind", UNREADABLE)
+@pytest.mark.parametrize("name", ["system/token", "human/tokens.json"])
+def test_tokens_that_are_no_regular_file_are_named(
+    home: Home, clock: TurnedClock, name: str, kind: str
+) -> None:
+    path = home.path / name
+    path.parent.mkdir()
+    UNREADABLE[kind](path)
+    with pytest.raises(UnsafeFile, match=f"^{path} "):
+        opened(home, clock)

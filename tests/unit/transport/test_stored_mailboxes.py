@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes.odd_files import UNREADABLE
 from transport import mailbox_file
 from transport.errors import NotStored, StoreRefused
 from transport.mailbox_file import Durability, check_durability
@@ -350,3 +351,11 @@ def test_order_holds_while_thousands_come_and_go() -> None:
         boxes.done("bob", ident(n))
     found = [one.id for one in boxes.undone("bob", 10_000)]
     assert found == [ident(n) for n in range(3 * COMPACT_FROM, 4 * COMPACT_FROM)]
+
+
+@pytest.mark.parametrize("kind", UNREADABLE)
+def test_something_else_than_a_regular_file_is_refused(shelf: Shelf, kind: str) -> None:
+    shelf.path.parent.mkdir(parents=True, exist_ok=True)
+    UNREADABLE[kind](shelf.path)
+    with pytest.raises(StoreRefused, match=r"mailboxes\.db cannot be opened: "):
+        shelf.open()

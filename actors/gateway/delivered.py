@@ -15,7 +15,7 @@ from actors.gateway.file_browser import opened, path_below
 from actors.gateway.zipped import MOST_FILES, is_sent, zip_response
 from agiraph.board.board import Board
 from agiraph.http.api import ApiError, DeliveredFileView, DeliveredView, NodeChecksView
-from agiraph.storage.file_names import spelled
+from agiraph.storage.file_names import spelled, unspelled
 from agiraph.storage.files import entries_below
 from agiraph.storage.home import RunHome
 
@@ -47,7 +47,10 @@ def zipped_result(
 ) -> Response:
     """Return everything that a run has delivered as a zip file; ApiError 413 if it is too large."""
     found = [one for one in delivered(run, board).files if one.size is not None]
-    places = {Path(one.name): path_below(run.path, one.path)[1] for one in found}
+    places = {
+        Path(unspelled(one.name) if one.is_spelled else one.name): path_below(run.path, one.path)[1]
+        for one in found
+    }
     files = {name: place.relative_to(run.path) for name, place in places.items() if is_sent(name)}
     size = sum(one.size or 0 for one in found)
     if len(files) > MOST_FILES or size > most_bytes:

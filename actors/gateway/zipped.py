@@ -16,7 +16,7 @@ from starlette.responses import Response, StreamingResponse
 
 from actors.gateway.file_browser import opened, path_below
 from agiraph.http.api import ApiError
-from agiraph.storage.file_names import spelled
+from agiraph.storage.file_names import portable
 from agiraph.storage.files import entries_below, is_part, open_file
 from agiraph.storage.walk import closing, kind_of
 from agiraph.tools.sandbox.autorun import is_git_name
@@ -106,7 +106,7 @@ def _zip(folder: Path, files: Mapping[Path, Path]) -> Iterator[bytes]:
 
 def _entry(name: Path, facts: os.stat_result) -> zipfile.ZipInfo:
     changed_at = time.localtime(facts.st_mtime)[:6]
-    entry = zipfile.ZipInfo(spelled(name), min(LATEST, max(EARLIEST, changed_at)))
+    entry = zipfile.ZipInfo(portable(name), min(LATEST, max(EARLIEST, changed_at)))
     entry.compress_type = zipfile.ZIP_DEFLATED
     entry.external_attr = 0o644 << 16
     entry.file_size = facts.st_size  # more than 2 GiB need another header

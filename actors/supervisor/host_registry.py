@@ -130,7 +130,8 @@ class HostRegistry:
         if used.name and asked.name != used.name:
             raise Refused(f"the invitation is for a host named '{used.name}', not '{asked.name}'")
         self._check_free(asked.name)
-        if len(asked.public_key) != KEY_LENGTH or asked.public_key in self.known():
+        taken = {*self.known(), self.uplink_key().public}
+        if len(asked.public_key) != KEY_LENGTH or asked.public_key in taken:
             raise InvalidInput(f"host '{asked.name}' needs a CURVE key of its own, in Z85")
         host = RegisteredHost(
             name=asked.name,

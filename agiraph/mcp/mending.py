@@ -18,6 +18,10 @@ HINTS: Final = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldH
 OLDEST_PROTOCOL: Final = "2024-11-05"
 DATA_KINDS: Final = ("image", "audio")
 LONGEST_SHOWN: Final = 60
+DEEPEST_ENTRY: Final = 128
+"""How many levels an entry of a list may have; the SDK fails for the whole list above 250."""
+DEEPEST_VALUE: Final = DEEPEST_ENTRY + 32
+TOO_DEEP: Final = "[left out: nested too deeply]"
 
 
 class LeftOut(Record):
@@ -139,7 +143,11 @@ def _listing(method: str, said: JsonObject) -> Mended:
     given = said.get(kind.key)
     for number, one in enumerate(given if isinstance(given, list) else (), start=1):
         if isinstance(one, Mapping) and isinstance(one.get(kind.must), str) and one[kind.must]:
-            entries.append(kind.entry(one))
+            if is_deeper(one, DEEPEST_ENTRY):
+                why = f"it is nested more than {DEEPEST_ENTRY} levels deep"
+                left_out.append(LeftOut(name=one[kind.must], why=why))
+            else:
+                entries.append(kind.entry(one))
         else:
             name = f"{kind.what} {number} of its list"
             left_out.append(LeftOut(name=name, why=f"it has no {kind.must}"))
@@ -222,6 +230,36 @@ MENDERS: Final[Mapping[str, Callable[[JsonObject], Mended]]] = {
     "resources/read": _resource_read,
     "prompts/get": _prompt_got,
 }
+
+
+# --- depth ---------------------------------------------------------------------------------------
+
+
+def is_deeper(value: object, most: int) -> bool:
+    """Whether a value has more than `most` levels of objects and lists."""
+    level = [value]
+    for _ in range(most + 1):
+        level = [
+            inner
+            for one in level
+            if isinstance(one, Mapping | list)
+            for inner in (one.values() if isinstance(one, Mapping) else one)
+        ]
+        if not level:
+            return False
+    return any(isinstance(one, Mapping | list) for one in level)
+
+
+def cut_below(value: Any, most: int = DEEPEST_VALUE) -> Any:
+    """Return a JSON value with TOO_DEEP in place of the objects and lists below `most` levels."""
+    match value:
+        case dict() | list() if not most:
+            return TOO_DEEP
+        case dict():
+            return {key: cut_below(inner, most - 1) for key, inner in value.items()}
+        case list():
+            return [cut_below(inner, most - 1) for inner in value]
+    return value
 
 
 # --- values --------------------------------------------------------------------------------------

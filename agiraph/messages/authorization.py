@@ -371,7 +371,7 @@ RULES: Final[Mapping[type[Body], Rule]] = MappingProxyType(
         model.ModelFailed: _reply,
         model.ModelDelta: _only(BROKER),
         model.CancelCall: _entity,
-        model.ListModels: _entity_or_human,
+        model.ListModels: _human_or_coordinator,
         model.ModelCatalog: _reply,
         model.CheckModel: _entity_or_human,
         model.CountTokens: _entity,

@@ -91,9 +91,10 @@ class CancelCall(Body):
 
 
 class ListModels(Body):
-    """Request the providers and models, and whether they are usable. To the broker.
+    """Request the providers and models, and whether they are usable.
 
-    `asks_servers`: the model servers on this machine are asked whether they answer.
+    Coordinator or human gateway to the broker. `asks_servers`: the model servers on this machine
+    are asked whether they answer.
     """
 
     TYPE = "model.list"

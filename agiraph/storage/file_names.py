@@ -17,11 +17,35 @@ _ESCAPE: Final = re.compile(rb"\\(\\|[ntr]|x[0-9a-f]{2})")
 _SHORT: Final = {"\\": "\\\\", "\n": r"\n", "\t": r"\t", "\r": r"\r"}
 _MEANS: Final = {text[1:].encode(): char.encode() for char, text in _SHORT.items()}
 
+_NOT_PORTABLE: Final = re.compile("[\x00-\x1f\x7f\\\\:\udc80-\udcff]|%(?=[0-9A-F]{2})|[. ]$")
+_DEVICE: Final = re.compile(
+    r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9\u00b9\u00b2\u00b3]) *(\.|$)", re.IGNORECASE
+)
+
 
 def spelled(path: str | Path) -> str:
     """Return a path with odd names spelled with escapes."""
     text = path.as_posix() if isinstance(path, Path) else path
     return _TO_ESCAPE.sub(_escaped, text) if _ODD.search(text) else text
+
+
+def portable(path: Path) -> str:
+    r"""Return a relative path as its name in an archive that may be unpacked on any system.
+
+    On Windows a backslash separates names, `C:` is a drive, `con` a device, and dots and spaces at
+    the end of a name do not count: `..\a` would leave the folder. Such characters, and those that
+    `spelled` escapes, are written as in URLs (`..%5Ca`). Different paths have different names.
+    """
+    return "/".join(_portable_name(name) for name in path.parts if name != path.anchor)
+
+
+def _portable_name(name: str) -> str:
+    shown = _NOT_PORTABLE.sub(lambda found: _percent(found.group()), name)
+    return f"{_percent(shown[0])}{shown[1:]}" if _DEVICE.match(shown) else shown
+
+
+def _percent(char: str) -> str:
+    return f"%{ord(char) & 0xFF:02X}"
 
 
 def unspelled(text: str) -> str:

@@ -97,7 +97,11 @@ def _name_of(host_header: str) -> str | None:
     value = host_header.strip().lower()
     if value.startswith("["):
         name, bracket, port = value[1:].partition("]")
-        if not bracket or (port and not (port.startswith(":") and port[1:].isdecimal())):
+        if (
+            not name
+            or not bracket
+            or (port and not (port.startswith(":") and port[1:].isdecimal()))
+        ):
             return None
         return name
     name, colon, port = value.partition(":")

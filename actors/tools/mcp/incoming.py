@@ -140,8 +140,7 @@ class IncomingMessages:
             if isinstance(found, Exception):
                 self._on_odd(f"(this is no message of the protocol) {str(one)[:LOGGED]}")
             elif found is not None:
-                self._open.pop(str(getattr(found.message, "id", "")), "")
-                yield found
+                yield from self._messages_of(found)
 
     def _is_answer(self, said: Any) -> bool:
         """Whether something answers an open request."""

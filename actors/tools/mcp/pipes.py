@@ -13,10 +13,12 @@ import re
 import signal
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator, Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from actors.tools.mcp.command_line import ServerCommand
+from agiraph.foreign.http import read_json
 from agiraph.foreign.lines import Line, LineSplitter
+from agiraph.mcp.mending import cut_below
 
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
@@ -38,6 +40,8 @@ ID_LAST = re.compile(rb"[,{]\s*" + ID + rb"\s*\}\s*\Z")
 
 BYTE_ORDER_MARK = "\ufeff"
 NO_JSON = "json_invalid"
+DEEP: Final = "recursion limit"
+"""The words of pydantic's reader of JSON for a text that is nested too deeply."""
 
 OnLine = Callable[[str], None]
 
@@ -137,9 +141,18 @@ def message_of(line: Line, on_line: OnLine) -> "SessionMessage | ValueError | No
             text = line.data.decode("utf-8", "replace").removeprefix(BYTE_ORDER_MARK)
             return SessionMessage(jsonrpc_message_adapter.validate_json(text, by_name=False))
         except ValidationError as misfit:
-            if misfit.errors(include_url=False, include_input=False)[0]["type"] != NO_JSON:
+            [first, *_] = misfit.errors(include_url=False, include_input=False)
+            if first["type"] != NO_JSON:
                 return misfit
             problem = "it is no message of the protocol"
+            if DEEP in first["msg"]:
+                problem = "it is nested too deeply"
+                # Only what is too deep is left out: the rest of a list of tools is used.
+                with contextlib.suppress(ValueError, RecursionError):
+                    shallow = cut_below(read_json(text.encode()))
+                    return SessionMessage(
+                        jsonrpc_message_adapter.validate_python(shallow, by_name=False)
+                    )
     on_line(
         f"(a line was not read: {problem}) {line.data[:SHOWN_BYTES].decode('utf-8', 'replace')}"
     )

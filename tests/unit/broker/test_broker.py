@@ -333,8 +333,8 @@ async def test_one_slow_call_holds_up_nobody(place: Office, ada: Endpoint) -> No
     assert isinstance((await slow).body, ModelAnswer)
 
 
-async def test_models_are_listed_and_checked(ada: Endpoint) -> None:
-    got = await reply(ada, ListModels(), ModelCatalog)
+async def test_models_are_listed_and_checked(place: Office, ada: Endpoint) -> None:
+    got = await reply(await place.join("human"), ListModels(), ModelCatalog)
     rows = {row["name"]: row for row in got.providers}
     assert rows["anthropic"]["usable"]
     assert not rows["openai"]["usable"]

@@ -42,9 +42,12 @@ def test_on_a_wildcard_address_any_ip_serves_but_no_foreign_name() -> None:
     assert not names.allow("evil.example")
 
 
-@pytest.mark.parametrize("header", ["", ":80", "[::1", "[::1]x", "localhost:", "localhost:x", "²"])
+@pytest.mark.parametrize(
+    "header", ["", " ", ":80", "[]", "[::1", "[::1]x", "localhost:", "localhost:x", "²"]
+)
 def test_a_malformed_host_is_nobodys(header: str) -> None:
-    assert not TrustedHosts("127.0.0.1").allow(header)
+    for host in ("127.0.0.1", "0.0.0.0", ""):
+        assert not TrustedHosts(host, "").allow(header)
 
 
 def test_an_empty_token_file_is_replaced(tmp_path: Path) -> None:

@@ -9,11 +9,14 @@ from typing import Any
 
 import anyio
 import pytest
+from mcp_types import methods
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from actors.tools.mcp import pipes
 from actors.tools.mcp.command_line import ServerCommand
 from actors.tools.mcp.pipes import message_of, over_pipes
 from agiraph.foreign.lines import Line, LineSplitter
+from agiraph.mcp.mending import mended
 
 ECHO = """
 import sys
@@ -112,3 +115,20 @@ async def test_a_command_that_does_not_exist_is_an_error() -> None:
     with pytest.raises(FileNotFoundError):
         async with over_pipes(ServerCommand(("/no/such/server",), {}), print):
             pass
+
+
+def test_of_a_list_of_tools_only_the_one_that_is_too_deep_is_left_out() -> None:
+    schema: dict[str, Any] = {}
+    for _ in range(400):
+        schema = {"type": "object", "properties": {"a": schema}}
+    tools = [{"name": "deep", "inputSchema": schema}, {"name": "plain", "inputSchema": {}}]
+    [message, logged] = read(
+        json.dumps({"jsonrpc": "2.0", "id": 7, "result": {"tools": tools}}).encode()
+    )
+    assert logged == []
+    found = mended("tools/list", message.result)
+    for version in HANDSHAKE_PROTOCOL_VERSIONS:
+        methods.validate_server_result("tools/list", version, found.result)
+    assert [tool["name"] for tool in found.result["tools"]] == ["plain"]
+    [left_out] = found.left_out
+    assert (left_out.name, left_out.why) == ("deep", "it is nested more than 128 levels deep")

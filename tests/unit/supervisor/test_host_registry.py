@@ -109,6 +109,7 @@ def test_a_name_and_a_key_belong_to_one_host(tmp_path: Path) -> None:
     for asked, said in (
         (join("north"), "there is a host 'north' already"),
         (join("west", key), "needs a CURVE key of its own"),
+        (join("west", hosts.uplink_key().public), "needs a CURVE key of its own"),
         (join("home"), "the home's own machine"),
         (join("../x"), "cannot be the name of a host"),
     ):

@@ -30,8 +30,10 @@ from agiraph.storage.files import (
     read_bytes,
     read_part,
     read_text,
+    replace_bytes,
     replace_file,
 )
+from agiraph.storage.walk import UnsafeFile
 from transport.signal import Signal
 
 LIMIT = 3
@@ -182,7 +184,11 @@ class CrashCounter:
     def _file(self) -> int:
         if self._fd is None:
             make_folder(self._folder, 0o700)
-            self._fd = open_file(self._marker, os.O_WRONLY | os.O_CREAT)
+            try:
+                self._fd = open_file(self._marker, os.O_WRONLY | os.O_CREAT)
+            except UnsafeFile:  # it holds no note, which this process can do without
+                replace_bytes(self._marker, b"", 0o600)
+                self._fd = open_file(self._marker, os.O_WRONLY)
         return self._fd
 
 

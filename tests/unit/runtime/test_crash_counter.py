@@ -15,6 +15,7 @@ from actors.runtime.crash_counter import (
 )
 from actors.supervisor.causes import fault_of
 from agiraph.messages.child import ExitCause
+from tests.fakes.odd_files import UNREADABLE
 
 POISON, OTHER, THIRD = "70" * 16, "6f" * 16, "74" * 16
 
@@ -94,6 +95,15 @@ def test_what_an_incarnation_does_can_be_read_when_it_is_dead(tmp_path: Path) ->
     assert noted.step.startswith("üüü")
     attempts.doing("")
     assert read_note(tmp_path, "shop/ada", 2) == ProcessNote(2, True, "")
+
+
+@pytest.mark.parametrize("kind", UNREADABLE)
+def test_a_marker_that_is_no_regular_file_is_replaced(tmp_path: Path, kind: str) -> None:
+    UNREADABLE[kind](tmp_path / "shop.ada.taking")
+    attempts = CrashCounter(tmp_path, file_name("shop/ada"), 2, "")
+    attempts.doing("busy: bash")
+    assert read_note(tmp_path, "shop/ada", 2) == ProcessNote(2, False, "busy: bash")
+    attempts.close()
 
 
 def test_a_step_that_was_noted_does_not_hide_which_message_was_taken(tmp_path: Path) -> None:

@@ -170,6 +170,10 @@ def test_a_running_home_outlasts_the_loss_of_the_files_by_which_it_is_found(plac
     assert (second.returncode, second.stderr) == (0, "the supervisor runs already\n")
     until(lambda: (place.home / "human/address.json").exists(), "the address is written again")
     assert place.json("agents")
+    for name in ("system/token", "human/address.json"):
+        (place.home / name).unlink()
+        os.mkfifo(place.home / name)
+    assert place.json("agents")
 
 
 @pytest.mark.machines

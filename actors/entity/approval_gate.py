@@ -145,14 +145,12 @@ class ApprovalGate:
         if (rule.name, times) in self._spent:
             return Permission()
         digest = derived_id(context.agent, f"{context.run}:{rule.name}:{times}", f"{limit:g}")
-        subject = f"{spent:.2f} US dollars are spent, the limit is {limit:g}"
-        shown = decision.act.model_copy(update={"subject": subject})
-        about = decision.about.model_copy(
-            update={"subject": rule.name, "remember": rule.name, "digest": digest}
+        act = decision.act.model_copy(
+            update={"subject": rule.name, "digest": digest, "shortage": str(times)}
         )
-        asked = PolicyDecision("ask", shown, rule)
-        body = self._question(QuestionId(f"a-{digest}"), asked, about, shared=True)
-        answered = await self._messenger.ask_with_others(body, _shown(decision))
+        asked = PolicyDecision("ask", act, rule)
+        body = self._question(QuestionId(f"a-{digest}"), asked, asked.about, shared=True)
+        answered = await self._messenger.ask_with_others(body, _shown(asked))
         if refusal := refusal_of(answered, decision.act):
             return self._refused(decision, None, refusal, answered.by)
         self._spent.add((rule.name, times))

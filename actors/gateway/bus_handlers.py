@@ -9,9 +9,11 @@ from functools import partial
 from actors.gateway.context_requests import ContextRequestHandler
 from actors.gateway.gateway import Gateway
 from actors.gateway.questions.standing_approvals import answer_by_standing
-from agiraph.core.ids import COORDINATOR_NAME, HUMAN_NAME, AgentId, agent_of
+from agiraph.core.errors import AgiraphError, InvalidInput
+from agiraph.core.ids import COORDINATOR_NAME, HUMAN_NAME, AgentId, NodeId, agent_of
 from agiraph.core.models import BUDGET
-from agiraph.core.money import named_in
+from agiraph.core.money import named_in, options_as_read, question_as_read, unit_in
+from agiraph.http.errors import ApiError
 from agiraph.messages.authorization import owns_budget, shown_name
 from agiraph.messages.child import ChildFailed
 from agiraph.messages.control import DeadLetter
@@ -21,8 +23,11 @@ from agiraph.messages.model import StreamDelta
 from agiraph.messages.question import AskQuestion, WithdrawQuestion
 from agiraph.messages.text import TextMessage
 from agiraph.storage.disk_space import outlasting
+from agiraph.tools.approvals.wording import approval_as_read
 from transport.endpoint import Received
 
+LONGEST_SECONDS = 1e9
+"""The longest deadline, some thirty years: a later one is no date."""
 NOBODY = AgentId("")
 REPORTED = {"question", "channel", "kind", "urgency", "options", "deadline_at", "default"}
 """Fields of a question that its event has too."""
@@ -97,8 +102,10 @@ async def _on_question(gateway: Gateway, received: Received, body: AskQuestion) 
     if not _is_about_own_money(gateway, body):
         gateway.log.warning("not authorized", sender=header.sender, type=header.type)
         return
+    body, refusal = _as_read(gateway, body)
     name = shown_name(header.sender, body.from_name)
     within = body.deadline_seconds or _deadline_seconds(gateway, body)
+    within = within and min(within, LONGEST_SECONDS)
     asker = body.model_copy(update={"from_name": name, "deadline_seconds": within})
     question = gateway.questions.ask(asker, header.sender, header.id.hex(), header.sent_at)
     if question is None:
@@ -106,6 +113,11 @@ async def _on_question(gateway: Gateway, received: Received, body: AskQuestion) 
         if question is None or question.status != "open":
             gateway.answer_delivery.notify()
             return
+    if refusal:
+        gateway.log.warning("an approval is refused", sender=header.sender, reason=refusal)
+        gateway.questions.withdraw_one(question.id, refusal, gateway.clock.now())
+        gateway.answer_delivery.notify()
+        return
     if answer_by_standing(gateway.questions, question, gateway.clock.now()):
         gateway.answer_delivery.notify()
         return
@@ -126,6 +138,52 @@ async def _on_question(gateway: Gateway, received: Received, body: AskQuestion) 
     await gateway.reporter.report(
         "human.question", question.agent, cause, data, entity=header.sender
     )
+
+
+def _as_read(gateway: Gateway, body: AskQuestion) -> tuple[AskQuestion, str]:
+    """Return a question with the text that a person reads, and why it is refused, '' if it is not.
+
+    What an answer allows is in `about`: for an approval and for more money the text and the answers
+    follow from it, and no text of the sender counts. Any other question is about no action.
+    """
+    match body.kind:
+        case "approval":
+            try:
+                return approval_as_read(body, gateway.policies.current()), ""
+            except InvalidInput as error:
+                text = "May I do what no rule of approvals.yaml asks for?"
+                refused = {"question": text, "options": (), "about": None, "shared": False}
+                return body.model_copy(update=refused), str(error)
+        case "budget":
+            return _money_as_read(gateway, body), ""
+        case _:
+            return body.model_copy(update={"about": None}), ""
+
+
+def _money_as_read(gateway: Gateway, body: AskQuestion) -> AskQuestion:
+    assert body.about is not None
+    identity = body.about.shortage
+    unit = unit_in(identity)
+    about = body.about.model_copy(update={"tool": BUDGET, "subject": unit})
+    text = question_as_read(identity, _named(gateway, body, identity), body.question)
+    options = options_as_read(body.options, unit)
+    shown = {"question": text, "options": options, "about": about, "default": None}
+    return body.model_copy(update=shown)
+
+
+def _named(gateway: Gateway, body: AskQuestion, identity: str) -> str:
+    """Return what people call the agent or the node of a budget; '' if that is its key."""
+    budget, agent = named_in(identity), gateway.agents.get(body.agent)
+    if budget is None or agent is None:
+        return ""
+    if budget.scope != "node":
+        return agent.name if budget.scope == "agent" else ""
+    run, node, *_ = (*budget.key.split("/"), "")
+    try:
+        found = gateway.boards.get(gateway.agents.run_of(agent, run)).nodes.get(NodeId(node))
+    except (AgiraphError, ApiError, OSError):
+        return ""  # a damaged board hides the name alone
+    return found.name if found else ""
 
 
 def _is_about_own_money(gateway: Gateway, body: AskQuestion) -> bool:

@@ -34,6 +34,8 @@ from agiraph.http.errors import ApiError
 from agiraph.messages.child import ChildInfo, ChildTable, ListChildren
 from agiraph.messages.host import HostRefused
 from agiraph.storage.uploads import Uploads
+from agiraph.tools.approvals.policy_file import ApprovalPolicyFile
+from agiraph.tools.table import tool_names
 from transport.errors import DeadlineExceeded, Nacked, NotStored, TransportError
 
 if TYPE_CHECKING:
@@ -72,6 +74,7 @@ class Gateway:
         self.uploads = Uploads(bus.home.inputs, http.input_files, http.input_bytes)
         self.uploads_turn = asyncio.Lock()
         database = GatewayDatabase(bus.home.human.book)
+        self.policies = ApprovalPolicyFile(bus.home.path, tool_names())
         self.questions, self.messages = QuestionStore(database), MessageHistory(database)
         self.dead_letters = DeadLetterStore(database)
         self.idempotency = IdempotencyStore(bus.home.human.repeats, self.clock.now())

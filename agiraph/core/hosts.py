@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from agiraph.core.errors import InvalidInput
-from agiraph.core.record import Record
+from agiraph.core.record import Count, Record
 
 HOME_HOST = "home"
 """How the machine of the home is called where a host is named."""
@@ -76,7 +76,7 @@ class MachineFacts(Record):
     platform: Fact = ""
     python: Fact = ""
     cores: int = Field(default=1, ge=1)
-    memory_bytes: int = 0
+    memory_bytes: Count = 0
     labels: tuple[Fact, ...] = Field(default=(), max_length=MOST_LABELS)
     boot: Fact = ""
 

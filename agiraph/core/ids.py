@@ -52,6 +52,7 @@ FEWEST_DIGITS = 4
 SLUG_LIMIT = 32
 AGENT_WORDS = 24
 LONG_KEY = re.compile(r"[0-9a-f]{32}")
+QUESTION_ID_PATTERN = r"^[a-z][a-z0-9-]{0,63}$"
 LONG_ID = re.compile(r"[a-z]-[0-9a-f]{32}(-\d+)?")
 
 

@@ -7,7 +7,7 @@ from pydantic import BeforeValidator, Field
 from agiraph.core.evidence import Evidence
 from agiraph.core.ids import AgentId, NodeId, QuestionId, RunId, WorkerId
 from agiraph.core.money import RunTerms
-from agiraph.core.record import Record
+from agiraph.core.record import Record, UnixTime
 from agiraph.core.specs import CheckpointPolicy, ForEach, PlannedTerms, WorkerSpec, WorkMode
 from agiraph.core.table import Table
 
@@ -404,7 +404,7 @@ class Event(Record):
 
     type: str
     agent_id: AgentId
-    ts: float
+    ts: UnixTime
     entity: str = ""
     run_id: RunId | None = None
     node_id: NodeId | None = None
@@ -419,7 +419,8 @@ class ProposedAction(Record):
     `tool` is a tool's name or `stage` or `spend` (or `budget`: more may be spent of it, in the unit
     that `subject` names), `subject` what of it the rule's pattern looks at (a command, a path, an
     address), `remember` the pattern that "allow always" will allow. `shortage` is the identity of
-    what is short (`agiraph.core.money.Shortage`). `digest` distinguishes the action from
+    what is short (`agiraph.core.money.Shortage`), for `spend` how many whole limits of the rule are
+    spent. `digest` distinguishes the action from
     every other one, also of the same subject: it follows from the tool and all its arguments.
     `diff` is how a file would change, `arguments` all arguments of the call as JSON if `subject`
     and `diff` do not contain them; both are for people.

@@ -55,6 +55,9 @@ AMOUNT: Final = re.compile(
     r"(?P<dollar>\$\s*)?(?:none|(?P<number>\d[\d,_]*(?:\.\d+)?)\s*(?P<scale>[km]?))"
     r"[\s-]*(?P<unit>.*)"
 )
+SHOWN: Final = r"(~?\$?\d[\d,]{0,20}(?:\.\d{1,6})?(?: tokens)?)"
+SHORT: Final = re.compile(rf"Out of budget: {SHOWN} of the {SHOWN} of ")
+MOST_OPTIONS: Final = 2
 UNITS: Final[dict[str, Unit | None]] = {
     "": None,
     **dict.fromkeys(("token", "tokens"), "tokens"),
@@ -302,6 +305,38 @@ def exact(amount: float, unit: Unit) -> str:
 def question_of(shortage: Shortage) -> str:
     """Return the question that the human is asked."""
     return f"Out of budget: {shortage.in_words()}. How much more may be spent?"
+
+
+def question_as_read(identity: str, name: str, asked: str) -> str:
+    """Return the question about the budget that a shortage's identity names, called `name`.
+
+    Only the two amounts of the text that an entity has `asked` are copied.
+    """
+    budget = named_in(identity)
+    assert budget is not None
+    whose_it_is = whose(budget.model_copy(update={"name": name}))
+    found = SHORT.match(asked)
+    spent = f"{found[1]} of the {found[2]}" if found else f"all {unit_in(identity)}"
+    return f"Out of budget: {spent} of {whose_it_is} are spent. How much more may be spent?"
+
+
+def unit_in(identity: str) -> Unit:
+    """Return the unit that is short: dollars, where a shortage's identity does not say tokens."""
+    return "tokens" if identity.split(":")[3:4] == ["tokens"] else "usd"
+
+
+def options_as_read(options: tuple[str, ...], unit: Unit) -> tuple[str, ...]:
+    """Return the answers that raise a budget in its unit, and the end of it."""
+    raises = [one for one in options if _is_raise(one, unit)]
+    return (*raises[:MOST_OPTIONS], STOP)
+
+
+def _is_raise(option: str, unit: Unit) -> bool:
+    try:
+        raised = parse_raise(option, unit)
+    except InvalidInput:
+        return False
+    return raised.text == option and getattr(raised, unit) is not None
 
 
 def parse_raise(text: str, unit: Unit) -> BudgetRaise:

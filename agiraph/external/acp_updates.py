@@ -12,6 +12,7 @@ from agiraph.core.turns import JsonObject, Usage
 from agiraph.external.agent_events import AgentEvent, ToolUseEnded, ToolUseStarted
 from agiraph.external.preset import AgentToolServer
 from agiraph.external.text import amount, mapping, number, rows, text_of
+from agiraph.tools.approvals.policy import GLOB_SIGNS
 
 TOOL_NAMES = {
     "execute": "bash",
@@ -59,7 +60,11 @@ class AcpToolCalls:
 def _tool_name(known: JsonObject) -> str:
     """Return a tool's name as rules know it: by its kind, else its title."""
     title = str(known.get("title") or "").strip()
-    return TOOL_NAMES.get(str(known.get("kind")), title.split("\n")[0][:80] or "tool")
+    name = "".join(
+        "_" if sign in GLOB_SIGNS or not sign.isprintable() else sign
+        for sign in title.split("\n")[0][:80]
+    )
+    return TOOL_NAMES.get(str(known.get("kind")), name or "tool")
 
 
 def _is_clear(known: JsonObject) -> bool:

@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from agiraph.core.ids import Address, AgentId
-from agiraph.core.record import Record
+from agiraph.core.record import Record, Seconds
 from agiraph.core.turns import JsonObject
 from agiraph.messages.body import Body
 
@@ -131,7 +131,7 @@ class ChildHeartbeat(Body):
     """
 
     TYPE = "child.beat"
-    lag: float = 0.0
+    lag: Seconds = 0.0
     step: str = ""
     awaits: tuple[str, ...] = ()
 

@@ -11,7 +11,7 @@ from pydantic import Field
 from agiraph.core.hosts import HostInfo as HostInfo
 from agiraph.core.hosts import MachineFacts as MachineFacts
 from agiraph.core.ids import Address
-from agiraph.core.record import Record
+from agiraph.core.record import Count, Record, Seconds, UnixTime
 from agiraph.messages.body import Body
 
 MOST_PROCESSES = 10_000
@@ -24,11 +24,11 @@ class HostProcess(Record):
     """
 
     address: Address
-    incarnation: int
-    pid: int
-    started_at: float = 0.0
-    cpu_seconds: float = 0.0
-    memory_bytes: int = 0
+    incarnation: Count
+    pid: Count
+    started_at: UnixTime = 0.0
+    cpu_seconds: Seconds = 0.0
+    memory_bytes: Count = 0
     waits_for_room: bool = False
 
 
@@ -106,13 +106,13 @@ class RenewLease(Body):
     """
 
     TYPE = "host.renew"
-    sent_at: float
-    now: float
-    load: float = 0.0
-    free_memory_bytes: int = 0
+    sent_at: Seconds
+    now: UnixTime
+    load: float = Field(default=0.0, ge=0)
+    free_memory_bytes: Count = 0
     facts: MachineFacts | None = None
     processes: tuple[HostProcess, ...] = Field(default=(), max_length=MOST_PROCESSES)
-    latency_seconds: float | None = None
+    latency_seconds: Seconds | None = None
     is_stopping: bool = False
     epoch: str = ""
 
@@ -146,7 +146,7 @@ class ProcessSpawned(Body):
     """The process exists. Host to the requester."""
 
     TYPE = "host.spawned"
-    pid: int
+    pid: Count
 
 
 class SignalOnHost(Body):
@@ -171,10 +171,10 @@ class ExitedOnHost(Body):
     TYPE = "host.exited"
     DURABLE = True
     address: Address
-    incarnation: int
+    incarnation: Count
     exit_code: int | None = None
     signal: int | None = None
-    oom_kills: int = 0
+    oom_kills: Count = 0
     tail: tuple[str, ...] = ()
     step: str = ""
     was_ready: bool = False

@@ -1,7 +1,10 @@
 """Question: questions to the human, and their outcomes."""
 
-from agiraph.core.ids import AgentId, QuestionId, RunId
+from pydantic import Field
+
+from agiraph.core.ids import QUESTION_ID_PATTERN, AgentId, QuestionId, RunId
 from agiraph.core.models import Outcome, ProposedAction, QuestionKind, Urgency
+from agiraph.core.record import Seconds
 from agiraph.messages.body import Body
 
 
@@ -9,19 +12,20 @@ class AskQuestion(Body):
     """Ask the human. Entity to the human gateway; later answered by `question.answered`.
 
     `deadline_seconds` count from the first time it was asked. `about` is the action to be
-    approved. `run` is the run that ends the question with it. A `shared` question is one for all
-    entities of the agent that ask it under the same id.
+    approved; the human reads a text that the gateway writes from it. `run` is the run that ends
+    the question with it. A `shared` question is one for all entities of the agent that ask it
+    under the same id.
     """
 
     TYPE = "question.ask"
     DURABLE = True
-    question_id: QuestionId
+    question_id: QuestionId = Field(pattern=QUESTION_ID_PATTERN)
     agent: AgentId
     from_name: str
     question: str
     channel: str = "cli"
     options: tuple[str, ...] = ()
-    deadline_seconds: float | None = None
+    deadline_seconds: Seconds | None = None
     default: str | None = None
     urgency: Urgency = "normal"
     kind: QuestionKind = "question"

@@ -18,6 +18,7 @@ from websockets.sync.client import ClientConnection, connect
 from actors.gateway.auth.scopes import WEBSOCKET, rules_of
 from actors.gateway.http.access_middleware import SECRET_NAMES
 from actors.gateway.http.app import ROUTERS
+from agiraph.core.models import ProposedAction
 from agiraph.http.api import ApiError, CreateTokenRequest
 from agiraph.http.api.access import SCOPES, Scope
 from agiraph.http.client import Client
@@ -152,7 +153,10 @@ def test_a_token_answers_in_its_own_name(world: World, client: Client, url: str)
 
 
 def test_an_approval_is_given_by_who_may_control(world: World, client: Client, url: str) -> None:
-    ask(world, "q-open", kind="approval", options=("allow once", "allow always", "deny"))
+    rules = "rules: [{name: all, tool: bash, action: ask}]"
+    (world.home.path / "approvals.yaml").write_text(rules)
+    about = ProposedAction(tool="bash", subject="ls", rule="all", remember="ls")
+    ask(world, "q-open", kind="approval", about=about)
     with Client(url, add(client, "talk")) as talker:
         for answer in (talker.answer, lambda id, text: talker.respond(AGENT, text)):
             with pytest.raises(ApiError, match="scope 'control'") as refused:

@@ -154,7 +154,9 @@ def test_a_stage_waits_for_the_humans_word(place: Place) -> None:
     place.plays(coordinator=leads, eve=[DONE])
     agent = place.begin("guarded")
     asked = place.await_question("guarded")
-    assert asked["question"] == "May I start the stage 'Guarded'?"
+    assert asked["question"] == (
+        "May I start the stage 'Guarded'? ['allow always': every stage of *]"
+    )
     assert place.json("show", "guarded")["status"] == "waiting_for_human"
     assert place.json("board", "guarded") == []
     place.json("respond", asked["id"], "yes")

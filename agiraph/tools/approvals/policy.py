@@ -27,6 +27,7 @@ Action = Literal["allow", "ask", "deny"]
 STAGE = "stage"
 SPEND = "spend"
 PSEUDO_TOOLS = (STAGE, SPEND)
+GLOB_SIGNS = frozenset("*?[]")
 SUBJECTS = ("command", "path", "url", "query", "to", "key", "name", "task")
 NAMES_A_PATH = re.compile(r"(?:^|[\s=:'\"(<>])(~[\w/]*|/[^\s'\";|&)<>]*)")
 HARMLESS = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin")
@@ -79,7 +80,7 @@ class PolicyDecision:
         """The action with the rule that asks about it, and what "allow always" would allow."""
         rule = self.rule or ApprovalRule(action=self.action)
         return self.act.model_copy(
-            update={"rule": rule.name, "remember": rule.remember or _this_very(self.act)}
+            update={"rule": rule.name, "remember": _remembered(rule, self.act)}
         )
 
 
@@ -106,6 +107,20 @@ class ApprovalPolicy:
             and any(_is_tool(rule, tool) for tool in tools)
             and (who is None or _is_about(rule, who))
         ]
+
+    def asking(self, about: ProposedAction) -> ApprovalRule | None:
+        """Return the rule that asks for exactly this approval, None if no rule does.
+
+        The conditions on the entity and on the spent amount are not checked: only the entity knows
+        its folders, its role and its sandbox.
+        """
+        if not is_tool_name(about.tool):
+            return None
+        for rule in self.rules:
+            is_named = rule.action == "ask" and rule.name == about.rule
+            if is_named and _may_ask(rule, about) and about.remember == _remembered(rule, about):
+                return rule
+        return None
 
     def judge(
         self, act: ProposedAction, who: ActingEntity, spent_usd: float = 0.0
@@ -191,6 +206,23 @@ def _is_tool(rule: ApprovalRule, tool: str) -> bool:
     if tool in PSEUDO_TOOLS:
         return tool in rule.tool
     return any(fnmatchcase(tool, wanted) for wanted in rule.tool)
+
+
+def is_tool_name(text: str) -> bool:
+    """Whether this can be the name of one tool: printable, and not a glob."""
+    return bool(text) and text.isprintable() and not GLOB_SIGNS & set(text)
+
+
+def _may_ask(rule: ApprovalRule, about: ProposedAction) -> bool:
+    """Whether a rule is about this tool and this subject. The subject of `spend` is the rule."""
+    if about.tool == SPEND:
+        return SPEND in rule.tool and bool(rule.over_usd) and about.subject == rule.name
+    return _is_tool(rule, about.tool) and fnmatchcase(about.subject, rule.pattern)
+
+
+def _remembered(rule: ApprovalRule, act: ProposedAction) -> str:
+    """Return the pattern of subjects that "allow always" allows from then on."""
+    return _this_very(act) if act.tool == SPEND else rule.remember or _this_very(act)
 
 
 def _this_very(act: ProposedAction) -> str:

@@ -1,13 +1,17 @@
-"""Wording: the texts of an approval: the question, its answers, what the model reads; pure."""
+"""Wording: the texts of an approval: the question, its answers, what the model reads; pure.
+
+The gateway writes the question from the action, so that a person reads what an answer allows.
+"""
 
 from dataclasses import dataclass
+from glob import escape
 from typing import Literal
 
 from agiraph.core.clock import iso
 from agiraph.core.errors import InvalidInput
 from agiraph.core.models import ProposedAction
-from agiraph.messages.question import QuestionAnswered
-from agiraph.tools.approvals.policy import SPEND, STAGE, PolicyDecision
+from agiraph.messages.question import AskQuestion, QuestionAnswered
+from agiraph.tools.approvals.policy import SPEND, STAGE, ApprovalPolicy, PolicyDecision
 
 ALLOW_ONCE = "allow once"
 ALLOW_ALWAYS = "allow always"
@@ -51,7 +55,7 @@ def parse_verdict(text: str) -> HumanVerdict:
 
 
 def question_in_words(decision: PolicyDecision) -> str:
-    """Return the question for the human, with the whole command, path or address."""
+    """Return the question for the human: the whole subject, and what "allow always" allows."""
     act, rule = decision.act, decision.rule
     subject = act.subject
     match act.tool:
@@ -60,10 +64,54 @@ def question_in_words(decision: PolicyDecision) -> str:
         case tool if tool == STAGE:
             asked = f"May I start the stage '{subject}'?"
         case tool if tool == SPEND:
-            asked = f"May I continue spending? {subject}"
+            asked = f"May I continue spending? {_spent(decision)}"
         case tool:
             asked = f"May I call {tool}? {subject}"
-    return f"{asked} ({rule.reason})" if rule is not None and rule.reason else asked
+    reason = f" ({rule.reason})" if rule is not None and rule.reason else ""
+    return f"{asked}{reason} [{_always(decision.about)}]"
+
+
+def _always(about: ProposedAction) -> str:
+    """Return what "allow always" allows from then on."""
+    if about.remember == escape(about.subject):
+        each = {"bash": "this command", SPEND: f"more than the limit '{about.rule}'"}
+        covered = each.get(about.tool, f"every {about.tool} of this")
+    else:
+        covered = f"every {about.tool} of {about.remember}"
+    return f"'{ALLOW_ALWAYS}': {covered}"
+
+
+def _spent(decision: PolicyDecision) -> str:
+    """Return how much is spent: as many whole limits of the rule as the action names."""
+    counted, rule = decision.act.shortage, decision.rule
+    times = int(counted) if counted.isascii() and counted.isdecimal() and len(counted) < 10 else 1
+    limit = (rule.over_usd if rule else None) or 0.0
+    return f"More than {times * limit:g} US dollars are spent, the limit is {limit:g}"
+
+
+def approval_as_read(body: AskQuestion, policy: ApprovalPolicy) -> AskQuestion:
+    """Return the approval that an entity asks for, with the text and the answers of the product.
+
+    Raises InvalidInput if no rule of `policy` asks for exactly this approval.
+    """
+    about = body.about
+    rule = policy.asking(about) if about is not None else None
+    if about is None or rule is None:
+        raise InvalidInput(_unasked(about))
+    text = question_in_words(PolicyDecision("ask", about, rule))
+    is_shared = about.tool == SPEND
+    return body.model_copy(
+        update={"question": text, "options": OPTIONS, "default": None, "shared": is_shared}
+    )
+
+
+def _unasked(about: ProposedAction | None) -> str:
+    if about is None:
+        return "an approval needs the action that it is about"
+    return (
+        f"no rule '{about.rule[:80]}' of approvals.yaml asks for {about.tool[:80]!r} of"
+        f" {about.subject[:200]!r} with {about.remember[:200]!r} for '{ALLOW_ALWAYS}'"
+    )
 
 
 def denied_by_rule(decision: PolicyDecision) -> str:

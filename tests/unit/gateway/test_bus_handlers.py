@@ -5,13 +5,17 @@ from pathlib import Path
 from typing import cast
 
 import pytest
+from pydantic import ValidationError
 
+from actors.gateway.api.questions import answer
 from actors.gateway.bus_handlers import attend, handle
 from actors.gateway.context_requests import ContextRequestHandler
 from actors.gateway.gateway import Gateway
+from actors.gateway.questions.standing_approvals import standing
 from actors.runtime.runtime import Runtime
 from agiraph.core.ids import AgentId, QuestionId
 from agiraph.core.models import BUDGET, ProposedAction
+from agiraph.http.errors import ApiError
 from agiraph.messages.child import ChildFailed
 from agiraph.messages.control import Ok
 from agiraph.messages.model import RaiseBudget
@@ -95,6 +99,121 @@ async def test_a_message_without_a_handler_is_logged_and_done(line: FakeLine) ->
     await handle(gateway, arrived(Ok(), "a-1/ada-1"))
     assert "control.ok" in line.log.lines[0]
     gateway.close()
+
+
+RULES = """rules:
+  - {name: commands, tool: bash, action: ask, pattern: "git*", remember: "git push*"}
+  - {name: files, tool: write_file, action: ask, reason: they are mine}
+  - {name: limit, tool: spend, over_usd: 5, action: ask}
+"""
+COMMAND = {"tool": "bash", "subject": "git push x", "rule": "commands", "remember": "git push*"}
+FILE = {"tool": "write_file", "subject": "a.md", "rule": "files", "remember": "a.md"}
+SPENT = {"tool": "spend", "subject": "limit", "rule": "limit", "remember": "limit", "shortage": "2"}
+
+
+def wants(about: dict[str, str] | None) -> Received:
+    more: dict[str, object] = {
+        "kind": "approval",
+        "about": about,
+        "options": ("allow always", "deny"),
+    }
+    more |= {"question": "May I read README.md?", "default": "allow always", "shared": True}
+    return arrived(AskQuestion.model_validate(ASK.model_dump() | more), "a-1/ada-1")
+
+
+@pytest.mark.parametrize(
+    ("about", "read"),
+    [
+        (COMMAND, "May I run this command? git push x ['allow always': every bash of git push*]"),
+        (FILE, "May I call write_file? a.md (they are mine)"
+               " ['allow always': every write_file of this]"),
+        (SPENT, "May I continue spending? More than 10 US dollars are spent, the limit is 5"
+                " ['allow always': more than the limit 'limit']"),
+    ],
+)  # fmt: skip
+async def test_a_person_reads_what_an_approval_allows_not_the_text_of_the_sender(
+    line: FakeLine, about: dict[str, str], read: str
+) -> None:
+    (line.home.path / "approvals.yaml").write_text(RULES)
+    gateway = opened(line)
+    await handle(gateway, wants(about))
+    [question] = gateway.questions.open()
+    assert question.question == read
+    assert question.options == ("allow once", "allow always", "deny")
+    assert question.default is None
+    assert gateway.questions.live()[0].is_shared == (about is SPENT)
+    gateway.close()
+
+
+@pytest.mark.parametrize(
+    "about",
+    [
+        None,
+        COMMAND | {"tool": "*", "rule": "", "remember": "*"},
+        COMMAND | {"remember": "*"},
+        COMMAND | {"rule": "files"},
+        COMMAND | {"rule": "none"},
+        COMMAND | {"subject": "rm -r x"},
+        FILE | {"tool": "*"},
+        FILE | {"remember": "*"},
+        SPENT | {"subject": "other"},
+        SPENT | {"rule": "files", "subject": "files", "remember": "files"},
+    ],
+)
+async def test_an_approval_that_no_rule_asks_for_is_withdrawn_and_allows_nothing(
+    line: FakeLine, about: dict[str, str] | None
+) -> None:
+    (line.home.path / "approvals.yaml").write_text(RULES)
+    gateway = opened(line)
+    await handle(gateway, wants(about))
+    [question] = gateway.questions.listed(9)
+    assert (question.status, question.about) == ("withdrawn", None)
+    with pytest.raises(ApiError, match="was withdrawn"):
+        answer(gateway, question.id, "allow always")
+    assert standing(gateway.questions) == []
+    delivering = asyncio.create_task(gateway.answer_delivery.run())
+    await line.until(lambda: bool(line.sent_to("a-1/ada-1")))
+    delivering.cancel()
+    gateway.close()
+
+
+async def test_a_plain_question_is_about_no_action(line: FakeLine) -> None:
+    gateway = opened(line)
+    about = ProposedAction(tool="bash", subject="ls")
+    await handle(gateway, arrived(ASK.model_copy(update={"about": about}), "a-1/ada-1"))
+    assert gateway.questions.open()[0].about is None
+    gateway.close()
+
+
+@pytest.mark.parametrize(
+    ("asked", "read"),
+    [
+        ("Out of budget: $4.00 of the $5.00 of the node x are spent. How", "$4.00 of the $5.00"),
+        ("May I read README.md?", "all usd"),
+    ],
+)
+async def test_a_person_reads_whose_budget_an_answer_raises(
+    line: FakeLine, asked: str, read: str
+) -> None:
+    begin_run(line.home.path, "run-1", "a-1")
+    gateway = opened(line)
+    about = ProposedAction(tool=BUDGET, subject="tokens", shortage="agent:a-1::usd:0")
+    options = ("raise by $5.00", "yes, read it", "raise by 9 tokens", "raise by $6.00")
+    more = {"kind": BUDGET, "about": about, "question": asked, "options": options}
+    await handle(gateway, arrived(ASK.model_copy(update=more), "a-1/ada-1"))
+    [question] = gateway.questions.open()
+    whole = f"Out of budget: {read} of the agent a-1 are spent. How much more may be spent?"
+    assert question.question == whole
+    assert question.options == ("raise by $5.00", "raise by $6.00", "stop here")
+    assert question.about is not None
+    assert question.about.subject == "usd"
+    gateway.close()
+
+
+@pytest.mark.parametrize("id", ["<script>", "", "q 1", "../q", "Q-1", "q-" + "1" * 64, "q-1\n"])
+def test_the_id_of_a_question_has_the_form_of_an_id(id: str) -> None:
+    with pytest.raises(ValidationError, match="question_id"):
+        AskQuestion.model_validate(ASK.model_dump() | {"question_id": id})
 
 
 async def test_more_money_is_raised_by_the_gateway_alone_and_for_the_asking_agent(

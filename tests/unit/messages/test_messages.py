@@ -19,7 +19,7 @@ PREFIXES = {
     *("trigger", "event", "file", "files", "context", "contextdb", "door", "host"),
 }
 
-SPECIAL = {"digest": "0" * 64, "items": "result", "item": "each"}
+SPECIAL = {"digest": "0" * 64, "question_id": "q-7", "items": "result", "item": "each"}
 
 
 def sample(annotation: Any) -> Any:

@@ -43,7 +43,7 @@ def with_number(value: Any, at: Place, number: object) -> Any:
     """Return a body with another number at a place."""
     if not at:
         return number
-    copied = dict(value) if isinstance(value, dict) else list(value)
+    copied: Any = dict(value) if isinstance(value, dict) else list(value)
     copied[at[0]] = with_number(copied[at[0]], at[1:], number)
     return copied
 
@@ -76,7 +76,7 @@ class FreeForm(BaseModel):
 
 
 VALUES = st.recursive(
-    st.floats() | st.binary() | st.text() | st.integers(-(2**40), 2**40),
+    st.floats(width=32) | st.binary() | st.text() | st.integers(-(2**40), 2**40),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
     max_leaves=8,
 )

@@ -40,11 +40,12 @@ def is_absent(file: Path) -> bool:
     """Whether nothing exists at the path of a settings file: only then the defaults apply.
 
     A link whose target does not exist, a folder and a file without permission are present, and
-    `read_text` refuses them: a rule must not be dropped because its file cannot be read.
+    `read_text` refuses them: a rule must not be dropped because its file cannot be read. A path
+    below a file is absent: there is no home either.
     """
     try:
         os.lstat(file)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return True
     except OSError:
         return False

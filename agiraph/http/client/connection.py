@@ -151,10 +151,10 @@ class GatewayConnection(ApiCalls, Generic[Http]):
     def _refuse_strangers(self, response: httpx.Response) -> None:
         """Raise httpx.ConnectError if another program answers at the port of our gateway.
 
-        The gateway of another home may listen there while ours is being restarted; it does not
-        know our token.
+        The gateway of another home may listen there while ours is being restarted; it refuses us,
+        as it does not know our token or has too much to do.
         """
-        if response.status_code == UNAUTHORIZED and self._home is not None:
+        if response.status_code >= BAD_REQUEST and self._home is not None:
             try:
                 url, _ = self._door()  # its token may have been rotated
             except NotReachable:

@@ -62,7 +62,9 @@ def test_a_standstill_names_every_open_node_once_and_is_none_if_one_can_continue
     held = [n for n in board.nodes.values() if n.status in ("assigned", "running", "blocked")]
     holders = [states[n.assigned_worker] for n in held if n.assigned_worker]
     can_continue = any(
-        state.has_mail or state.is_held or state.process in ("at_work", "stopped")
+        state.is_held
+        or state.process in ("at_work", "stopped")
+        or (state.has_mail and state.process in ("waiting", "parked"))
         for state in holders
     )
     if can_continue or not open_nodes:

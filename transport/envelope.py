@@ -9,6 +9,7 @@ passes the blob on as it came.
 
 from dataclasses import dataclass
 from enum import IntFlag
+from math import isfinite
 from operator import attrgetter
 from typing import Any, cast
 
@@ -23,8 +24,6 @@ MAX_BLOB = 16 * 1024 * 1024
 MAX_NAME = 255
 MAX_HEADER_FIELDS = 32
 FIELDS = 10
-LATEST = 253_402_300_799.0
-"""The last second of the year 9999, in seconds since the epoch: later ones are no dates."""
 MAX_INCARNATION = 2**63 - 1
 
 # What `read_fields` returns, in the order of the wire.
@@ -160,7 +159,7 @@ def _fits(fields: tuple[Any, ...]) -> bool:
         and 0 <= incarnation <= MAX_INCARNATION
         and (reply_to is None or (type(reply_to) is bytes and len(reply_to) == ID_BYTES))
         and type(sent_at) is float
-        and 0 <= sent_at <= LATEST
+        and isfinite(sent_at)
         and (type(flags) is int or type(flags) is Flag)
         and 0 <= flags <= 255
         and (trace is None or (type(trace) is str and len(trace) <= MAX_NAME))

@@ -7,15 +7,13 @@ from typing import Annotated, Any, ClassVar, Final
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 Count = Annotated[int, Field(ge=0, le=2**63 - 1)]
-Seconds = Annotated[float, Field(ge=0)]
+Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 UnixTime = Annotated[float, Field(ge=0, le=253_402_300_799)]
 """Seconds since the epoch, up to the end of the year 9999."""
 
 
 class Record(BaseModel):
     """A frozen record; unknown fields are ignored, so that newer and older code can talk.
-
-    Its numbers are finite: JSON has neither NaN nor infinity.
 
     What validates it is built when it is first used: most processes use few of the records that
     they import.
@@ -24,7 +22,6 @@ class Record(BaseModel):
     model_config: ClassVar[ConfigDict] = ConfigDict(
         frozen=True,
         extra="ignore",
-        allow_inf_nan=False,
         json_schema_serialization_defaults_required=True,
         defer_build=True,
     )

@@ -108,7 +108,7 @@ class RenewLease(Body):
     TYPE = "host.renew"
     sent_at: Seconds
     now: UnixTime
-    load: float = Field(default=0.0, ge=0)
+    load: Seconds = 0.0
     free_memory_bytes: Count = 0
     facts: MachineFacts | None = None
     processes: tuple[HostProcess, ...] = Field(default=(), max_length=MOST_PROCESSES)

@@ -156,6 +156,12 @@ def in_camel_case(given: JsonObject, where: str = "") -> JsonObject:
     return named
 
 
+def _object(value: Any, name: str) -> JsonObject:
+    if not isinstance(value, dict):
+        raise InvalidInput(f"parts.{name}: {shown(value)} is not an object")
+    return value
+
+
 def _attached(parts: Any) -> Iterator[Attachment]:
     waiting = [parts]
     while waiting:
@@ -166,9 +172,9 @@ def _attached(parts: Any) -> Iterator[Attachment]:
                 raise stored_object("fileData")
             check_names(named, PART, "parts")
             values = {
-                name: in_camel_case(named[name], f"{name}.")
+                name: in_camel_case(_object(named[name], name), f"{name}.")
                 for name in PART_VALUES
-                if isinstance(named.get(name), dict)
+                if named.get(name) is not None
             }
             for name, value in values.items():
                 check_names(value, PART_VALUES[name], name)

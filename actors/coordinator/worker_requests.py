@@ -1,7 +1,6 @@
 """WorkerRequestHandler: handles workers' requests and their reports about nodes."""
 
 import asyncio
-import json
 from collections.abc import Awaitable
 from typing import Literal
 
@@ -21,7 +20,7 @@ from agiraph.core.errors import IllegalTransition, Refused
 from agiraph.core.ids import Address, NodeId, WorkerId
 from agiraph.core.models import NodeResult, WorkNode
 from agiraph.core.naming import cut
-from agiraph.core.turns import JsonObject
+from agiraph.core.turns import JsonObject, json_in
 from agiraph.mcp.grants import check_lender
 from agiraph.messages.board import (
     AskRoster,
@@ -153,7 +152,7 @@ class WorkerRequestHandler:
                 return ContextShown(text=shared.rows())
             case ChangeContext(way=way, key=key, value=value):
                 cause, by = received.header.id.hex(), self._sender_name(received)
-                receipt = shared.change(cause, way, key, json.loads(value), by)
+                receipt = shared.change(cause, way, key, json_in(value), by)
                 return ContextChanged(receipt=receipt)
             case PublishNode():
                 return await self._publish(received, request)

@@ -3515,7 +3515,8 @@ export interface components {
          *     `tool` is a tool's name or `stage` or `spend` (or `budget`: more may be spent of it, in the unit
          *     that `subject` names), `subject` what of it the rule's pattern looks at (a command, a path, an
          *     address), `remember` the pattern that "allow always" will allow. `shortage` is the identity of
-         *     what is short (`agiraph.core.money.Shortage`). `digest` distinguishes the action from
+         *     what is short (`agiraph.core.money.Shortage`), for `spend` how many whole limits of the rule are
+         *     spent. `digest` distinguishes the action from
          *     every other one, also of the same subject: it follows from the tool and all its arguments.
          *     `diff` is how a file would change, `arguments` all arguments of the call as JSON if `subject`
          *     and `diff` do not contain them; both are for people.

@@ -14,6 +14,7 @@ from agiraph.llm.wire.request_rules import (
     check_limit,
     check_names,
     from_url,
+    is_image,
     item_fields,
     objects_in,
     stored_object,
@@ -159,6 +160,7 @@ class AnthropicRules(RequestRules):
                 case "url":
                     yield from_url(source.get("url"), is_picture=is_picture)
                 case "base64":
+                    is_picture = is_picture and is_image(source.get("media_type"))
                     yield Attachment(len(str(source.get("data"))), is_picture=is_picture)
 
     def service_tools(self, tool: Any) -> tuple[str, ...]:

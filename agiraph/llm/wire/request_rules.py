@@ -243,11 +243,20 @@ def objects_in(value: Any) -> list[JsonObject]:
 
 
 def from_url(url: Any, *, is_picture: bool) -> Attachment:
-    """Return what is at a URL: in the request itself (`data:`), or elsewhere."""
-    is_here = isinstance(url, str) and url[: len(DATA_URL)].lower() == DATA_URL
-    if is_here:
-        check_media(url[len(DATA_URL) :])
-    return Attachment(len(url) if is_here else 0, is_picture=is_picture)
+    """Return what is at a URL: in the request itself (`data:`), or elsewhere.
+
+    A `data:` URL in a picture's place is a picture only by its media type, else a document.
+    """
+    if not isinstance(url, str) or url[: len(DATA_URL)].lower() != DATA_URL:
+        return Attachment(0, is_picture=is_picture)
+    media = url[len(DATA_URL) :]
+    check_media(media)
+    return Attachment(len(url), is_picture=is_picture and is_image(media))
+
+
+def is_image(media_type: Any) -> bool:
+    """Whether a media type, or a data URL's rest that begins with one, is that of a picture."""
+    return str(media_type).strip().lower().startswith("image/")
 
 
 def file_data(data: Any) -> Attachment:

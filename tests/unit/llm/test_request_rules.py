@@ -13,6 +13,7 @@ from agiraph.llm.providers.forwarding import format_headers
 from agiraph.llm.registry import ModelTraits
 from agiraph.llm.token_counts import Attachment, InputSize, forwarded_size
 from agiraph.llm.wire.google_rules import GoogleRules
+from agiraph.llm.wire.request_rules import from_url
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "door.md"
 TRAITS = ModelTraits(api="openai", max_tokens_field="max_completion_tokens")
@@ -585,3 +586,13 @@ def test_the_documentation_lists_what_is_forwarded(api: str, row: str) -> None:
     values = rules.setting_values if isinstance(rules, GoogleRules) else rules.values
     assert with_values >= values.keys()
     assert with_values - values.keys() <= {"context_management"}
+
+
+@pytest.mark.parametrize(
+    ("media", "is_picture"),
+    [("image/png", True), (" IMAGE/webp", True), ("application/pdf", False), ("video/mp4", False)],
+)
+def test_only_a_media_type_of_a_picture_makes_a_data_url_a_picture(
+    media: str, is_picture: bool
+) -> None:
+    assert from_url(f"data:{media};base64,AAAA", is_picture=True).is_picture is is_picture

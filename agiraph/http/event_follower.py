@@ -108,7 +108,7 @@ class Follower(Generic[Item]):
                 self._lost_at = None
                 return self._connection
             except InvalidStatus as refused:
-                is_refusal = refused.response.status_code < 500
+                is_refusal = refused.response.status_code < 500 and not was_late(refused)
                 if is_refusal and not has_moved(self._door, self._known):
                     raise denied(refused) from None
                 reason: Exception = refused
@@ -174,6 +174,11 @@ def opening(
         "proxy": None,
         "max_size": LARGEST_FRAME,
     }
+
+
+def was_late(error: InvalidStatus) -> bool:
+    """Whether the gateway has not received the whole request in time (408): it may be repeated."""
+    return error.response.status_code == 408
 
 
 def denied(error: InvalidStatus) -> ApiError:

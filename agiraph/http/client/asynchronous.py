@@ -105,7 +105,7 @@ class AsyncClient(GatewayConnection[httpx.AsyncClient], AsyncCaller):
         from websockets.asyncio.client import connect  # few follow texts
         from websockets.exceptions import InvalidStatus, WebSocketException
 
-        from agiraph.http.event_follower import denied, opening
+        from agiraph.http.event_follower import denied, opening, was_late
 
         path, wanted = agent_path(agent, "stream"), given(entity=entity)
         lost_at: float | None = None
@@ -119,7 +119,7 @@ class AsyncClient(GatewayConnection[httpx.AsyncClient], AsyncCaller):
                     async for frame in socket:
                         yield StreamedTextView.model_validate_json(frame)
             except InvalidStatus as refused:
-                is_refusal = refused.response.status_code < SERVER_ERROR
+                is_refusal = refused.response.status_code < SERVER_ERROR and not was_late(refused)
                 if is_refusal and not has_moved(self._door, known):
                     raise denied(refused) from None
                 reason = refused

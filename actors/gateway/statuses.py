@@ -121,10 +121,10 @@ class StatusReader:
         activity = self.activity(address)
         if activity is not None and activity.state in HELD:
             return activity.state
-        if agent.status == "idle" and self.outage(agent) is None:
-            return agent.status
         if self.outage(agent) is not None:
             return STANDS
+        if agent.status == "idle":
+            return agent.status
         if agent.standstill is not None:
             return "waiting_for_human" if agent.standstill.for_human else STANDS
         is_at_rest = (activity.state if activity else state) in AT_REST

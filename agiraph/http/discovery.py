@@ -55,15 +55,17 @@ def read_port(home: Path) -> int | None:
     return port if 0 < port <= HIGHEST_PORT else None
 
 
-def has_moved(door: Door, known: tuple[str, str]) -> bool:
-    """Whether the gateway no longer listens where it was known to: another program answers there.
+def has_moved(door: Door, url: str, token: str | None = None) -> bool:
+    """Whether the gateway no longer listens at this URL: another program answers there.
 
-    It may be the gateway of another home, which does not know our token.
+    It may be the gateway of another home, which does not know our token. With a `token`, also
+    whether that was rotated.
     """
     try:
-        return door() != known
+        url_now, token_now = door()
     except NotReachable:
         return True
+    return url_now.rstrip("/") != url.rstrip("/") or token not in (None, token_now)
 
 
 def why_unreachable(home: Path) -> NotReachable:

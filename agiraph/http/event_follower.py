@@ -108,9 +108,8 @@ class Follower(Generic[Item]):
                 self._lost_at = None
                 return self._connection
             except InvalidStatus as refused:
-                is_refusal = refused.response.status_code < 500 and not was_late(refused)
-                if is_refusal and not has_moved(self._door, self._known):
-                    raise denied(refused) from None
+                if (refusal := denied(refused, self._door, self._known)) is not None:
+                    raise refusal from None
                 reason: Exception = refused
             except (OSError, EOFError, AgiraphError, WebSocketException) as error:
                 reason = error
@@ -176,14 +175,15 @@ def opening(
     }
 
 
-def was_late(error: InvalidStatus) -> bool:
-    """Whether the gateway has not received the whole request in time (408): it may be repeated."""
-    return error.response.status_code == 408
+def denied(error: InvalidStatus, door: Door, known: tuple[str, str]) -> ApiError | None:
+    """Return the refusal of a WebSocket; None if it is to be tried again.
 
-
-def denied(error: InvalidStatus) -> ApiError:
-    """Return the refusal of a WebSocket."""
+    The gateway may be starting, it may not have received the request in time (408), or another
+    program may have answered at the address that was `known`.
+    """
     status = error.response.status_code
+    if status >= 500 or status == 408 or has_moved(door, *known):
+        return None
     try:
         detail = json.loads(error.response.body or b"")["detail"]
     except (ValueError, KeyError, TypeError):

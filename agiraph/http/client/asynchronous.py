@@ -19,7 +19,6 @@ from agiraph.http.client.connection import (
     GatewayConnection,
     refusal_of,
 )
-from agiraph.http.discovery import has_moved
 from agiraph.http.errors import NotReachable
 from agiraph.http.httpx_alone import httpx
 
@@ -105,7 +104,7 @@ class AsyncClient(GatewayConnection[httpx.AsyncClient], AsyncCaller):
         from websockets.asyncio.client import connect  # few follow texts
         from websockets.exceptions import InvalidStatus, WebSocketException
 
-        from agiraph.http.event_follower import denied, opening, was_late
+        from agiraph.http.event_follower import denied, opening
 
         path, wanted = agent_path(agent, "stream"), given(entity=entity)
         lost_at: float | None = None
@@ -119,9 +118,8 @@ class AsyncClient(GatewayConnection[httpx.AsyncClient], AsyncCaller):
                     async for frame in socket:
                         yield StreamedTextView.model_validate_json(frame)
             except InvalidStatus as refused:
-                is_refusal = refused.response.status_code < SERVER_ERROR and not was_late(refused)
-                if is_refusal and not has_moved(self._door, known):
-                    raise denied(refused) from None
+                if (refusal := denied(refused, self._door, known)) is not None:
+                    raise refusal from None
                 reason = refused
             except (OSError, EOFError, NotReachable, WebSocketException) as error:
                 reason = error

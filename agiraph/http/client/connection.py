@@ -15,6 +15,7 @@ from agiraph.http.client.system import SystemCalls
 from agiraph.http.client.work import WorkCalls
 from agiraph.http.discovery import (
     Door,
+    has_moved,
     is_supervised,
     read_cert,
     read_door,
@@ -154,13 +155,9 @@ class GatewayConnection(ApiCalls, Generic[Http]):
         The gateway of another home may listen there while ours is being restarted; it refuses us,
         as it does not know our token or has too much to do.
         """
-        if response.status_code >= BAD_REQUEST and self._home is not None:
-            try:
-                url, _ = self._door()  # its token may have been rotated
-            except NotReachable:
-                url = ""
-            if url.rstrip("/") != self.url:
-                raise httpx.ConnectError("another program has the port of the gateway")
+        is_refused = response.status_code >= BAD_REQUEST and self._home is not None
+        if is_refused and has_moved(self._door, self.url):  # its token may have been rotated
+            raise httpx.ConnectError("another program has the port of the gateway")
 
     def _find_gateway(self) -> bool:
         """Read where the gateway listens now; return whether its URL or token has changed.

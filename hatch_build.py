@@ -27,7 +27,7 @@ class BundleHook(BuildHookInterface):  # type: ignore[type-arg]
     """Force-include the bundled folders into a standard wheel."""
 
     def dependencies(self) -> list[str]:
-        """Return what building the web UI needs and the machine lacks."""
+        """Return the missing requirements for a build of the web UI."""
         ui = _web_ui_build(Path(self.root))
         return [] if ui is None or ui.is_built() or ui.has_node() else [NODE]
 

@@ -89,7 +89,7 @@ def run(options: Options) -> list[Figure]:
 
 
 def wakes_of_team(options: Options) -> Figure:
-    """Count how often the workers of a parked team are started for nothing."""
+    """Count how often the workers of a parked team are started without need."""
     periods = options.count(PERIODS, QUICK_PERIODS)
     progress("watching a parked team")
     with (

@@ -123,7 +123,7 @@ def format_short_usage(sums: JsonObject, unit: str = "") -> str:
 
 
 def spent_cells(tokens: int, cost: float | None, *, is_estimate: bool) -> tuple[str, str]:
-    """Return short tokens and money for two columns, nothing for zero."""
+    """Return short tokens and money for two columns, '' for zero."""
     shown = (format_short_count(tokens) if tokens else "", format_short_money(cost) if cost else "")
     return mark_estimate(shown[0], is_estimate), mark_estimate(shown[1], is_estimate)
 

@@ -277,7 +277,7 @@ DURATION: Final = duration()
 NOTES_OF: Final = ("project", "all", "none")
 AMOUNT: Final = Parsed("amount", _limit)
 BUDGET: Final = Parsed("amount", _budget)
-"""What something new may spend: `2`, `$2`, `500k-tokens`; becomes a NamedLimit."""
+"""The budget of a new agent or run: `2`, `$2`, `500k-tokens`; becomes a NamedLimit."""
 
 
 def notes_option(command: Command) -> Command:

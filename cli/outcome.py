@@ -199,7 +199,7 @@ def outcome_of(watch: RunWatcher, seconds: float) -> RunOutcome:
     result = answer_of(client, agent.id, agent.run, agent.result)
     shown_output = str(output) if output is not None and is_file(output) else None
     usage = watch.progress.usage
-    if watch.outage is None:  # otherwise the broker may be what does not answer
+    if watch.outage is None:  # the broker itself may be the failed service
         with contextlib.suppress(ApiError, NotReachable):
             usage = client.usage(agent=agent.id, run=agent.run).total
     reason = watch.progress.failure or agent.reason  # its event may still be on its way

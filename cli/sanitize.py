@@ -24,7 +24,7 @@ ELLIPSIS = "…"
 def printable(text: str) -> str:
     """Return `text` without control characters and escape sequences; newlines and tabs stay.
 
-    Characters that show nothing, or turn the order of others, are shown as `⟨U+202E⟩`.
+    Invisible characters, and characters that reverse the order of others, are shown as `⟨U+202E⟩`.
     """
     text = text.replace("\r\n", "\n")
     text = with_unseen_shown(_CONTROLS.sub("", _ESCAPES.sub("", text)))

@@ -63,7 +63,7 @@ class RunWatcher:
         for line in lines:
             self._screen.line(line)
         self.agent = self.agent.model_copy(update={"last_event": max(after, self.agent.last_event)})
-        if self.agent.outage is None:  # otherwise the broker may be what does not answer
+        if self.agent.outage is None:  # the broker itself may be the failed service
             with contextlib.suppress(ApiError, NotReachable):
                 self.progress.usage = client.usage(agent=self.agent.id).total
 

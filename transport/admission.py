@@ -1,4 +1,4 @@
-"""Admission: who may say hello over which connection, and send to whom; pure.
+"""Admission: the senders of each connection, and their allowed receivers; pure.
 
 from this machine      with a ticket that names no host
 over a host's key      with a ticket for this host; as the host itself without any, but only

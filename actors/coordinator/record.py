@@ -28,7 +28,7 @@ class AgentRecord:
         self.agent: Agent = found or args.agent
 
     def _load(self) -> Agent | None:
-        """Return the record; one that is damaged is set aside, and follows from the journals."""
+        """Return the record; a damaged record is set aside, and follows from the journals."""
         try:
             return self._files.load_agent()
         except ValueError as error:

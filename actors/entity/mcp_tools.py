@@ -63,9 +63,10 @@ class McpToolGrants(Record):
 async def grants_for(
     runtime: Runtime, path: Path, about: str, holder: ToolHolder, *, is_coordinator: bool = False
 ) -> McpToolGrants:
-    """Return what an entity has for `about`; the same if asked again.
+    """Return the tools of an entity for `about`; the same ones again later.
 
-    `path` is the file that stores the grants. A coordinator also gets what it may give to workers.
+    `path` is the file that stores the grants. A coordinator also gets the tools that it may give
+    to workers.
     """
     configured = with_registered(runtime.home, runtime.config.mcp.servers, holder.given)
     servers = servers_of_run(runtime.home, runtime.config.mcp.servers, holder.given)

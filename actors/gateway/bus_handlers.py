@@ -143,7 +143,7 @@ async def _on_question(gateway: Gateway, received: Received, body: AskQuestion) 
 def _as_read(gateway: Gateway, body: AskQuestion) -> tuple[AskQuestion, str]:
     """Return a question with the text that a person reads, and why it is refused, '' if it is not.
 
-    What an answer allows is in `about`: for an approval and for more money the text and the answers
+    The effect of an answer is in `about`: for an approval and for a raise the text and the answers
     follow from it, and no text of the sender counts. Any other question is about no action.
     """
     match body.kind:
@@ -172,7 +172,7 @@ def _money_as_read(gateway: Gateway, body: AskQuestion) -> AskQuestion:
 
 
 def _named(gateway: Gateway, body: AskQuestion, identity: str) -> str:
-    """Return what people call the agent or the node of a budget; '' if that is its key."""
+    """Return the name of the agent or the node of a budget for people; '' if that is its key."""
     budget, agent = named_in(identity), gateway.agents.get(body.agent)
     if budget is None or agent is None:
         return ""

@@ -132,7 +132,7 @@ def hits_of_project(store: ContextStore, asked: FindEarlierWork, now: float) -> 
     """Return the notes of a run's own project that fit its goal, the best first.
 
     With them come those of a scan of its input folder, which may be below the repository's top, and
-    those that the person has added for all projects.
+    the notes that the person has added for all projects.
     """
     places: list[str | None] = [project_of(asked.input_dir, asked.agent), None]
     if asked.input_dir:

@@ -150,7 +150,7 @@ class Gateway:
             raise _as_api_error(error, to) from error
 
     async def _why(self, service: str) -> str:
-        """Return what keeps a service from running, as an addition to an error; '' if nothing."""
+        """Return the cause for which a service does not run, to end an error; '' if it runs."""
         row = await self._child(service) if service != SUPERVISOR else None
         is_away = row is not None and row.state in ("starting", "backing_off")
         return f": it is restarted after {row.cause}" if row and is_away and row.cause else ""

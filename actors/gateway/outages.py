@@ -3,9 +3,9 @@
 A service is restarted for ever, after growing pauses. Once it has failed more often in a row than
 an entity may (`supervisor.intensity`), and until it is ready again, it is an outage. A run is
 suspended by an outage if one of its entities waits for an answer of the service and no other entity
-can continue. The process table says both, so nothing is recorded: the run continues by itself when
-the service answers. Commands that wait for a suspended run end after twice as many failures; with
-the default settings that is about a minute.
+can continue. Both are in the process table, and no record is needed: the run continues by itself
+when the service answers. Commands that wait for a suspended run end after twice as many failures;
+with the default settings that is about a minute.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -41,7 +41,7 @@ def outage_of_run(
 ) -> ServiceOutage | None:
     """Return the outage that suspends the run of a team, None if the run can continue.
 
-    Of several the one that fails most often.
+    Of several outages, the service that fails most often counts.
     """
     awaited = {at for child in team if child.state == "ready" for at in child.awaits}
     needed = [outages[at] for at in awaited if at in outages]

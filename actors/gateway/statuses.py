@@ -145,7 +145,7 @@ class StatusReader:
         return outage_of_run(self._team_of(agent), self._outages)
 
     def standstill(self, agent: Agent) -> Standstill | None:
-        """Return who in an agent's run waits for what, if nothing in it can happen by itself."""
+        """Return each waiting entity of an agent's run if the run cannot continue by itself."""
         if (found := self.outage(agent)) is None:
             return agent.standstill
         waiting = []

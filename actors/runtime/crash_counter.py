@@ -48,7 +48,7 @@ PLACE = "@"
 
 @dataclass(frozen=True, slots=True)
 class ProcessNote:
-    """What a process noted last: its incarnation, whether it was ready, what it was doing.
+    """The last note of a process: its incarnation, whether it was ready, its activity.
 
     `position` is the number of steps that its conversation had, 0 without one.
     """

@@ -69,7 +69,7 @@ class MonitorHooks:
     the next incarnation of an address, written down (OSError); `launch` starts a process on a host
     (SpawnFailed); `ask_to_stop` sends `control.stop`, perhaps for after the step that it is in, and
     returns False while the bus is down; `changed` gets each new state with its cause, `crashed`
-    each end of a child that should run, `broken` gets what the monitor itself died of.
+    each end of a child that should run, `broken` gets the error of the monitor itself.
     """
 
     policy: Callable[["ChildMonitor"], RestartPolicy]
@@ -215,7 +215,7 @@ class ChildMonitor:
 
     async def _rest(self, desired: Desired, grace_seconds: float | None = None) -> None:
         self.desired = desired
-        self.was_parked, self.cause = False, None  # that of an earlier end
+        self.was_parked, self.cause = False, None  # of an earlier end
         self._woken.set()
         if self.is_running:
             self._become("stopping")

@@ -235,7 +235,7 @@ class ChildRegister:
 
 
 def open_register(house: Home, log: Any) -> ChildRegister:
-    """Return the register of a home; what it has lost is logged. Raises Corrupt, ValueError."""
+    """Return the register of a home; lost records are logged. Raises Corrupt, ValueError."""
     recorded = recorded_incarnations(house.system.mailboxes)
     register = ChildRegister(house.system.children, recorded)
     lost = lost_from(register.table, recorded)

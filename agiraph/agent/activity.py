@@ -9,7 +9,7 @@ from agiraph.core.turns import ToolCall
 STEP_LIMIT: Final = 80
 WAIT: Final = "wait"
 FOR_ANSWER: Final = "for an answer"
-"""What an entity waits for that has asked the human and rests."""
+"""The wait of an entity that has asked the human and rests."""
 TELLING: Final = ("command", "path", "url", "query", "question", "to", "name", "ref_name", "key")
 
 

@@ -20,7 +20,7 @@ from agiraph.storage.versions import read_object
 
 
 class BoardsRead:
-    """The boards of runs; only what is new in a journal is read and folded. For any thread."""
+    """The boards of runs; only the new records of a journal are read and folded. For any thread."""
 
     def __init__(self) -> None:
         self._folded: dict[Path, tuple[JournalPosition | None, Board]] = {}

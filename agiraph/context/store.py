@@ -206,7 +206,7 @@ class ContextStore:
     def standing(self, project: str | None, limit: int = 20) -> list[ContextNode]:
         """Return the preferences that hold whatever the task is, the most important first.
 
-        Those of the project, and those that the person has added for all projects.
+        The notes of the project, and the notes that the person has added for all projects.
         """
         return self._nodes(
             "WHERE kind = 'preference' AND (project_id = ? OR project_id IS NULL AND agent = '')"

@@ -109,7 +109,7 @@ class ServiceOutage(Record):
 
     @property
     def awaited(self) -> str:
-        """Return what an entity that needs the service waits for, in words."""
+        """Return the wait of an entity for the service, in words."""
         return f"for the service '{self.service}', which cannot be kept running {self._failures}"
 
     @property

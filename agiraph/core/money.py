@@ -372,7 +372,7 @@ def parse_limit(text: str) -> NamedLimit:
 
 
 def parse_budget(text: str) -> NamedLimit:
-    """Return what something new may spend: a limit above 0, not `none`; InvalidInput."""
+    """Return the limit of a new agent or run: above 0, not `none`; InvalidInput."""
     found = None
     with suppress(InvalidInput):
         found = parse_limit(text)

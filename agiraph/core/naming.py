@@ -50,7 +50,7 @@ def cut(text: str, most: int) -> str:
 
 
 UNSEEN: Final = re.compile(r"[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069]")
-"""Characters that show nothing, or turn the order of others: `report<U+202E>gpj.exe` looks like a
+"""Invisible characters, and characters that reverse others: `report<U+202E>gpj.exe` looks like a
 picture. The web UI has the same list (`frontend/src/ui/format.ts`)."""
 
 

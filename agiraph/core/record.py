@@ -53,7 +53,7 @@ MISFITS: Final[Mapping[str, str]] = MappingProxyType(
         "none_required": "empty",
     }
 )
-"""What a value must be, by pydantic's type of error; its own words name its internals."""
+"""The required kind of value, by pydantic's type of error; its own texts name its internals."""
 LENGTHS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
     {
         "string_too_short": ("at least {min_length}", "character"),
@@ -65,7 +65,7 @@ LENGTHS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
 
 
 def misfit_in_words(problem: Mapping[str, Any]) -> str:
-    """Return what is wrong with a value, from one of the errors of pydantic's ValidationError."""
+    """Return the fault of a value in words, from an error of pydantic's ValidationError."""
     kind, context = problem["type"], problem.get("ctx") or {}
     if kind in MISFITS:
         return f"must be {MISFITS[kind].format(**context)}"

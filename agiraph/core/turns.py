@@ -184,7 +184,7 @@ class Usage(Record):
         return self.input_tokens + self.output_tokens
 
     def sums(self) -> JsonObject:
-        """Return what listings show of it: tokens, money, and whether that is an estimate."""
+        """Return its sums for listings: tokens, money, and whether they are an estimate."""
         cost, is_estimate = self.cost_usd, self.is_estimate
         return {"tokens": self.tokens, "cost_usd": cost, "is_estimate": is_estimate}
 

@@ -37,7 +37,7 @@ BROKEN = (ValueError, LookupError, AttributeError, TypeError, ArithmeticError, R
 
 
 def is_absent(file: Path) -> bool:
-    """Whether nothing exists at the path of a settings file: only then the defaults apply.
+    """Whether the path of a settings file does not exist: only then the defaults apply.
 
     A link whose target does not exist, a folder and a file without permission are present, and
     `read_text` refuses them: a rule must not be dropped because its file cannot be read. A path

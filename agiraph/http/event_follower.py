@@ -163,7 +163,7 @@ class EventFollower(Follower[Event]):
 def opening(
     known: tuple[str, str], path: str, query: Mapping[str, object], trust: ssl.SSLContext | None
 ) -> tuple[str, dict[str, Any]]:
-    """Return the URI of a WebSocket, and with what to connect; `known` is the URL and token."""
+    """Return the URI of a WebSocket and its options; `known` is the URL and token."""
     url, token = known
     return f"ws{url.removeprefix('http')}{path}?{urlencode(query, doseq=True)}", {
         "additional_headers": {"Authorization": f"Bearer {token}"},

@@ -191,7 +191,7 @@ def cut_instructions(text: str) -> str:
 
 
 def in_words(left_out: Iterable[LeftOut]) -> str:
-    """Return what is left out, the names by their reason; '' if nothing is."""
+    """Return the names of the tools left out, by their reason; '' if all are offered."""
     names: dict[str, list[str]] = {}
     for one in left_out:
         names.setdefault(one.why, []).append(one.name)

@@ -1,8 +1,8 @@
-"""Mending: what servers answer against the protocol, brought to what it allows; pure.
+"""Mending: answers of servers against the protocol, in the form that it requires; pure.
 
 The SDK refuses a whole answer for one odd part: a list of tools for one tool without a schema, a
 result for one block of a kind that it does not know, or for text where an output schema was
-declared. So each answer passes here first. Only what cannot be mended is left out, by name.
+declared. So each answer passes here first. Only parts that cannot be mended are left out, by name.
 """
 
 import json
@@ -25,7 +25,7 @@ TOO_DEEP: Final = "[left out: nested too deeply]"
 
 
 class LeftOut(Record):
-    """A part of what a server offers that is not used, and why."""
+    """A part of a server's offer that is not used, and why."""
 
     name: str
     why: str
@@ -33,7 +33,7 @@ class LeftOut(Record):
 
 @dataclass(frozen=True, slots=True)
 class Mended:
-    """An answer as the protocol allows it, and what is not in it."""
+    """An answer as the protocol allows it, and the parts left out of it."""
 
     result: JsonObject
     left_out: tuple[LeftOut, ...] = ()
@@ -55,7 +55,7 @@ def mended(method: str, result: object) -> Mended:
 
 
 def _initialized(said: JsonObject) -> Mended:
-    """A server that does not say what it offers is asked for tools."""
+    """Ask a server without declared capabilities for its tools."""
     about, offers = said.get("serverInfo"), said.get("capabilities")
     named = about if isinstance(about, Mapping) else {}
     said["serverInfo"] = {
@@ -79,7 +79,7 @@ def _initialized(said: JsonObject) -> Mended:
 
 
 def _tool(said: Mapping[str, Any]) -> JsonObject:
-    """Return a tool with what is used of it; its output schema is not: results are text."""
+    """Return a tool with the fields in use, without its output schema: results are text."""
     schema, hints = said.get("inputSchema"), said.get("annotations")
     tool: JsonObject = {
         "name": said["name"],
@@ -115,7 +115,7 @@ def _prompt(said: Mapping[str, Any]) -> JsonObject:
 
 @dataclass(frozen=True, slots=True)
 class _ListKind:
-    """One of the lists of a server: where its entries are, what each must have, how it is kept."""
+    """A list of a server: the place of its entries, their required fields, and their mending."""
 
     key: str
     what: str

@@ -47,7 +47,7 @@ def parameters_of(schema: object) -> Parameters:
 
     A reference to a schema that is being unfolded is not followed again. Alternatives between
     whole sets of parameters, which no service accepts at the top, become one set of all of them:
-    the server refuses what does not fit.
+    the server refuses arguments that do not fit.
     """
     said = schema if isinstance(schema, Mapping) else {}
     for depth in DEPTHS:
@@ -75,7 +75,7 @@ class _Unfolding:
         self.was_cut = False
 
     def of(self, value: Any, depth: int = 0, path: frozenset[str] = frozenset()) -> JsonObject:
-        """Return a subschema without references; `path` are those that lead to it."""
+        """Return a subschema without references; `path` are the references that lead to it."""
         self._parts += 1
         if self._parts > MOST_PARTS:
             raise _TooManyParts
@@ -171,7 +171,7 @@ def _is_json(value: Any) -> bool:
 
 
 def _referred(where: str, root: Mapping[str, Any]) -> JsonObject:
-    """Return what a reference within the schema refers to, nothing for another one."""
+    """Return the target of a reference within the schema, None for another reference."""
     found: Any = root
     for part in where.removeprefix("#").removeprefix("/").split("/") if where != "#" else ():
         key = part.replace("~1", "/").replace("~0", "~")
@@ -181,7 +181,7 @@ def _referred(where: str, root: Mapping[str, Any]) -> JsonObject:
 
 
 def _stub(where: str, schema: Mapping[str, Any]) -> JsonObject:
-    """Return what is shown of a schema where it occurs again within itself."""
+    """Return the short form of a schema that occurs again within itself."""
     name = where.rpartition("/")[2].strip("#") or "the whole"
     return {"description": f"again like {name}"} | (
         {"type": schema["type"]} if "type" in schema else {}
@@ -192,7 +192,7 @@ def _stub(where: str, schema: Mapping[str, Any]) -> JsonObject:
 
 
 def _top(schema: JsonObject) -> JsonObject:
-    """Return an unfolded schema as that of an object, alternatives at the top as one."""
+    """Return an unfolded schema as the schema of an object, alternatives at the top merged."""
     top = {key: value for key, value in schema.items() if key not in CHOICES}
     properties: JsonObject = {}
     required = list(top.get("required") or ())
@@ -210,7 +210,7 @@ def _top(schema: JsonObject) -> JsonObject:
 
 
 def _names_alone(said: Mapping[str, Any]) -> JsonObject:
-    """Return a schema of parameter names alone, the first ones that fit."""
+    """Return a schema of parameter names alone, the first names that fit."""
     found = said.get("properties")
     shown: JsonObject = {"type": "object", "properties": {}}
     size = _size(shown)

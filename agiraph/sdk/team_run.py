@@ -182,7 +182,7 @@ class TeamRun(Generic[Out]):
         board = client.board(agent.id, run=self._run)
         text = self._answer_text(client, agent)
         usage = Usage()
-        if not self._is_suspended:  # otherwise the broker may be what does not answer
+        if not self._is_suspended:  # the broker itself may be the failed service
             with suppress(ApiError, NotReachable):
                 usage = client.usage(agent=agent.id, run=self._run).total
         result: Result[Any] = Result(

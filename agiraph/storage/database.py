@@ -63,7 +63,7 @@ class _Connection(sqlite3.Connection):
 
 
 class _Cursor(sqlite3.Cursor):
-    """Raises Corrupt for what SQLite finds damaged."""
+    """Raises Corrupt for damage that SQLite finds."""
 
     connection: _Connection
 
@@ -147,7 +147,7 @@ class Database:
         self._db.executescript(schema)
 
     def rows(self, sql: str, *values: object) -> list[Row]:
-        """Return what a query finds; Corrupt, OSError."""
+        """Return the rows of a query; Corrupt, OSError."""
         try:
             return self._db.execute(sql, values).fetchall()
         except sqlite3.DatabaseError as error:

@@ -113,7 +113,7 @@ def pid_here(written: int, folder: Path) -> int | None:
 
 
 def _holds(pid: int, held: os.stat_result) -> bool:
-    """Whether a process has a folder open, as the one that locks it does."""
+    """Whether a process has a folder open, as the holder of its lock does."""
     folder = f"{PROC}/{pid}/fd"
     try:
         names = os.listdir(folder)  # plain: /proc

@@ -38,7 +38,7 @@ class UnsafeFile(OSError):
         return f"{self.filename} {self.strerror}"
 
     def with_advice(self) -> str:
-        """Return the path, what is wrong with it and what a person can do, for a file of ours."""
+        """Return the path of a file of ours, its fault and a remedy."""
         return f"{self}: restore the file from a backup, or move it away to start without it"
 
 

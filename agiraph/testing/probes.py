@@ -75,7 +75,7 @@ class ProbeCall:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What is checked: a model (`service/name`), its wire format and its context window."""
+    """The checked model (`service/name`), its wire format and its context window."""
 
     model: str
     api: Api

@@ -1,4 +1,4 @@
-"""The provider check: calls a model service as Agiraph does, and says what works.
+"""The provider check: calls a model service as Agiraph does, and reports which features work.
 
     python -m agiraph.testing.provider https://models.example.com/v1 --model NAME
 
@@ -45,7 +45,7 @@ examples:
   python -m agiraph.testing.provider http://127.0.0.1:8080/v1 --model text:tiny --json
 
 outcomes: works; limited (Agiraph works without it); fails (a team cannot rely on it);
-unknown (not tried, or busy). Exit codes: 0 nothing fails, 1 something fails or nothing is
+unknown (not tried, or busy). Exit codes: 0 no probe fails, 1 a probe fails or no call is
 answered, 2 wrong usage.
 """
 
@@ -74,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.exit(WRONG_USAGE, f"{parser.prog}: {error}\n")
     except KeyboardInterrupt:
         parser.exit(INTERRUPTED, "interrupted\n")
-    except BrokenPipeError:  # nobody reads any more; the last flush would fail again
+    except BrokenPipeError:  # the reader has gone; the last flush would fail again
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # plain: the null device
         return FAILED
 
@@ -140,7 +140,7 @@ def target_of(options: argparse.Namespace, environ: Mapping[str, str]) -> Target
 
 
 def _service_at(url: str, presets: Mapping[str, ProviderPreset]) -> str:
-    """Return the service whose preset has this host and port, else the one for any URL."""
+    """Return the service whose preset has this host and port, else `compatible`."""
     place = urlsplit(url).netloc
     at = (name for name, one in presets.items() if urlsplit(one.base_url or "").netloc == place)
     return next(at, OTHER_SERVICE) if place else OTHER_SERVICE
@@ -242,7 +242,7 @@ async def _attempt(provider: Provider, request: ModelRequest) -> ProbeCall:
 
 
 class _Nowhere:
-    """The place of a forwarded answer, which nothing reads."""
+    """The place of a forwarded answer, which is not read."""
 
     async def begin(self, status: int, headers: Mapping[str, str]) -> None:
         """Ignore the head."""

@@ -1,4 +1,4 @@
-"""Damage: files of the home that are damaged or missing, and what each costs."""
+"""Damage: files of the home that are damaged or missing, and the loss of each."""
 
 import sqlite3
 import tempfile
@@ -60,7 +60,7 @@ def check_missing(context: DoctorContext) -> DoctorCheck:
 
 
 def check_register(context: DoctorContext) -> DoctorCheck:
-    """The supervisor's register names every agent that is unfinished, and has lost nothing."""
+    """The supervisor's register names every agent that is unfinished, and is complete."""
     home = context.home
     table = _register(home)
     if table is None:
@@ -100,11 +100,11 @@ def check_context(context: DoctorContext) -> DoctorCheck:
     return ok("what was learned can be read")
 
 
-# --- what there is -------------------------------------------------------------------------------
+# --- the files of a home -------------------------------------------------------------------------
 
 
 def journals_of(home: Home) -> Iterator[Path]:
-    """Yield the journals of a home, those of its agents' latest runs among them."""
+    """Yield the journals of a home, with the journals of its agents' latest runs."""
     human = home.human
     yield home.system.children
     yield from (human.channels, human.repeats, human.questions, human.inbox, human.dead)
@@ -173,7 +173,7 @@ class _Journals:
         self._unread = 0
 
     def fault(self, path: Path) -> str:
-        """Return what is wrong with a journal, '' if nothing is or it is not there."""
+        """Return the fault of a journal, '' if it has none or is missing."""
         try:
             status = status_of(path)
             if status is None:
@@ -192,7 +192,7 @@ class _Journals:
         return ""
 
     def rest(self) -> str:
-        """Return in words what was not read."""
+        """Return in words how many journals were not read."""
         return f"; {self._unread} journals are too long to be read here" if self._unread else ""
 
 
@@ -207,7 +207,7 @@ def _record_fault(path: Path) -> str:
 
 
 def database_fault(home: Home, path: Path, table: str = "sqlite_master") -> str:
-    """Return what is wrong with a database, '' if nothing is, it is not there, or it is in use."""
+    """Return the fault of a database, '' if it has none, is missing, or is in use."""
     with _readable(home, path) as copy:
         if copy is None:
             return ""

@@ -1,4 +1,4 @@
-"""Odd files: what can be at a path instead of the regular file that belongs there."""
+"""Odd files: kinds of entries in place of the regular file that belongs at a path."""
 
 import os
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""What MCP servers send against the protocol, or at its edges: one table. A new oddity is a line.
+"""Messages of MCP servers against the protocol, or at its edges: one table. A new oddity is a line.
 
 Each server is a process of its own, and nothing that it sends may cost more than the part that is
 odd: the other tools are offered, the call gets its text or an error at once, the server stays up.
@@ -57,7 +57,7 @@ def writes(line: str, method: str = "tools/call") -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Oddity:
-    """What a server does, and what becomes of it.
+    """The behaviour of a server, and its consequence.
 
     `offers`: the names of the tools that are offered; `left_out`: of those that are not. A call of
     the first of them returns `gives`, or fails with `error`. `logs` is in the log, `description`

@@ -1,4 +1,4 @@
-"""The clock of the machine jumps while a team works: nobody times out, nothing is done twice."""
+"""The clock of the machine jumps while a team works: no work times out or is done twice."""
 
 from collections.abc import Iterator
 from itertools import accumulate, cycle

@@ -179,7 +179,7 @@ def test_a_coordinator_that_was_spoken_to_still_waits_and_the_end_of_its_run_end
 
 
 def _activity(place: Place, agent: Path) -> str:
-    """Return what `agiraph ps` says that an agent's coordinator does."""
+    """Return the activity of an agent's coordinator in `agiraph ps`."""
     rows = {row["address"]: row for row in place.json("ps")}
     return str(rows[f"{agent.name}/coordinator"]["doing"])
 

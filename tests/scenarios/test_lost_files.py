@@ -54,7 +54,7 @@ class LostFiles:
         return [path.relative_to(self._whole) for path in found if not path.is_symlink()]
 
     def found(self, pattern: str) -> Path:
-        """Return the one file that a pattern means, relative to the home."""
+        """Return the only file that a pattern matches, relative to the home."""
         [path] = self._whole.glob(pattern)
         return path.relative_to(self._whole)
 

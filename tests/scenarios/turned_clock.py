@@ -1,8 +1,8 @@
 """A clock that a test turns by hand: `{home}/now` tells the time, and the real clock goes by it.
 
-`supervise` is `agiraph-supervisor` whose scheduler goes by this clock. With
-`supervise_shifted` every process of the home reads the real time plus what `{home}/shift` contains,
-in seconds, as if the machine's clock had been set.
+`supervise` is `agiraph-supervisor` whose scheduler goes by this clock. With `supervise_shifted`
+every process of the home reads the real time plus the seconds in `{home}/shift`, as if the
+machine's clock had been set.
 """
 
 import asyncio
@@ -83,7 +83,7 @@ def shift(home: Path, seconds: float) -> None:
 
 
 def supervise_shifted() -> None:
-    """Run a supervisor in which, and in whose processes, the time is that of `shift`."""
+    """Run a supervisor whose processes, and itself, read the time with the shift."""
     from tests.fakes.interpreters import supervise as run
 
     real, file = time.time, Path(os.environ["AGIRAPH_HOME"]) / "shift"

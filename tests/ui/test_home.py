@@ -1,4 +1,4 @@
-"""What the web UI does about the home as a whole, and about an agent that one is done with."""
+"""The pages of the web UI about the home as a whole, and the removal of an agent."""
 
 import json
 import re

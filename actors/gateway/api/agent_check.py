@@ -1,4 +1,4 @@
-"""Endpoints: whether an agent could be created as asked, and plan files; nothing is created."""
+"""Endpoints: whether an agent could be created as asked, and plan files; they change no file."""
 
 import asyncio
 import os

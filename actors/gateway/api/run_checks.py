@@ -34,7 +34,7 @@ def check_cycles(request: RunRequest) -> None:
 
 
 def check_planning(request: RunRequest, gateway: Gateway) -> None:
-    """Raise ApiError 422 if a plan is to be approved, or to be all, that nobody makes."""
+    """Raise ApiError 422 if a plan is to be approved, or to be all, and the run makes no plan."""
     asked = "approve_plan" if request.approve_plan else "plan_only" if request.plan_only else ""
     planning = request.planning or gateway.config.run.planning
     if asked and (planning == "dynamic" or request.plan is not None):
@@ -47,7 +47,7 @@ def check_planning(request: RunRequest, gateway: Gateway) -> None:
 def check_leader(request: RunRequest, plan: Plan | None) -> None:
     """Raise ApiError 422 for a run that no plan can lead, or a summary of another one.
 
-    `plan` is the one of the request; None: there is none, or it is wrong.
+    `plan` is the plan of the request; None: the request has no valid plan.
     """
     if request.leader == "model":
         if request.summary:

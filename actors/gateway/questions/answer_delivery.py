@@ -2,8 +2,8 @@
 
 It expires questions whose deadline has passed, withdraws those of workers that have left their
 team and of runs that have ended, and sends each outcome to its askers. All of it follows from the
-database and the boards, so what was missed while the gateway was down is done at its next start,
-under the same ids.
+database and the boards, so everything that was missed while the gateway was down is done at its
+next start, under the same ids.
 """
 
 from collections.abc import Callable
@@ -104,7 +104,7 @@ class AnswerDelivery:
             seconds += [due - self._clock.now(), LONGEST_SLEEP_SECONDS]
         return max(0.0, min(seconds)) if seconds else None
 
-    # --- questions whose answer nobody needs -----------------------------------------------------
+    # --- questions without a receiver -----------------------------------------------------------
 
     def withdraw_orphans(self) -> None:
         """Withdraw the open questions of workers that have left, and of runs that have ended."""
@@ -119,9 +119,9 @@ class AnswerDelivery:
             self._questions.withdraw_one(case.question.id, ENDED, self._clock.now())
 
     def _why_orphaned(self, case: QuestionRecord) -> str:
-        """Return why nobody needs the answer to a question, '' if somebody does.
+        """Return why the answer to a question has no receiver, '' if it has one.
 
-        What a coordinator asks after the end of its run belongs to no run.
+        A coordinator's question after the end of its run belongs to no run.
         """
         try:
             agent = self._agents.get(case.question.agent)
@@ -192,7 +192,7 @@ class AnswerDelivery:
 
 
 def has_run_ended(question: Question, board: Board) -> bool:
-    """Whether the run of a question is over; `board` is that of its agent's latest run."""
+    """Whether the run of a question is over; `board` is the board of its agent's latest run."""
     if question.run is None or board.run is None:
         return False
     return question.run != board.run.run_id or not board.is_running

@@ -58,9 +58,9 @@ class BoardReader:
         return known.board, known.seq
 
     def facts(self, run: RunHome) -> RunFacts | None:
-        """Return what is known of a run, None before it has begun; for a thread, too.
+        """Return the facts of a run, None before it has begun; for a thread, too.
 
-        Of a run whose board nobody looks at only this is kept, not the board.
+        Of a run whose board is not shown, only the facts are kept.
         """
         journal = Path(run.journal)
         status = status_of(journal)

@@ -25,7 +25,7 @@ from agiraph.tools.table import tool_names
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """A worker that uses a server: its name, what it may have, and the servers of its run."""
+    """A worker that uses a server: its name, its permissions, and the servers of its run."""
 
     name: str
     role: str
@@ -44,7 +44,7 @@ class Callers:
         self._policies = ApprovalPolicyFile(home.path, tool_names())
 
     def check_list(self, sender: str) -> None:
-        """Raise Refused if the sender may not know what the server offers."""
+        """Raise Refused if the sender may not list the server's tools."""
         if (caller := self._caller(sender)) is not None:
             check_use(caller.servers, self._server, caller.holder, to_lend=True)
 

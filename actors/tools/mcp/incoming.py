@@ -1,4 +1,4 @@
-"""IncomingMessages: what a server sends, as the SDK can read it.
+"""IncomingMessages: the messages of a server, in a form that the SDK can read.
 
 Each answer is mended (`agiraph.mcp.mending`) before the SDK sees it. What cannot be read as a
 message is logged; if it is the answer to a request, that request fails at once, instead of waiting
@@ -51,9 +51,10 @@ class OutgoingMessages:
 
 
 class IncomingMessages:
-    """The stream from a server; `on_end` is called at its end, `on_odd` with what is no message.
+    """The stream from a server; `on_end` is called at its end.
 
-    `on_left_out` is called with the parts that are left out of an answer.
+    `on_odd` is called with each line that is no message, `on_left_out` with the parts that are left
+    out of an answer.
     """
 
     def __init__(
@@ -174,7 +175,7 @@ class IncomingMessages:
 
 
 def _said_in(error: Exception) -> Any:
-    """Return what a server has sent instead of a message: an object, a list, or a text."""
+    """Return the value sent instead of a message: an object, a list, or a text."""
     from pydantic import ValidationError
 
     if not isinstance(error, ValidationError):

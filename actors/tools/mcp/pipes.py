@@ -147,7 +147,7 @@ def message_of(line: Line, on_line: OnLine) -> "SessionMessage | ValueError | No
             problem = "it is no message of the protocol"
             if DEEP in first["msg"]:
                 problem = "it is nested too deeply"
-                # Only what is too deep is left out: the rest of a list of tools is used.
+                # Only values that are too deep are left out: other tools of a list are used.
                 with contextlib.suppress(ValueError, RecursionError):
                     shallow = cut_below(read_json(text.encode()))
                     return SessionMessage(

@@ -26,9 +26,9 @@ TOOLS_CHANGED = "ToolListChangedNotification"
 class McpSession:
     """A connection with one server; `client` may be used while `is_up`.
 
-    `on_change` is called when the server's tools have changed, `on_odd` with what it sent that is
-    no message. `left_out` is what was left out of its lists. `was_rejected`: the server does not
-    know this session any more, so it has not done what was last asked.
+    `on_change` is called when the server's tools have changed, `on_odd` with each line that is no
+    message. `left_out` are the entries left out of its lists. `was_rejected`: the server does not
+    know this session any more, so it has not carried out the last request.
     """
 
     def __init__(

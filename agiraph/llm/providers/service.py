@@ -117,7 +117,7 @@ async def events_of(response: "Response", wire: WireFormat) -> AsyncIterator[Sse
 
 
 def _events_in(body: bytes, response: "Response", wire: WireFormat) -> Iterator[SseEvent]:
-    """Yield the events of an answer that came in one piece; nothing for a stream that broke off."""
+    """Yield the events of an answer that came in one piece; none for a stream that broke off."""
     if body[:1] == b"<":
         raise PageAnswered(f"{response.request.url} answered with a page: {PAGE_ADVICE}")
     if body[:1] not in (b"{", b"[") and EVENT_STREAM in response.headers.get("content-type", ""):

@@ -52,7 +52,7 @@ COUNTS = (
 STOP_REASONS: dict[str, StopReason] = {
     "tool_use": "tool_use",
     "max_tokens": "max_tokens",
-    # Those of other formats are sent by services that translate.
+    # Services that translate send the reasons of other formats.
     **dict.fromkeys(("model_context_window_exceeded", "length"), "max_tokens"),
     **dict.fromkeys(("refusal", "content_filter"), "refusal"),
 }

@@ -134,7 +134,7 @@ class ChatReader(AnswerReader):
     def _count(self, event: JsonObject, choice: JsonObject) -> None:
         """Read the counts of a chunk, which some services have in other places (Groq, Moonshot).
 
-        Counts of nothing at the end do not replace those that came before.
+        Zero counts at the end do not replace earlier counts.
         """
         places = (event, choice, mapping(event.get("x_groq")))
         counts = next(filter(None, (mapping(one.get("usage")) for one in places)), {})
@@ -142,7 +142,7 @@ class ChatReader(AnswerReader):
             self.counts = counts
 
     def _unread(self, message: object) -> JsonObject:
-        """Return what a whole message, in place of a delta, holds that was not streamed before."""
+        """Return the part of a whole message, in place of a delta, that was not streamed before."""
         whole = mapping(message)
         read = {"content"} if any(self._text) else set()
         read |= {"tool_calls"} if self._calls else set()

@@ -32,7 +32,7 @@ from agiraph.llm.wire.transcript import head_of, read_call, short_id, spoken, ta
 
 API = "openai"
 EXTRA = "extra_content"
-"""What a call may have beside its function, and goes back with it: Gemini's thought signature."""
+"""The field of a call beside its function that goes back with it: Gemini's thought signature."""
 REASONING_FIELDS = ("reasoning_content", "reasoning")
 RULES = ChatRules()
 SYSTEM_ROLES = ("system", "developer")

@@ -243,7 +243,7 @@ def objects_in(value: Any) -> list[JsonObject]:
 
 
 def from_url(url: Any, *, is_picture: bool) -> Attachment:
-    """Return what is at a URL: in the request itself (`data:`), or elsewhere.
+    """Return the attachment at a URL: in the request itself (`data:`), or elsewhere.
 
     A `data:` URL in a picture's place is a picture only by its media type, else a document.
     """
@@ -255,7 +255,7 @@ def from_url(url: Any, *, is_picture: bool) -> Attachment:
 
 
 def is_image(media_type: Any) -> bool:
-    """Whether a media type, or a data URL's rest that begins with one, is that of a picture."""
+    """Whether a media type, or the rest of a data URL, begins with `image/`."""
     return str(media_type).strip().lower().startswith("image/")
 
 

@@ -62,7 +62,7 @@ class SseSplitter:
         return map(_event, complete)
 
     def rest(self) -> bytes:
-        """Return what came after the last complete event."""
+        """Return the bytes after the last complete event."""
         return bytes(self._rest)
 
     def end(self) -> Iterator[SseEvent]:

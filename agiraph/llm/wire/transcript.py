@@ -100,7 +100,7 @@ def read_arguments(text: str) -> tuple[JsonObject, str | None]:
 
 
 def arguments_text(arguments: object) -> str:
-    """Return a call's arguments as JSON; some services send the object, or nothing."""
+    """Return a call's arguments as JSON; some services send an object, or no arguments."""
     return arguments if isinstance(arguments, str) else json.dumps(arguments) if arguments else ""
 
 

@@ -1,6 +1,6 @@
-"""Wording: the texts of an approval: the question, its answers, what the model reads; pure.
+"""Wording: the texts of an approval: the question, its answers, the model's result; pure.
 
-The gateway writes the question from the action, so that a person reads what an answer allows.
+The gateway writes the question from the action, so that a person reads the effect of an answer.
 """
 
 from dataclasses import dataclass
@@ -55,7 +55,7 @@ def parse_verdict(text: str) -> HumanVerdict:
 
 
 def question_in_words(decision: PolicyDecision) -> str:
-    """Return the question for the human: the whole subject, and what "allow always" allows."""
+    """Return the question for the human: the whole subject, and the effect of "allow always"."""
     act, rule = decision.act, decision.rule
     subject = act.subject
     match act.tool:
@@ -72,7 +72,7 @@ def question_in_words(decision: PolicyDecision) -> str:
 
 
 def _always(about: ProposedAction) -> str:
-    """Return what "allow always" allows from then on."""
+    """Return the effect of "allow always" in words."""
     if about.remember == escape(about.subject):
         each = {"bash": "this command", SPEND: f"more than the limit '{about.rule}'"}
         covered = each.get(about.tool, f"every {about.tool} of this")

@@ -143,7 +143,7 @@ def _refuse_unguardable(folder: Path, found: InputSurvey) -> None:
 def linked_files(place: Path, folder: Path) -> Iterator[tuple[str, bool]]:
     """Yield where a file or folder and the links in it lead within the input folder.
 
-    With each path, whether nothing is there. Raises NotGuarded if it is the folder itself.
+    With each path, whether it does not exist. Raises NotGuarded if it is the folder itself.
     """
     links = [place] if place.is_symlink() else list(islice(_links_below(place), MOST_LINKS))
     for link in links:

@@ -37,7 +37,7 @@ class KeptMailboxes(Mailboxes):
 
 
 def may_reach(sender: str, to: str) -> bool:
-    """What the documents promise: see docs/protocol.md."""
+    """The promise of docs/protocol.md."""
     if sender.startswith((HOST_PREFIX, INVITE_PREFIX)):
         return to == "supervisor"
     if agent_of(sender) is None:

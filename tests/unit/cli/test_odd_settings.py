@@ -43,7 +43,7 @@ def judged(policies: ApprovalPolicyFile) -> str:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", READERS)
 def test_a_settings_file_that_cannot_be_read_is_named(tmp_path: Path, name: str, kind: str) -> None:
-    READERS[name](tmp_path)  # nothing is there: the defaults apply
+    READERS[name](tmp_path)  # no file: the defaults apply
     path = tmp_path / name
     path.parent.mkdir(exist_ok=True)
     KINDS[kind](path)

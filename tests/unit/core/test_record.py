@@ -1,4 +1,4 @@
-"""What is wrong with a value is said in the words of the project."""
+"""The fault of a value is described in the words of the project."""
 
 from typing import Any, Literal
 

@@ -26,7 +26,7 @@ def epoch(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def life(home: Path, incarnation: int) -> Any:
-    """Return the context of an incarnation, with the note of the one before."""
+    """Return the context of an incarnation, with the note of the previous incarnation."""
     context, line = entity_context(home, ADDRESS)
     attempts: Any = CrashCounter(home / "attempts", "shop.ada-1", incarnation, "")
     line.attempts = attempts  # type: ignore[attr-defined]

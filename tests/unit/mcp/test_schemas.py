@@ -15,13 +15,13 @@ TEXT = {"type": "string"}
 
 
 def properties(**said: Any) -> JsonObject:
-    """Return the parameters that are shown for those of a schema."""
+    """Return the shown form of the parameters of a schema."""
     shown: JsonObject = parameters_of({"type": "object", "properties": said}).schema["properties"]
     return shown
 
 
 MENDED: list[tuple[str, Any, Any]] = [
-    # what a server writes as the schema of one parameter, what is shown of it
+    # the schema of one parameter by a server, and its shown form
     ("anything", True, {}),
     ("nothing", False, None),
     ("an empty schema", {}, {}),

@@ -88,7 +88,6 @@ class BoardService:
         self._processes = WorkerProcesses(context, self.worktrees, lambda: self.has_managers)
         self.shared_context = SharedContextService(context)
         self._is_roster_due = False
-        self._unwritten: list[WorkNode] = []
         self.pages = BoardPages(files, context.record)
         self.changes = Signal()
         self._update_roster()
@@ -140,8 +139,6 @@ class BoardService:
                     break
         finally:
             self.store.sync()
-        if self._unwritten:
-            self._effects.put_nowait(self._write_specs)
         self.changes.set()
 
     def _follow_policy(self) -> bool:
@@ -258,7 +255,7 @@ class BoardService:
         self.pages.note(event)
         match event:
             case e.NodeCreated():
-                self._unwritten.append(event.node)
+                put(lambda: self._write_spec(event.node))
             case e.NodeAssigned():
                 put(lambda: self._assign(event.node_id))
             case e.NodeCancelled() | e.NodeFailed():
@@ -363,11 +360,8 @@ class BoardService:
         except TransportError as error:
             self._runtime.log.warning("what the run taught is not kept", reason=str(error))
 
-    async def _write_specs(self) -> None:
-        """Write what new nodes are to be: behind the messages to those who begin with them."""
-        nodes, self._unwritten = self._unwritten, []
-        for node in nodes:
-            self._files.write_spec(node)
+    async def _write_spec(self, node: WorkNode) -> None:
+        self._files.write_spec(node)
 
     async def _assign(self, node_id: NodeId) -> None:
         node = self.board.nodes[node_id]
@@ -384,6 +378,9 @@ class BoardService:
         more = {"worktree": order, "notes": await self._notes_for(worker)}
         assignment = self._assignment(node).model_copy(update=more)
         body = AssignNodeMessage(agent=self._agent.id, run=self._run, assignment=assignment)
+        # Its worker may have started before the effect of NodeCreated; on another machine it
+        # fetches the node's folder once, and fails without it.
+        self._files.write_spec(node)
         self._assigned.add((to, message))
         await self._runtime.send(to, body, id=message)
 

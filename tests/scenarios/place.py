@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+from agiraph.core.event_types import RUN_ENDS
 from agiraph.core.models import ENDED_AGENT
 from tests.fakes.forked import FRONT_DOOR, Forked
 from tests.fakes.front_door import run_here
@@ -128,11 +129,18 @@ class Place(House):
         self.begun = [one for one in self.begun if one != agent]
 
     def await_end(self, agent: Path, status: str = "completed") -> JsonObject:
-        """Wait until a run has ended, with this status; return the agent's record."""
+        """Wait until a run has ended, with this status; return the agent's record.
+
+        The event of its end is in the log then, which may come after the record.
+        """
 
         def ended() -> JsonObject | None:
             record: JsonObject = json.loads((agent / "agent.json").read_text())
-            return record if record["status"] in ENDED_AGENT else None
+            if record["status"] not in ENDED_AGENT:
+                return None
+            events = whole_lines(agent / "events.jsonl")
+            ends = {event["run_id"] for event in events if event["type"] in RUN_ENDS}
+            return record if record["run"] in ends else None
 
         record = until(ended, f"the end of {agent.name}")
         assert record["status"] == status, record

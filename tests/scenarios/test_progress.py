@@ -186,7 +186,7 @@ def test_a_wait_for_a_message_ends_by_itself_and_says_so(drowsy_place: Place) ->
     )
     agent = place.begin("in-time")
     place.await_end(agent)
-    [done] = until(lambda: events_of(agent, "node.completed"), "the event of its end")
+    [done] = events_of(agent, "node.completed")
     expected = "There is no node to wait for, and no message has come in 1 s."
     assert done["data"]["summary"] == expected
     assert not events_of(agent, "agent.standstill")

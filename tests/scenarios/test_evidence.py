@@ -73,9 +73,10 @@ def test_a_kill_in_the_middle_of_the_checks_runs_none_of_them_twice(place: Place
             place.kill_in_command(folder, node, worker)
 
     outcome = place.complete("Prove it", "--name", "proven", meanwhile=meanwhile)
+    told = [event for event in outcome.events() if event["type"].startswith(("node.", "child."))]
+    assert [len(place.server.seen_by(name)) for name in ("eve", "solo")] == [1, 1], told
+    assert len(outcome.events("node.checked")) == 2, told
     ran = {"ran.txt": "one\ntwo\n"}
     assert outcome.published("proof") == {"a.md": "a", **ran}
     assert outcome.published("verdict") == {"answer.md": "It is proved.\n", **ran}
     assert len(outcome.completions()) == 2
-    assert [len(place.server.seen_by(name)) for name in ("eve", "solo")] == [1, 1]
-    assert len(outcome.events("node.checked")) == 2

@@ -128,11 +128,13 @@ class House:
         """Return the process of this home with `title` in its title, which may just be starting."""
         deadline = time.monotonic() + KILL_SECONDS
         while True:
-            titles = {title_of(process): process for process in processes_of(self.home)}
-            found = [process for shown, process in titles.items() if title in shown]
+            titles = [(title_of(process), process) for process in processes_of(self.home)]
+            found = [process for shown, process in titles if title in shown]
+            shown = [shown for shown, _ in titles]
+            assert len(found) < 2, f"several processes {title!r} among {shown}"
             if found:
                 return found[0]
-            assert time.monotonic() < deadline, f"no process {title!r} among {[*titles]}"
+            assert time.monotonic() < deadline, f"no process {title!r} among {shown}"
             time.sleep(0.01)
 
 

@@ -163,6 +163,7 @@ def test_a_client_gives_a_team_of_roles_a_task(place: Place) -> None:
         )
         assert done.structured_content is not None
         found = done.structured_content
+        place.begun.append(found["agent"])
         assert (found["status"], found["final_output"]) == ("finalized", "Green tea.")
         assert [turn["to_role"] for turn in found["turns"]] == ["user"]
 
@@ -177,6 +178,7 @@ async def test_a_python_program_gives_a_team_a_task_in_memory(place: Place) -> N
     client = AgenticTeamMCPClient(home=place.home, model="openai/fake")
     task = "Design a microservice architecture"
     result = await client.execute_task(task, max_turns=3, on_progress=heard.append)
+    place.begun.append(result.agent)
     assert (result.status, result.final_output) == ("finalized", "Services A and B.")
     assert (result.max_turns, heard) == (3, ["project_manager to user: approved"])
     async with client:

@@ -61,8 +61,8 @@ def test_a_micro_managed_run_makes_one_call_a_node_through_kills(place: Place) -
         agent = place.agent("micro")
         place.server.wait_for(lambda seen: "Do AMD" in seen.said)
         place.await_call(agent, "wait")
-        place.kill("coordinator")
-        with frozen(place, "coordinator"):
+        place.kill("coordinator micro")
+        with frozen(place, "coordinator micro"):
             gate.set()
             place.kill(until(lambda: answered(agent, "MI300X"), "the answer stands"))
         until(lambda: "node.completed" in types_of(agent), "it is taken in")
@@ -113,7 +113,7 @@ def test_a_majority_goes_on_without_its_straggler_and_says_so(place: Place) -> N
         agent = place.agent("majority")
         until(lambda: "node.completed" in types_of(agent), "the first has ended")
         place.await_step("cyd", 1)
-        place.kill("coordinator")
+        place.kill("coordinator majority")
         slow.set()
 
     outcome = place.lead("Search", "--name", "majority", meanwhile=meanwhile)
@@ -131,7 +131,7 @@ def test_a_stage_whose_time_is_up_goes_on_and_a_restart_gives_it_no_more(place: 
     def meanwhile() -> None:
         agent = place.agent("late")
         until(lambda: "node.completed" in types_of(agent), "the first has ended")
-        place.kill("coordinator")
+        place.kill("coordinator late")
 
     outcome = place.lead("Search", "--name", "late", meanwhile=meanwhile)
     never.set()
@@ -163,7 +163,7 @@ def test_a_launched_stage_keeps_who_persists_and_what_those_who_go_have_publishe
 
     def meanwhile() -> None:
         place.await_step("Gus", 3)
-        place.kill("coordinator")
+        place.kill("coordinator launched")
         gate.set()
 
     outcome = place.lead("Report", "--name", "launched", meanwhile=meanwhile)

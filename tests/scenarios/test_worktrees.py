@@ -175,7 +175,7 @@ def test_killed_at_its_merge_the_coordinator_merges_once_and_the_worker_publishe
         before = found(agent, TIP)
         gate.set()
         until(lambda: found(agent, TIP) not in ("", before), "the merge")
-        place.kill("coordinator")
+        place.kill("coordinator killed-merging")
 
     outcome = change(place, project, "killed-merging", meanwhile)
     run = outcome.result["run"]

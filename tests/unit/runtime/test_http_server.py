@@ -4,6 +4,7 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -21,7 +22,7 @@ from agiraph.core.config import load_config
 from agiraph.core.errors import Refused
 
 HOST = "127.0.0.1"
-LIMITS = ConnectionLimits(connections=2, head_bytes=4096, head_seconds=0.2, drain_seconds=0)
+LIMITS = ConnectionLimits(connections=2, head_bytes=4096, head_seconds=30, drain_seconds=0)
 HEAD = b"GET / HTTP/1.1\r\nHost: x\r\n"
 LARGE = 8 * 1024 * 1024
 Stream = tuple[asyncio.StreamReader, asyncio.StreamWriter]
@@ -50,11 +51,12 @@ class Application:
 
 @asynccontextmanager
 async def serving(
-    app: Application | None = None, stall_seconds: float = 30.0
+    app: Application | None = None, stall_seconds: float = 30.0, head_seconds: float = 30.0
 ) -> AsyncIterator[int]:
     listener = listen(HOST, [0], stall_seconds)
     port = listener.getsockname()[1]
-    server = HttpServer(app or Application(), listener, LIMITS, ws="none")
+    limits = replace(LIMITS, head_seconds=head_seconds)
+    server = HttpServer(app or Application(), listener, limits, ws="none")
     server.start()
     try:
         async with asyncio.timeout(20):
@@ -69,7 +71,7 @@ async def status_of(stream: Stream) -> bytes:
 
 @pytest.mark.parametrize("begun", [b"", b"GET /", HEAD + b"X: "])
 async def test_a_head_that_does_not_come_in_time_is_answered_408(begun: bytes) -> None:
-    async with serving() as port:
+    async with serving(head_seconds=0.2) as port:
         reader, writer = await asyncio.open_connection(HOST, port)
         writer.write(begun)
         assert (await reader.read()).startswith(b"HTTP/1.1 408")
@@ -77,7 +79,7 @@ async def test_a_head_that_does_not_come_in_time_is_answered_408(begun: bytes) -
 
 
 async def test_so_is_the_second_one_of_a_connection() -> None:
-    async with serving() as port:
+    async with serving(head_seconds=1.0) as port:
         stream = await asyncio.open_connection(HOST, port)
         stream[1].write(HEAD + b"\r\n")
         assert await status_of(stream) == b"200"

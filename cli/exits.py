@@ -1,5 +1,8 @@
-"""Exit codes of every command, and which error means which."""
+"""Exit codes of every command, and which error means which; the end at a closed pipe."""
 
+import os
+import select
+from threading import Thread
 from typing import Final
 
 import click
@@ -13,6 +16,12 @@ WRONG_USAGE: Final = 2
 OUT_OF_BUDGET: Final = 3
 NO_SUPERVISOR: Final = 4
 INTERRUPTED: Final = 130
+CLOSED_PIPE: Final = 141
+"""The code that a shell shows for other commands whose reader has gone: 128 + SIGPIPE."""
+
+STDOUT: Final = 1
+STDERR: Final = 2
+CLOSED: Final = select.POLLERR | select.POLLHUP | select.POLLNVAL
 
 START_ONE: Final = "start one with: agiraph up"
 """What to do where no supervisor runs."""
@@ -60,3 +69,32 @@ def explanation(error: BaseException) -> str:
 def is_unexpected(error: BaseException) -> bool:
     """Whether an error is a fault of ours, not one of input, of the machine or of the outside."""
     return not isinstance(error, click.ClickException | click.Abort | AgiraphError | OSError)
+
+
+def end_if_unread() -> None:
+    """Exit silently if stdout or stderr is a pipe whose reader has gone."""
+    unread = [number for number in (STDOUT, STDERR) if _is_closed(number, timeout_milliseconds=0)]
+    for number in unread:  # the interpreter flushes its streams as it ends
+        os.dup2(os.open(os.devnull, os.O_WRONLY), number)  # plain: /dev/null
+    if unread:
+        raise SystemExit(CLOSED_PIPE)
+
+
+def end_when_unread(*descriptors: int) -> None:
+    """Exit as soon as the readers of all these pipes have gone, also while nothing is written.
+
+    Without it `agiraph events AGENT --follow | head -1` would wait for the event after the first.
+    """
+
+    def watch() -> None:
+        if all(_is_closed(number, timeout_milliseconds=None) for number in descriptors):
+            os._exit(CLOSED_PIPE)
+
+    Thread(target=watch, name="closed-pipe", daemon=True).start()
+
+
+def _is_closed(descriptor: int, timeout_milliseconds: int | None) -> bool:
+    """Whether the other end of a descriptor is closed, or becomes so within a time."""
+    poll = select.poll()
+    poll.register(descriptor, 0)  # errors and a closed end are reported without being asked for
+    return any(state & CLOSED for _, state in poll.poll(timeout_milliseconds))

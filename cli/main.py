@@ -6,6 +6,8 @@ import os
 import signal
 import sys
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import Any
 
@@ -54,7 +56,8 @@ class CommandGroup(click.Group):
 
         for number, text in enumerate(args, 1):
             require_utf8(text, f"argument {number}")
-        return super().parse_args(ctx, args)
+        with _ending_at_closed_pipe():  # of --help
+            return super().parse_args(ctx, args)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -69,7 +72,8 @@ class CommandGroup(click.Group):
         from cli.exits import is_unexpected
 
         try:
-            return super().invoke(ctx)
+            with _ending_at_closed_pipe():
+                return super().invoke(ctx)
         except Exception as error:
             if os.environ.get(DEBUG_VARIABLE) or (is_verbose() and is_unexpected(error)):
                 traceback.print_exception(error)
@@ -89,8 +93,6 @@ class CommandGroup(click.Group):
         outside = signal.getsignal(signal.SIGINT)
         try:
             code = super().main(*args, **options | {"standalone_mode": False})
-        except BrokenPipeError:
-            _exit_at_closed_pipe()
         except (Exception, KeyboardInterrupt) as error:
             _let_interrupt(outside)
             if COMPLETE_VARIABLE in os.environ:
@@ -98,6 +100,18 @@ class CommandGroup(click.Group):
             sys.exit(_report(error))
         _let_interrupt(outside)
         sys.exit(code if isinstance(code, int) else 0)
+
+
+@contextmanager
+def _ending_at_closed_pipe() -> Iterator[None]:
+    """Exit silently when the reader of our output has gone; click would exit with 1."""
+    try:
+        yield
+    except BrokenPipeError as error:
+        from cli.exits import end_if_unread, explanation
+
+        end_if_unread()
+        raise click.ClickException(explanation(error)) from error
 
 
 def _at_home(ctx: click.Context, _option: click.Parameter, _value: Any) -> None:
@@ -118,19 +132,14 @@ def _report(error: BaseException) -> int:
     from cli.exits import exit_code, explanation
     from cli.sanitize import broken_for
 
-    if isinstance(error, click.exceptions.NoArgsIsHelpError):
-        click.echo(error.format_message(), err=True)
-        return exit_code(error)
-    if isinstance(error, click.UsageError) and error.ctx is not None:
-        click.echo(error.ctx.get_usage(), err=True)
-    click.echo(broken_for(sys.stderr, f"agiraph: {explanation(error)}"), err=True)
+    with suppress(BrokenPipeError):  # the exit code is what remains if stderr is unread
+        if isinstance(error, click.exceptions.NoArgsIsHelpError):
+            click.echo(error.format_message(), err=True)
+            return exit_code(error)
+        if isinstance(error, click.UsageError) and error.ctx is not None:
+            click.echo(error.ctx.get_usage(), err=True)
+        click.echo(broken_for(sys.stderr, f"agiraph: {explanation(error)}"), err=True)
     return exit_code(error)
-
-
-def _exit_at_closed_pipe() -> None:
-    """Exit silently when the reader of our output is gone (`agiraph events A | head`)."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # plain: /dev/null
-    sys.exit(1)
 
 
 def _version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> None:

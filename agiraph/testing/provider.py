@@ -29,7 +29,7 @@ from agiraph.llm.registry import BUILT_IN, Api, ModelName, ProviderPreset, load_
 from agiraph.llm.token_counts import InputSize, input_size
 from agiraph.testing.probes import PROBES, Finding, ProbeCall, Subject, picture_body, without
 
-DONE, FAILED, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
+DONE, FAILED, WRONG_USAGE, INTERRUPTED, CLOSED_PIPE = 0, 1, 2, 130, 141
 OTHER_SERVICE: Final = "compatible"
 MOST_TOKENS: Final = 100_000
 SECONDS: Final = 120.0
@@ -76,7 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.exit(INTERRUPTED, "interrupted\n")
     except BrokenPipeError:  # the reader has gone; the last flush would fail again
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # plain: the null device
-        return FAILED
+        return CLOSED_PIPE
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -14,7 +14,7 @@ import click
 from agiraph.core.models import ENDED_AGENT
 from agiraph.http.discovery import is_held, why_unreachable
 from cli.commands.console import only_one
-from cli.exits import FAILED, INTERRUPTED
+from cli.exits import FAILED, INTERRUPTED, STDERR, STDOUT, end_when_unread
 from cli.options import DURATION, connect_to_read, examples, home_option, json_option
 from cli.remote import is_elsewhere
 from cli.screen import TerminalScreen, can_prompt
@@ -40,6 +40,7 @@ def attach(ctx: click.Context, agent: str | None, home: Path, as_json: bool) -> 
     1 failed or stopped, 3 out of budget.
     """
     prompts = can_prompt() and not as_json
+    end_when_unread(STDOUT, STDERR)
     with _watching(agent, home, sys.stderr, can_prompt=prompts) as watch:
         from cli.outcome import show, verdict
 

@@ -12,6 +12,7 @@ import click
 from agiraph.core.event_types import types_meant
 from agiraph.core.models import Event
 from cli.console.event_text import EventNarrator
+from cli.exits import STDOUT, end_when_unread
 from cli.formats import format_time
 from cli.listing import print_json
 from cli.options import connect, connect_to_read, examples, home_option, json_option
@@ -92,6 +93,7 @@ def _log(client: "Client", agent: str, after: int, wanted: EventSelection) -> It
 
 def _follow(client: "Client", agent: str, after: int, wanted: EventSelection) -> Iterator[Event]:
     """Yield the events in the log, then those that happen."""
+    end_when_unread(STDOUT)
     with client.follow_events(agent, after=after, **wanted) as follower:
         yield from follower
 

@@ -10,6 +10,7 @@ from agiraph.core.errors import InvalidInput
 from agiraph.logs.logbook import LEVELS, JsonObject, LogQuery, LogTail, logs_of, read_past
 from agiraph.storage.files import is_folder
 from agiraph.storage.home import Home
+from cli.exits import STDOUT, end_when_unread
 from cli.options import PAST_TIME, examples, home_option, json_option
 from cli.sanitize import one_line, printable
 from cli.shared_options import remark
@@ -70,6 +71,8 @@ def logs(
         _print(line, as_json)
     if not shown and not follow:
         remark("no log lines")
+    if follow:
+        end_when_unread(STDOUT)
     try:
         while follow:
             _print_new(folder, entity, tails, wanted, as_json)

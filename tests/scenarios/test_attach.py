@@ -7,6 +7,7 @@ from threading import Event
 import pytest
 
 from agiraph.core.turns import Usage
+from cli.exits import CLOSED_PIPE
 from tests.fakes.forked import Forked
 from tests.fakes.model_server import Reply, say
 from tests.scenarios.place import Place
@@ -66,6 +67,28 @@ def test_ctrl_c_detaches_and_the_team_goes_on(place: Place, gate: Event) -> None
     gate.set()
     waited = place.command("wait", agent)
     assert (waited.returncode, waited.stdout, waited.stderr) == (0, "", "")
+
+
+def test_commands_that_follow_end_when_their_reader_has_gone(place: Place, gate: Event) -> None:
+    agent = at_work(place, "unread", gate)
+    followers = [
+        place.start("attach", agent),
+        place.start("events", agent, "--follow"),
+        place.start("events", agent, "--follow", "--json"),
+        place.start("logs", "broker", "--follow"),
+    ]
+    read_until(followers[0], "ada-facts")
+    for follower in followers[1:]:
+        assert follower.stdout is not None
+        assert follower.stdout.readline()
+    for follower in followers:
+        for stream in (follower.stdout, follower.stderr):
+            assert stream is not None
+            stream.close()
+    assert [follower.wait(60) for follower in followers] == [CLOSED_PIPE] * len(followers)
+    assert place.json("show", agent)["status"] == "working"
+    gate.set()
+    assert place.command("wait", agent).returncode == 0
 
 
 def test_who_attaches_late_or_waits_late_is_told_how_it_ended(place: Place) -> None:

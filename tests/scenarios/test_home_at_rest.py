@@ -2,11 +2,13 @@
 
 import hashlib
 import json
+import os
 import shutil
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,8 @@ from typing import Any
 import pytest
 
 from actors.runtime.processes import kill_all
+from cli.exits import CLOSED_PIPE
+from tests.fakes.forked import FRONT_DOOR, begun
 from tests.fakes.front_door import run_here
 from tests.integration.house import until
 from tests.scenarios.house import ROOT, JsonObject, processes_of
@@ -53,8 +57,16 @@ READING = [
     ("team", "health"),
 ]
 
+PRINTING = (
+    *[("--help",), ("help", "run"), ("run", "--help"), ("--version",), ("completion", "bash")],
+    *[("config", "schema"), ("plan", "schema"), ("plan", "export", "known"), ("context", "export")],
+)
+"""Commands that print the same on every home, or have no --json."""
+
 CHANGED = {"last_event", "where"}
 """The number of the last event, and where the gateway listens."""
+
+Ending = tuple[int | None, str]
 
 
 @dataclass
@@ -76,6 +88,21 @@ class Rest:
         done = self.run(*args, "--json")
         assert (done.returncode, done.stderr) == (0, "")
         return json.loads(done.stdout)
+
+    def run_unread(self, args: tuple[str, ...], *, is_stderr_unread: bool = False) -> Ending:
+        """Run a command whose stdout nobody reads; return its exit code and what stderr shows."""
+        reader, unread = os.pipe()
+        os.close(reader)
+        errors, writer = os.pipe()
+        ends = [os.open(os.devnull, os.O_RDONLY), unread, unread if is_stderr_unread else writer]
+        if is_stderr_unread:
+            os.close(writer)
+        environ = {**self.environ, "AGIRAPH_HOME": str(self.home)}
+        process = begun(FRONT_DOOR, args, self.home, environ, ends)
+        with open(errors, encoding="utf-8") as stderr:
+            shown = stderr.read()
+        process.join(60)
+        return process.exitcode, shown
 
 
 @pytest.fixture(scope="module")
@@ -194,6 +221,21 @@ def test_events_and_logs_are_there_too(rest: Rest) -> None:
     found = rest.json("events", "known")
     assert found[: len(rest.events)] == rest.events
     assert "ready" in rest.run("logs", "broker").stdout
+
+
+def test_each_command_ends_silently_when_its_reader_has_gone(rest: Rest) -> None:
+    as_json = [*READING, ("events", "known"), ("logs",), ("context", "stats"), ("config", "show")]
+    as_text = [line for line in as_json if line[0] not in ("dead", "approvals")]  # there are none
+    as_text.remove(("usage", "known", "--by", "node", "--budgets"))
+    lines = [*PRINTING, *as_text, *((*line, "--json") for line in as_json)]
+    with ThreadPoolExecutor(4) as pool:
+        ends = dict(zip(lines, pool.map(rest.run_unread, lines), strict=True))
+    assert {line: end for line, end in ends.items() if end != (CLOSED_PIPE, "")} == {}
+
+
+def test_error_without_a_reader_keeps_its_exit_code(rest: Rest) -> None:
+    assert rest.run_unread(("show", "nobody"), is_stderr_unread=True) == (2, "")
+    assert rest.run_unread(("nonsense",), is_stderr_unread=True) == (2, "")
 
 
 def test_how_a_run_ended_needs_no_supervisor(rest: Rest) -> None:

@@ -71,13 +71,12 @@ def is_unexpected(error: BaseException) -> bool:
     return not isinstance(error, click.ClickException | click.Abort | AgiraphError | OSError)
 
 
-def end_if_unread() -> None:
-    """Exit silently if stdout or stderr is a pipe whose reader has gone."""
+def discard_unread() -> bool:
+    """Discard what is written to a pipe whose reader has gone; whether stdout or stderr is one."""
     unread = [number for number in (STDOUT, STDERR) if _is_closed(number, timeout_milliseconds=0)]
     for number in unread:  # the interpreter flushes its streams as it ends
         os.dup2(os.open(os.devnull, os.O_WRONLY), number)  # plain: /dev/null
-    if unread:
-        raise SystemExit(CLOSED_PIPE)
+    return bool(unread)
 
 
 def end_when_unread(*descriptors: int) -> None:

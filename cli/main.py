@@ -7,7 +7,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
@@ -108,9 +108,10 @@ def _ending_at_closed_pipe() -> Iterator[None]:
     try:
         yield
     except BrokenPipeError as error:
-        from cli.exits import end_if_unread, explanation
+        from cli.exits import CLOSED_PIPE, discard_unread, explanation
 
-        end_if_unread()
+        if discard_unread():
+            sys.exit(CLOSED_PIPE)
         raise click.ClickException(explanation(error)) from error
 
 
@@ -129,16 +130,18 @@ def _let_interrupt(handler: Any) -> None:
 
 
 def _report(error: BaseException) -> int:
-    from cli.exits import exit_code, explanation
+    from cli.exits import discard_unread, exit_code, explanation
     from cli.sanitize import broken_for
 
-    with suppress(BrokenPipeError):  # the exit code is what remains if stderr is unread
+    try:
         if isinstance(error, click.exceptions.NoArgsIsHelpError):
             click.echo(error.format_message(), err=True)
             return exit_code(error)
         if isinstance(error, click.UsageError) and error.ctx is not None:
             click.echo(error.ctx.get_usage(), err=True)
         click.echo(broken_for(sys.stderr, f"agiraph: {explanation(error)}"), err=True)
+    except BrokenPipeError:
+        discard_unread()  # the exit code still tells which error it was
     return exit_code(error)
 
 

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -89,20 +88,26 @@ class Rest:
         assert (done.returncode, done.stderr) == (0, "")
         return json.loads(done.stdout)
 
-    def run_unread(self, args: tuple[str, ...], *, is_stderr_unread: bool = False) -> Ending:
-        """Run a command whose stdout nobody reads; return its exit code and what stderr shows."""
-        reader, unread = os.pipe()
-        os.close(reader)
-        errors, writer = os.pipe()
-        ends = [os.open(os.devnull, os.O_RDONLY), unread, unread if is_stderr_unread else writer]
-        if is_stderr_unread:
-            os.close(writer)
+    def run_unread(
+        self, *lines: tuple[str, ...], is_stderr_unread: bool = False
+    ) -> Iterator[Ending]:
+        """Run commands whose stdout nobody reads; yield each exit code and what stderr shows."""
         environ = {**self.environ, "AGIRAPH_HOME": str(self.home)}
-        process = begun(FRONT_DOOR, args, self.home, environ, ends)
-        with open(errors, encoding="utf-8") as stderr:
-            shown = stderr.read()
-        process.join(60)
-        return process.exitcode, shown
+        for first in range(0, len(lines), 4):
+            started = []
+            for line in lines[first : first + 4]:
+                (unread, stdout), (errors, stderr) = os.pipe(), os.pipe()
+                os.close(unread)
+                ends = [os.open(os.devnull, os.O_RDONLY), stdout]
+                ends.append(os.dup(stdout) if is_stderr_unread else os.dup(stderr))
+                os.close(stderr)
+                process = begun(FRONT_DOOR, line, self.home, environ, ends)
+                started.append((process, os.fdopen(errors, encoding="utf-8")))
+            for process, shown in started:
+                with shown:
+                    text = shown.read()
+                process.join(60)
+                yield process.exitcode, text
 
 
 @pytest.fixture(scope="module")
@@ -228,14 +233,13 @@ def test_each_command_ends_silently_when_its_reader_has_gone(rest: Rest) -> None
     as_text = [line for line in as_json if line[0] not in ("dead", "approvals")]  # there are none
     as_text.remove(("usage", "known", "--by", "node", "--budgets"))
     lines = [*PRINTING, *as_text, *((*line, "--json") for line in as_json)]
-    with ThreadPoolExecutor(4) as pool:
-        ends = dict(zip(lines, pool.map(rest.run_unread, lines), strict=True))
+    ends = dict(zip(lines, rest.run_unread(*lines), strict=True))
     assert {line: end for line, end in ends.items() if end != (CLOSED_PIPE, "")} == {}
 
 
 def test_error_without_a_reader_keeps_its_exit_code(rest: Rest) -> None:
-    assert rest.run_unread(("show", "nobody"), is_stderr_unread=True) == (2, "")
-    assert rest.run_unread(("nonsense",), is_stderr_unread=True) == (2, "")
+    ends = rest.run_unread(("show", "nobody"), ("nonsense",), is_stderr_unread=True)
+    assert [*ends] == [(2, ""), (2, "")]
 
 
 def test_how_a_run_ended_needs_no_supervisor(rest: Rest) -> None:

@@ -204,3 +204,26 @@ def test_a_folder_that_is_no_repository_is_read_as_it_always_was(
     assert not any(kind.startswith("worktree.") for kind in outcome.types())
     assert not (outcome.agent / "repositories").exists()
     assert subprocess.run(["ls", "-A", str(tmp_path)], capture_output=True).stdout == b"notes.txt\n"
+
+
+def test_partial_clone_is_read_without_worktrees_and_the_event_says_why(
+    place: Place, project: Checkout, tmp_path: Path
+) -> None:
+    clone = project.partial_clone("/a.txt")
+    before = project.git("status", "--porcelain", "--branch", at=clone)
+    script = f"#!/bin/sh\nls -d repo; wc -l < {clone}/a.txt > _result.md\n"
+    outside = program(tmp_path, script, "counts")
+    (place.home / "agents.yaml").write_text(json.dumps({"counts": {"command": [outside]}}))
+    hire = spawn("ben", type="autonomous", agent_command="counts")
+    steps = [calls(node("ada"), hire, node("ben-node", "ben")), WAIT, finish("All is read.")]
+    copy = bash("ls -d repo; cp $AGIRAPH_INPUT/a.txt copy.txt")
+    place.plays(by_node(steps, {"ada": [copy, publish("copied")]}))
+    outcome = place.complete("Read it", "--name", "partial", "--input", str(clone))
+    assert outcome.published("ada") == {"copy.txt": "one\ntwo\nthree\n"}
+    assert outcome.published("ben-node") == {"_result.md": "3\n"}
+    [reason] = [off["reason"] for off in outcome.data("worktree.off")]
+    assert reason.startswith("it is a partial clone: objects of its last commit are missing (1;")
+    assert [kind for kind in outcome.types() if kind.startswith("worktree.")] == ["worktree.off"]
+    shown = place.command("events", "partial").stdout
+    assert "it is a partial clone" in shown
+    assert project.git("status", "--porcelain", "--branch", at=clone) == before

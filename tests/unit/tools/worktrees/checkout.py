@@ -57,6 +57,16 @@ class Checkout:
         )
         return done.stdout.strip()
 
+    def partial_clone(self, *checked_out: str) -> Path:
+        """Return a clone that has only these files (`/a.txt`); the others are fetched on demand."""
+        self.git("config", "uploadpack.allowFilter", "true")
+        clone = self.root / "partial"
+        words = ("clone", "-q", "--filter=blob:none", "--no-checkout")
+        self.git(*words, f"file://{self.path}", str(clone))
+        self.git("sparse-checkout", "set", "--no-cone", *checked_out, at=clone)
+        self.git("checkout", "-q", "main", at=clone)
+        return clone
+
     def show(self, branch: str, name: str) -> str:
         """Return a file as a branch of the person's repository has it."""
         return self.git("show", f"{branch}:{name}")

@@ -497,13 +497,7 @@ async def test_a_folder_of_which_no_worktrees_can_be_made_says_why(
 
 async def test_clone_that_lacks_files_of_its_last_commit_says_so(tmp_path: Path) -> None:
     origin = Checkout(tmp_path, {"a.txt": "a\n", "sub/b.txt": "b\n", "sub/c.txt": "c\n"})
-    origin.git("config", "uploadpack.allowFilter", "true")
-    partial = tmp_path / "partial"
-    words = ("clone", "-q", "--filter=blob:none", "--no-checkout")
-    origin.git(*words, f"file://{origin.path}", str(partial))
-    origin.git("sparse-checkout", "set", "--no-cone", "/a.txt", at=partial)
-    origin.git("checkout", "-q", "main", at=partial)
-    source, origin.path = origin.path, partial
+    source, origin.path = origin.path, origin.partial_clone("/a.txt")
     with pytest.raises(RepositoryNotUsable, match=r"it is a partial clone: .* missing \(2;"):
         await origin.repository().make()
     blob = origin.git("rev-parse", "HEAD:sub/b.txt", at=source)

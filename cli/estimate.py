@@ -38,7 +38,7 @@ def estimate_of(options: RunOptions, client: "Client") -> "Estimate":
     from agiraph.agent.run_estimate import estimate_run
     from agiraph.board.plans.plan import parse_plan
 
-    plan = options.terms["plan"]
+    plan = options.terms.get("plan")
     nodes = len(parse_plan(plan).nodes) if plan else None
     rows = client.usage(by="node").rows
     return estimate_run(options.home, _models(options, client), nodes, rows)
@@ -48,5 +48,5 @@ def _models(options: RunOptions, client: "Client") -> tuple[str, str]:
     """Return the models of coordinator and workers, as they are named."""
     last = client.agent(options.agent) if options.agent else None
     model = options.model or (last.model if last else "") or default_model(options.home)
-    worker = options.terms["worker_model"] or (last.worker_model if last else "")
+    worker = options.terms.get("worker_model") or (last.worker_model if last else "")
     return model, worker or settings_of(options.home).models.worker or model

@@ -97,7 +97,7 @@ def conclude(options: RunOptions, watch: RunWatcher, started_at: float, *, is_en
         target.dismiss(agent.id)
         watch.agent = agent = agent.model_copy(update={"status": "stopped"})
     outcome = outcome_of(watch, time.monotonic() - started_at)
-    if options.terms.get("team") is not None:
+    if "team" in options.terms:
         outcome = replace(outcome, team=_turns_of(target.client, agent.id))
     if not is_ended and not is_suspended:
         late = too_late(options.timeout_seconds or 0)

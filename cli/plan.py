@@ -25,7 +25,7 @@ from cli.options import (
     run_option,
     text_argument,
 )
-from cli.run_target import RunOptions
+from cli.run_target import RunOptions, given_terms
 
 if TYPE_CHECKING:
     from agiraph.board.plans.graph import Graph, GraphForm
@@ -125,17 +125,16 @@ def write(
     """
     from cli.run import limits_of_run, run_to_the_end
 
-    terms: dict[str, Any] = {
-        **dict.fromkeys(("plan", "worker_model", "name")),
-        "goal": text_argument(goal, "GOAL"),
-        "model": model,
-        "planning": planning,
-        "input": str(folder.resolve()) if folder else None,
+    terms = given_terms(
         **limits_of_run(budgets),
-        "plan_only": True,
-        "when_spent": "stop",
-        "run": new_run_id(time.time()),
-    }
+        goal=text_argument(goal, "GOAL"),
+        model=model,
+        planning=planning,
+        input=str(folder.resolve()) if folder else None,
+        plan_only=True,
+        when_spent="stop",
+        run=new_run_id(time.time()),
+    )
     refuse_agent_as_goal(goal, home, "plan export")
     to = wanted_destination(output, may_replace=force)
     options = RunOptions(home, terms, None, None, as_json, output=to)

@@ -36,7 +36,7 @@ from cli.options import (
 )
 from cli.project_defaults import RunCommand, is_of_project
 from cli.remote import is_elsewhere
-from cli.run_target import RunOptions, RunTarget, planned_terms, send_input, supervised
+from cli.run_target import RunOptions, RunTarget, given_terms, planned_terms, send_input, supervised
 from cli.sanitize import require_utf8
 from cli.screen import TerminalScreen, can_prompt
 from cli.shared_options import remark
@@ -199,18 +199,20 @@ def run(
     if goal is None:
         _require_nothing_new(ctx, resumes)
     _refuse_conflicts(detach, resumes, timeout, cycle, mode, record, agent, name, output)
-    terms = _models(model, worker_model) | planned_terms(plan, planning, approve_plan)
-    terms |= limits_of_run(budgets) | {
-        "goal": None if goal is None else text_argument(goal, "GOAL"),
-        "mode": mode,
-        "cycle_seconds": cycle,
-        "input": str(folder.resolve()) if folder else None,
-        "when_spent": when_spent or (None if detach or _is_attended(as_json) else "stop"),
-        "notes": notes,
-        "record": record is not None,
-        "name": _checked_name(name),
-        "run": new_run_id(time.time()),
-    }
+    terms = given_terms(
+        **_models(model, worker_model),
+        **planned_terms(plan, planning, approve_plan),
+        **limits_of_run(budgets),
+        goal=None if goal is None else text_argument(goal, "GOAL"),
+        mode=mode,
+        cycle_seconds=cycle,
+        input=str(folder.resolve()) if folder else None,
+        when_spent=when_spent or (None if detach or _is_attended(as_json) else "stop"),
+        notes=notes,
+        record=record is not None,
+        name=_checked_name(name),
+        run=new_run_id(time.time()),
+    )
     _require_sound(terms, record)
     source = NAME if is_of_project(ctx, "model") else "--model"
     to = wanted_destination(output, may_replace=force)
@@ -381,7 +383,7 @@ def run_to_the_end(options: RunOptions, *, resumes: bool) -> int:
                 resume_unfinished(target)
             elif options.agent is None and not options.is_new:
                 options = replace(options, agent=only_unfinished(target))
-            if options.terms["plan"] and not is_elsewhere():
+            if "plan" in options.terms and not is_elsewhere():
                 _show_estimate(target, options)
             agent = target.begin(options)
             _introduce(target, options, agent)

@@ -42,8 +42,9 @@ ENDED: Final = ("completed", "failed")
 class RunOptions:
     """What `agiraph run` is asked for, checked as far as it can be without a supervisor.
 
-    `agent` is the one that works on it; None creates a new one. Unless `is_attended`, the run goes
-    on when the command has ended.
+    `terms` are the fields of its request that are given (`given_terms`). `agent` is the one that
+    works on it; None creates a new one. Unless `is_attended`, the run goes on when the command has
+    ended.
     """
 
     home: Path
@@ -60,18 +61,18 @@ class RunOptions:
     @property
     def model(self) -> str:
         """The model that will be called first, '' if the gateway chooses it."""
-        return self.terms["model"] or ""
+        return str(self.terms.get("model", ""))
 
     @property
     def is_new(self) -> bool:
         """Whether there is a goal; else the run of an agent is resumed."""
-        return self.terms["goal"] is not None
+        return "goal" in self.terms
 
     def agent_id(self, client: "Client") -> AgentId:
         """Return the id of the agent that works on it, which may not exist yet."""
         if self.agent is not None:
             return client.agent(self.agent).id
-        return agent_id_for(self.terms["name"] or self.terms["goal"], self.terms["run"])
+        return agent_id_for(self.terms.get("name") or self.terms["goal"], self.terms["run"])
 
     def begin(self, client: "Client") -> "AgentView":
         """Create the agent, or give the existing one a further goal; again, it is the same run.
@@ -86,10 +87,17 @@ class RunOptions:
         # Not above: they take longer to import than a supervisor takes to be started.
         from agiraph.http.api import CreateAgentRequest, StartRunRequest
 
-        given = {name: value for name, value in self.terms.items() if value is not None}
         if self.agent is None:
-            return client.create_agent(CreateAgentRequest.model_validate(given))
-        return client.begin_run(self.agent, StartRunRequest.model_validate(given))
+            return client.create_agent(CreateAgentRequest.model_validate(self.terms))
+        return client.begin_run(self.agent, StartRunRequest.model_validate(self.terms))
+
+
+def given_terms(**terms: Any) -> dict[str, Any]:
+    """Return the terms of a run that are given: fields of `CreateAgentRequest` that are not None.
+
+    A mapping, because the record takes longer to import than a supervisor takes to be started.
+    """
+    return {name: value for name, value in terms.items() if value is not None}
 
 
 def planned_terms(plan: Path | None, planning: str | None, approve_plan: bool) -> dict[str, Any]:
@@ -225,7 +233,7 @@ def supervised(options: RunOptions, screen: TerminalScreen) -> Iterator[RunTarge
 
 def send_input(options: RunOptions, client: "Client", screen: TerminalScreen) -> None:
     """Have the input folder on the home's machine, if that is another one."""
-    if is_elsewhere() and options.terms["input"] is not None:
+    if is_elsewhere() and "input" in options.terms:
         from cli.input_upload import upload_input
 
         folder = Path(options.terms["input"])
@@ -264,7 +272,7 @@ def _check_start(options: RunOptions) -> None:
 
         for table in tables:
             read_table(table)
-    is_of_roles = options.terms.get("team") is not None  # they may name models
+    is_of_roles = "team" in options.terms  # they may name models
     if not (options.model or is_of_roles) and options.agent is None and options.is_new:
         default_model(options.home)
 

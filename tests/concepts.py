@@ -54,7 +54,8 @@ def _import_all(package: ModuleType) -> None:
 
 
 def _below(kind: type) -> Iterator[type]:
-    for one in kind.__subclasses__():
+    below: list[type] = kind.__subclasses__()
+    for one in below:
         yield one
         yield from _below(one)
 
@@ -81,7 +82,8 @@ def _settings(section: type[BaseModel]) -> Iterator[str]:
 
 def _public_classes(path: Path) -> int:
     tree = ast.parse(path.read_text())
-    return sum(isinstance(one, ast.ClassDef) and one.name[0] != "_" for one in tree.body)
+    named = (one.name for one in tree.body if isinstance(one, ast.ClassDef))
+    return sum(not name.startswith("_") for name in named)
 
 
 if __name__ == "__main__":

@@ -26,7 +26,6 @@ import pytest
 
 from actors.entity.args import CoordinatorArgs
 from agiraph.board.store import read_board
-from agiraph.core.money import RunTerms
 from agiraph.core.team import TeamTerms, team_of
 from agiraph.core.turns import ModelRequest
 from agiraph.storage.home import Home
@@ -100,6 +99,11 @@ class RandomRun:
         return f"seed {self.seed} ({self.kind}; {counts}) {ending[:100]}{faults}"
 
 
+def _on(args: CoordinatorArgs, **terms: Any) -> CoordinatorArgs:
+    """Return the arguments with other terms of the run."""
+    return args.model_copy(update={"agent": args.agent.model_copy(update=terms)})
+
+
 KINDS = ("finite", "finite", "finite", "plan", "static", "team", "infinite")
 
 
@@ -109,13 +113,12 @@ def scenario_of(seed: int) -> tuple[str, Scenario]:
     kind = KINDS[seed % len(KINDS)]
     args = coordinator_args(mode="infinite" if kind == "infinite" else "finite")
     if kind == "plan":
-        args = args.model_copy(update={"plan": PLAN})
+        args = _on(args, plan=PLAN)
     elif kind == "static":
-        args = args.model_copy(update={"plan": PLAN, "terms": RunTerms(planning="static")})
+        args = _on(args, plan=PLAN, planning="static")
     elif kind == "team":
         roles = team_of({"max_turns": 6, "roles": {"project_manager": {}, "qa_engineer": {}}})
-        team = TeamTerms.model_validate(dict(roles))
-        args = args.model_copy(update={"terms": RunTerms(team=team)})
+        args = _on(args, team=TeamTerms.model_validate(dict(roles)))
     limits = {
         "max_concurrent": draw.choice((1, 2, 4)),
         "max_iterations": draw.choice((5, 20, 60)),

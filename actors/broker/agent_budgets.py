@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from agiraph.core.ids import AgentId, agent_of, is_plain_name
 from agiraph.core.models import Agent
-from agiraph.core.money import Budget, RunTerms
+from agiraph.core.money import Budget
 from agiraph.core.turns import ModelRequest
 from agiraph.llm.base import ProviderError
 from agiraph.storage.files import is_folder, read_bytes, status_of
@@ -36,16 +36,14 @@ class AgentBudgets:
             text = f"agent '{agent}' has no run '{request.run_id}' that could be charged"
             raise ProviderError("bad_request", text)
         if record is None or record.run != request.run_id:
-            usd, terms = None, RunTerms()
-        else:
-            usd, terms = record.budget_usd, record.terms
-        tokens = Budget(scope="run", key=request.run_id, tokens=terms.tokens)
+            return request.model_copy(update={"budget_usd": None, "budgets": (), "record": False})
+        tokens = Budget(scope="run", key=request.run_id, tokens=record.budget_tokens)
         return request.model_copy(
             update={
-                "budget_usd": usd,
-                "budgets": (tokens,) if terms.tokens else (),
-                "trigger": request.trigger or terms.trigger,
-                "record": terms.record,
+                "budget_usd": record.budget_usd,
+                "budgets": (tokens,) if record.budget_tokens else (),
+                "trigger": request.trigger or record.trigger,
+                "record": record.record,
             }
         )
 

@@ -352,7 +352,7 @@ class BoardService:
         run = self.board.run
         if run is None or not self._runtime.config.context.learn:
             return
-        team = self._context.terms.team
+        team = self._context.spec.team
         learned = finished_run(self.board, self.store.since(0), self._agent, team)
         try:
             body = LearnFromRun(run=learned)
@@ -402,7 +402,7 @@ class BoardService:
             stage=stage.name,
             stage_goal=stage.goal,
             context_keys=self.shared_context.keys[:CONTEXT_KEYS_NAMED],
-            input_dir=self._agent.input_dir,
+            input_dir=self._agent.input,
             today=iso_date(self._context.now()),
             cycle_began_at=self.board.run.cycle_began_at if self.board.run else 0.0,
             roster=self._context.roster.current,

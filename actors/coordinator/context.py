@@ -54,7 +54,7 @@ class CoordinatorContext(EntityContext):
         self.rests = Signal()
         self.timer: float | None = None
         self._shown = ("", "")
-        input_dir = args.agent.input_dir
+        folder = args.agent.input
         super().__init__(
             runtime=runtime,
             conversation=conversation,
@@ -63,11 +63,10 @@ class CoordinatorContext(EntityContext):
             name=COORDINATOR_NAME,
             run=args.run,
             model=args.agent.model,
-            terms=args.terms,
-            input_dir=input_dir,
+            spec=args.agent.spec,
             calls=home.calls,
             hold_file=home.hold,
-            environment=environment | ({"AGIRAPH_INPUT": input_dir} if input_dir else {}),
+            environment=environment | ({"AGIRAPH_INPUT": folder} if folder else {}),
             roster=Roster(args.agent.id),
         )
 
@@ -77,7 +76,7 @@ class CoordinatorContext(EntityContext):
         return Scope.for_coordinator(
             self.files.home,
             self.files.run,
-            Path(self.input_dir) if self.input_dir else None,
+            Path(self.spec.input) if self.spec.input else None,
             has_network=self.runtime.config.sandbox.has_network(COORDINATOR_NAME),
         )
 

@@ -145,7 +145,7 @@ class CoordinatorActor:
             memory=memory or "(empty)",
             guidance=f"{guidance}\n\n{self._lent_tools}" if self._lent_tools else guidance,
             today=facts.today,
-            input_dir=context.input_dir,
+            input_dir=context.spec.input,
             max_concurrent=self.runtime.config.run.max_concurrent,
             models=facts.models,
             agents=facts.agents,
@@ -209,7 +209,7 @@ class CoordinatorActor:
         if not board.board.is_running and not context.record.has_ended:
             last = board.store.count - 1
             self._on_board_event(board.store.since(last)[0], last)
-        refused = fill_board(board, context.args.plan)
+        refused = fill_board(board, context.spec.plan)
         if refused and all(stage.status != "completed" for stage in board.board.stages):
             self._fail(refused)
         if not context.transcript.turns:
@@ -218,7 +218,7 @@ class CoordinatorActor:
     async def _run_loop(self) -> None:
         if self._stuck:
             await self._quarantine_step(self._stuck)
-        has_servers = self.runtime.config.mcp.servers or self.context.terms.mcp_servers
+        has_servers = self.runtime.config.mcp.servers or self.context.spec.mcp_servers
         if has_servers and self.context.limits.has_tools:
             await self._grant_mcp_tools()
         await self._refresh_prompt()
@@ -252,7 +252,7 @@ class CoordinatorActor:
             self.runtime,
             path,
             context.run,
-            ToolHolder((context.name,), context.args.tools, context.terms.mcp_servers),
+            ToolHolder((context.name,), context.args.tools, context.spec.mcp_servers),
             is_coordinator=True,
         )
         self.entity.toolbox = self.entity.toolbox.with_served(grants.tools)
@@ -366,7 +366,7 @@ class CoordinatorActor:
         if not is_free:
             self.board_service.execute(c.LaunchStage())
             await self._rest()
-        elif has_unopened_stage(self.board_service.board, self.context.args.plan):
+        elif has_unopened_stage(self.board_service.board, self.context.spec.plan):
             self._open_planned_stage(text or "")
         elif is_result:
             await self._finish_with(text or "")
@@ -396,7 +396,7 @@ class CoordinatorActor:
         """Open the plan's next stage: the coordinator has had its turn, without `reconvene`."""
         cause = self.context.cause(f"rest.{self.context.transcript.place}")
         self.board_service.execute(c.Reconvene(assessment, cause))
-        if refused := fill_board(self.board_service, self.context.args.plan):
+        if refused := fill_board(self.board_service, self.context.spec.plan):
             self.context.add_notice(f"[Runtime]: {refused}")
 
     def _is_work_under_way(self) -> bool:

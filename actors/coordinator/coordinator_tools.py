@@ -169,9 +169,9 @@ class CoordinatorTools(EntityTools):
         self, call_id: str, assessment: str, decided: str, terms: StageTerms | None
     ) -> JsonObject:
         cause = self._context.cause(call_id)
-        require_own_contract(self._board, self._context.args.plan, terms)
+        require_own_contract(self._board, self._context.spec.plan, terms)
         self._board_service.execute(c.Reconvene(assessment, cause, decided, terms))
-        refused = fill_board(self._board_service, self._context.args.plan)
+        refused = fill_board(self._board_service, self._context.spec.plan)
         closed = closed_stage(self._board, cause)
         return closed | ({"problem": refused} if refused else {})
 
@@ -181,7 +181,7 @@ class CoordinatorTools(EntityTools):
 
     async def finish(self, call_id: str, summary: str) -> str:
         never_opened = self._never_opened()
-        schema = self._context.terms.output_schema
+        schema = self._context.spec.output_schema
         if schema is not None:
             text = self._fitted(summary, schema)
         else:
@@ -196,11 +196,11 @@ class CoordinatorTools(EntityTools):
         Raises IllegalTransition if there are required ones; if their stage cannot be opened, the
         run fails.
         """
-        left = unopened_nodes(self._board, self._context.args.plan)
+        left = unopened_nodes(self._board, self._context.spec.plan)
         if all(node.optional for node in left):
             return tuple(node.name for node in left)
         if self._board.open_stage is None:
-            refused = fill_board(self._board_service, self._context.args.plan)
+            refused = fill_board(self._board_service, self._context.spec.plan)
             if refused:
                 self._board_service.execute(c.StopRun("failed", refused))
                 raise IllegalTransition(f"the run has ended as failed: {refused}")

@@ -16,8 +16,8 @@ from agiraph.agent.context_window import estimate_text
 from agiraph.context.relevant import ContextNote, RelevantContext
 from agiraph.core.errors import Refused
 from agiraph.core.ids import HUMAN
-from agiraph.core.money import NotesOf
 from agiraph.core.record import Record
+from agiraph.core.specs import NotesOf
 from agiraph.llm.model_limits import ModelLimits, limits_of
 from agiraph.messages.context_database import EarlierWorkFound, FindEarlierWork
 from agiraph.storage.files import read_bytes, replace_file
@@ -58,7 +58,7 @@ class EarlierWork:
 
     @property
     def _notes(self) -> NotesOf:
-        return self._context.terms.notes or self._config.notes
+        return self._context.spec.notes or self._config.notes
 
     def _tokens(self, limits: ModelLimits) -> int:
         most = self._config.prompt_tokens
@@ -82,7 +82,7 @@ class EarlierWork:
             agent=context.agent,
             run=context.run,
             goal=context.args.agent.goal,
-            input_dir=context.input_dir,
+            input_dir=context.spec.input,
             tokens=self._config.prompt_tokens,
             notes=self._notes,
         )

@@ -66,7 +66,7 @@ class InsightReview:
         body = RememberThis(
             agent=context.agent,
             run=context.run,
-            input_dir=context.input_dir,
+            input_dir=context.spec.input,
             by=insight.worker,
             what=what,
         )

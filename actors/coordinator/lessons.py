@@ -57,7 +57,7 @@ def finished_run(
         ended=happened[-1].ts if run.is_asleep else run.ended_at or happened[-1].ts,
         is_team=team is not None,
         model=run.model,
-        project_id=project_of(agent.input_dir, agent.id),
+        project_id=project_of(agent.input, agent.id),
         nodes=tuple(_finished(board, node, failures[node.id]) for node in told),
         turns=tuple(
             FinishedTurn(

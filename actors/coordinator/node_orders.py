@@ -51,7 +51,7 @@ async def carry_out(
         await context.runtime.reply(received, refusal)
         context.runtime.done(received)
         return
-    if context.terms.leader == "plan":  # no model waits for the node
+    if context.spec.leader == "plan":  # no model waits for the node
         await context.runtime.reply(received, Ok())
         context.runtime.done(received)
         return

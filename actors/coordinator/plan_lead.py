@@ -26,7 +26,7 @@ class PlanLead:
 
     @property
     def _is_plan(self) -> bool:
-        return self._context.terms.leader == "plan"
+        return self._context.spec.leader == "plan"
 
     @property
     def leads(self) -> bool:
@@ -62,7 +62,7 @@ class PlanLead:
         workers = {key_of(worker.name) for worker in board.workers.values()}
         if unread := transcript.mail.unread:
             return self._board_service.has_managers or not unread <= workers
-        return self._context.terms.summary and isinstance(end_of_plan(board), c.FinishRun)
+        return self._context.spec.summary and isinstance(end_of_plan(board), c.FinishRun)
 
     def _end(self, ended: c.FinishRun | c.StopRun) -> None:
         """Answer the goal, so that the model is not asked about it, and end the run."""

@@ -42,8 +42,8 @@ class RunPlanner:
         self._entity = entity
         self._board_service = board
         self._file = context.files.run.plan_file
-        self._planning = planning_of(context.args.terms, context.runtime.config)
-        if context.args.terms.approve_plan and context.args.plan is None and self._draft():
+        self._planning = planning_of(context.spec, context.runtime.config)
+        if context.spec.approve_plan and context.spec.plan is None and self._draft():
             # The answer may be here before the question has been put again.
             entity.messenger.expect(question_id(context.runtime.address, self._question))
 
@@ -52,8 +52,8 @@ class RunPlanner:
 
         Returns why the run fails, '' if it does not. Raises ModelFailure.
         """
-        context, terms = self._context, self._context.args.terms
-        is_open = context.args.plan is None and self._board_service.board.is_running
+        context, terms = self._context, self._context.spec
+        is_open = context.spec.plan is None and self._board_service.board.is_running
         if self._planning == "dynamic" or not is_open:
             return ""
         context.show("busy", "planning")
@@ -106,7 +106,7 @@ class RunPlanner:
         """Have the model write the plan; `more` are what it wrote before and what is wished."""
         context, settings = self._context, self._context.runtime.config.run
         agent = context.args.agent
-        turns: list[Turn] = [UserTurn(content=goal_turn(agent.goal, context.input_dir)), *more]
+        turns: list[Turn] = [UserTurn(content=goal_turn(agent.goal, context.spec.input)), *more]
         system = render("planner", planning=self._planning, max_nodes=settings.max_nodes)
         asked = {"system": system, "tools": (), "response_schema": SCHEMA}
         problem = ""

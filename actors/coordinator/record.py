@@ -8,6 +8,7 @@ from agiraph.board.board import Board
 from agiraph.core.clock import iso_date
 from agiraph.core.models import ENDED_AGENT, Agent
 from agiraph.core.naming import cut
+from agiraph.core.specs import ResolvedRunSpec
 
 RESULT_IN_MEMORY = 2000
 
@@ -25,7 +26,7 @@ class AgentRecord:
         self._args = args
         found = self._load()
         self.is_new = found is None
-        self.agent: Agent = found or args.agent
+        self.agent: Agent = found or args.agent.model_copy(update={"plan": None})
 
     def _load(self) -> Agent | None:
         """Return the record; a damaged record is set aside, and follows from the journals."""
@@ -59,24 +60,22 @@ class AgentRecord:
         """Write the record if a run has just begun."""
         if self.agent.run != self._args.run:
             self._begin_run()
-        account = {"budget_usd": self._args.budget_usd, "terms": self._args.terms}
-        if (self.agent.budget_usd, self.agent.terms) != tuple(account.values()):
-            self._change(**account)  # before anybody calls a model: the broker reads it here
+        if self.agent.spec != (spec := _recorded(self._args.agent)):
+            self._change(**dict(spec))  # before anybody calls a model: the broker reads it here
         if self.is_new:
             self._change(run=self._args.run, status="working")
 
     def _begin_run(self) -> None:
         """Describe the run that has begun in the record, and nothing of the one before."""
-        ordered = self._args.agent.model_dump(
-            include={"goal", "mode", "model", "worker_model", "input_dir"}
-        )
-        of_run = {"result": None, "reason": None, "incomplete": (), "current_stage": None}
-        of_run |= {"standstill": None}
         self._change(
             run=self._args.run,
             status="working",
-            **ordered,
-            **of_run,
+            **dict(_recorded(self._args.agent)),
+            result=None,
+            reason=None,
+            incomplete=(),
+            current_stage=None,
+            standstill=None,
             node_count=0,
             nodes_ended=0,
             worker_count=0,
@@ -119,6 +118,11 @@ class AgentRecord:
         changed = {**changes, "updated_at": self._runtime.clock.now()}
         self.agent = self.agent.model_copy(update=changed)
         self._files.save_agent(self.agent)
+
+
+def _recorded(agent: Agent) -> ResolvedRunSpec:
+    """Return the terms of an agent's run as its record has them."""
+    return agent.spec.model_copy(update={"plan": None})
 
 
 def _counts(board: Board) -> dict[str, object]:

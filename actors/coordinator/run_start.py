@@ -32,8 +32,12 @@ from agiraph.board.plans.plan import (
 from agiraph.core.config import Config
 from agiraph.core.errors import InvalidInput, Refused
 from agiraph.core.ids import RunId, new_epoch
-from agiraph.core.money import PlanningMode, RunTerms
-from agiraph.core.specs import ContractTerms, StageTerms
+from agiraph.core.specs import (
+    ContractTerms,
+    PlanningMode,
+    RunSpec,
+    StageTerms,
+)
 from agiraph.memory.loading import maintenance_reasons, old_logs
 
 LOGS_NAMED = 40
@@ -44,9 +48,9 @@ def start_run(board_service: BoardService, args: CoordinatorArgs, config: Config
     if board_service.board.run is not None:
         return
     agent, settings = args.agent, config.run
-    plan = _plan_of(args.plan)
+    plan = _plan_of(agent.plan)
     # A plan that was given may have managers.
-    is_fixed = args.plan is None and planning_of(args.terms, config) == "static"
+    is_fixed = agent.plan is None and planning_of(agent, config) == "static"
     board_service.execute(
         c.StartRun(
             run_id=args.run,
@@ -62,7 +66,7 @@ def start_run(board_service: BoardService, args: CoordinatorArgs, config: Config
             may_reconvene=plan.may_reconvene if plan else True,
             contract=contract_of(settings),
             epoch=new_epoch(),
-            team=args.terms.team.spec if args.terms.team else None,
+            team=agent.team.spec if agent.team else None,
         )
     )
 
@@ -118,16 +122,16 @@ def require_own_contract(board: Board, plan: str | None, terms: StageTerms | Non
         )
 
 
-def planning_of(terms: RunTerms, config: Config) -> PlanningMode:
+def planning_of(spec: RunSpec, config: Config) -> PlanningMode:
     """Return when the nodes of a run are planned."""
-    return terms.planning or config.run.planning
+    return spec.planning or config.run.planning
 
 
-def terms_notice(plan: str | None, terms: RunTerms, config: Config) -> str:
+def terms_notice(spec: RunSpec, config: Config) -> str:
     """Return what the model reads of its plan and of the answer that is wanted."""
-    is_led_by_plan = terms.leader == "plan"
-    about_plan = PLAN_LEADS if is_led_by_plan else plan_notice(plan, planning_of(terms, config))
-    told = (about_plan, output_notice(terms.output_schema))
+    is_led_by_plan = spec.leader == "plan"
+    about_plan = PLAN_LEADS if is_led_by_plan else plan_notice(spec.plan, planning_of(spec, config))
+    told = (about_plan, output_notice(spec.output_schema))
     return "\n\n".join(filter(None, told))
 
 
@@ -146,8 +150,7 @@ def task_of(transcript: Transcript, args: CoordinatorArgs, config: Config) -> st
     """Return the goal of this run as the model was given it."""
     if transcript.began is not None:
         return transcript.began.content
-    notice = terms_notice(args.plan, args.terms, config)
-    return goal_turn(args.agent.goal, args.agent.input_dir, notice)
+    return goal_turn(args.agent.goal, args.agent.input, terms_notice(args.agent, config))
 
 
 def upkeep_turn(context: CoordinatorContext, run: RunId, cycle: int = 1) -> str:

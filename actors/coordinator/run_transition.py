@@ -79,27 +79,17 @@ class RunTransition:
         body, header, now = next_run.body, next_run.received.header, self._context.now()
         self._runtime.take_up([header.id.hex()])
         run = body.run or RunId(f"{new_run_id(now)[:-6]}{short_derived_id(header.id.hex())}")
-        agent = self._args.agent
-        input_dir = body.input_dir or agent.input_dir
+        spec = self._args.agent.followed_by(body)
         began = RunBegan(
+            **dict(spec),
             content=new_run_turn(
-                body.goal,
-                input_dir,
+                spec.goal,
+                spec.input,
                 cause=body.cause,
-                plan=terms_notice(body.plan, body.terms, self._runtime.config),
+                plan=terms_notice(spec, self._runtime.config),
             ),
             run=run,
-            goal=body.goal,
-            mode=body.mode or agent.mode,
-            model=body.model or agent.model,
-            worker_model=body.worker_model or body.model or agent.worker_model,
-            input_dir=input_dir,
-            plan=body.plan,
-            budget_usd=body.budget_usd,
-            terms=body.terms.model_copy(update={"trigger": body.trigger}),
             cause=body.cause,
-            trigger=body.trigger,
-            cycle_seconds=body.cycle_seconds or agent.cycle_seconds,
             message=header.id.hex(),
             ts=now,
         )

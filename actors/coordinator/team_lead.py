@@ -41,14 +41,14 @@ class TeamLead:
     def __init__(self, context: CoordinatorContext, board: BoardService) -> None:
         self._context = context
         self._board_service = board
-        team = context.args.terms.team
+        team = context.spec.team
         self._turns = TurnFold(team, context.args.agent.goal) if team else None
         self._begun = ""
         """The cause of the turn that was begun last, '' before there is one."""
 
     @property
     def _team(self) -> TeamTerms | None:
-        return self._context.args.terms.team
+        return self._context.spec.team
 
     @property
     def is_team(self) -> bool:

@@ -106,13 +106,11 @@ class TriggerHandler:
     async def _begin_run(self, received: Received, fired: TriggerFired) -> NoReturn:
         """Begin a run whose goal is the trigger's task, within the budget of the run before."""
         self._note(fired, "message.received", {"from": TRIGGER_NAME})
+        others = {"mode": "finite", "plan": None, "trigger": fired.trigger_id}
+        spec = self._context.args.agent.spec.model_copy(update=others)
         body = BeginRun(
-            goal=str(fired.payload.get("task")),
-            mode="finite",
-            budget_usd=self._context.args.budget_usd,
-            terms=self._context.args.terms,
+            **dict(spec) | {"goal": str(fired.payload.get("task"))},
             cause=f"trigger '{fired.name}'" + (f": {fired.about}" if fired.about else ""),
-            trigger=fired.trigger_id,
         )
         await self._run_transition.leave(received, body)
 

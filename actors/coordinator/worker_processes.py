@@ -71,9 +71,8 @@ class WorkerProcesses:
             worker=worker,
             model=self._agent.worker_model,
             today=self._context.record.today,
-            input_dir=self._agent.input_dir,
-            terms=self._context.terms,
-            has_leader=self._context.terms.leader == "model" or self._has_managers(),
+            spec=self._agent.spec.model_copy(update={"plan": None}),
+            has_leader=self._agent.leader == "model" or self._has_managers(),
         )
         return ChildSpec(
             address=worker_address(self._agent.id, worker.id),
@@ -99,7 +98,7 @@ class WorkerProcesses:
         """Return why such a worker needs what no other machine has, None if it does not."""
         if type == "autonomous":
             return "is an external agent, whose folder and way to models are there"
-        if self._agent.input_dir and self._runtime.config.sandbox.input != "read":
+        if self._agent.input and self._runtime.config.sandbox.input != "read":
             return "may change the input folder"
         is_in_worktree = self._worktrees.may_order_for(type, mode)
         return "works in a git worktree" if is_in_worktree else None

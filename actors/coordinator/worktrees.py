@@ -41,9 +41,9 @@ class RunWorktrees:
         self._settings = context.runtime.config.worktrees
         self._home: AgentHome = context.runtime.home.agent(context.agent)
         self._merging = asyncio.Lock()
-        self._is_off = self._settings.workers == "none" or context.input_dir is None
-        self._input = Path(context.input_dir or "/")
-        self._repository = self._opened() if context.input_dir else None
+        self._is_off = self._settings.workers == "none" or context.spec.input is None
+        self._input = Path(context.spec.input or "/")
+        self._repository = self._opened() if context.spec.input else None
 
     def _opened(self) -> RunRepository:
         seconds = self._settings.git_seconds
@@ -93,7 +93,7 @@ class RunWorktrees:
 
     def _turn_off(self, reason: str) -> None:
         self._is_off = True
-        about = {"input": self._context.input_dir, "reason": reason}
+        about = {"input": self._context.spec.input, "reason": reason}
         self._context.report("worktree.off", about, self._run)
 
     def _order(self, node: WorkNode, base: str) -> WorktreeOrder:

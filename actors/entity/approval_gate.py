@@ -206,7 +206,7 @@ class BudgetApproval:
     def __init__(self, context: EntityContext, messenger: Messenger) -> None:
         self._context = context
         self._messenger = messenger
-        self._when_spent = context.terms.when_spent or context.runtime.config.budgets.when_spent
+        self._when_spent = context.spec.when_spent or context.runtime.config.budgets.when_spent
 
     async def has_raised(self, shortage: Shortage) -> bool:
         """Return whether the human lets more be spent, however long that takes to be known."""

@@ -1,68 +1,57 @@
 """What coordinators and workers are launched with (ChildSpec.args)."""
 
-from pydantic import Field
-
 from agiraph.agent.records import RunBegan
 from agiraph.core.ids import AgentId, RunId
 from agiraph.core.models import Agent, Worker
-from agiraph.core.money import RunTerms
 from agiraph.core.record import Record
+from agiraph.core.specs import ResolvedRunSpec
 from agiraph.core.turns import JsonObject
 
 
 class CoordinatorArgs(Record):
-    """A coordinator's orders: the first run's come with its launch, a later one's from its record.
+    """The arguments of a coordinator: `agent` has the terms of its run.
 
-    `began_at` is None in the first run, which began when the agent was created.
+    Those of the first run come with its launch, those of a later one from its record. `began_at` is
+    None in the first run, which began when the agent was created.
     """
 
     agent: Agent
     run: RunId
-    budget_usd: float | None = None
-    terms: RunTerms = Field(default_factory=RunTerms)
-    plan: str | None = None
     tools: tuple[str, ...] | None = None
     began_at: float | None = None
 
     def of_run(self, began: RunBegan | None, planned: str | None = None) -> "CoordinatorArgs":
-        """Return the orders of the run that was begun last; None: of the first.
+        """Return the arguments for the run that was begun last; None: for the first.
 
         `planned` is the plan that was made for it.
         """
+        terms = dict(began.spec if began is not None else self.agent.spec)
+        run, began_at = (began.run, began.ts) if began is not None else (self.run, self.began_at)
         if planned is not None:
-            return self.of_run(began).model_copy(update={"plan": planned})
-        if began is None:
-            return self
-        of_agent = began.model_dump(
-            include={
-                *("run", "goal", "mode", "model", "worker_model", "input_dir", "cycle_seconds"),
-            }
-        )
-        agent = self.agent.model_copy(update=of_agent)
-        of_run = {name: getattr(began, name) for name in ("run", "budget_usd", "terms", "plan")}
-        return self.model_copy(update={**of_run, "agent": agent, "began_at": began.ts})
+            terms["plan"] = planned
+        agent = self.agent.model_copy(update={**terms, "run": run})
+        return self.model_copy(update={"agent": agent, "run": run, "began_at": began_at})
 
 
 class WorkerArgs(Record):
-    """Who a worker is and whom it works for. `today` is kept, so that its prompt never changes.
+    """The arguments of a worker. `today` is kept, so that its prompt never changes.
 
-    `has_leader`: whether a model reads what is written to the coordinator.
+    `spec` has no plan. `has_leader`: whether a model reads what is written to the coordinator.
     """
 
     agent: AgentId
     agent_name: str
     run: RunId
+    spec: ResolvedRunSpec
     worker: Worker
     model: str
     today: str
-    input_dir: str | None = None
-    terms: RunTerms = Field(default_factory=RunTerms)
     has_leader: bool = True
 
 
-def billing(run: RunId, terms: RunTerms, trigger: str = "") -> JsonObject:
+def billing(run: RunId, spec: ResolvedRunSpec, trigger: str = "") -> JsonObject:
     """Return the fields of a model request that say to whose account it goes.
 
     `trigger` is the one that the asker acts on just now, or whose firing led to its node, if any.
     """
-    return {"run_id": run, "trigger": trigger or terms.trigger}
+    return {"run_id": run, "trigger": trigger or spec.trigger}

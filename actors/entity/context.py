@@ -36,7 +36,7 @@ from agiraph.core.ids import (
     derived_message_id,
 )
 from agiraph.core.models import DeliveryMode, Event
-from agiraph.core.money import RunTerms
+from agiraph.core.specs import ResolvedRunSpec
 from agiraph.core.turns import JsonObject, ToolCall
 from agiraph.llm.model_limits import limits_of
 from agiraph.memory.skills import find_skills
@@ -82,8 +82,7 @@ class EntityContext:
     name: str
     run: RunId
     model: str
-    terms: RunTerms
-    input_dir: str | None
+    spec: ResolvedRunSpec
     calls: Path
     hold_file: Path
     environment: dict[str, str]
@@ -105,7 +104,7 @@ class EntityContext:
         )
         self.hold = load_hold(self.hold_file)
         self._hold(self.hold.asks)
-        self.skills = find_skills(self.runtime.home.path, self.input_dir)
+        self.skills = find_skills(self.runtime.home.path, self.spec.input)
         self.may_park: Callable[[], bool] = lambda: False
         self.inbox.take_up = self.runtime.take_up
         self.runtime.on_leaving = self.pause_switch.leave
@@ -179,7 +178,7 @@ class EntityContext:
     def acting(self, role: str, *folders: Path) -> ActingEntity:
         """Return who acts, and which folders are its own, for the rules of approvals."""
         is_sandboxed = find_sandbox(self.runtime.config.sandbox).is_up
-        own = [*map(str, folders), *([self.input_dir] if self.input_dir else [])]
+        own = [*map(str, folders), *([self.spec.input] if self.spec.input else [])]
         return ActingEntity(self.name, role, tuple(own), is_sandboxed)
 
     # --- reports ---------------------------------------------------------------------------------

@@ -101,7 +101,7 @@ class Entity:
             entity=context.runtime.address,
             node_id=node.id if node else "",
             attempt=assignment.attempt if assignment else 0,
-            **billing(context.run, context.terms, node.trigger if node else transcript.woken_by),
+            **billing(context.run, context.spec, node.trigger if node else transcript.woken_by),
         )
 
     def tool_context(

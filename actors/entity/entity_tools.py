@@ -48,7 +48,7 @@ class EntityTools(Team):
         body = RememberThis(
             agent=context.agent,
             run=context.run,
-            input_dir=context.input_dir,
+            input_dir=context.spec.input,
             by=context.name,
             what=what,
         )

@@ -169,7 +169,7 @@ def access_of(sender: str, home: Home, boards: BoardsRead) -> WorkerAccess:
     agent_home = home.agent(record.id)
     nodes = tuple(node for node in board.nodes.values() if node.assigned_worker == worker)
     node_home = run.node(member.node.folder) if member.node else None
-    input_dir = Path(record.input_dir) if record.input_dir else None
+    input_dir = Path(record.input) if record.input else None
     scope = Scope.for_worker(agent_home, run, worker, node_home, input_dir)
     return WorkerAccess(home, agent_home, run, worker, nodes, scope)
 

@@ -66,8 +66,7 @@ class WorkerContext(EntityContext):
             name=args.worker.name,
             run=args.run,
             model=args.worker.model or args.model,
-            terms=args.terms,
-            input_dir=args.input_dir,
+            spec=args.spec,
             calls=home.calls,
             hold_file=home.hold,
             environment=environment,
@@ -103,7 +102,7 @@ class WorkerContext(EntityContext):
                 self.run_home,
                 args.worker.id,
                 self.run_home.node(node.folder),
-                Path(args.input_dir) if args.input_dir else None,
+                Path(args.spec.input) if args.spec.input else None,
                 has_network=self.runtime.config.sandbox.has_network(self.name, args.worker.role),
             )
             self._scope = node.id, scope

@@ -29,8 +29,8 @@ async def work(runtime: Runtime, args: WorkerArgs, mirror: "Mirror | None" = Non
     check_own_prompts(runtime.home.prompts)
     lay_over(runtime.home.prompts)
     environment = dict(os.environ)
-    if args.input_dir:
-        environment["AGIRAPH_INPUT"] = args.input_dir
+    if args.spec.input:
+        environment["AGIRAPH_INPUT"] = args.spec.input
     worker = WorkerActor(runtime, args, environment, mirror)
     try:
         await worker.run()

@@ -136,7 +136,7 @@ class WorkerActor:
             "worker_short" if self.context.limits.is_small else "worker",
             skills=skills.listing(self.context.skills),
             guidance=guidance_of(toolbox, sandbox, worker.name, worker.role),
-            input_dir=args.input_dir is not None,
+            input_dir=args.spec.input is not None,
             has_leader=args.has_leader,
             **who,
         )
@@ -334,9 +334,9 @@ class WorkerActor:
         node = context.assignment.node
         tools = worker.tools if node.tools is None else node.tools
         served: tuple[ServedTool, ...] = ()
-        if self.runtime.config.mcp.servers or context.terms.mcp_servers:
+        if self.runtime.config.mcp.servers or context.spec.mcp_servers:
             about = f"{node.id}.{context.assignment.attempt}"
-            holder = worker_holder(worker, node, context.terms.mcp_servers)
+            holder = worker_holder(worker, node, context.spec.mcp_servers)
             path = context.files.home.mcp_tool_grants
             grants = await grants_for(self.runtime, path, about, holder)
             served = grants.tools

@@ -5,9 +5,9 @@ from typing import Annotated, Literal
 from pydantic import Field, TypeAdapter
 
 from agiraph.core.ids import NodeId, RunId
-from agiraph.core.models import Assignment, Mode
-from agiraph.core.money import RunTerms
+from agiraph.core.models import Assignment
 from agiraph.core.record import Record, union_adapter
+from agiraph.core.specs import ResolvedRunSpec
 from agiraph.core.turns import JsonObject, StopReason, ToolCall, Turn, Usage
 
 
@@ -269,7 +269,7 @@ class NodeClosed(Record):
     ts: float
 
 
-class RunBegan(Record):
+class RunBegan(ResolvedRunSpec):
     """The agent was given another goal: what follows belongs to a new run, with its own board.
 
     `content` is the goal as it is shown to the model, `message` the bus id of what brought it.
@@ -279,17 +279,7 @@ class RunBegan(Record):
     role: Literal["user"] = "user"
     content: str
     run: RunId
-    goal: str
-    mode: Mode = "finite"
-    model: str
-    worker_model: str
-    input_dir: str | None = None
-    plan: str | None = None
-    budget_usd: float | None = None
-    terms: RunTerms = Field(default_factory=RunTerms)
     cause: str = ""
-    trigger: str = ""
-    cycle_seconds: float | None = None
     message: str
     ts: float
 

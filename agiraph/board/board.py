@@ -30,7 +30,7 @@ ATTEMPTS_SKIPPED = 1000
 """By a board whose journal lost its end: more than anybody can have made there."""
 
 
-class RunFacts(e.RunSpec):
+class RunFacts(e.RunSetup):
     """What is known of the run itself.
 
     An infinite one counts cycles; `is_asleep` between two of them, `cycle_began_at` is when the

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from agiraph.board.events import RunSpec
+from agiraph.board.events import RunSetup
 from agiraph.core.ids import NodeId, slug
 from agiraph.core.models import CancelledBy, NodeResult, Standstill
 from agiraph.core.specs import (
@@ -30,7 +30,7 @@ OF_TEAM: Final = "team:"
 """What the causes of the nodes and workers of an Agentic Team begin with."""
 
 
-class StartRun(RunSpec):
+class StartRun(RunSetup):
     """Begin a run; first of all commands."""
 
 

@@ -12,7 +12,6 @@ from agiraph.core.ids import NodeId, RunId, WorkerId
 from agiraph.core.models import (
     CancelledBy,
     KeptContract,
-    Mode,
     NodeMove,
     NodeResult,
     StageContract,
@@ -23,18 +22,19 @@ from agiraph.core.models import (
     WorkNode,
 )
 from agiraph.core.record import Record, union_adapter
+from agiraph.core.specs import Mode
 from agiraph.core.team import TeamSpec
 
 MOST_DETAILS = 4000
 """How many characters of a failed worker's last lines are stored."""
 
 
-class RunSpec(Record):
-    """What a run is begun with. `epoch` is random: nobody can foresee the board's ids.
+class RunSetup(Record):
+    """The run that a board is for, and its bounds.
 
-    `max_stages` and `may_reconvene` are what a plan says of how its stages continue; `is_fixed`:
-    nothing is added to its nodes. The defaults are the bounds of runs that were begun before they
-    could be set. `team`: the run is the work of these roles.
+    `epoch` is random: nobody can foresee the board's ids. `max_stages` and `may_reconvene` come
+    from the plan; in a run that `is_fixed` no node is added to the plan's. `team`: the run is the
+    work of these roles.
     """
 
     run_id: RunId
@@ -59,7 +59,7 @@ class BoardEventBase(Record):
     ts: float
 
 
-class RunStarted(RunSpec, BoardEventBase):
+class RunStarted(RunSetup, BoardEventBase):
     """A run toward a goal began."""
 
     type: Literal["run.started"] = "run.started"

@@ -6,9 +6,16 @@ from pydantic import BeforeValidator, Field
 
 from agiraph.core.evidence import Evidence
 from agiraph.core.ids import AgentId, NodeId, QuestionId, RunId, WorkerId
-from agiraph.core.money import RunTerms
 from agiraph.core.record import Record, UnixTime
-from agiraph.core.specs import CheckpointPolicy, ForEach, PlannedTerms, WorkerSpec, WorkMode
+from agiraph.core.specs import (
+    CheckpointPolicy,
+    ForEach,
+    Mode,
+    PlannedTerms,
+    ResolvedRunSpec,
+    WorkerSpec,
+    WorkMode,
+)
 from agiraph.core.table import Table
 
 AgentStatus = Literal[
@@ -42,7 +49,6 @@ StageStatus = Literal["planning", "running", "reconvening", "completed"]
 StageOver = Literal["majority", "any", "timeout"]
 """Why a stage was over before all its nodes had ended: its policy was met, or its time is up."""
 
-Mode = Literal["finite", "infinite"]
 DeliveryMode = Literal["steer", "interrupt", "followup"]
 
 SpanKind = Literal["node", "outside", "model", "tool", "wait", "human", "paused", "down"]
@@ -133,7 +139,7 @@ class AgentFacts(Record):
     model: str
     worker_model: str
     run: RunId | None = None
-    input_dir: str | None = None
+    input: str | None = None
     result: str | None = None
     reason: str | None = None
     incomplete: tuple[str, ...] = ()
@@ -149,16 +155,14 @@ class AgentFacts(Record):
     standstill: Standstill | None = None
 
 
-class Agent(AgentFacts):
-    """A long-lived conversational entity with a goal; its coordinator is its brain and face.
+class Agent(AgentFacts, ResolvedRunSpec):
+    """A long-lived conversational entity, with the terms of its current run.
 
-    `budget_usd` and `terms` are what its run was begun on: the broker keeps its calls to them.
+    Its record, from which the broker reads the budgets, is written often and has no `plan`: the
+    conversation's journal has it.
     """
 
     status: AgentStatus = "idle"
-    cycle_seconds: float | None = None
-    budget_usd: float | None = None
-    terms: RunTerms = Field(default_factory=RunTerms)
 
 
 class StageContract(Record):

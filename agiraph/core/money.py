@@ -8,14 +8,12 @@ may cost at most before it is made. A `Shortage` is what a call lacked.
 import math
 import re
 from contextlib import suppress
-from typing import Annotated, Any, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
-from pydantic import AfterValidator, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from agiraph.core.errors import InvalidInput
 from agiraph.core.record import Record
-from agiraph.core.result_schema import check_schema
-from agiraph.core.team import TeamTerms
 
 BudgetScope = Literal["run", "agent", "node", "trigger"]
 Period = Literal["total", "day"]
@@ -23,23 +21,7 @@ Unit = Literal["usd", "tokens", "calls"]
 ALL_UNITS: Final[tuple[Unit, ...]] = ("usd", "tokens")
 """The units of the budgets that people set; calls are bounded for single nodes alone."""
 
-RunSchema = Annotated[dict[str, Any], AfterValidator(check_schema)]
-"""A JSON Schema of the answer of a run; {}: any JSON value."""
-
-WhenSpent = Literal["ask", "stop"]
-"""What an entity does that is out of budget: ask the human for more, or fail."""
-
-PlanningMode = Literal["dynamic", "static", "hybrid"]
-"""When the nodes of a run are planned: by its coordinator as it goes, all before its first step, or
-a skeleton before, whose managers plan below."""
-
 AMOUNTS: Final = "2 or $2 in US dollars, 500k-tokens"
-
-NotesOf = Literal["project", "all", "none"]
-"""Of which projects notes of earlier work enter the prompts of a run."""
-
-Leader = Literal["model", "plan"]
-"""What leads a run: its coordinator's model, or its plan, which is carried out as it is."""
 
 STOP: Final = "stop here"
 SET_ANEW: Final = "set anew"
@@ -90,35 +72,6 @@ class Budget(SpendingLimits):
     scope: BudgetScope
     key: str
     period: Period = "total"
-
-
-class RunTerms(Record):
-    """What a run was begun on, besides its budget in dollars.
-
-    `tokens` is what it may take, `when_spent` what its entities do then (None: as the settings
-    say), `record` whether its calls are recorded, `trigger` the trigger that began it. Its
-    answer is one JSON value that fits the JSON Schema `output_schema` (None: it is text).
-    `mcp_servers` are granted to its coordinator and workers, as far as the settings lend them.
-    `planning` is when its nodes are planned (None: as the settings say), `approve_plan` whether
-    the human is asked first; a run of `plan_only` ends with its plan. A run that its plan leads
-    (`leader`) asks no model to lead it; with `summary` its coordinator's model writes the result. A
-    run with a `team` is the work of its roles. `notes` are the projects whose notes of earlier work
-    enter its prompts (None: as the settings say).
-    """
-
-    tokens: int | None = Field(default=None, ge=1)
-    when_spent: WhenSpent | None = None
-    record: bool = False
-    trigger: str = ""
-    output_schema: RunSchema | None = None
-    mcp_servers: tuple[str, ...] = ()
-    planning: PlanningMode | None = None
-    approve_plan: bool = False
-    plan_only: bool = False
-    leader: Leader = "model"
-    summary: bool = False
-    team: TeamTerms | None = None
-    notes: NotesOf | None = None
 
 
 class BudgetState(Budget):

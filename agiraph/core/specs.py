@@ -1,8 +1,8 @@
-"""Specs: what a node, a worker and a stage are asked to be; each field is declared here, once.
+"""Specs: the terms of a run, a node, a worker and a stage; each field is declared here, once.
 
-Tool parameters, messages, commands, plans, the board's own records and the views of the HTTP API
-inherit these classes or hold one, so a field that is added here is known to all of them. Their
-descriptions are what a model reads in the schemas of its tools.
+Tool parameters, requests, messages, commands, plans, the records of journals and the views of the
+HTTP API inherit these classes or hold one, so a field that is added here is known to all of them.
+Their descriptions are in the schemas of tools, which models read, and of the HTTP API.
 """
 
 import json
@@ -21,11 +21,28 @@ from pydantic import (
 from agiraph.core.expressions import check_expression
 from agiraph.core.record import Record
 from agiraph.core.result_schema import check_schema
+from agiraph.core.team import TeamTerms
 from agiraph.core.turns import json_in
 
 WorkerType = Literal["harnessed", "autonomous"]
+Mode = Literal["finite", "infinite"]
+"""Whether a run ends once its goal is reached, or works toward it in cycles."""
+
 WorkMode = Literal["multi_turn", "single_inference"]
 """How a node is done: in a loop with tools, or by one model call without any."""
+
+PlanningMode = Literal["dynamic", "static", "hybrid"]
+"""When the nodes of a run are planned: by its coordinator as it goes, all before its first step, or
+a skeleton before, whose managers plan below."""
+
+Leader = Literal["model", "plan"]
+"""What leads a run: its coordinator's model, or its plan, which is carried out as it is."""
+
+WhenSpent = Literal["ask", "stop"]
+"""The act of an entity that is out of budget: ask the human for more, or fail."""
+
+NotesOf = Literal["project", "all", "none"]
+"""The projects whose notes of earlier work enter the prompts of a run."""
 
 CheckpointPolicy = Literal["all_must_complete", "majority", "any"]
 Author = Literal["model", "person"]
@@ -113,6 +130,111 @@ HOST: Final = "the machine that it runs on, by name; else whichever suits"
 HOST_LABELS: Final = "what its machine must have: gpu, has:docker ..."
 ABOUT_MACHINES: Final = ("host", "host_labels")
 """Fields that mean something only in a home of several machines."""
+
+RunSchema = Annotated[dict[str, Any], AfterValidator(check_schema)]
+"""A JSON Schema of the answer of a run; {}: any JSON value."""
+
+# --- runs ----------------------------------------------------------------------------------------
+
+
+class RunSpec(Record):
+    """The terms of a run, as it is asked for. None: as the settings say, or as in the run before.
+
+    A plan is made, and may be approved or be all, only in a run whose `planning` is static or
+    hybrid. A run whose `plan` leads it asks no model to lead it: its result is that of the plan's
+    last nodes, or with `summary` the text that the coordinator's model writes of them.
+    """
+
+    goal: str = Field(min_length=1)
+    mode: Mode | None = Field(
+        default=None, description="finite: until the goal is reached; infinite: in cycles"
+    )
+    model: str | None = Field(default=None, description="provider/model of the coordinator")
+    worker_model: str | None = Field(default=None, description="provider/model of the workers")
+    input: str | None = Field(
+        default=None, description="the absolute path of a folder that the team may read"
+    )
+    plan: str | None = Field(default=None, description="the text of a plan file")
+    budget_usd: float | None = Field(
+        default=None,
+        gt=0,
+        allow_inf_nan=False,
+        description="the most that its model calls may cost, in US dollars",
+    )
+    budget_tokens: int | None = Field(
+        default=None, ge=1, description="the most tokens that it may use, in and out"
+    )
+    when_spent: WhenSpent | None = Field(
+        default=None,
+        description="at the end of its budget; ask: its human is asked for more; stop: it fails",
+    )
+    record: bool = Field(
+        default=False, description="whether its model calls are recorded, to be replayed"
+    )
+    output_schema: RunSchema | None = Field(
+        default=None,
+        description="a JSON Schema: its answer is one JSON value that fits it ({}: any)",
+    )
+    mcp_servers: tuple[str, ...] = Field(
+        default=(), description="servers of tools, by name, that all its entities may use"
+    )
+    cycle_seconds: float | None = Field(
+        default=None,
+        ge=1,
+        allow_inf_nan=False,
+        description="in infinite mode: the time from the end of a cycle to the next one",
+    )
+    planning: PlanningMode | None = Field(
+        default=None,
+        description="when its nodes are planned; dynamic: as the team goes; static: all before "
+        "the first step; hybrid: a skeleton before it",
+    )
+    approve_plan: bool = Field(
+        default=False, description="whether its human is asked before its plan is followed"
+    )
+    plan_only: bool = Field(default=False, description="whether it ends with its plan")
+    leader: Leader = Field(
+        default="model",
+        description="model: the coordinator's model leads it; plan: its plan is carried out as is",
+    )
+    summary: bool = Field(
+        default=False,
+        description="with the leader `plan`: whether the coordinator's model writes the result",
+    )
+    notes: NotesOf | None = Field(
+        default=None, description="the projects whose notes of earlier work enter its prompts"
+    )
+
+
+class ResolvedRunSpec(RunSpec):
+    """The terms of a run that has begun: `team` is its team as it was then, `trigger` the trigger
+    that began it."""
+
+    mode: Mode = "finite"
+    model: str
+    worker_model: str
+    team: TeamTerms | None = None
+    trigger: str = ""
+
+    @property
+    def spec(self) -> "ResolvedRunSpec":
+        """The terms alone."""
+        terms = {name: getattr(self, name) for name in ResolvedRunSpec.model_fields}
+        return ResolvedRunSpec.model_construct(**terms)
+
+    def followed_by(self, asked: RunSpec) -> "ResolvedRunSpec":
+        """Return the terms of the next run: mode, models, input and cycles that `asked` leaves out
+        stay. Workers use a model that is named for the coordinator alone."""
+        stay = {
+            "mode": self.mode,
+            "model": self.model,
+            "worker_model": asked.model or self.worker_model,
+            "input": self.input,
+            "cycle_seconds": self.cycle_seconds,
+        }
+        missing = {name: value for name, value in stay.items() if not getattr(asked, name)}
+        return ResolvedRunSpec.model_validate(dict(asked) | missing)
+
 
 # --- nodes and workers ---------------------------------------------------------------------------
 

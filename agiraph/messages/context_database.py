@@ -7,7 +7,7 @@ from agiraph.context.learned import FinishedRun
 from agiraph.context.relevant import RelevantContext
 from agiraph.context.remembered import RememberedSpec
 from agiraph.core.ids import AgentId, RunId
-from agiraph.core.money import NotesOf
+from agiraph.core.specs import NotesOf
 from agiraph.messages.body import Body
 
 

@@ -12,7 +12,7 @@ from weakref import finalize, ref
 
 from agiraph.core.config import load_config
 from agiraph.core.errors import InvalidInput
-from agiraph.core.money import PlanningMode
+from agiraph.core.specs import PlanningMode
 from agiraph.mcp.grants import granted_to_all
 from agiraph.mcp.registered import with_registered
 from agiraph.sdk.events import QuestionAsked, RunEnd, RunEvent

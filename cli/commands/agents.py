@@ -4,8 +4,9 @@ from typing import TYPE_CHECKING, get_args
 
 import click
 
-from agiraph.core.models import AgentStatus, Mode
+from agiraph.core.models import AgentStatus
 from agiraph.core.naming import meant
+from agiraph.core.specs import Mode
 from cli.api_command import api_command
 from cli.formats import format_goal, format_time
 from cli.listing import Column, Details, Done, Listing, Shown

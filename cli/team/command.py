@@ -24,7 +24,7 @@ from cli.options import (
 )
 from cli.plan import PlanGroup, refuse_agent_as_goal
 from cli.run import limits_of_run, run_to_the_end
-from cli.run_target import RunOptions
+from cli.run_target import RunOptions, given_terms
 from cli.screen import can_prompt
 from cli.shared_options import remark
 
@@ -158,19 +158,17 @@ def run(
     """
     refuse_agent_as_goal(task, home, "team turns")
     asked = {"section": section_of(file), "max_turns": max_turns, "offline": offline}
-    terms = {
-        **dict.fromkeys(("worker_model", "mode", "cycle_seconds", "plan", "planning")),
-        "goal": text_argument(task, "TASK"),
-        "model": model,
-        "input": str(folder.resolve()) if folder else None,
+    terms = given_terms(
         **limits_of_run(budgets),
-        "when_spent": None if can_prompt() and not as_json else "stop",
-        "notes": notes,
-        "record": False,
-        "name": name,
-        "run": new_run_id(time.time()),
-        "team": {key: value for key, value in asked.items() if value not in (None, False)},
-    }
+        goal=text_argument(task, "TASK"),
+        model=model,
+        input=str(folder.resolve()) if folder else None,
+        when_spent=None if can_prompt() and not as_json else "stop",
+        notes=notes,
+        name=name,
+        run=new_run_id(time.time()),
+        team={key: value for key, value in asked.items() if value not in (None, False)},
+    )
     ctx.exit(run_to_the_end(RunOptions(home, terms, agent, None, as_json), resumes=False))
 
 

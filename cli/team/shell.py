@@ -5,7 +5,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import click
 
@@ -18,7 +18,7 @@ from cli.exits import DONE
 from cli.interrupts import EndedBySignal, signals_interrupt
 from cli.listing import Listing
 from cli.options import examples, home_option
-from cli.run_target import RunOptions, RunTarget, supervised
+from cli.run_target import RunOptions, RunTarget, given_terms, supervised
 from cli.sanitize import broken_for, one_line, printable
 from cli.screen import TerminalScreen, can_prompt
 from cli.team.command import (
@@ -78,13 +78,12 @@ def agentic_shell(
     answer. A task is told of the ones before (/followup off: it is not). Ctrl-C stops a task,
     Ctrl-D ends the shell. What was typed is kept in the home; the Tab key completes commands.
     """
-    terms: dict[str, Any] = {
-        **dict.fromkeys(("worker_model", "mode", "cycle_seconds", "plan", "planning", "name")),
-        "goal": "a task",
-        "model": model,
-        "input": str(folder.resolve()) if folder else None,
-        "when_spent": None if can_prompt() else "stop",
-    }
+    terms = given_terms(
+        goal="a task",
+        model=model,
+        input=str(folder.resolve()) if folder else None,
+        when_spent=None if can_prompt() else "stop",
+    )
     section_of(file)  # what is wrong with it is said before anything starts
     options = RunOptions(home, terms, None, None, as_json=False)
     screen = TerminalScreen(sys.stderr, is_live=sys.stderr.isatty())
@@ -233,14 +232,11 @@ class AgenticShell:
             "earlier": [{"task": one.task, "output": one.output[:LONGEST_OUTPUT]} for one in before]
             or None,
         }
-        terms = {
-            **self._options.terms,
+        terms = self._options.terms | {
             "goal": task,
             "run": new_run_id(time.time()),
             "team": {key: value for key, value in asked.items() if value is not None},
         }
-        if self._agent is not None:
-            terms.pop("name")
         return RunOptions(self._options.home, terms, self._agent, None, as_json=False)
 
     def _remember(self, task: str, agent: "AgentView") -> "TeamRunView":
@@ -282,7 +278,7 @@ class AgenticShell:
         asked = CheckTeamRequest(
             section=section_of(self._file),
             offline=self._is_offline,
-            model=self._options.terms["model"],
+            model=self._options.terms.get("model"),
         )
         return self._asked(lambda client: client.check_team(asked))
 
@@ -382,8 +378,8 @@ class AgenticShell:
         click.echo(f"max turns  {self._bound()}")
         click.echo(f"follow-up  {'on' if session.follows_up else 'off'}")
         click.echo(f"offline    {'yes' if self._is_offline else 'no'}")
-        click.echo(f"model      {self._options.terms['model'] or 'as the settings say'}")
-        click.echo(f"input      {self._options.terms['input'] or 'none'}")
+        click.echo(f"model      {self._options.terms.get('model') or 'as the settings say'}")
+        click.echo(f"input      {self._options.terms.get('input', 'none')}")
         click.echo(f"agent      {self._agent or 'none yet'}")
         click.echo(f"home       {self._options.home}")
 

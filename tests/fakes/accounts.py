@@ -1,10 +1,10 @@
 """The record of an agent that has begun a run, as its coordinator would have written it."""
 
 from pathlib import Path
+from typing import Any
 
 from agiraph.core.ids import AgentId, RunId
 from agiraph.core.models import Agent
-from agiraph.core.money import RunTerms
 from agiraph.storage.home import Home
 
 
@@ -12,8 +12,7 @@ def begin_run(
     home: Path,
     run: str = "run-1",
     agent: str = "shop-1",
-    budget_usd: float | None = None,
-    terms: RunTerms | None = None,
+    **terms: Any,
 ) -> Agent:
     """Write `agent.json` of an agent in this run, and make the run's folder; return the record."""
     record = Agent(
@@ -25,8 +24,7 @@ def begin_run(
         run=RunId(run),
         created_at=1.0,
         updated_at=1.0,
-        budget_usd=budget_usd,
-        terms=terms or RunTerms(),
+        **terms,
     )
     folder = Home(home).agent(AgentId(agent))
     folder.run(run).path.mkdir(parents=True, exist_ok=True)

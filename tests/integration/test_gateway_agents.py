@@ -41,7 +41,7 @@ def test_an_agent_is_created_with_the_default_model_and_its_coordinator_is_start
     started = [body for to, body in world.line.asked if isinstance(body, StartChild)]
     assert started[0].spec.address == f"{made.id}/coordinator"
     assert started[0].spec.owner == "human"
-    assert started[0].spec.args["agent"]["input_dir"] == str(tmp_path)
+    assert started[0].spec.args["agent"]["input"] == str(tmp_path)
     assert [agent.id for agent in client.agents()] == [made.id]
     assert client.agent(made.name).id == made.id
 

@@ -37,8 +37,9 @@ from agiraph.core.ids import (
     slug,
     tools_address,
 )
-from agiraph.core.models import Agent, AgentStatus, Mode
-from agiraph.core.money import RunTerms
+from agiraph.core.models import Agent, AgentStatus
+from agiraph.core.specs import Mode
+from agiraph.core.team import TeamTerms
 from agiraph.http.api import (
     AgentView,
     ApiError,
@@ -96,7 +97,7 @@ async def list_agents(
         summary(gateway, agent, statuses)
         for agent in gateway.agents.all()
         if mode in (None, agent.mode)
-        and has_team in (None, agent.terms.team is not None)
+        and has_team in (None, agent.team is not None)
         and (not mine or is_creator(agent, caller))
         and wanted in f"{agent.name}\n{agent.goal}".casefold()
     )
@@ -129,7 +130,7 @@ async def begin(
     403 for a team's session that another token has begun: only that one and the home's own go on
     with it.
     """
-    if agent.terms.team is not None and caller.name != HOME_TOKEN:
+    if agent.team is not None and caller.name != HOME_TOKEN:
         _require_creator(agent, caller)
     last_event = gateway.agents.events_of(agent).last()
     begun = await begin_run(gateway, agent, request, cause)
@@ -184,7 +185,7 @@ async def create_agent(
     await _check_orders(gateway, request)
     model = request.model or await unnamed_model(gateway, request.team)
     worker_model = request.worker_model or gateway.config.models.worker or model
-    terms = await terms_of(gateway, request, worker_model)
+    team = await team_for(gateway, request, worker_model)
     run = RunId(request.run) if request.run else cause.run
     id = agent_id_for(request.name or request.goal, run)
     if (begun := gateway.agents.get(id)) is not None:
@@ -194,21 +195,10 @@ async def create_agent(
         await require_tools(gateway, request.tools)
     require_folder(model, request.input)
     await _check_models(gateway, request, model, worker_model)
-    agent = Agent(
-        id=id,
-        name=name,
-        goal=request.goal,
-        mode=request.mode,
-        model=model,
-        worker_model=worker_model,
-        run=run,
-        input_dir=request.input,
-        cycle_seconds=request.cycle_seconds,
-        created_by=creator,
-        created_at=cause.at,
-        updated_at=cause.at,
-    )
-    await start_coordinator(gateway, agent, request, terms)
+    resolved = {"model": model, "worker_model": worker_model, "team": team, "run": run}
+    made = {"id": id, "name": name, "created_by": creator, "created_at": cause.at}
+    agent = Agent.model_validate(dict(request) | resolved | made | {"updated_at": cause.at})
+    await start_coordinator(gateway, agent, request.tools)
 
     def check() -> None:
         page = gateway.messages.page(id, after=0, limit=100)
@@ -229,7 +219,7 @@ async def begin_run(
     running, 422 for what was asked wrongly, 503 and 504 if the processes do not answer.
     """
     await _check_orders(gateway, request)
-    require_folder(request.model or agent.model, request.input or agent.input_dir)
+    require_folder(request.model or agent.model, request.input or agent.input)
     await _check_models(gateway, request, request.model or agent.model, request.worker_model)
     run = RunId(request.run) if request.run else cause.run
     if agent.run == run:
@@ -239,11 +229,10 @@ async def begin_run(
     child = child_at(await children(gateway), to)
     is_down = child is None or child.state in DOWN
     worker_model = request.worker_model or request.model or agent.worker_model
-    terms = await terms_of(gateway, request, worker_model)
-    more = {"run": run, "input_dir": request.input, "terms": terms, "abandon": is_down}
+    team = await team_for(gateway, request, worker_model)
     if child is None:
         await start_coordinator(gateway, agent)
-    body = BeginRun.model_validate(dict(request) | more)
+    body = BeginRun.model_validate(dict(request) | {"run": run, "team": team, "abandon": is_down})
     asking = asyncio.create_task(gateway.ask(to, body, Ok, within_seconds=START_SECONDS))
     try:
         if child is not None and is_down:
@@ -265,14 +254,12 @@ async def begin_run(
 async def start_coordinator(
     gateway: Gateway,
     agent: Agent,
-    request: CreateAgentRequest | None = None,
-    terms: RunTerms | None = None,
+    tools: tuple[str, ...] | None = None,
 ) -> ChildStarted:
     """Start the coordinator of an agent that the supervisor does not know; ApiError.
 
-    `request` and `terms` are what its first run was asked for.
+    `tools` overrides the default tool set.
     """
-    asked = request or CreateAgentRequest(goal=agent.goal)
     spec = ChildSpec(
         address=coordinator_address(agent.id),
         kind="coordinator",
@@ -281,10 +268,7 @@ async def start_coordinator(
         args={
             "agent": agent.model_dump(mode="json"),
             "run": agent.run,
-            "budget_usd": asked.budget_usd,
-            "terms": (terms or asked.terms).model_dump(mode="json"),
-            "plan": asked.plan,
-            "tools": list(asked.tools) if asked.tools is not None else None,
+            "tools": list(tools) if tools is not None else None,
         },
     )
     order = StartChild(spec=spec)
@@ -327,20 +311,19 @@ async def _check_orders(gateway: Gateway, request: RunRequest) -> None:
         await _offer_registered(gateway, request.mcp_servers)
 
 
-async def terms_of(gateway: Gateway, request: RunRequest, model: str) -> RunTerms:
-    """Return what a run is begun on, its team as it is now; ApiError 422 if that cannot work.
+async def team_for(gateway: Gateway, request: RunRequest, model: str) -> TeamTerms | None:
+    """Return the team that a run is asked for, as it is now; ApiError 422 if it cannot work.
 
     `model` is that of roles that name no agent.
     """
     if request.team is None:
-        return request.terms
+        return None
     from actors.gateway.team_config import resolved_team  # few runs have one
 
     if request.plan is not None or request.mode == "infinite":
         what = "a plan" if request.plan is not None else "infinite mode"
         raise ApiError(UNPROCESSABLE, f"a run with a team of roles cannot have {what}")
-    team = await resolved_team(gateway, request.team, model)
-    return request.terms.model_copy(update={"team": team})
+    return await resolved_team(gateway, request.team, model)
 
 
 async def _offer_registered(gateway: Gateway, named: Sequence[str]) -> None:

@@ -49,7 +49,7 @@ async def declare(request: DeclareInputRequest, gateway: GatewayDep) -> InputVie
 
     archive = gateway.home.agents / ARCHIVE
     agents = [*gateway.agents.all(), *AgentDirectory(gateway.home, archive).all()]
-    used = {Path(agent.input_dir) for agent in agents if agent.input_dir}
+    used = {Path(agent.input) for agent in agents if agent.input}
     async with gateway.uploads_turn:
         upload = await _tried(declared, gateway)
     wanted = [WantedFileView(path=one.path, offset=offset) for one, offset in upload.wanted]

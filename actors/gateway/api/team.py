@@ -114,7 +114,7 @@ def _view(agent: Agent, run: str, board: Board, after: int) -> TeamRunView:
     is_current = run in ("", agent.run)
     team: TeamSpec | None = board.run.team if board.run is not None else None
     if team is None and is_current:
-        team = agent.terms.team
+        team = agent.team
     if team is None:
         raise ApiError(NO_TEAM, f"the run of '{agent.name}' is not the work of a team of roles")
     state = current_turn(board, team, board.run.goal if board.run is not None else agent.goal).state

@@ -66,7 +66,7 @@ class Callers:
         if not is_worker(sender):
             return None
         member = member_at(sender, self._home, self._boards)
-        given = member.agent.terms.mcp_servers
+        given = member.agent.mcp_servers
         holder = worker_holder(member.worker, member.node, given)
         servers = servers_of_run(self._home, self._configured, given)
         return Caller(member.worker.name, member.worker.role, holder, servers)

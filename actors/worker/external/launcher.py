@@ -86,7 +86,7 @@ class AgentLauncher:
         if state.starts or state.undelivered:
             prompt = self._prompt_again("" if resumes else task)
         model = self._worker.args.worker.model or self._worker.args.model
-        input_dir, nodes = self._worker.args.input_dir, self._worker.run_home.nodes
+        input_dir, nodes = self._worker.args.spec.input, self._worker.run_home.nodes
         inputs = [input_dir] if input_dir else []
         published = (nodes / one.name / "published" for one in entries(nodes))
         return AgentLaunch(
@@ -131,7 +131,7 @@ class AgentLauncher:
     def _write_exchange_files(self) -> str:
         """Write what the agent reads; return its task."""
         worker, assignment, args = self._worker, self._assignment, self._worker.args
-        run, input_dir = worker.run_home.path, args.input_dir
+        run, input_dir = worker.run_home.path, args.spec.input
         if self._state.starts == 0:
             self._exchange.reset()
         known = known_before(worker.files, worker.runtime.config.memory.worker_limit)
@@ -161,7 +161,7 @@ class AgentLauncher:
             model=args.worker.model or args.model,
             attempt=self._assignment.attempt,
             bounds=at_door(self._assignment.contract),
-            **billing(args.run, args.terms, node.trigger),
+            **billing(args.run, args.spec, node.trigger),
         )
         try:
             received = await ask_until_answered(self._worker.runtime, BROKER, body)

@@ -94,7 +94,7 @@ class Mirror:
         self._agent = self.home.agent(args.agent)
         self._run = self._agent.run(args.run)
         self._own = self._run.worker(args.worker.id)
-        self.input_dir = host_folder.inputs / self._agent.path.name if args.input_dir else None
+        self.input_dir = host_folder.inputs / self._agent.path.name if args.spec.input else None
         self._client = FileClient(runtime)
         self._cache = ContentCache(host_folder.contents, self._client)
         self._tracked = TrackedFiles(self._agent.path, self._own)

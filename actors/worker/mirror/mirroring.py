@@ -20,8 +20,11 @@ async def mirrored(runtime: Runtime, args: WorkerArgs) -> AsyncIterator[tuple[Mi
     runtime.home = mirror.home
     assert isinstance(runtime.endpoint, GatedEndpoint)
     runtime.endpoint.gate = mirror.send_changes
-    input_dir = str(mirror.input_dir) if mirror.input_dir else None
+    folder = str(mirror.input_dir) if mirror.input_dir else None
     try:
-        yield mirror, args.model_copy(update={"input_dir": input_dir})
+        yield (
+            mirror,
+            args.model_copy(update={"spec": args.spec.model_copy(update={"input": folder})}),
+        )
     finally:
         await mirror.send_changes(is_last=True)

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from agiraph.board.plans.graph import Graph, Node
 from agiraph.core.errors import InvalidInput
-from agiraph.core.money import PlanningMode
+from agiraph.core.specs import PlanningMode
 
 TEXT: Final = {"type": "string"}
 PLANNED: Final[dict[str, Any]] = {

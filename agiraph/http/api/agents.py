@@ -6,8 +6,8 @@ from pydantic import Field, field_validator
 
 from agiraph.board.failure_class import FailureClass
 from agiraph.core.ids import AgentId, RunId
-from agiraph.core.models import AgentFacts, Mode, ServiceOutage
-from agiraph.core.money import Leader, NotesOf, PlanningMode, RunSchema, RunTerms, WhenSpent
+from agiraph.core.models import AgentFacts, ServiceOutage
+from agiraph.core.specs import Mode, RunSpec
 from agiraph.http.api.base import ApiRequest, ApiView, FieldProblemView
 from agiraph.http.api.team import TeamRequest
 
@@ -15,65 +15,16 @@ EntityAct = Literal["pause", "step", "resume", "interrupt", "restart", "stop", "
 ENTITY_ACTS: tuple[EntityAct, ...] = get_args(EntityAct)
 
 
-class RunRequest(ApiRequest):
-    """What any run is asked for. Models are `provider/name`; `input` is an absolute path.
+class RunRequest(RunSpec, ApiRequest):
+    """The terms of any run.
 
-    `cycle_seconds` is for infinite mode: from the end of a cycle to the next one.
-    `budget_tokens` bounds tokens in and out; `when_spent` says what becomes of a run whose budget
-    is spent (ask: its human is asked for more; stop: it fails; by default as the settings say).
-    `record`: its model calls are recorded, to be replayed. `output_schema`: its answer must be one
-    JSON value that fits this JSON Schema ({}: any). `mcp_servers`: servers of
-    tools, by name, that all its entities have.
-    `plan` is the text of a plan file. `run` is an id for the run (as `agiraph.core.ids.new_run_id`
-    makes them): asked again with it, it is the same run, so a caller who got no answer may ask
-    again. `planning` is when the nodes are planned (by default as the settings say); with
-    `approve_plan` the human is asked first, and a run of `plan_only` ends with its plan: both are
-    for a plan that is made before the first step. `leader`: `model`, the coordinator's model leads
-    the run; `plan`, the `plan` is carried out as it is: its result is that of its last nodes, or,
-    with `summary`, what the coordinator's model writes of them, which is asked for nothing else
-    unless somebody writes to the coordinator (a worker only in a plan with managers). With a `team`
-    the run is the work of its roles. `notes`: whose notes of earlier work enter its prompts, those
-    of its own `project`, of `all` projects, or `none` (by default as the settings say).
+    With a `team` the run is the work of its roles. `run` is an id for the run (as
+    `agiraph.core.ids.new_run_id` makes them): asked again with it, it is the same run, so a caller
+    who got no answer may ask again.
     """
 
-    goal: str = Field(min_length=1)
-    model: str | None = None
-    worker_model: str | None = None
-    mode: Mode | None = None
-    input: str | None = None
-    plan: str | None = None
-    budget_usd: float | None = Field(default=None, gt=0, allow_inf_nan=False)
-    budget_tokens: int | None = Field(default=None, ge=1)
-    when_spent: WhenSpent | None = None
-    record: bool = False
-    output_schema: RunSchema | None = None
-    mcp_servers: tuple[str, ...] = ()
-    cycle_seconds: float | None = Field(default=None, ge=1, allow_inf_nan=False)
-    planning: PlanningMode | None = None
-    approve_plan: bool = False
-    plan_only: bool = False
-    leader: Leader = "model"
-    summary: bool = False
     team: TeamRequest | None = None
-    notes: NotesOf | None = None
     run: str | None = Field(default=None, pattern=r"^\d{8}-\d{6}-[0-9a-f]{6,32}$")
-
-    @property
-    def terms(self) -> RunTerms:
-        """What the run is begun on, besides its budget in dollars."""
-        return RunTerms(
-            tokens=self.budget_tokens,
-            when_spent=self.when_spent,
-            record=self.record,
-            output_schema=self.output_schema,
-            mcp_servers=self.mcp_servers,
-            planning=self.planning,
-            approve_plan=self.approve_plan,
-            plan_only=self.plan_only,
-            leader=self.leader,
-            summary=self.summary,
-            notes=self.notes,
-        )
 
 
 class StartRunRequest(RunRequest):

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from agiraph.core.models import AgentStatus, Mode, RunStatus
+from agiraph.core.models import AgentStatus, RunStatus
 from agiraph.core.money import Period
+from agiraph.core.specs import Mode
 from agiraph.http import api
 from agiraph.http.client.call import (
     LONG_SECONDS,

@@ -2029,7 +2029,7 @@ export interface components {
             model: string;
             worker_model: string;
             run: string | null;
-            input_dir: string | null;
+            input: string | null;
             result: string | null;
             reason: string | null;
             /** @default [] */
@@ -2286,40 +2286,67 @@ export interface components {
         CheckAgentRequest: {
             /** @default  */
             goal?: string;
-            model?: string | null;
-            worker_model?: string | null;
             /**
              * @default finite
              * @enum {string}
              */
             mode?: "finite" | "infinite";
+            /** @description provider/model of the coordinator */
+            model?: string | null;
+            /** @description provider/model of the workers */
+            worker_model?: string | null;
+            /** @description the absolute path of a folder that the team may read */
             input?: string | null;
+            /** @description the text of a plan file */
             plan?: string | null;
+            /** @description the most that its model calls may cost, in US dollars */
             budget_usd?: number | null;
+            /** @description the most tokens that it may use, in and out */
             budget_tokens?: number | null;
+            /** @description at the end of its budget; ask: its human is asked for more; stop: it fails */
             when_spent?: ("ask" | "stop") | null;
-            /** @default false */
+            /**
+             * @description whether its model calls are recorded, to be replayed
+             * @default false
+             */
             record?: boolean;
+            /** @description a JSON Schema: its answer is one JSON value that fits it ({}: any) */
             output_schema?: {
                 [key: string]: unknown;
             } | null;
-            /** @default [] */
+            /**
+             * @description servers of tools, by name, that all its entities may use
+             * @default []
+             */
             mcp_servers?: string[];
+            /** @description in infinite mode: the time from the end of a cycle to the next one */
             cycle_seconds?: number | null;
+            /** @description when its nodes are planned; dynamic: as the team goes; static: all before the first step; hybrid: a skeleton before it */
             planning?: ("dynamic" | "static" | "hybrid") | null;
-            /** @default false */
+            /**
+             * @description whether its human is asked before its plan is followed
+             * @default false
+             */
             approve_plan?: boolean;
-            /** @default false */
+            /**
+             * @description whether it ends with its plan
+             * @default false
+             */
             plan_only?: boolean;
             /**
+             * @description model: the coordinator's model leads it; plan: its plan is carried out as is
              * @default model
              * @enum {string}
              */
             leader?: "model" | "plan";
-            /** @default false */
+            /**
+             * @description with the leader `plan`: whether the coordinator's model writes the result
+             * @default false
+             */
             summary?: boolean;
-            team?: components["schemas"]["TeamRequest"] | null;
+            /** @description the projects whose notes of earlier work enter its prompts */
             notes?: ("project" | "all" | "none") | null;
+            team?: components["schemas"]["TeamRequest"] | null;
             run?: string | null;
             name?: string | null;
             tools?: string[] | null;
@@ -2518,40 +2545,67 @@ export interface components {
         /** @description POST /agents. `tools` overrides the default tool set. */
         CreateAgentRequest: {
             goal: string;
-            model?: string | null;
-            worker_model?: string | null;
             /**
              * @default finite
              * @enum {string}
              */
             mode?: "finite" | "infinite";
+            /** @description provider/model of the coordinator */
+            model?: string | null;
+            /** @description provider/model of the workers */
+            worker_model?: string | null;
+            /** @description the absolute path of a folder that the team may read */
             input?: string | null;
+            /** @description the text of a plan file */
             plan?: string | null;
+            /** @description the most that its model calls may cost, in US dollars */
             budget_usd?: number | null;
+            /** @description the most tokens that it may use, in and out */
             budget_tokens?: number | null;
+            /** @description at the end of its budget; ask: its human is asked for more; stop: it fails */
             when_spent?: ("ask" | "stop") | null;
-            /** @default false */
+            /**
+             * @description whether its model calls are recorded, to be replayed
+             * @default false
+             */
             record?: boolean;
+            /** @description a JSON Schema: its answer is one JSON value that fits it ({}: any) */
             output_schema?: {
                 [key: string]: unknown;
             } | null;
-            /** @default [] */
+            /**
+             * @description servers of tools, by name, that all its entities may use
+             * @default []
+             */
             mcp_servers?: string[];
+            /** @description in infinite mode: the time from the end of a cycle to the next one */
             cycle_seconds?: number | null;
+            /** @description when its nodes are planned; dynamic: as the team goes; static: all before the first step; hybrid: a skeleton before it */
             planning?: ("dynamic" | "static" | "hybrid") | null;
-            /** @default false */
+            /**
+             * @description whether its human is asked before its plan is followed
+             * @default false
+             */
             approve_plan?: boolean;
-            /** @default false */
+            /**
+             * @description whether it ends with its plan
+             * @default false
+             */
             plan_only?: boolean;
             /**
+             * @description model: the coordinator's model leads it; plan: its plan is carried out as is
              * @default model
              * @enum {string}
              */
             leader?: "model" | "plan";
-            /** @default false */
+            /**
+             * @description with the leader `plan`: whether the coordinator's model writes the result
+             * @default false
+             */
             summary?: boolean;
-            team?: components["schemas"]["TeamRequest"] | null;
+            /** @description the projects whose notes of earlier work enter its prompts */
             notes?: ("project" | "all" | "none") | null;
+            team?: components["schemas"]["TeamRequest"] | null;
             run?: string | null;
             name?: string | null;
             tools?: string[] | null;
@@ -3957,36 +4011,64 @@ export interface components {
          */
         StartRunRequest: {
             goal: string;
-            model?: string | null;
-            worker_model?: string | null;
+            /** @description finite: until the goal is reached; infinite: in cycles */
             mode?: ("finite" | "infinite") | null;
+            /** @description provider/model of the coordinator */
+            model?: string | null;
+            /** @description provider/model of the workers */
+            worker_model?: string | null;
+            /** @description the absolute path of a folder that the team may read */
             input?: string | null;
+            /** @description the text of a plan file */
             plan?: string | null;
+            /** @description the most that its model calls may cost, in US dollars */
             budget_usd?: number | null;
+            /** @description the most tokens that it may use, in and out */
             budget_tokens?: number | null;
+            /** @description at the end of its budget; ask: its human is asked for more; stop: it fails */
             when_spent?: ("ask" | "stop") | null;
-            /** @default false */
+            /**
+             * @description whether its model calls are recorded, to be replayed
+             * @default false
+             */
             record?: boolean;
+            /** @description a JSON Schema: its answer is one JSON value that fits it ({}: any) */
             output_schema?: {
                 [key: string]: unknown;
             } | null;
-            /** @default [] */
+            /**
+             * @description servers of tools, by name, that all its entities may use
+             * @default []
+             */
             mcp_servers?: string[];
+            /** @description in infinite mode: the time from the end of a cycle to the next one */
             cycle_seconds?: number | null;
+            /** @description when its nodes are planned; dynamic: as the team goes; static: all before the first step; hybrid: a skeleton before it */
             planning?: ("dynamic" | "static" | "hybrid") | null;
-            /** @default false */
+            /**
+             * @description whether its human is asked before its plan is followed
+             * @default false
+             */
             approve_plan?: boolean;
-            /** @default false */
+            /**
+             * @description whether it ends with its plan
+             * @default false
+             */
             plan_only?: boolean;
             /**
+             * @description model: the coordinator's model leads it; plan: its plan is carried out as is
              * @default model
              * @enum {string}
              */
             leader?: "model" | "plan";
-            /** @default false */
+            /**
+             * @description with the leader `plan`: whether the coordinator's model writes the result
+             * @default false
+             */
             summary?: boolean;
-            team?: components["schemas"]["TeamRequest"] | null;
+            /** @description the projects whose notes of earlier work enter its prompts */
             notes?: ("project" | "all" | "none") | null;
+            team?: components["schemas"]["TeamRequest"] | null;
             run?: string | null;
         };
         /** @description One entity that was acted on, and the state that it is in now. */
@@ -4149,7 +4231,7 @@ export interface components {
             model: string;
             worker_model: string;
             run: string | null;
-            input_dir: string | null;
+            input: string | null;
             result: string | null;
             reason: string | null;
             /** @default [] */

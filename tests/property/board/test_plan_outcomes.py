@@ -184,7 +184,7 @@ def begun(made: list[Row]) -> list[BoardEvent]:
 def fold_of(desk: Desk) -> tuple[BoardEvent, ...]:
     """Return the events that a new desk begins with."""
     assert desk.board.run is not None
-    return (e.RunStarted(ts=1.0, **desk.board.run.shared_with(e.RunSpec)),)
+    return (e.RunStarted(ts=1.0, **desk.board.run.shared_with(e.RunSetup)),)
 
 
 @settings(max_examples=60, deadline=None)

@@ -7,8 +7,7 @@ from agiraph.board.board import Board, RunFacts, fold
 from agiraph.board.decide import decide
 from agiraph.core.errors import IllegalTransition
 from agiraph.core.ids import RunId
-from agiraph.core.models import Mode
-from agiraph.core.specs import NodeSpec
+from agiraph.core.specs import Mode, NodeSpec
 
 
 def do(board: Board, command: c.Command, now: float = 1.0) -> Board:

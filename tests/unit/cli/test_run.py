@@ -9,8 +9,8 @@ from typing import Any, get_args
 import pytest
 from click.testing import Result
 
-from agiraph.core.models import Event, Mode
-from agiraph.core.money import WhenSpent
+from agiraph.core.models import Event
+from agiraph.core.specs import Mode, WhenSpent
 from agiraph.http.api import AgentView, NotReachable
 from agiraph.http.own_supervisor import SupervisorFailed
 from agiraph.storage.attendance import left_agents

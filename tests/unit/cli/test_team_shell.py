@@ -80,8 +80,7 @@ class Play:
     def __init__(self, capsys: pytest.CaptureFixture[str], file: Path | None = None) -> None:
         self._capsys = capsys
         self.client = TeamClient()
-        terms = dict.fromkeys(("worker_model", "mode", "cycle_seconds", "plan", "planning", "name"))
-        terms |= {"goal": "a task", "model": "script/team", "input": None, "when_spent": "stop"}
+        terms = {"goal": "a task", "model": "script/team", "when_spent": "stop"}
         fake: Any = self.client
         self._said = io.StringIO()
         screen = TerminalScreen(self._said, is_live=False)

@@ -18,7 +18,8 @@ from agiraph.board.board import Board, RunFacts, fold
 from agiraph.board.decide import decide
 from agiraph.core.errors import IllegalTransition, InvalidInput, ModelFailure
 from agiraph.core.ids import AgentId, RunId, derived_message_id
-from agiraph.core.models import Agent, Mode
+from agiraph.core.models import Agent
+from agiraph.core.specs import Mode
 from agiraph.core.turns import AssistantTurn, ToolTurn, UserTurn
 from agiraph.messages.trigger import CreateTrigger, TriggerFired
 from agiraph.triggers.records import trigger_id

@@ -46,7 +46,7 @@ class Told(Desk):
             goal="the goal",
             model="a/b",
             worker_model="c/d",
-            input_dir=input_dir,
+            input=input_dir,
             created_at=0.0,
             updated_at=0.0,
         )

@@ -17,7 +17,6 @@ from agiraph.board import commands as c
 from agiraph.board.store import read_board
 from agiraph.core.ids import HUMAN_NAME, AgentId, RunId
 from agiraph.core.models import Agent, NodeResult
-from agiraph.core.money import RunTerms
 from agiraph.core.team import TeamTerms, team_of
 from tests.fakes.line import FakeLine
 
@@ -32,11 +31,11 @@ class LedTeam:
         line: Any = FakeLine(home)
         line.address = "shop/coordinator"
         about = {"id": AgentId("shop"), "name": "shop", "goal": "Build it", "model": "a/b"}
+        team = TeamTerms.model_validate(dict(TEAM))
         agent = Agent.model_validate(
-            {**about, "worker_model": "a/b", "created_at": 0.0, "updated_at": 0.0}
+            {**about, "team": team, "worker_model": "a/b", "created_at": 0.0, "updated_at": 0.0}
         )
-        terms = RunTerms(team=TeamTerms.model_validate(dict(TEAM)))
-        args = CoordinatorArgs(agent=agent, run=RunId("r1"), terms=terms)
+        args = CoordinatorArgs(agent=agent, run=RunId("r1"))
         self.context = CoordinatorContext(cast(Runtime, line), args, {}, EntityInbox())
         earlier = EarlierWork(self.context)
         self.service = BoardService(self.context, {}, lambda _event, _place: None, earlier)

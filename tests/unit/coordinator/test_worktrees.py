@@ -44,7 +44,8 @@ class Place:
     def worktrees(self) -> RunWorktrees:
         """Return them as another incarnation has them: from disk alone."""
         context, _ = entity_context(self.line.home.path, f"{AGENT}/coordinator", self.line)
-        context.input_dir, context.run = str(self.checkout.path), RunId(RUN)
+        context.run = RunId(RUN)
+        context.spec = context.spec.model_copy(update={"input": str(self.checkout.path)})
         return RunWorktrees(context, self.checkout.environ)
 
     @property

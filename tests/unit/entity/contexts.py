@@ -9,7 +9,7 @@ from actors.runtime.runtime import Runtime
 from agiraph.agent.conversation import Conversation
 from agiraph.agent.inbox import EntityInbox
 from agiraph.core.ids import AgentId, RunId
-from agiraph.core.money import RunTerms
+from agiraph.core.specs import ResolvedRunSpec
 from tests.fakes.line import FakeLine
 
 
@@ -28,8 +28,7 @@ def entity_context(
         name=name.partition("-")[0],
         run=RunId("r1"),
         model="a/b",
-        terms=RunTerms(),
-        input_dir=None,
+        spec=ResolvedRunSpec(goal="Work", model="a/b", worker_model="a/b"),
         calls=home / ".calls",
         hold_file=home / ".held.json",
         environment={},

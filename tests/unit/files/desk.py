@@ -41,7 +41,7 @@ class HomeDesk:
     def give(self, folder: Path) -> None:
         """Make a folder the input of the agent."""
         self.input = folder
-        record = self.record.model_copy(update={"input_dir": str(folder)})
+        record = self.record.model_copy(update={"input": str(folder)})
         replace_file(self.agent.record, record.model_dump_json())
 
     def address(self, name: str) -> str:

@@ -8,7 +8,6 @@ from agiraph.board.commands import StartRun
 from agiraph.board.store import BoardStore
 from agiraph.core.ids import AgentId, RunId
 from agiraph.core.models import Agent
-from agiraph.core.money import RunTerms
 from agiraph.core.team import TeamTerms, team_of
 from agiraph.http.api import (
     CheckTeamRequest,
@@ -61,8 +60,8 @@ def other(client: Client, name: str, scope: Scope) -> Client:
 def session(world: World, agent: str) -> Agent:
     """Let an agent that was created be at a task of a team, as its coordinator writes it down."""
     record = world.home.agent(AgentId(agent)).record
-    terms = RunTerms(team=TeamTerms(**dict(team_of({}))))
-    found = Agent.model_validate_json(record.read_bytes()).model_copy(update={"terms": terms})
+    team = TeamTerms(**dict(team_of({})))
+    found = Agent.model_validate_json(record.read_bytes()).model_copy(update={"team": team})
     replace_file(record, found.model_dump_json())
     return found
 

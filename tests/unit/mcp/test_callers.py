@@ -13,7 +13,6 @@ from actors.tools.mcp.host import ToolHost
 from agiraph.board.commands import AssignNode, CompleteNode, CreateNode, SpawnWorker, StartNode
 from agiraph.core.mcp_settings import McpServerConfig
 from agiraph.core.models import NodeResult
-from agiraph.core.money import RunTerms
 from agiraph.core.specs import NodeSpec, WorkerSpec
 from agiraph.mcp.catalog import ServedTool, ToolCatalog
 from agiraph.messages.body import Body
@@ -175,7 +174,7 @@ async def test_a_tool_of_a_server_that_is_not_lent_cannot_be_named(server: Serve
 async def test_a_run_has_the_servers_of_its_terms(server: Server) -> None:
     ada = server.desk.address("ada")
     assert not await server.lists(ada)
-    terms = {"terms": RunTerms(mcp_servers=("priv",))}
+    terms = {"mcp_servers": ("priv",)}
     replace_file(
         server.desk.agent.record, server.desk.record.model_copy(update=terms).model_dump_json()
     )

@@ -1,11 +1,14 @@
 """The context database over the HTTP API and the bus: written once, found, shown, removed."""
 
+import io
 import json
+import zipfile
 from pathlib import Path
 from typing import Any
 
 from agiraph.context.learned import FinishedAttempt, FinishedNode, FinishedRun
-from agiraph.context.records import project_id
+from agiraph.context.obsidian.vault import export_vault
+from agiraph.context.records import ContextNode, project_id
 from agiraph.context.remembered import RememberedSpec
 from agiraph.core.ids import QuestionId
 from agiraph.http.api import (
@@ -125,6 +128,31 @@ def test_a_person_adds_lists_exports_and_forgets(world: World, client: Client) -
     forget = ForgetContextRequest(project="/src/shop")
     assert client.forget_context(forget).removed == 1
     assert [node.id for node in client.context().nodes] == [two.node.id]
+
+
+def test_vault_for_obsidian_is_downloaded_as_a_zip_file(
+    world: World, client: Client, tmp_path: Path
+) -> None:
+    add(client, "Count twice")
+    add(client, "Short reports", kind="preference")
+
+    def downloaded(query: str = "") -> zipfile.ZipFile:
+        answer = client._http.get(f"/context/obsidian{query}")
+        assert (answer.status_code, answer.headers["content-type"]) == (200, "application/zip")
+        assert "agiraph-context.zip" in answer.headers["content-disposition"]
+        return zipfile.ZipFile(io.BytesIO(answer.content))
+
+    vault = downloaded()
+    notes = {"Patterns/Count twice.md", "Preferences/Short reports.md", "_Index.md"}
+    assert notes <= {*vault.namelist()}
+    assert "Count twice, always." in vault.read("Patterns/Count twice.md").decode()
+    assert "Patterns/Count twice.md" not in downloaded("?kind=preference").namelist()
+    vault.extractall(tmp_path)
+    (tmp_path / "Patterns/Count twice.md").write_text("mine")
+    records = [json.loads(line) for line in client.export_context()]
+    again = export_vault(tmp_path, [ContextNode(**record["node"]) for record in records], [])
+    assert (again.notes_unchanged, again.notes_kept) == (1, 1), "a later export continues it"
+    assert client._http.get("/context/obsidian?kind=nothing").status_code == 422
 
 
 def test_pruning_tells_first_and_keeps_what_it_is_told_to(world: World, client: Client) -> None:

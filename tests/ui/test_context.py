@@ -1,6 +1,7 @@
 """The context database in the browser: looked through, searched, followed by its edges, removed."""
 
 import re
+from zipfile import ZipFile
 
 from playwright.sync_api import expect
 
@@ -41,6 +42,24 @@ def test_what_was_learned_is_found_followed_and_removed(
     assert_accessible(page)
     photograph(page, "context-node")
 
+    page.get_by_role("button", name="Add a node").click()
+    form = page.get_by_role("dialog", name="Add a node")
+    form.get_by_label("Kind").select_option("decision")
+    form.get_by_label("Title").fill("PostgreSQL")
+    form.get_by_label("Text").fill("It is what we run.")
+    form.get_by_label("Project").fill("/src/shop")
+    assert_accessible(page)
+    photograph(page, "context-add")
+    form.get_by_role("button", name="Add", exact=True).click()
+    expect(page.get_by_role("heading", name="PostgreSQL", level=2)).to_be_visible()
+    [hit] = place.json("context", "search", "PostgreSQL", "--types", "decision")
+    assert (hit["node"]["text"], hit["node"]["importance"]) == ("It is what we run.", 0.9)
+    page.get_by_role("button", name="What can be done with the context database").click()
+    with page.expect_download() as saved:
+        page.get_by_role("menuitem", name="Export all for Obsidian (zip)").click()
+    with ZipFile(saved.value.path()) as vault:
+        assert {"_Index.md", "Decisions/PostgreSQL.md"} <= {*vault.namelist()}
+
     side.get_by_label("Search what has been learned").fill("")
     side.get_by_label("Kind").select_option("preference")
     side.get_by_role("link", name="Short reports").click()
@@ -53,6 +72,12 @@ def test_what_was_learned_is_found_followed_and_removed(
     expect(phone.get_by_role("article")).to_contain_text("One page.")
     expect(phone.get_by_role("button", name="Remove")).to_have_count(0)
     assert_accessible(phone)
+
+    memory = reader.go(f"agents/{agent.name}/memory")
+    memory.get_by_role("button", name="Notes of earlier work").click()
+    used = memory.get_by_role("dialog", name="Notes of earlier work")
+    expect(used).to_contain_text("No notes of earlier work entered its prompts")
+    assert_accessible(memory)
 
     page.get_by_role("button", name="Remove").click()
     page.get_by_role("dialog").get_by_role("button", name="Remove").click()

@@ -1,18 +1,31 @@
-"""Endpoints: the context database, searched, shown, added to and removed from; scans; an export."""
+"""Endpoints: the context database, searched, shown, added to and removed from; scans; exports."""
 
+import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Iterator
 from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, TypeVar
 
 from fastapi import APIRouter, Query
-from fastapi.responses import StreamingResponse
+from fastapi.responses import Response, StreamingResponse
+from starlette.background import BackgroundTask
 
 from actors.gateway.api.dependencies import CallerDep, CauseDep, GatewayDep, Limit
 from actors.gateway.auth.scopes import CONTROL, READ
 from actors.gateway.context.database import ContextUnavailable
 from actors.gateway.gateway import Gateway
-from agiraph.context.records import ContextKind, project_id, project_node_id, repository_of
+from actors.gateway.zipped import MOST_FILES, zip_response
+from agiraph.context.obsidian.vault import export_vault
+from agiraph.context.records import (
+    ContextEdge,
+    ContextKind,
+    ContextNode,
+    project_id,
+    project_node_id,
+    repository_of,
+)
 from agiraph.context.remembered import remembered_node
 from agiraph.context.store import ContextStore
 from agiraph.core.errors import InvalidInput, Unavailable, listed
@@ -32,10 +45,14 @@ from agiraph.http.api import (
     SearchContextRequest,
 )
 from agiraph.http.errors import AMBIGUOUS, ApiError
+from agiraph.storage.files import entries_below, open_folder
+from agiraph.storage.walk import closing
 
 LINES_AT_ONCE = 500
 NDJSON = "application/x-ndjson"
 UNUSABLE = 500
+VAULT = "agiraph-context"
+"""The name of a zip file with an Obsidian vault."""
 
 T = TypeVar("T")
 Kinds = Annotated[tuple[ContextKind, ...], Query(alias="kind", description="Only these kinds.")]
@@ -87,6 +104,39 @@ async def export(gateway: GatewayDep, kind: Kinds = (), project: Project = "") -
     lines = await _use(gateway, lambda store: store.export(kind, named))
     first = await _some(gateway, lines)  # what is wrong with the database is said before
     return StreamingResponse(_parts(gateway, first, lines), media_type=NDJSON)
+
+
+@router.get("/context/obsidian", dependencies=[READ], response_class=Response)
+async def obsidian(gateway: GatewayDep, kind: Kinds = ()) -> Response:
+    """Return nodes as a zip file with an Obsidian vault: a note for each, linked by the edges."""
+
+    def read(store: ContextStore) -> tuple[list[ContextNode], list[ContextEdge]]:
+        counted = store.stats().by_kind
+        notes = sum(counted.get(one, 0) for one in kind or counted)
+        if notes > MOST_FILES:
+            raise ApiError(
+                413,
+                f"{notes} notes are more than a zip file may hold ({MOST_FILES}): choose a kind,"
+                " or use `agiraph context export-obsidian`",
+            )
+        return list(store.every_node()), list(store.every_edge())
+
+    nodes, edges = await _use(gateway, read)
+    return await asyncio.to_thread(_zipped_vault, nodes, edges, kind)
+
+
+def _zipped_vault(
+    nodes: list[ContextNode], edges: list[ContextEdge], kinds: tuple[ContextKind, ...]
+) -> Response:
+    folder = TemporaryDirectory(prefix="agiraph-vault-")
+    root = Path(folder.name)
+    export_vault(root, nodes, edges, kinds)
+    with closing(open_folder(root)) as fd:
+        found = entries_below(fd, MOST_FILES * 2)
+    names = {path: path for path, entry in found if entry.kind == "file"}
+    response = zip_response(root, names, VAULT)
+    response.background = BackgroundTask(folder.cleanup)
+    return response
 
 
 async def _parts(gateway: Gateway, part: str, lines: Iterator[str]) -> AsyncIterator[str]:

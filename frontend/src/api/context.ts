@@ -4,6 +4,7 @@ import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-qu
 import { type ActionOptions, useAction } from "./actions";
 import { api, keyed, type Schemas, take } from "./client";
 import { ofHome } from "./keys";
+import { readEvents } from "./system";
 
 export type ContextNode = Schemas["ContextNode"];
 export type ContextNeighbor = Schemas["ContextNeighbor"];
@@ -88,6 +89,50 @@ export const usePruneContext = (options?: ActionOptions<Pruned>) =>
     options,
   );
 
+export type RememberedKind = Schemas["AddContextRequest"]["kind"];
+
+/** The kinds of which a person writes down nodes. */
+export const ADDED_KINDS: readonly RememberedKind[] = ["preference", "decision", "mistake", "pattern", "code_snippet"];
+
+export const useAddContextNode = (options?: ActionOptions<Schemas["ContextNodeView"]>) =>
+  useAction(
+    (body: Schemas["AddContextRequest"], key) =>
+      take(api.POST("/context", { body, params: { header: keyed(key) } })),
+    () => [ofHome("context")],
+    options,
+  );
+
+/** A note of earlier work that entered the prompts of a run. */
+export interface UsedNote {
+  run: string;
+  id: string;
+  kind: ContextKind;
+  title: string;
+  why: string;
+}
+
+const EVENTS = 500;
+
+/** The notes of earlier work that entered an agent's prompts, the last run first. */
+export const useUsedNotes = (agent: string) =>
+  useQuery({
+    queryKey: ofHome("context", "used", agent),
+    queryFn: async ({ signal }) => {
+      const found: UsedNote[] = [];
+      for (let after = 0; ; ) {
+        // oxlint-disable-next-line no-await-in-loop -- each page begins where the one before ended
+        const page = await readEvents(agent, { after }, EVENTS, { type: ["context.used"] }, signal);
+        const notes = page.events.map(({ run_id, data }) => notesOf(String(run_id), data["notes"]));
+        found.unshift(...notes.toReversed().flat());
+        if (page.events.length < EVENTS) return found;
+        after = page.next;
+      }
+    },
+  });
+
+const notesOf = (run: string, notes: unknown): UsedNote[] =>
+  Array.isArray(notes) ? notes.map((note: Omit<UsedNote, "run">) => ({ ...note, run })) : [];
+
 /** Have the home write down what a project's folder is made of. */
 export const useScanProject = (options?: ActionOptions<Schemas["ProjectScanView"]>) =>
   useAction(
@@ -100,3 +145,7 @@ export const useScanProject = (options?: ActionOptions<Schemas["ProjectScanView"
 /** Where the nodes of a kind, or all, and their edges are downloaded as lines of JSON. */
 export const exportUrl = (kind: ContextKind | ""): string =>
   `/context/export${kind ? `?${new URLSearchParams({ kind })}` : ""}`;
+
+/** Where the nodes of a kind, or all, are downloaded as an Obsidian vault. */
+export const vaultUrl = (kind: ContextKind | ""): string =>
+  `/context/obsidian${kind ? `?${new URLSearchParams({ kind })}` : ""}`;

@@ -1207,6 +1207,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/context/obsidian": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Return nodes as a zip file with an Obsidian vault: a note for each, linked by the edges */
+        get: operations["context_obsidian"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/context/nodes/{node}": {
         parameters: {
             query?: never;
@@ -12071,6 +12088,72 @@ export interface operations {
                 kind?: ("conversation" | "task" | "mistake" | "pattern" | "decision" | "code_snippet" | "preference" | "file" | "project")[];
                 /** @description Only of this project: its id, or its folder's path. */
                 project?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No token, or one that does not open. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not with this token, or not with this path. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A field is wrong, or what is asked for cannot be; `errors` names fields. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says when to come back. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Any other refusal: 5xx when a process of ours is away or failed. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
+    context_obsidian: {
+        parameters: {
+            query?: {
+                /** @description Only these kinds. */
+                kind?: ("conversation" | "task" | "mistake" | "pattern" | "decision" | "code_snippet" | "preference" | "file" | "project")[];
             };
             header?: never;
             path?: never;

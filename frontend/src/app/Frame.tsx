@@ -13,6 +13,7 @@ import { Keys } from "~/ui/keys";
 import { AGENT_PAGES, homePages } from "~/ui/paths";
 import { setUnread } from "~/ui/title";
 import styles from "./Frame.module.css";
+import { Lost } from "./Lost";
 import { NotFound } from "./PageFrame";
 import { Sidebar } from "./Sidebar";
 import { TopBar } from "./TopBar";
@@ -49,6 +50,7 @@ export function Frame() {
             onSidebar={() => setSidebarOpen(true)}
             onPalette={() => setPaletteOpen(true)}
           />
+          <Lost />
           <Suspense>
             <Questions />
           </Suspense>

@@ -2,6 +2,7 @@
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { render, screen, waitFor } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
+import { MemoryRouter } from "react-router";
 import { afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
 
 import { ofHome } from "~/api/keys";
@@ -18,6 +19,7 @@ beforeEach(() => {
     const body = (await request.json()) as { dry_run?: boolean };
     calls.push([new URL(request.url).pathname, body]);
     const examples = [{ id: "c-1", kind: "task", title: "An old task" }];
+    if (new URL(request.url).pathname === "/context") return Response.json({ node: { id: "c-1", title: "Short" }, neighbors: [] });
     return Response.json({ nodes_pruned: 2, examples, by_kind: {}, is_dry_run: body.dry_run ?? false, project_id: "shop", files: 7, new: 3, changed: 0, gone: 0 });
   });
 });
@@ -27,7 +29,9 @@ async function open(scope: string): Promise<(string | null)[]> {
   client.setQueryData(ofHome("whoami"), { name: "home", scope });
   render(
     <QueryClientProvider client={client}>
-      <Upkeep kind="" />
+      <MemoryRouter>
+        <Upkeep kind="" />
+      </MemoryRouter>
     </QueryClientProvider>,
   );
   await userEvent.click(screen.getByRole("button", { name: /What can be done/ }));
@@ -35,7 +39,8 @@ async function open(scope: string): Promise<(string | null)[]> {
 }
 
 test("a browser that may only read can export what was learned", async () => {
-  expect(await open("read")).toEqual(["Export all (JSON lines)"]);
+  expect(await open("read")).toEqual(["Export all (JSON lines)", "Export all for Obsidian (zip)"]);
+  expect(screen.queryByRole("button", { name: "Add a node" })).toBeNull();
 });
 
 test("old nodes are shown before they are removed", async () => {
@@ -59,4 +64,17 @@ test("a project's folder is scanned", async () => {
   await userEvent.type(screen.getByLabelText("Folder"), "/src/shop");
   await userEvent.click(screen.getByRole("button", { name: "Scan" }));
   await waitFor(() => expect(calls).toEqual([["/context/scan", { path: "/src/shop" }]]));
+});
+
+test("a person adds a node", async () => {
+  await open("control");
+  await userEvent.keyboard("{Escape}");
+  await userEvent.click(screen.getByRole("button", { name: "Add a node" }));
+  expect(screen.getByRole<HTMLButtonElement>("button", { name: "Add" }).disabled).toBe(true);
+  await userEvent.selectOptions(screen.getByLabelText("Kind"), "Decision");
+  await userEvent.type(screen.getByLabelText("Title"), "Short");
+  await userEvent.type(screen.getByLabelText("Text"), "One page.");
+  await userEvent.click(screen.getByRole("button", { name: "Add" }));
+  const node = { kind: "decision", title: "Short", text: "One page.", project: "", tags: [] };
+  await waitFor(() => expect(calls).toEqual([["/context", node]]));
 });

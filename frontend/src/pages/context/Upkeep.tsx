@@ -1,18 +1,19 @@
-// What can be done with the context database as a whole: a project scanned, all exported, old nodes removed.
+// What can be done with the context database as a whole: a node added, a project scanned, all exported, old nodes removed.
 import { type FormEvent, useState } from "react";
 import { useTranslation } from "react-i18next";
 
 import { useMay } from "~/api/access";
-import { type ContextKind, exportUrl, type Pruned, usePruneContext, useScanProject } from "~/api/context";
+import { type ContextKind, exportUrl, type Pruned, usePruneContext, useScanProject, vaultUrl } from "~/api/context";
 import {
   Button, Dialog, DialogActions, ErrorNote, Icon, IconButton, Input, Menu, type MenuItem, saveFrom, toast,
 } from "~/ui";
 import { secondsOf } from "~/ui/durations";
+import { Add } from "./Add";
 import styles from "./context.module.css";
 
 export function Upkeep({ kind }: { kind: ContextKind | "" }) {
   const { t } = useTranslation("context");
-  const [opened, setOpened] = useState<"scan" | "prune" | null>(null);
+  const [opened, setOpened] = useState<"add" | "scan" | "prune" | null>(null);
   const mayControl = useMay("control");
   const close = () => setOpened(null);
   const name = kind ? t(`kind_${kind}`) : "";
@@ -23,6 +24,12 @@ export function Upkeep({ kind }: { kind: ContextKind | "" }) {
       label: kind ? t("exportKind", { kind: name }) : t("export"),
       onSelect: () => saveFrom(exportUrl(kind), "context.jsonl"),
     },
+    {
+      key: "obsidian",
+      icon: "download",
+      label: kind ? t("obsidianKind", { kind: name }) : t("obsidian"),
+      onSelect: () => saveFrom(vaultUrl(kind), "agiraph-context.zip"),
+    },
   ];
   if (mayControl) {
     items.unshift({ key: "scan", icon: "folder", label: t("scan"), onSelect: () => setOpened("scan") });
@@ -30,7 +37,13 @@ export function Upkeep({ kind }: { kind: ContextKind | "" }) {
   }
   return (
     <>
+      {mayControl && (
+        <Button icon={<Icon name="plus" />} onClick={() => setOpened("add")}>
+          {t("add")}
+        </Button>
+      )}
       <Menu trigger={<IconButton label={t("acts")} icon={<Icon name="more" />} />} items={items} />
+      {opened === "add" && <Add onClose={close} />}
       {opened === "scan" && <Scan onClose={close} />}
       {opened === "prune" && <Prune onClose={close} />}
     </>

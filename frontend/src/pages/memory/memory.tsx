@@ -22,6 +22,7 @@ import {
 import styles from "./memory.module.css";
 import { NotePage } from "./NotePage";
 import { foldersOf, isNotePath, nameOf } from "./notes";
+import { UsedNotes } from "./UsedNotes";
 
 const MAIN = "MEMORY.md";
 
@@ -31,13 +32,21 @@ export default function Memory() {
   const path = useParams()["*"] ?? "";
   const [words, setWords] = useState("");
   const [isNaming, setNaming] = useState(false);
+  const [isShowingUsed, setShowingUsed] = useState(false);
   const mayEdit = useMay("control");
   const notes = useMemory(agent);
   const shown = path || (notes.data?.some((note) => note.path === MAIN) ? MAIN : notes.data?.[0]?.path);
-  const create = mayEdit && (
-    <Button icon={<Icon name="plus" />} onClick={() => setNaming(true)}>
-      {t("newNote")}
-    </Button>
+  const actions = (
+    <>
+      <Button icon={<Icon name="context" />} onClick={() => setShowingUsed(true)}>
+        {t("usedNotes")}
+      </Button>
+      {mayEdit && (
+        <Button icon={<Icon name="plus" />} onClick={() => setNaming(true)}>
+          {t("newNote")}
+        </Button>
+      )}
+    </>
   );
   const side = (
     <>
@@ -48,7 +57,7 @@ export default function Memory() {
     </>
   );
   return (
-    <Page title={t("title")} actions={create} isWhole>
+    <Page title={t("title")} actions={actions} isWhole>
       <Split side={side} sideLabel={t("list")} isChosen={path !== ""}>
         {shown ? (
           <NotePage key={shown} agent={agent} path={shown} mayEdit={mayEdit} />
@@ -63,6 +72,7 @@ export default function Memory() {
         )}
       </Split>
       {isNaming && <NewNote agent={agent} onClose={() => setNaming(false)} />}
+      {isShowingUsed && <UsedNotes agent={agent} onClose={() => setShowingUsed(false)} />}
     </Page>
   );
 }

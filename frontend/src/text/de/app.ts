@@ -38,6 +38,7 @@ export const app: typeof en = {
     offline: "Offline",
     loggedOut: "Abgemeldet",
   },
+  lost: "Agiraph antwortet nicht unter {{address}}: mit `agiraph up` starten, oder die Seite mit `agiraph ui` an der jetzigen Adresse öffnen.",
   theme: "Aussehen",
   light: "Hell",
   dark: "Dunkel",

@@ -36,6 +36,7 @@ export const app = {
     offline: "Offline",
     loggedOut: "Logged out",
   },
+  lost: "Agiraph does not answer at {{address}}: start it with `agiraph up`, or open the page at its present address with `agiraph ui`.",
   theme: "Appearance",
   light: "Light",
   dark: "Dark",

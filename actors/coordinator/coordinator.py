@@ -229,11 +229,13 @@ class CoordinatorActor:
                     self._fail(refused)
                 await loop.run()
             except ModelFailure as failure:
-                reason = failed_call(failure.kind, str(failure))
+                reason, was_running = failed_call(failure.kind, str(failure)), False
                 if not await self._cycles.outlive(failure, reason):
+                    was_running = self.board_service.board.is_running
                     self._fail(reason)
                 paused = await self._trigger_handler.model_failed(failure)
-                await self.entity.messenger.tell_human(reason + paused)
+                if paused or not was_running:  # else the end of the run says it
+                    await self.entity.messenger.tell_human(reason + paused)
                 await self._rest()
 
     async def _quarantine_step(self, reason: str) -> None:

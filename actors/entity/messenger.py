@@ -55,23 +55,24 @@ class Messenger:
         if not recipients and to.strip().lstrip("@") != "*":
             names = [name for name in self._context.roster.names if name != self._context.name]
             raise unknown("recipient", to, [*names, COORDINATOR_NAME, HUMAN_NAME, "*"])
+        first = self._context.message_id(call_id)
         for number, (name, address) in enumerate(recipients):
             link = self._context.transcript.mail.unanswered.get(key_of(name), NOTHING)
             message = self._context.message_id(call_id, number)
-            await self._send_text(message, name, address, content, link, mode)
+            await self._send_text(
+                message, name, address, content, link, mode, first.hex() if number else ""
+            )
 
     async def tell_human(self, content: str, about: str = "say") -> None:
         """Send text to the human, once at this place of the conversation for each `about`."""
-        await self._say(f"{about}.{self._context.transcript.place}", content)
+        message = self._context.message_id(f"{about}.{self._context.transcript.place}")
+        await self._send_text(message, HUMAN_NAME, HUMAN, content, NOTHING)
 
     async def pass_on(self, answer: str) -> None:
         """Send the model's last answer to the human, once, whatever was recorded after it."""
         transcript = self._context.transcript
-        await self._say(f"say.{transcript.spoke_at}", answer, transcript.mail.spoke_to)
-
-    async def _say(self, key: str, content: str, link: ReplyReference = NOTHING) -> None:
-        message = self._context.message_id(key)
-        await self._send_text(message, HUMAN_NAME, HUMAN, content, link)
+        message = bytes.fromhex(transcript.said_message)
+        await self._send_text(message, HUMAN_NAME, HUMAN, answer, transcript.mail.spoke_to)
 
     async def _send_text(
         self,
@@ -81,6 +82,7 @@ class Messenger:
         content: str,
         link: ReplyReference,
         mode: DeliveryMode = "steer",
+        copy_of: str = "",
     ) -> None:
         text = TextMessage(
             content=content,
@@ -89,12 +91,14 @@ class Messenger:
             mode=mode,
             in_reply_to=link.message,
             quoted=link.quoted,
+            copy_of=copy_of,
         )
         try:
             await self._context.send(address, text, message)
         except Nacked as error:
             raise Refused(f"{name} did not get it: {error}") from None
         data = {"from": self._context.name, "to": name, "content": content[:SHOWN_CHARACTERS]}
+        data |= {"id": message.hex()} | ({"copy_of": copy_of} if copy_of else {})
         data |= {"in_reply_to": link.message} if link.message else {}
         self._context.report("message.sent", data, message.hex())
 

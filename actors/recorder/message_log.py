@@ -48,11 +48,19 @@ class MessageLog:
         self._journal.records = []
 
     def add(
-        self, id: str, sender: str, to: str, content: str, ts: float, in_reply_to: str = ""
+        self,
+        id: str,
+        sender: str,
+        to: str,
+        content: str,
+        ts: float,
+        in_reply_to: str = "",
+        copy_of: str = "",
     ) -> bool:
         """Write a message down; return False if it stood there. Raises OSError.
 
-        `in_reply_to` is the id of the message that it answers.
+        `in_reply_to` is the id of the message that it answers, `copy_of` that of the first message
+        of a text to several receivers.
         """
         if id in self._ids:
             return False
@@ -64,8 +72,8 @@ class MessageLog:
             "content": content,
             "ts": ts,
         }
-        if in_reply_to:
-            record["in_reply_to"] = in_reply_to
+        links = {"in_reply_to": in_reply_to, "copy_of": copy_of}
+        record |= {name: link for name, link in links.items() if link}
         self._journal.append(record)
         self._remember(id)
         self._render(record)

@@ -285,7 +285,15 @@ class Recorder:
             log = self._messages_in(home.run(run).messages)
             sender = _named(header.sender, body.from_name)
             to = _named(header.to, body.to_name)
-            log.add(header.id.hex(), sender, to, body.content, header.sent_at, body.in_reply_to)
+            log.add(
+                header.id.hex(),
+                sender,
+                to,
+                body.content,
+                header.sent_at,
+                body.in_reply_to,
+                body.copy_of,
+            )
         except (Corrupt, OSError) as error:
             self._set_aside(agent, error, lost=1)
 

@@ -22,7 +22,7 @@ from agiraph.agent.inbox import EntityInbox
 from agiraph.agent.records import CallFinished, CallStarted, InputReceived, ModelAnswered
 from agiraph.agent.transcript import RUNTIME_NAME, OpenCall, Transcript, unique_calls
 from agiraph.core.errors import ModelFailure
-from agiraph.core.ids import NodeId
+from agiraph.core.ids import NodeId, derived_message_id
 from agiraph.core.turns import JsonObject, ModelRequest, ModelResponse, ToolCall, ToolTurn
 from agiraph.tools.ports import ToolContext
 from agiraph.tools.toolbox import Toolbox
@@ -306,6 +306,8 @@ class AgentLoop:
         notice = stand_in_notice(self._transcript, response, said)
         place = self._conversation.place(len(notice) + 1)
         calls = unique_calls(said.tool_calls)
+        if not calls:
+            said = said.model_copy(update={"message": derived_message_id(place, "said").hex()})
         left_out = calls_notice(response, said)
         may_follow = bool(calls) and not said.why_no_call_runs
         following = OpenCall(calls[0], f"{place}.0") if may_follow else None

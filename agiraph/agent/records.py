@@ -47,7 +47,8 @@ class ModelAnswered(Record):
     """One answer of the model. `interrupted`: it was cancelled, and this is what had arrived.
 
     `window` is the context window of the model that answered, in tokens; `asked_at` when it was
-    called; `instead_of` the model that it replaced.
+    called; `instead_of` the model that it replaced. `message` is the id (in hexadecimal) of the
+    message to the human that an answer without calls becomes when a coordinator passes it on.
     """
 
     kind: Literal["said"] = "said"
@@ -57,6 +58,7 @@ class ModelAnswered(Record):
     stop_reason: StopReason = "end_turn"
     model: str = ""
     instead_of: str = ""
+    message: str = ""
     window: int | None = None
     usage: Usage = Usage()
     provider_data: JsonObject | None = None

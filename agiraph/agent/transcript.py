@@ -184,9 +184,9 @@ class PauseState:
 
 @dataclass(slots=True)
 class Transcript:
-    """The state of one conversation. `spoke_at` is the place of the model's last answer, and
-    `has_called` whether that had calls. `before` is the assignment of the last node that has ended,
-    if the turns still show it.
+    """The state of one conversation. `said_message` is the message id of the model's last answer,
+    and `has_called` whether that had calls. `before` is the assignment of the last node that has
+    ended, if the turns still show it.
     """
 
     turns: list[Turn] = field(default_factory=list)
@@ -208,7 +208,7 @@ class Transcript:
     is_set_aside: bool = False
     woken_by: str = ""
     pause: PauseState = field(default_factory=PauseState)
-    spoke_at: str = ""
+    said_message: str = ""
     has_called: bool = False
     position: int = 0
     epoch: str = ""
@@ -401,7 +401,7 @@ class Transcript:
 
     def _say(self, record: ModelAnswered) -> None:
         calls, progress, window = unique_calls(record.tool_calls), self.progress, self.window
-        self.spoke_at, self.has_called = self.place, bool(calls)
+        self.said_message, self.has_called = record.message, bool(calls)
         self.turns.append(
             AssistantTurn(
                 text=record.text,

@@ -105,7 +105,7 @@ EVENT_TYPES: tuple[EventType, ...] = (
     EventType("worker.resumed", "a worker was resumed", "worker"),
     EventType("worker.stopped", "a worker left the team", _COORDINATOR, ("name", "reason")),
     EventType("message.sent", "the router accepted a message", "coordinator, worker, human",
-              ("from", "to", "content", "mode", "id", "in_reply_to")),
+              ("from", "to", "content", "mode", "id", "copy_of", "in_reply_to")),
     EventType("message.received", "a message was added to its receiver's conversation, or to the "
               "human's inbox",
               "coordinator, worker, human",
@@ -136,7 +136,7 @@ EVENT_TYPES: tuple[EventType, ...] = (
                "output_tokens", "cache_read_tokens", "cache_write_tokens", "cost_usd",
                "is_estimate")),
     EventType("model.answered", "a model's answer was added to the conversation", _ENTITY,
-              ("model", "text", "calls", "asked_at", "input_tokens", "output_tokens",
+              ("model", "text", "calls", "message", "asked_at", "input_tokens", "output_tokens",
                "cache_read_tokens", "cache_write_tokens", "cost_usd", "is_estimate")),
     EventType("model.retry", "a model call failed and is retried", "broker",
               ("model", "attempt", "attempts", "kind", "message", "wait_seconds")),

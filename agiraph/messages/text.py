@@ -8,6 +8,7 @@ class TextMessage(Body):
     """Text from one entity to another. `from_name` is the sender's name as shown to the receiver.
 
     A reply has the id of the message that it answers (in hexadecimal) and quotes its beginning.
+    Of a text to several receivers each has a message; `copy_of` is the id of the first.
     """
 
     TYPE = "text"
@@ -18,3 +19,4 @@ class TextMessage(Body):
     mode: DeliveryMode = "steer"
     in_reply_to: str = ""
     quoted: str = ""
+    copy_of: str = ""

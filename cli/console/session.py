@@ -92,7 +92,6 @@ class ConsoleSession:
         self._keyboard = keyboard
         self._show = show
         self._seen = 0
-        self._said = ""
         self._questions: dict[str, QuestionView] = {}
         self._shown: set[str] = set()
         self._is_away = False
@@ -225,13 +224,12 @@ class ConsoleSession:
             for message in await self._new_messages():
                 if message.kind in ("text", "notice") and message.sender != HUMAN_NAME:
                     self._show(_format_message(message))
-                    self._said = message.content
                     self._replied.set()
             await self._refresh_questions()
             agent = await self._client.ask(lambda api: api.agent(self._agent.id))
             if agent.status in ENDED_AGENT and self._agent.status not in ENDED_AGENT:
-                why = agent.reason if agent.reason != self._said else None
-                self._show(f"[{agent.status}] {printable(agent.result or why or '')}".rstrip())
+                why = agent.result or agent.reason or ""
+                self._show(f"[{agent.status}] {printable(why)}".rstrip())
                 self._replied.set()
             self._agent = agent
 

@@ -68,8 +68,8 @@ class OutgoingText:
     kind: str
     reference: ReplyReference = NOTHING
 
-    def to(self, name: str) -> TextMessage:
-        """Return the message to one receiver."""
+    def to(self, name: str, copy_of: str = "") -> TextMessage:
+        """Return the message to one receiver; `copy_of` is the id of the text to several."""
         return TextMessage(
             content=self.content,
             from_name=HUMAN_NAME,
@@ -77,6 +77,7 @@ class OutgoingText:
             mode=self.mode,
             in_reply_to=self.reference.message,
             quoted=self.reference.quoted,
+            copy_of=copy_of,
         )
 
 
@@ -243,12 +244,13 @@ async def send_texts(
 ) -> SentView:
     """Send to each receiver, then record what the router has accepted; a part of them may fail."""
     id = cause.message(f"{text.kind} of {agent.id}")
+    copy_of = id.hex() if len(receivers) > 1 else ""
     reached: list[str] = []
     problem: ApiError | None = None
     for name, address in receivers:
         own = id if len(receivers) == 1 else cause.message(f"{text.kind} to {address}")
         try:
-            await gateway.send(address, text.to(name), id=own)
+            await gateway.send(address, text.to(name, copy_of), id=own)
         except ApiError as error:
             problem = error
             continue

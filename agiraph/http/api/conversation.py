@@ -43,7 +43,10 @@ class SentView(ApiView):
 
 
 class MessageView(ApiView):
-    """One text between two entities, as the run's message log keeps it (names, not addresses)."""
+    """One text between two entities, as the run's message log keeps it (names, not addresses).
+
+    `copy_of`: the text went to several entities, each with a message; this is the id of the first.
+    """
 
     seq: int
     id: str
@@ -52,6 +55,7 @@ class MessageView(ApiView):
     content: str
     ts: float
     in_reply_to: str | None = None
+    copy_of: str | None = None
 
 
 class ConversationMessageView(MessageView):
@@ -108,7 +112,8 @@ class TranscriptEntryView(ApiView):
 
     heard: text from `sender`. said: the model's text and `tool_calls`. tool.started, tool.finished:
     the call `call_id` of the tool `name` with its `arguments`; its result in `content` as the model
-    read it, in whole. `exit_code` is that of a command (below 0: the signal that ended it). Other
+    read it, in whole. `message` is the id of the message to the human that what a coordinator said
+    became. `exit_code` is that of a command (below 0: the signal that ended it). Other
     kinds are the runtime's. What took time has `started_at` and `seconds`.
     """
 
@@ -119,6 +124,7 @@ class TranscriptEntryView(ApiView):
     sender: str = Field(default="", alias="from")
     content: str | None = None
     tool_calls: tuple[ToolCall, ...] = ()
+    message: str = ""
     call_id: str = ""
     name: str = ""
     is_error: bool = False

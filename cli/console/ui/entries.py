@@ -29,7 +29,6 @@ Outcome = Literal["running", "done", "failed", "none"]
 
 TITLE_LIMIT: Final = 240
 BODY_LIMIT: Final = 20_000
-OPENING: Final = 200
 
 # Their effect is an entry of its own: a message, a question, an answer.
 QUIET_TOOLS: Final = frozenset({"send_message", "ask_human", "check_messages"})
@@ -43,8 +42,8 @@ class TimelineEntry:
 
     `title` is one line; `body` may be long, in Markdown if `is_markdown`, and is folded for a tool
     call. `seq` is its place in its log (`log`: the events, or the messages). `also` are the keys of
-    entries that were joined to it. A thought `is_spoken` if it calls no tool: what a coordinator
-    says so is a message to the human, too.
+    entries that were joined to it. An answer that a coordinator passes on has the key of the
+    message that it becomes.
     """
 
     key: str
@@ -63,17 +62,11 @@ class TimelineEntry:
     log: Literal["events", "messages", "own"] = "events"
     seq: int = 0
     also: tuple[str, ...] = ()
-    is_spoken: bool = False
 
     @property
     def order(self) -> tuple[float, int]:
         """Return what entries are sorted by."""
         return self.at, self.rank
-
-    @property
-    def spoken(self) -> tuple[str, str]:
-        """Return who says it and how it begins; events shorten what messages hold whole."""
-        return self.who, self.body[: 2 * OPENING].strip()[:OPENING]
 
     @property
     def is_foldable(self) -> bool:
@@ -100,7 +93,7 @@ def of_messages(messages: Iterable[MessageView]) -> list[TimelineEntry]:
     """Return the entries of a run's message log."""
     return [
         TimelineEntry(
-            key=f"m:{message.id}",
+            key=_message_key(message.copy_of or message.id),
             at=message.ts,
             rank=message.seq,
             kind="text",
@@ -186,8 +179,9 @@ def _thought(event: Event, who: str) -> TimelineEntry | None:
     text = _text(text_of(event.data, "text"))
     if not text.strip():
         return None
-    is_spoken = not event.data.get("calls")
-    return _base(event, who, "thought", body=text, is_markdown=True, is_spoken=is_spoken)
+    message = text_of(event.data, "message")
+    key = _message_key(message) if message else f"e:{event.seq}"
+    return _base(event, who, "thought", key=key, body=text, is_markdown=True)
 
 
 def _asked(event: Event, who: str) -> TimelineEntry:
@@ -207,9 +201,15 @@ def _answered(event: Event) -> TimelineEntry:
 
 def _older_text(event: Event) -> TimelineEntry:
     sender, to = text_of(event.data, "from"), text_of(event.data, "to")
-    return _base(event, _name(sender), "text", to=(_name(to),), tone="voice",
+    message = text_of(event.data, "copy_of", "id")
+    return _base(event, _name(sender), "text", key=_message_key(message), to=(_name(to),),
+                 tone="voice",
                  body=_text(text_of(event.data, "content")), is_markdown=True,
                  about=_about(sender, to))  # fmt: skip
+
+
+def _message_key(id: str) -> str:
+    return f"m:{id}"
 
 
 def _about(*named: str) -> frozenset[str]:

@@ -2,9 +2,9 @@
 
 Entries come in any order and more than once (two logs, a reconnect, an older page); each key is
 held once. The end of a tool call is joined to its beginning; one text to several receivers is one
-entry, so are the retries of a model call, and so is what a coordinator says: an answer of its
-model, a message to the human, the end of the run. The newest are kept while the person follows;
-while he reads back, the oldest, and `is_live` is False until the end is fetched again.
+entry, so are the retries of a model call, and so are an answer of a coordinator's model and the
+message to the human that it becomes. The newest are kept while the person follows; while he reads
+back, the oldest, and `is_live` is False until the end is fetched again.
 """
 
 from bisect import insort
@@ -17,9 +17,7 @@ from cli.console.ui.entries import TimelineEntry
 
 MOST: Final = 3000
 SLACK: Final = 300
-SAME_TEXT_SECONDS: Final = 2.0
 LOOK_BACK: Final = 12
-THOUGHT, TEXT, RESULT = 1, 2, 3
 
 Keep = Literal["newest", "oldest"]
 
@@ -43,30 +41,23 @@ class Timeline:
 
     def add(self, entries: Iterable[TimelineEntry], keep: Keep = "newest") -> None:
         """Add entries; never holds more than MOST (and a little)."""
-        calls = {entry.key: entry for entry in self.entries if entry.kind == "tool"}
-        said = {entry.spoken: _weight(entry) for entry in self.entries if _weight(entry)}
+        joinable = {one.key: one for one in self.entries if one.kind in ("tool", "thought", "text")}
         for entry in entries:
-            if entry.key in calls:
-                known = calls[entry.key]
-                joined = calls[entry.key] = _joined(known, entry)
+            known = joinable.get(entry.key)
+            if known is not None:
+                joined = joinable[entry.key] = _joined(known, entry)
                 if joined is not known:
                     self.entries.remove(known)
                     self._insert(joined)
+                    self._note_first(entry)
                 continue
             if entry.key in self.keys:
                 continue
             self.keys.add(entry.key)
             self._note_first(entry)
-            weight = _weight(entry)
-            if 0 < weight < said.get(entry.spoken, 0):
+            if self._merge_retry(entry):
                 continue
-            if weight > THOUGHT:
-                said[entry.spoken] = weight
-                self._drop_lighter(entry)
-            if self._merge_text(entry) or self._merge_retry(entry):
-                continue
-            if entry.kind == "tool":
-                calls[entry.key] = entry
+            joinable[entry.key] = entry
             self._insert(entry)
         if len(self.entries) > MOST + SLACK:
             self._trim(keep)
@@ -86,36 +77,11 @@ class Timeline:
         else:
             insort(self.entries, entry, key=attrgetter("order"))
 
-    def _drop_lighter(self, entry: TimelineEntry) -> None:
-        """Take out what says the same as this entry with less weight."""
-        weights = range(THOUGHT, _weight(entry))
-        same = [o for o in self.entries if _weight(o) in weights and o.spoken == entry.spoken]
-        for one in same:
-            self.entries.remove(one)
-
     def _note_first(self, entry: TimelineEntry) -> None:
         if entry.log == "events":
             self.first_event = min(self.first_event or entry.seq, entry.seq)
         elif entry.log == "messages":
             self.first_message = min(self.first_message or entry.seq, entry.seq)
-
-    def _merge_text(self, entry: TimelineEntry) -> bool:
-        """Add a text to several to the entry of its first receiver; return whether there is one."""
-        if entry.kind != "text" or entry.log != "messages":
-            return False
-        for place in range(len(self.entries) - 1, max(-1, len(self.entries) - 1 - LOOK_BACK), -1):
-            other = self.entries[place]
-            if (
-                other.kind == "text"
-                and (other.who, other.body) == (entry.who, entry.body)
-                and abs(other.at - entry.at) <= SAME_TEXT_SECONDS
-                and not set(entry.to) & set(other.to)
-            ):
-                to, about = (*other.to, *entry.to), other.about | entry.about
-                also = (*other.also, entry.key)
-                self.entries[place] = replace(other, to=to, about=about, also=also)
-                return True
-        return False
 
     def _merge_retry(self, entry: TimelineEntry) -> bool:
         """Show only the latest of the retries of a model call; return whether this is not it."""
@@ -144,14 +110,19 @@ class Timeline:
         return min((entry.seq for entry in self.entries if entry.log == log), default=before)
 
 
-def _weight(entry: TimelineEntry) -> int:
-    """Return which of several entries that say the same is shown: the heaviest; 0: any."""
-    if not entry.body.strip():
-        return 0
-    return {"text": TEXT, "result": RESULT}.get(entry.kind, THOUGHT if entry.is_spoken else 0)
+def _joined(known: TimelineEntry, entry: TimelineEntry) -> TimelineEntry:
+    """Return what two entries of one key are shown as; `known` itself if nothing is new."""
+    match known.kind, entry.kind:
+        case "thought", "text":
+            return entry
+        case "text", "text" if not set(entry.to) <= set(known.to):
+            return replace(known, to=(*known.to, *entry.to), about=known.about | entry.about)
+        case "tool", "tool":
+            return _ended(known, entry)
+    return known
 
 
-def _joined(call: TimelineEntry, end: TimelineEntry) -> TimelineEntry:
+def _ended(call: TimelineEntry, end: TimelineEntry) -> TimelineEntry:
     """Return a tool call that has ended; what it was called with stays."""
     is_running, is_still = call.outcome == "running", end.outcome == "running"
     if is_running == is_still or call.also:

@@ -2543,6 +2543,7 @@ export interface components {
             content: string;
             ts: number;
             in_reply_to: string | null;
+            copy_of: string | null;
             agent: string;
             /** @default text */
             kind: string;
@@ -3285,7 +3286,11 @@ export interface components {
             size: number;
             content: string | null;
         };
-        /** @description One text between two entities, as the run's message log keeps it (names, not addresses). */
+        /**
+         * @description One text between two entities, as the run's message log keeps it (names, not addresses).
+         *
+         *     `copy_of`: the text went to several entities, each with a message; this is the id of the first.
+         */
         MessageView: {
             seq: number;
             id: string;
@@ -3294,6 +3299,7 @@ export interface components {
             content: string;
             ts: number;
             in_reply_to: string | null;
+            copy_of: string | null;
         };
         /**
          * @description GET /models: a row per provider (name, usable, reason, default_model, base_url, models).
@@ -4383,7 +4389,8 @@ export interface components {
          *
          *     heard: text from `sender`. said: the model's text and `tool_calls`. tool.started, tool.finished:
          *     the call `call_id` of the tool `name` with its `arguments`; its result in `content` as the model
-         *     read it, in whole. `exit_code` is that of a command (below 0: the signal that ended it). Other
+         *     read it, in whole. `message` is the id of the message to the human that what a coordinator said
+         *     became. `exit_code` is that of a command (below 0: the signal that ended it). Other
          *     kinds are the runtime's. What took time has `started_at` and `seconds`.
          */
         TranscriptEntryView: {
@@ -4398,6 +4405,8 @@ export interface components {
             content: string | null;
             /** @default [] */
             tool_calls: components["schemas"]["ToolCall"][];
+            /** @default  */
+            message: string;
             /** @default  */
             call_id: string;
             /** @default  */

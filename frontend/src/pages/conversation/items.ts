@@ -23,6 +23,8 @@ export interface ThoughtItem extends Base {
   readonly is: "thought";
   readonly who: string;
   readonly text: string;
+  /** The id of the message to the person that it becomes, if a coordinator passes it on. */
+  readonly message: string;
   readonly isInterrupted: boolean;
 }
 
@@ -56,12 +58,6 @@ export interface EventItem extends Base {
 
 export type Item = MessageItem | ThoughtItem | ToolItem | HeardItem | EventItem;
 
-export interface Spoken {
-  readonly entity: string;
-  readonly at: number;
-  readonly text: string;
-}
-
 const HIDDEN_RECORDS = new Set(["epoch.began", "run.began", "node.closed", "published"]);
 const ADDRESSED = /^\[Message from [^\]]*\]: (?:\(replying to your "[\s\S]*?"\) )?/;
 
@@ -73,13 +69,9 @@ function isShownElsewhere({ name, input, outcome }: ToolItem): boolean {
   );
 }
 
-/** Return an entity's transcript as items, and what of it may be a message to the person, too. */
-export function ofTranscript(
-  entity: string,
-  entries: readonly TranscriptEntry[],
-): { items: Item[]; spoken: Map<string, Spoken> } {
+/** Return an entity's transcript as items. */
+export function ofTranscript(entity: string, entries: readonly TranscriptEntry[]): Item[] {
   const items: Item[] = [];
-  const spoken = new Map<string, Spoken>();
   const calls = new Map<string, number>();
   for (const entry of entries) {
     const key = `t:${entity}:${entry.seq}`;
@@ -87,10 +79,8 @@ export function ofTranscript(
     switch (entry.kind) {
       case "said": {
         if (text) {
-          const who = entity;
-          const isInterrupted = entry.interrupted;
-          items.push({ is: "thought", key, at: entry.ts, who, text, isInterrupted });
-          if (!entry.tool_calls.length) spoken.set(key, { entity, at: entry.ts, text });
+          const { message, interrupted: isInterrupted } = entry;
+          items.push({ is: "thought", key, at: entry.ts, who: entity, text, message, isInterrupted });
         }
         for (const { id, name, arguments: input, malformed } of entry.tool_calls) {
           calls.set(id, items.length);
@@ -114,7 +104,7 @@ export function ofTranscript(
         }
     }
   }
-  return { items: items.filter((item) => item.is !== "tool" || !isShownElsewhere(item)), spoken };
+  return items.filter((item) => item.is !== "tool" || !isShownElsewhere(item));
 }
 
 /** What the person wrote is in the thread; what the board tells a coordinator is in the events. */
@@ -152,8 +142,15 @@ function withRecord(known: ToolItem, entry: TranscriptEntry): ToolItem {
   return { ...call, output: entry.content ?? "", exitCode, startedAt, endedAt: entry.ts, outcome };
 }
 
+export const messageKey = (id: string): string => `m:${id}`;
+
 export const ofMessages = (messages: readonly ConversationMessage[]): Item[] =>
-  messages.map((message) => ({ is: "message", key: `m:${message.id}`, at: message.ts, message }));
+  messages.map((message) => ({
+    is: "message",
+    key: messageKey(message.id),
+    at: message.ts,
+    message,
+  }));
 
 export const ofEvents = (events: readonly AgentEvent[]): Item[] =>
   events.map((event) => ({ is: "event", key: `e:${event.seq}`, at: event.ts, event }));

@@ -16,6 +16,7 @@ const message = (seq: number, ts: number, content: string, from = "coordinator")
   kind: "text",
   question_id: null,
   in_reply_to: null,
+  copy_of: null,
 });
 
 const entry = (seq: number, ts: number, kind: string, more: object = {}): TranscriptEntry => ({
@@ -26,6 +27,7 @@ const entry = (seq: number, ts: number, kind: string, more: object = {}): Transc
   from: "",
   content: null,
   tool_calls: [],
+  message: "",
   call_id: "",
   name: "",
   is_error: false,
@@ -49,6 +51,8 @@ const said = (seq: number, ts: number, content: string, ...calls: [string, strin
       malformed: null,
     })),
   });
+const spoken = (seq: number, ts: number, content: string, id: string) =>
+  entry(seq, ts, "said", { content, message: id });
 const started = (seq: number, ts: number, call_id: string, name = "bash") =>
   entry(seq, ts, "tool.started", { call_id, name });
 const finished = (seq: number, ts: number, call_id: string, content: string, more: object = {}) =>
@@ -86,16 +90,19 @@ describe("one conversation of three logs", () => {
     expect(keys(of)).toEqual(["m:id1", "e:7", "t:coordinator:5", "c:c1", "e:8", "m:id2"]);
   });
 
-  test("what the model says to nobody is a message too, and is shown once", () => {
+  test("an answer that was passed on is shown once, as the message that it became", () => {
     const messages = [message(1, 2.1, "Yes."), message(2, 5.2, "Yes.")];
-    const entries = [said(1, 2, "Yes. "), said(2, 5, "Yes.")];
+    const entries = [spoken(1, 2, "Yes. ", "id1"), spoken(2, 5, "Yes.", "id2")];
     expect(keys({ messages, entries })).toEqual(["m:id1", "m:id2"]);
     expect(keys({ messages: messages.slice(0, 1), entries })).toEqual(["m:id1", "t:coordinator:2"]);
     expect(keys({ messages: [], entries: entries.slice(0, 1) })).toEqual(["t:coordinator:1"]);
   });
 
-  test("what was said long after a message of the same words is no double of it", () => {
-    expect(keys({ messages: [message(1, 2, "Yes.")], entries: [said(1, 50, "Yes.")] })).toHaveLength(2);
+  test("an answer and another message of the same words are both shown, whatever their times", () => {
+    for (const at of [2, 50]) {
+      const entries = [spoken(1, at, "Yes.", "another")];
+      expect(keys({ messages: [message(1, 2, "Yes.")], entries })).toHaveLength(2);
+    }
   });
 
   test("what the person wrote is there once, though the entity heard it", () => {

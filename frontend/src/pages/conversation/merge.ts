@@ -6,7 +6,7 @@
 // its clocks said, so that what was shown stays where it is when something is added at either end.
 import type { ConversationMessage, TranscriptEntry } from "~/api/stretches";
 import type { AgentEvent } from "~/live/eventLog";
-import { type Item, ofEvents, ofMessages, ofTranscript, type Spoken } from "./items";
+import { type Item, messageKey, ofEvents, ofMessages, ofTranscript } from "./items";
 
 export interface Logs {
   /** Whose conversation it is, by name. */
@@ -42,28 +42,25 @@ interface Placed {
 
 /** Return everything since the horizon, oldest first. */
 export function merge({ entity, messages, entries, events }: Logs, horizon = -Infinity): Item[] {
-  return merged(
-    { messages, talk: ofMessages(messages), work: ofTranscript(entity, entries), seen: ofEvents(events) },
-    horizon,
-  );
+  const work = ofTranscript(entity, entries);
+  return merged({ talk: ofMessages(messages), work, seen: ofEvents(events) }, horizon);
 }
 
 /** The three logs, each as items: what has not changed need not be made again. */
 export interface ItemLogs {
-  readonly messages: readonly ConversationMessage[];
   readonly talk: readonly Item[];
-  readonly work: ReturnType<typeof ofTranscript>;
+  readonly work: readonly Item[];
   readonly seen: readonly Item[];
 }
 
 /** As `merge`, of logs that are items already. A conversation is long and grows often. */
-export function merged({ messages, talk, work, seen }: ItemLogs, horizon: number): Item[] {
-  const doubles = saidToHuman(work.spoken, messages);
+export function merged({ talk, work, seen }: ItemLogs, horizon: number): Item[] {
+  const sent = new Set(talk.map((item) => item.key));
   const placed: Placed[] = [];
-  [talk, work.items, seen].forEach((items, log) => {
+  [talk, work, seen].forEach((items, log) => {
     let at = -Infinity;
     items.forEach((item, place) => {
-      if (doubles.has(item.key)) return;
+      if (item.is === "thought" && sent.has(messageKey(item.message))) return;
       at = Math.max(at, item.at);
       if (at >= horizon) placed.push({ item, at, log, place });
     });
@@ -75,31 +72,6 @@ export function merged({ messages, talk, work, seen }: ItemLogs, horizon: number
     if (known.has(item.key)) continue;
     known.add(item.key);
     found.push(item);
-  }
-  return found;
-}
-
-const CLOCKS_DIFFER_SECONDS = 2;
-
-/** Return the keys of what an entity's model said that stands in the thread as a message. */
-function saidToHuman(
-  spoken: ReadonlyMap<string, Spoken>,
-  messages: readonly ConversationMessage[],
-): Set<string> {
-  const open = new Map<string, ConversationMessage[]>();
-  for (const message of messages) {
-    const text = message.content.trim();
-    open.set(text, [...(open.get(text) ?? []), message]);
-  }
-  const found = new Set<string>();
-  for (const [key, { entity, at, text }] of spoken) {
-    const same = open.get(text);
-    const place = same?.findIndex(
-      (message) => message.from === entity && message.ts >= at - CLOCKS_DIFFER_SECONDS,
-    );
-    if (same === undefined || place === undefined || place < 0) continue;
-    same.splice(place, 1);
-    found.add(key);
   }
   return found;
 }

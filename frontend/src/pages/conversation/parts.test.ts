@@ -17,7 +17,7 @@ const text = (seq: number, at: number, content: string, from = "ada"): Item => (
   at,
   message: {
     seq, at, id: `${seq}`, from, to: "human", content, ts: at, agent: "a", kind: "text",
-    question_id: null, in_reply_to: null,
+    question_id: null, in_reply_to: null, copy_of: null,
   } as Extract<Item, { is: "message" }>["message"],
 });
 

@@ -37,8 +37,8 @@ export function useThread(agent: string, entity: string, upTo: number, isAll: bo
   const ofWork = useMemo(() => ofTranscript(entity, entries), [entity, entries]);
   const ofSeen = useMemo(() => ofEvents(seen.events), [seen.events]);
   const items = useMemo(
-    () => merged({ messages: talk.messages, talk: ofTalk, work: ofWork, seen: ofSeen }, horizon),
-    [talk.messages, ofTalk, ofWork, ofSeen, horizon],
+    () => merged({ talk: ofTalk, work: ofWork, seen: ofSeen }, horizon),
+    [ofTalk, ofWork, ofSeen, horizon],
   );
 
   const logs = [talk, work, seen];

@@ -11,17 +11,23 @@ from tests.unit.cli.fakes import AGENT, summary
 LONG = "I look at the tables first. " * 40
 
 
-def answered(seq: int, text: str, *calls: str) -> Event:
-    data = {"text": text[:500], "calls": list(calls)}
+def answered(seq: int, text: str, *calls: str, message: str = "") -> Event:
+    data = {"text": text[:500], "calls": list(calls), "message": message}
     return Event(
         type="model.answered", agent_id=AgentId(AGENT), ts=float(seq), seq=seq,
         entity="coordinator", data=data,
     )  # fmt: skip
 
 
-def said(seq: int, text: str) -> MessageView:
+def said(seq: int, text: str, to: str = "human", copy_of: str | None = None) -> MessageView:
     return MessageView(
-        seq=seq, id=f"m{seq}", sender="coordinator", to="human", content=text, ts=float(seq)
+        seq=seq,
+        id=f"m{seq}",
+        sender="coordinator",
+        to=to,
+        content=text,
+        ts=float(seq),
+        copy_of=copy_of,
     )
 
 
@@ -31,7 +37,7 @@ def shown(state: ConsoleState) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("text", ["A word.", LONG])
 def test_what_is_said_stands_there_once_in_whichever_order_it_comes(text: str) -> None:
-    message, event = said(1, text), answered(2, text)
+    message, event = said(1, text), answered(2, text, message="m1")
     first, second, third = (ConsoleState(summary()) for _ in range(3))
     first.add_events([event])
     first.add_messages([message])
@@ -47,19 +53,41 @@ def test_what_is_said_stands_there_once_in_whichever_order_it_comes(text: str) -
 
 def test_the_same_word_said_twice_stands_there_twice_and_a_thought_with_a_call_stays() -> None:
     state = ConsoleState(summary())
-    state.add_events([answered(1, "Go on."), answered(2, "Go on."), answered(3, "Go on.", "bash")])
+    events = [answered(number, "Go on.", message=f"m{number}") for number in (1, 2)]
+    state.add_events([*events, answered(3, "Go on.", "bash")])
     state.add_messages([said(1, "Go on."), said(2, "Go on.")])
     assert [kind for kind, _ in shown(state)] == ["text", "text", "thought"]
 
 
 @pytest.mark.parametrize("is_event_first", [True, False])
-def test_why_a_run_failed_stands_there_once_and_is_marked(is_event_first: bool) -> None:
+def test_what_an_entity_says_and_sends_in_the_same_words_is_shown_once_each(
+    is_event_first: bool,
+) -> None:
+    state, event = ConsoleState(summary()), answered(1, "Go on.", message="m2")
+    if is_event_first:
+        state.add_events([event])
+    state.add_messages([said(1, "Go on."), said(2, "Go on."), said(3, "Go on.", to="ada")])
+    state.add_events([event])
+    state.select("*")
+    assert [(entry.kind, entry.to) for entry in state.shown] == [
+        ("text", ("human",)),
+        ("text", ("human",)),
+        ("text", ("ada",)),
+    ]
+
+
+def test_a_text_to_several_is_one_entry_and_two_texts_in_the_same_words_are_two() -> None:
+    state = ConsoleState(summary())
+    copies = [said(1, "Go on.", to="ada"), said(2, "Go on.", to="bob", copy_of="m1")]
+    state.add_messages([*copies, said(3, "Go on.", to="cyd"), *copies])
+    state.select("*")
+    assert [entry.to for entry in state.shown] == [("ada", "bob"), ("cyd",)]
+
+
+def test_why_a_run_failed_is_marked() -> None:
     state, why = ConsoleState(summary()), "the model cannot be asked (bad_key): no"
     failed = answered(2, "").model_copy(update={"type": "agent.failed", "data": {"reason": why}})
-    if is_event_first:
-        state.add_events([failed])
-    state.add_messages([said(1, why)])
-    state.add_events([failed])
+    state.add_events([failed, failed])
     [entry] = state.shown
     assert (entry.kind, entry.title, entry.tone, entry.body) == ("result", "failed", "bad", why)
 

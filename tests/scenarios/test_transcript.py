@@ -4,17 +4,21 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes.model_server import say
 from tests.scenarios.place import Place
 from tests.scenarios.steps import bash, one_worker, publish
 from tests.scenarios.terminal import Terminal, needs_tmux
 
+ALMOST = "It is almost done."
 TRICK = "printf 'a\\033[31mred\\n```\\n' | tee facts.md"
 
 
 @pytest.fixture(scope="module")
 def place(place: Place) -> Place:
     """A place with the agent `read`, whose worker `reader` has finished."""
-    place.plays(coordinator=one_worker("reader"), reader=[bash(TRICK), publish("All is read.")])
+    *before, last = one_worker("reader")
+    leads = [*before, say(ALMOST), last]
+    place.plays(coordinator=leads, reader=[bash(TRICK), publish("All is read.")])
     place.complete("Read a thing", "--name", "read")
     return place
 
@@ -36,6 +40,12 @@ def test_an_agents_name_means_its_coordinator(place: Place) -> None:
     read = place.command("transcript", "read")
     assert read.stdout.splitlines()[0].endswith("/coordinator")
     assert "### calls spawn_worker" in read.stdout
+
+
+def test_what_a_coordinator_says_has_the_id_of_the_message_that_it_becomes(place: Place) -> None:
+    [said] = [e for e in place.json("transcript", "read") if e["content"] == ALMOST]
+    [heard] = [one for one in place.json("messages", "read") if one["content"] == ALMOST]
+    assert said["message"] == heard["id"]
 
 
 def test_it_can_be_had_as_json_and_in_a_file(place: Place) -> None:

@@ -110,11 +110,11 @@ class InboxView(ApiView):
 class TranscriptEntryView(ApiView):
     """One record of an entity's conversation; `kind` tells which fields mean something.
 
-    heard: text from `sender`. said: the model's text and `tool_calls`. tool.started, tool.finished:
-    the call `call_id` of the tool `name` with its `arguments`; its result in `content` as the model
-    read it, in whole. `message` is the id of the message to the human that what a coordinator said
-    became. `exit_code` is that of a command (below 0: the signal that ended it). Other
-    kinds are the runtime's. What took time has `started_at` and `seconds`.
+    heard: text from `sender`, the message `message`. said: the model's text and `tool_calls`; a
+    coordinator passes a text without calls on to the human as the message `message`. tool.started,
+    tool.finished: the call `call_id` of the tool `name` with its `arguments`; its result in
+    `content` as the model read it, in whole. `exit_code` is that of a command (below 0: the signal
+    that ended it). Other kinds are the runtime's. What took time has `started_at` and `seconds`.
     """
 
     seq: int
@@ -124,7 +124,7 @@ class TranscriptEntryView(ApiView):
     sender: str = Field(default="", alias="from")
     content: str | None = None
     tool_calls: tuple[ToolCall, ...] = ()
-    message: str = ""
+    message: str | None = None
     call_id: str = ""
     name: str = ""
     is_error: bool = False

@@ -4389,8 +4389,8 @@ export interface components {
          *
          *     heard: text from `sender`. said: the model's text and `tool_calls`. tool.started, tool.finished:
          *     the call `call_id` of the tool `name` with its `arguments`; its result in `content` as the model
-         *     read it, in whole. `message` is the id of the message to the human that what a coordinator said
-         *     became. `exit_code` is that of a command (below 0: the signal that ended it). Other
+         *     read it, in whole. `message` is the id of the message that was heard, or of the message to the
+         *     human that what a coordinator said becomes. `exit_code` is that of a command (below 0: the signal that ended it). Other
          *     kinds are the runtime's. What took time has `started_at` and `seconds`.
          */
         TranscriptEntryView: {
@@ -4405,8 +4405,7 @@ export interface components {
             content: string | null;
             /** @default [] */
             tool_calls: components["schemas"]["ToolCall"][];
-            /** @default  */
-            message: string;
+            message: string | null;
             /** @default  */
             call_id: string;
             /** @default  */

@@ -24,7 +24,7 @@ export interface ThoughtItem extends Base {
   readonly who: string;
   readonly text: string;
   /** The id of the message to the person that it becomes, if a coordinator passes it on. */
-  readonly message: string;
+  readonly message: string | null;
   readonly isInterrupted: boolean;
 }
 

@@ -27,7 +27,7 @@ const entry = (seq: number, ts: number, kind: string, more: object = {}): Transc
   from: "",
   content: null,
   tool_calls: [],
-  message: "",
+  message: null,
   call_id: "",
   name: "",
   is_error: false,

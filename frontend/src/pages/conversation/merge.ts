@@ -60,7 +60,7 @@ export function merged({ talk, work, seen }: ItemLogs, horizon: number): Item[] 
   [talk, work, seen].forEach((items, log) => {
     let at = -Infinity;
     items.forEach((item, place) => {
-      if (item.is === "thought" && sent.has(messageKey(item.message))) return;
+      if (item.is === "thought" && item.message && sent.has(messageKey(item.message))) return;
       at = Math.max(at, item.at);
       if (at >= horizon) placed.push({ item, at, log, place });
     });

@@ -4387,11 +4387,11 @@ export interface components {
         /**
          * @description One record of an entity's conversation; `kind` tells which fields mean something.
          *
-         *     heard: text from `sender`. said: the model's text and `tool_calls`. tool.started, tool.finished:
-         *     the call `call_id` of the tool `name` with its `arguments`; its result in `content` as the model
-         *     read it, in whole. `message` is the id of the message that was heard, or of the message to the
-         *     human that what a coordinator said becomes. `exit_code` is that of a command (below 0: the signal that ended it). Other
-         *     kinds are the runtime's. What took time has `started_at` and `seconds`.
+         *     heard: text from `sender`, the message `message`. said: the model's text and `tool_calls`; a
+         *     coordinator passes a text without calls on to the human as the message `message`. tool.started,
+         *     tool.finished: the call `call_id` of the tool `name` with its `arguments`; its result in
+         *     `content` as the model read it, in whole. `exit_code` is that of a command (below 0: the signal
+         *     that ended it). Other kinds are the runtime's. What took time has `started_at` and `seconds`.
          */
         TranscriptEntryView: {
             seq: number;

@@ -8,7 +8,8 @@ with an invitation     as the invitation itself, and as nobody else
 No message type needs more than these ways, so the router refuses all others: what a receiver would
 refuse can still fill its mailbox, which is stored.
 
-a member of a group    to its own group, and to addresses without a group that are no machine's
+a member of a group    to its own group, and to addresses without a group that are no machine's:
+                       there only the durable messages that this address takes
 another machine        to the controller
 any other              to every address
 """
@@ -17,9 +18,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from transport import protocol, tickets
-from transport.envelope import read_fields
+from transport.envelope import Fields, Flag, read_fields
 from transport.errors import MalformedFrame
 from transport.peers import HOST_RID, Rid, Topology
+
+NOTHING: tuple[str, ...] = ()
+DURABLE = int(Flag.DURABLE)
 
 
 class Admission:
@@ -30,6 +34,7 @@ class Admission:
         self._guest_prefix = topology.guest_prefix
         self._controller = topology.controller
         self._ungrouped = topology.ungrouped
+        self._taken = topology.taken
         self._owned = (topology.host_prefix, topology.guest_prefix)
         self._guests_may_reach = (topology.controller, protocol.ROUTER)
         self.known: Mapping[str, str] = {}
@@ -80,6 +85,21 @@ class Admission:
         if not group:
             return True
         return self._group_of(to) in ("", group) and not to.startswith(self._owned)
+
+    def unreachable(self, sender: str, fields: Fields) -> str:
+        """Return why a message is neither stored nor delivered, '' if it may be."""
+        type_, to = fields[2], fields[3]
+        if not self.may_send(sender, to):
+            return f"{sender} may not reach {to}"
+        if fields[8] & DURABLE and not self._may_store(sender, to, type_):
+            return f"{to} takes no {type_} from {sender}"
+        return ""
+
+    def _may_store(self, sender: str, to: str, type_: str) -> bool:
+        if self._taken is None or self._group_of(to) or not self._group_of(sender):
+            return True
+        prefix, slash, _ = to.partition("/")
+        return type_.startswith(self._taken.get(prefix + slash if slash else to, NOTHING))
 
     def _group_of(self, address: str) -> str:
         """Return the group whose member has this address, '' if it belongs to no group."""

@@ -1,8 +1,10 @@
 """The codec: pydantic models to msgpack maps and back, by the TYPE that each model carries."""
 
+import re
 from collections.abc import Iterable
 from datetime import date, datetime
 from enum import Enum
+from math import isfinite
 from pathlib import PurePath
 from typing import Any, cast
 
@@ -10,6 +12,9 @@ import msgpack
 from pydantic import BaseModel, ValidationError
 
 from transport.errors import MalformedBody, UnknownType
+
+ODD_NUMBER = re.compile(rb"\xcb[\x7f\xff][\xf0-\xff]|\xca[\x7f\xff][\x80-\xff]", re.DOTALL)
+"""How infinity, and what is no number, begin in msgpack with 64 and with 32 bits."""
 
 
 class Codec:
@@ -49,6 +54,7 @@ class Codec:
                 unicode_errors="replace",
                 default=_plain,
             )
+            _refuse_odd_numbers(packed)
         except (ValueError, TypeError, OverflowError, RecursionError) as error:
             raise MalformedBody(f"{name} cannot be written: {error}") from error
         return cast(bytes, packed)
@@ -59,6 +65,7 @@ class Codec:
         if model is None:
             raise UnknownType(f"unknown type '{type_name}'")
         try:
+            _refuse_odd_numbers(body)
             return model.model_validate(msgpack.unpackb(body))
         except ValidationError as error:
             raise MalformedBody(f"{type_name} does not fit: {_brief(error)}") from error
@@ -70,6 +77,26 @@ class Codec:
             msgpack.UnpackException,
         ) as error:
             raise MalformedBody(f"{type_name} is not msgpack: {error}") from error
+
+
+def _refuse_odd_numbers(body: bytes) -> None:
+    """Raise ValueError for a number that is not finite: it has no form in JSON.
+
+    Only such a number has this beginning, but a text may have it too: most bodies are read once.
+    """
+    if ODD_NUMBER.search(body) and not _is_finite(msgpack.unpackb(body)):
+        raise ValueError("it has a number that is not finite")
+
+
+def _is_finite(value: Any) -> bool:
+    match value:
+        case dict():
+            return all(map(_is_finite, value)) and all(map(_is_finite, value.values()))
+        case list():
+            return all(map(_is_finite, value))
+        case float():
+            return isfinite(value)
+    return True
 
 
 def type_of(model: type[BaseModel]) -> str:

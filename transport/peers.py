@@ -30,7 +30,9 @@ class Topology:
     its messages, unless it is `known` or begins with one of `kept_prefixes`. The addresses
     of other machines begin with `host_prefix`; a peer whose address begins with `host_prefix` or
     `guest_prefix` may send to the controller alone. An address `group/member` belongs to a group,
-    unless its first part is in `ungrouped`; members of two groups cannot send to each other.
+    unless its first part is in `ungrouped`; members of two groups cannot send to each other. To an
+    address without a group a member sends only durable messages whose types begin as `taken` says
+    for it, or for the prefix of its address; None: all.
     """
 
     controller: str = ""
@@ -41,6 +43,7 @@ class Topology:
     host_prefix: str = "\0"
     guest_prefix: str = "\0"
     ungrouped: frozenset[str] = frozenset()
+    taken: Mapping[str, tuple[str, ...]] | None = None
 
 
 @dataclass(slots=True, eq=False)

@@ -36,7 +36,7 @@ from collections.abc import Callable
 from typing import Any
 
 from transport import protocol
-from transport.admission import Admission
+from transport.admission import DURABLE, Admission
 from transport.envelope import MAX_BLOB, Fields, Flag, body_of, read_fields, read_map
 from transport.errors import MalformedFrame, NotStored
 from transport.mailboxes import FULL, Mailboxes
@@ -44,7 +44,6 @@ from transport.peers import HeldMessages, Peer, Rid, Topology, UplinkRid, down_f
 from transport.protocol import link_frame, nack_frame
 
 WINDOW = 256
-DURABLE = int(Flag.DURABLE)
 ASK = int(Flag.ASK)
 
 
@@ -127,8 +126,8 @@ class RouterCore:
             self._link(peer, fields, blob)
         elif fields[3] == protocol.ROUTER:
             self._control(peer, fields, blob)
-        elif not self.admission.may_send(peer.address, fields[3]):
-            self._nack(peer.rid, fields, "not_allowed", f"{peer.address} may not reach {fields[3]}")
+        elif why := self.admission.unreachable(peer.address, fields):
+            self._nack(peer.rid, fields, "not_allowed", why)
         elif fields[8] & DURABLE:
             self._durable(peer, fields, blob)
         else:

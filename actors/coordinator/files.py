@@ -14,7 +14,8 @@ from agiraph.board.view import node_row, worker_row
 from agiraph.core.clock import iso, iso_date
 from agiraph.core.ids import RunId
 from agiraph.core.models import Agent, WorkNode
-from agiraph.core.result_schema import RESULT_FILE, json_value
+from agiraph.core.record import read_strict
+from agiraph.core.result_schema import RESULT_FILE
 from agiraph.memory.history import locked
 from agiraph.memory.loading import daily_logs, memory_text
 from agiraph.messages.child import ChildFailed
@@ -116,7 +117,7 @@ class AgentFiles:
         path = self.run.node(node.folder).published / RESULT_FILE
         try:
             data, size = read_part(path, 0, MOST_RESULT_BYTES)
-            return None if size > MOST_RESULT_BYTES else json_value(data.decode())
+            return None if size > MOST_RESULT_BYTES else read_strict(data.decode())
         except (OSError, ValueError, RecursionError):
             return None
 

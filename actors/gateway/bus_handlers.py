@@ -10,11 +10,11 @@ from actors.gateway.context_requests import ContextRequestHandler
 from actors.gateway.gateway import Gateway
 from actors.gateway.questions.standing_approvals import answer_by_standing
 from agiraph.core.errors import AgiraphError, InvalidInput
-from agiraph.core.ids import COORDINATOR_NAME, HUMAN_NAME, AgentId, NodeId, agent_of
+from agiraph.core.ids import COORDINATOR_NAME, HUMAN_NAME, AgentId, NodeId, WorkerId, agent_of
 from agiraph.core.models import BUDGET
 from agiraph.core.money import named_in, options_as_read, question_as_read, unit_in
 from agiraph.http.errors import ApiError
-from agiraph.messages.authorization import owns_budget, shown_name
+from agiraph.messages.authorization import is_coordinator, owns_budget, shown_name
 from agiraph.messages.child import ChildFailed
 from agiraph.messages.control import DeadLetter
 from agiraph.messages.event import EntityStatus, EventAppended
@@ -102,7 +102,7 @@ async def _on_question(gateway: Gateway, received: Received, body: AskQuestion) 
     if not _is_about_own_money(gateway, body):
         gateway.log.warning("not authorized", sender=header.sender, type=header.type)
         return
-    body, refusal = _as_read(gateway, body)
+    body, refusal = _as_read(gateway, body, header.sender)
     name = shown_name(header.sender, body.from_name)
     within = body.deadline_seconds or _deadline_seconds(gateway, body)
     within = within and min(within, LONGEST_SECONDS)
@@ -140,7 +140,7 @@ async def _on_question(gateway: Gateway, received: Received, body: AskQuestion) 
     )
 
 
-def _as_read(gateway: Gateway, body: AskQuestion) -> tuple[AskQuestion, str]:
+def _as_read(gateway: Gateway, body: AskQuestion, sender: str) -> tuple[AskQuestion, str]:
     """Return a question with the text that a person reads, and why it is refused, '' if it is not.
 
     The effect of an answer is in `about`: for an approval and for a raise the text and the answers
@@ -148,8 +148,9 @@ def _as_read(gateway: Gateway, body: AskQuestion) -> tuple[AskQuestion, str]:
     """
     match body.kind:
         case "approval":
+            names = _names_of(gateway, sender)
             try:
-                return approval_as_read(body, gateway.policies.current()), ""
+                return approval_as_read(body, gateway.policies.current(), names), ""
             except InvalidInput as error:
                 text = "May I do what no rule of approvals.yaml asks for?"
                 refused = {"question": text, "options": (), "about": None, "shared": False}
@@ -158,6 +159,21 @@ def _as_read(gateway: Gateway, body: AskQuestion) -> tuple[AskQuestion, str]:
             return _money_as_read(gateway, body), ""
         case _:
             return body.model_copy(update={"about": None}), ""
+
+
+def _names_of(gateway: Gateway, sender: str) -> tuple[str, ...]:
+    """Return the name and role of an entity by the home's records, () if they have none of it."""
+    if is_coordinator(sender):
+        return (COORDINATOR_NAME,)
+    agent = gateway.agents.get(agent_of(sender) or NOBODY)
+    if agent is None:
+        return ()
+    try:
+        board = gateway.boards.get(gateway.agents.run_of(agent))
+    except (AgiraphError, OSError):
+        return ()
+    worker = board.workers.get(WorkerId(sender.partition("/")[2]))
+    return (worker.name, worker.role) if worker is not None else ()
 
 
 def _money_as_read(gateway: Gateway, body: AskQuestion) -> AskQuestion:

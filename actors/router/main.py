@@ -29,6 +29,14 @@ TOPOLOGY = Topology(
     host_prefix="host/",
     guest_prefix="invite/",
     ungrouped=frozenset({"console", "tools", "host", "invite"}),
+    taken={
+        "human": ("text", "question.", "contextdb.", "control."),
+        "console/": ("text", "control."),
+        "recorder": ("event.",),
+        "broker": ("door.",),
+        "clock": ("trigger.", "control."),
+        "supervisor": ("child.", "control."),
+    },
 )
 
 

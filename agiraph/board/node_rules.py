@@ -5,6 +5,7 @@ running or blocked -> completed; anything that has not ended -> failed | cancell
 failed -> pending, if it is tried again (`retry_rules`)
 """
 
+from collections.abc import Iterable
 from itertools import chain
 
 from agiraph.board import commands as c
@@ -30,6 +31,7 @@ from agiraph.core.evidence import normal_checks
 from agiraph.core.ids import NodeId, slug
 from agiraph.core.models import HELD_NODE, Worker, WorkNode
 from agiraph.core.specs import ForEach, NodeSpec, WorkerType
+from agiraph.storage.file_names import is_below
 
 
 class WaitCycle(IllegalTransition):
@@ -233,9 +235,22 @@ def complete(board: Board, command: c.CompleteNode, now: float) -> tuple[BoardEv
     if node.status == "completed":
         return ()
     _require(node, "completed", *HELD_NODE)
+    evidence = command.result.evidence
+    _require_below("published", command.result.files)
+    _require_below("published", evidence.artifacts if evidence is not None else ())
     kept = {**dict(command.result), "missing": command.result.missing.strip()}
     completed = e.NodeCompleted(ts=now, node_id=node.id, **kept)
     return (*_started(node, now), completed)
+
+
+def _require_below(folder: str, files: Iterable[str]) -> None:
+    """Raise InvalidInput for a name that is not that of a file below a node's folder."""
+    for file in files:
+        if not is_below(file):
+            raise InvalidInput(
+                f"files: {file[:100]!r} leads out of {folder}/ "
+                f"(possible: the path of a file in {folder}/, relative to it)"
+            )
 
 
 def fail(board: Board, command: c.FailNode, now: float) -> tuple[BoardEvent, ...]:
@@ -246,6 +261,7 @@ def fail(board: Board, command: c.FailNode, now: float) -> tuple[BoardEvent, ...
     if node.status == "failed":
         return ()
     _require(node, "failed", "pending", *HELD_NODE)
+    _require_below("scratch", command.left)
     if command.attempt is not None and (let_go := released(board, node, now, command.reason)):
         return let_go
     failed = e.NodeFailed(

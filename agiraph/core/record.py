@@ -1,6 +1,8 @@
-"""Record: the frozen pydantic base of everything that crosses a boundary."""
+"""Record: the frozen pydantic base of everything that crosses a boundary; JSON values that can."""
 
-from collections.abc import Iterator, Mapping
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Final
 
@@ -100,3 +102,69 @@ def _below(record: type[Record]) -> Iterator[type[Record]]:
     for one in record.__subclasses__():
         yield one
         yield from _below(one)
+
+
+# --- JSON that can be sent and stored ---
+# Python's reader accepts more than JSON has (`NaN`), makes infinity of `1e999`, and integers of any
+# size. Such a value cannot be written as JSON again: its record would be damaged.
+
+NESTING: Final = 64
+"""How deep JSON of a foreign program may be nested. Of what pydantic writes, it reads back at most
+190 levels: a record with more would damage its journal."""
+SHOWN_CHARACTERS: Final = 40
+
+
+def read_strict(text: str | bytes) -> Any:
+    """Return the value of a JSON text that can be stored; ValueError says why another cannot.
+
+    RecursionError for a text that is nested too deeply for the reader itself.
+    """
+    value = json.loads(text, parse_constant=refuse_constant, parse_float=finite)
+    if why := why_not_stored(value):
+        raise ValueError(f"it has {why}")
+    return value
+
+
+def why_not_stored(value: Any) -> str:
+    """Return which part of a JSON value cannot be stored or sent, '' if all of it can."""
+    if _is_nested_too_deep(value):
+        return f"more than {NESTING} levels of lists and objects"
+    return _odd_number(value)
+
+
+def finite(number: str) -> float:
+    """Return the number of a JSON text; ValueError for one that is too large."""
+    value = float(number)
+    if not math.isfinite(value):
+        raise ValueError(f"{number[:SHOWN_CHARACTERS]} is not a finite number")
+    return value
+
+
+def refuse_constant(constant: str) -> float:
+    """Raise ValueError for NaN and Infinity, which JSON does not have."""
+    raise ValueError(f"{constant} is not JSON")
+
+
+def _is_nested_too_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(NESTING):
+        level = [inner for one in level if isinstance(one, dict | list) for inner in _inside(one)]
+        if not level:
+            return False
+    return any(isinstance(one, dict | list) for one in level)
+
+
+def _odd_number(value: Any) -> str:
+    """Return which number of a value that is not nested too deeply cannot be stored, '' if none."""
+    match value:
+        case dict() | list():
+            return next(filter(None, map(_odd_number, _inside(value))), "")
+        case int() if not -(1 << 63) <= value < 1 << 64:
+            return "an integer of more than 64 bits"
+        case float() if not math.isfinite(value):
+            return "a number that is not finite"
+    return ""
+
+
+def _inside(value: dict[str, Any] | list[Any]) -> Iterable[Any]:
+    return value.values() if isinstance(value, dict) else value

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from agiraph.core.errors import InvalidInput
+from agiraph.core.record import finite, read_strict, refuse_constant, why_not_stored
 
 RESULT_FILE: Final = "result.json"
 FENCED: Final = re.compile(r"```\w*\s*\n(.*)\n\s*```", re.DOTALL)
@@ -19,6 +20,8 @@ MISFIT_CHARACTERS: Final = 300
 
 def check_schema(schema: dict[str, Any]) -> dict[str, Any]:
     """Return a JSON Schema that can be followed; ValueError says why another cannot."""
+    if why := why_not_stored(schema):
+        raise ValueError(f"a schema may not have {why}")
     text = json.dumps(schema, ensure_ascii=False)
     if len(text) > LONGEST_SCHEMA:
         raise ValueError(f"a schema may have {LONGEST_SCHEMA} characters, not {len(text)}")
@@ -48,7 +51,7 @@ def misfits(schema: dict[str, Any], value: object) -> str:
 def read_result(text: str, schema: dict[str, Any]) -> tuple[Any, str]:
     """Return the value of a JSON text and why it is not a result of the schema ('': it is)."""
     try:
-        value = json_value(text)
+        value = read_strict(text)
     except (ValueError, RecursionError) as error:
         return None, f"it is not JSON: {error}"
     return value, misfits(schema, value)
@@ -78,7 +81,7 @@ def json_in(text: str, schema: dict[str, Any]) -> Any:
 
 def _objects_in(text: str) -> Iterator[Any]:
     """Yield the JSON objects in a text that are in no other; at most MOST_OBJECTS are tried."""
-    decoder = json.JSONDecoder(parse_constant=_refuse)
+    decoder = json.JSONDecoder(parse_constant=refuse_constant, parse_float=finite)
     at = text.find("{")
     for _ in range(MOST_OBJECTS):
         if at < 0:
@@ -88,17 +91,9 @@ def _objects_in(text: str) -> Iterator[Any]:
         except (ValueError, RecursionError):
             end = at + 1
         else:
-            yield value
+            if not why_not_stored(value):
+                yield value
         at = text.find("{", end)
-
-
-def json_value(text: str) -> Any:
-    """Return the value of a JSON text; ValueError also for NaN and Infinity, which JSON has not."""
-    return json.loads(text, parse_constant=_refuse)
-
-
-def _refuse(constant: str) -> float:
-    raise ValueError(f"{constant} is not JSON")
 
 
 @lru_cache(SCHEMAS_KNOWN)

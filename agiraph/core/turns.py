@@ -5,45 +5,15 @@ broker speak nothing else.
 """
 
 import json
-from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
 from agiraph.core.money import Budget
-from agiraph.core.record import Record
+from agiraph.core.record import Record, read_strict
 from agiraph.core.redaction import map_texts
 
 JsonObject = dict[str, Any]
-
-
-NESTING = 64
-"""How deep JSON of a foreign program may be nested. Of what pydantic writes, it reads back at most
-190 levels: a record with more would damage its journal."""
-
-
-def is_nested_too_deep(value: Any) -> bool:
-    """Whether a JSON value has more than NESTING levels of lists and objects."""
-    level = [value]
-    for _ in range(NESTING):
-        level = [inner for one in level if isinstance(one, dict | list) for inner in _inside(one)]
-        if not level:
-            return False
-    return any(isinstance(one, dict | list) for one in level)
-
-
-def has_huge_number(value: Any) -> bool:
-    """Whether a JSON value, which is not nested too deeply, has an integer of more than 64 bits.
-
-    The bus cannot carry one.
-    """
-    if isinstance(value, dict | list):
-        return any(map(has_huge_number, _inside(value)))
-    return isinstance(value, int) and not -(1 << 63) <= value < 1 << 64
-
-
-def _inside(value: dict[str, Any] | list[Any]) -> Iterable[Any]:
-    return value.values() if isinstance(value, dict) else value
 
 
 def _encodable(value: Any) -> Any:
@@ -68,10 +38,9 @@ StopReason = Literal["end_turn", "tool_use", "max_tokens", "refusal", "cancelled
 def json_in(text: str) -> Any:
     """Return the value of JSON that a model wrote as a text in its arguments, or else the text."""
     try:
-        value = json.loads(text)
+        return _encodable(read_strict(text))
     except (ValueError, RecursionError):
         return text
-    return text if is_nested_too_deep(value) else _encodable(value)
 
 
 class ToolCall(Record):

@@ -5,7 +5,8 @@ import json
 import math
 import signal
 
-from agiraph.core.turns import JsonObject, has_huge_number, is_nested_too_deep
+from agiraph.core.record import why_not_stored
+from agiraph.core.turns import JsonObject
 from agiraph.foreign.lines import LineSplitter
 
 LINE_BYTES = 64 << 20
@@ -43,13 +44,19 @@ class JsonLinesReader:
 
 
 def _object(line: bytes) -> JsonObject | None:
+    """Return the object of a line; null stands in it for a number that is not finite."""
     try:
-        value = json.loads(line)
+        value = json.loads(line, parse_constant=lambda _: None, parse_float=_finite_or_none)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(value, dict) or is_nested_too_deep(value) or has_huge_number(value):
+    if not isinstance(value, dict) or why_not_stored(value):
         return None
     return value
+
+
+def _finite_or_none(number: str) -> float | None:
+    value = float(number)
+    return value if math.isfinite(value) else None
 
 
 def json_line(message: JsonObject) -> bytes:

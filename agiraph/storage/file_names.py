@@ -13,7 +13,8 @@ from typing import Final
 
 _ODD: Final = re.compile("[\x00-\x1f\x7f\udc80-\udcff]")
 _TO_ESCAPE: Final = re.compile("[\\\\\x00-\x1f\x7f\udc80-\udcff]")
-_ESCAPE: Final = re.compile(rb"\\(\\|[ntr]|x[0-9a-f]{2})")
+_ESCAPE: Final = re.compile(rb"\\(\\|[ntr]|x(?:[0189a-f][0-9a-f]|7f))")
+"""Only what `spelled` escapes: no escape stands for a dot or a slash."""
 _SHORT: Final = {"\\": "\\\\", "\n": r"\n", "\t": r"\t", "\r": r"\r"}
 _MEANS: Final = {text[1:].encode(): char.encode() for char, text in _SHORT.items()}
 
@@ -51,6 +52,12 @@ def _percent(char: str) -> str:
 def unspelled(text: str) -> str:
     """Return the path that a spelling with escapes means; a text without escapes is its own."""
     return os.fsdecode(_ESCAPE.sub(_meant, os.fsencode(text)))
+
+
+def is_below(text: str) -> bool:
+    """Whether this can be the spelling of a file below a folder: nothing that leads out of it."""
+    names = unspelled(text).split("/")
+    return not {"", ".", ".."} & set(names) and "\0" not in unspelled(text)
 
 
 def found_below(folder: Path, text: str) -> Path:

@@ -10,11 +10,13 @@ from pathlib import Path
 
 import psutil
 import pytest
+from fastapi.routing import APIRoute
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
 from actors.gateway.auth.scopes import WEBSOCKET, rules_of
 from actors.gateway.http.app import ROUTERS
+from actors.gateway.strict_json import StrictRoute
 from actors.runtime.http_server import SPARE_CONNECTIONS
 from agiraph.http.api import CreateTokenRequest
 from agiraph.http.client import Client
@@ -465,3 +467,32 @@ def test_every_call_is_in_the_audit_whatever_became_of_it(
             assert raw.rest()
     assert len(ids() - before) == len(calls)
     assert token not in world.home.human.audit.read_text()
+
+
+@pytest.mark.parametrize("odd", ["1e999", "-1e999", "NaN", "Infinity", str(10**30), "[" * 100])
+@pytest.mark.parametrize(
+    "body",
+    [
+        '{"goal": "g", "output_schema": {"type": "number", "maximum": %s}}',
+        '{"goal": "g", "budget_usd": %s}',
+        '{"goal": "g", "made_up": [%s]}',
+    ],
+)
+def test_a_number_that_cannot_be_stored_is_refused_wherever_it_is(
+    url: str, token: str, body: str, odd: str
+) -> None:
+    closed = odd + "]" * odd.count("[")
+    data = (body % closed).encode()
+    with Raw(url) as raw:
+        raw.send(
+            "POST /agents HTTP/1.1",
+            *(f"Authorization: Bearer {token}", "Content-Type: application/json"),
+            f"Content-Length: {len(data)}",
+        )
+        raw.socket.sendall(data)
+        assert raw.status() == 422
+
+
+def test_every_route_reads_a_body_in_the_same_strict_way() -> None:
+    routes = [route for router in ROUTERS for route in router.routes]
+    assert all(isinstance(one, StrictRoute) for one in routes if isinstance(one, APIRoute))

@@ -18,6 +18,7 @@ from actors.gateway.auth.page import HEADERS, login_page
 from actors.gateway.auth.request_headers import cookies, is_from_elsewhere
 from actors.gateway.auth.scopes import CONTROL, READ
 from actors.gateway.auth.socket_owner import owner_of
+from actors.gateway.strict_json import StrictRoute
 from agiraph.http.api import (
     ApiError,
     AuditedCallView,
@@ -32,7 +33,7 @@ from agiraph.http.api import (
 )
 from agiraph.http.api.access import UI_PATH, is_ui_page
 
-router = APIRouter(tags=["access"])
+router = APIRouter(route_class=StrictRoute, tags=["access"])
 
 SEE_OTHER = 303
 LONGEST_BROWSER = 200

@@ -28,6 +28,7 @@ from actors.gateway.api.run_checks import (
 from actors.gateway.api.system import require_tools
 from actors.gateway.auth.scopes import CONTROL, READ
 from actors.gateway.gateway import UNPROCESSABLE, Gateway
+from actors.gateway.strict_json import StrictRoute
 from agiraph.board.plans.plan import Plan, plan_commands
 from agiraph.core.errors import InvalidInput, Refused
 from agiraph.core.ids import BROKER
@@ -54,7 +55,7 @@ UNBOUNDED = (
 )
 
 Found = TypeVar("Found")
-router = APIRouter()
+router = APIRouter(route_class=StrictRoute)
 
 
 @dataclass(slots=True)

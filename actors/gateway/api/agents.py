@@ -24,6 +24,7 @@ from actors.gateway.call_cause import CallCause
 from actors.gateway.gateway import UNPROCESSABLE, Gateway
 from actors.gateway.state.agents import agent_summary
 from actors.gateway.statuses import StatusReader
+from actors.gateway.strict_json import StrictRoute
 from agiraph.board.failure_class import suspended_by
 from agiraph.core.errors import InvalidInput
 from agiraph.core.ids import (
@@ -66,7 +67,7 @@ NAME_WORDS = 4
 START_SECONDS = 20.0
 LOOK_SECONDS = 0.1
 
-router = APIRouter(tags=["agents"])
+router = APIRouter(route_class=StrictRoute, tags=["agents"])
 
 
 @router.post("/agents", dependencies=[CONTROL], status_code=201)

@@ -17,6 +17,7 @@ from actors.gateway.api.dependencies import AgentDep, GatewayDep
 from actors.gateway.api.work import BegunDep
 from actors.gateway.auth.scopes import TALK
 from actors.gateway.media_types import kind_of
+from actors.gateway.strict_json import StrictRoute
 from agiraph.core.errors import unknown
 from agiraph.http.api import AttachmentView
 from agiraph.http.errors import ApiError
@@ -48,7 +49,7 @@ BODY: Final[dict[str, Any]] = {
     }
 }
 
-router = APIRouter(tags=["files"])
+router = APIRouter(route_class=StrictRoute, tags=["files"])
 
 
 @router.put("/agents/{agent}/attachments/{name}", dependencies=[TALK], openapi_extra=BODY)

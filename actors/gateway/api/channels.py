@@ -11,6 +11,7 @@ from actors.gateway.auth.scopes import CONTROL, READ, TALK
 from actors.gateway.gateway import UNPROCESSABLE, Gateway
 from actors.gateway.notifications.channel import DeliveryFailed
 from actors.gateway.notifications.dispatcher import NotificationDispatcher, named
+from actors.gateway.strict_json import StrictRoute
 from agiraph.core.channel_settings import ChannelConfig, shown_url
 from agiraph.core.clock import iso
 from agiraph.core.errors import listed
@@ -26,7 +27,7 @@ from agiraph.http.api import (
 from agiraph.notifications.delivery_queue import ChannelStats, Delivery
 from agiraph.notifications.notice import Notice
 
-router = APIRouter(tags=["channels"])
+router = APIRouter(route_class=StrictRoute, tags=["channels"])
 TEXT_LIMIT = 200
 
 

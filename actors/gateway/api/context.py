@@ -16,6 +16,7 @@ from actors.gateway.api.dependencies import CallerDep, CauseDep, GatewayDep, Lim
 from actors.gateway.auth.scopes import CONTROL, READ
 from actors.gateway.context.database import ContextUnavailable
 from actors.gateway.gateway import Gateway
+from actors.gateway.strict_json import StrictRoute
 from actors.gateway.zipped import MOST_FILES, zip_response
 from agiraph.context.obsidian.vault import export_vault
 from agiraph.context.records import (
@@ -59,7 +60,7 @@ Kinds = Annotated[tuple[ContextKind, ...], Query(alias="kind", description="Only
 Project = Annotated[
     str, Query(max_length=4096, description="Only of this project: its id, or its folder's path.")
 ]
-router = APIRouter(tags=["context"])
+router = APIRouter(route_class=StrictRoute, tags=["context"])
 
 
 @router.get("/context", dependencies=[READ])

@@ -11,6 +11,7 @@ from actors.gateway.auth.scopes import READ
 from actors.gateway.gateway import Gateway
 from actors.gateway.state.agents import AgentDirectory
 from actors.gateway.statuses import StatusReader
+from actors.gateway.strict_json import StrictRoute
 from agiraph.core.clock import iso
 from agiraph.core.errors import AgiraphError
 from agiraph.core.hosts import HOME_HOST
@@ -42,7 +43,7 @@ EXTRA_SECONDS = 1.0
 
 AT_WORK = ("starting", "ready", "backing_off", "parked")
 
-router = APIRouter(tags=["system"])
+router = APIRouter(route_class=StrictRoute, tags=["system"])
 
 
 @router.get("/entities", dependencies=[READ])

@@ -18,6 +18,7 @@ from actors.gateway.gateway import Gateway
 from actors.gateway.live.event_feed import follow
 from actors.gateway.live.feeds import MEDIA_TYPE, Feed, send_feed, streamed
 from actors.gateway.names import member_named, node_named
+from actors.gateway.strict_json import StrictRoute
 from agiraph.board.board import Board
 from agiraph.board.names import same
 from agiraph.core.errors import InvalidInput
@@ -28,7 +29,7 @@ from agiraph.core.models import Agent, Event
 from agiraph.http.api import EventPageView
 from agiraph.http.errors import AMBIGUOUS, ApiError
 
-router = APIRouter(tags=["events"])
+router = APIRouter(route_class=StrictRoute, tags=["events"])
 NODE_ID = re.compile(r"[0-9a-f]{6}")
 
 

@@ -8,6 +8,7 @@ from actors.gateway.api.lifecycle import entity_named
 from actors.gateway.auth.scopes import CONTROL, READ
 from actors.gateway.call_cause import CallCause
 from actors.gateway.gateway import TOO_LATE, UNPROCESSABLE, Gateway
+from actors.gateway.strict_json import StrictRoute
 from actors.runtime.ask_again import Reply
 from agiraph.core.hosts import HOME_HOST, HostAct
 from agiraph.core.ids import SUPERVISOR
@@ -34,7 +35,7 @@ from agiraph.messages.host import (
 CHANGE_SECONDS = 45.0
 """What moves processes waits for the end of their steps."""
 
-router = APIRouter(tags=["hosts"])
+router = APIRouter(route_class=StrictRoute, tags=["hosts"])
 
 
 @router.get("/hosts", dependencies=[READ])

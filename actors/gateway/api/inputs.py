@@ -12,6 +12,7 @@ from actors.gateway.api.dependencies import LAST_CURSOR, GatewayDep
 from actors.gateway.auth.scopes import CONTROL
 from actors.gateway.gateway import CONFLICT, UNPROCESSABLE, Gateway
 from actors.gateway.state.agents import ARCHIVE, AgentDirectory
+from actors.gateway.strict_json import StrictRoute
 from agiraph.core.errors import InvalidInput, Refused
 from agiraph.http.api import (
     INPUT_PART_BYTES,
@@ -32,7 +33,7 @@ BODY: Final[dict[str, Any]] = {
     }
 }
 
-router = APIRouter(tags=["inputs"])
+router = APIRouter(route_class=StrictRoute, tags=["inputs"])
 
 
 @router.put("/inputs", dependencies=[CONTROL])

@@ -24,6 +24,7 @@ from actors.gateway.context.database import ContextUnavailable
 from actors.gateway.gateway import Gateway
 from actors.gateway.names import meant
 from actors.gateway.state.agents import ARCHIVE, AgentDirectory, agent_summary
+from actors.gateway.strict_json import StrictRoute
 from agiraph.context.store import ContextStore
 from agiraph.core.ids import (
     CLOCK,
@@ -65,7 +66,7 @@ ENDS_A_PROCESS = ("kill", "restart")
 
 How = Literal["stop", "kill", "restart", "forget"]
 
-router = APIRouter()
+router = APIRouter(route_class=StrictRoute)
 
 
 @router.post("/agents/{agent}/pause", dependencies=[CONTROL], tags=["agents"])

@@ -15,6 +15,7 @@ from actors.gateway.gateway import Gateway
 from actors.gateway.live.changes import Subject
 from actors.gateway.live.feeds import MEDIA_TYPE, Feed, send_feed, streamed
 from actors.gateway.statuses import StatusReader
+from actors.gateway.strict_json import StrictRoute
 from agiraph.core.errors import Corrupt
 from agiraph.core.ids import (
     COORDINATOR_NAME,
@@ -36,7 +37,7 @@ from agiraph.http.api import (
 from agiraph.http.errors import ApiError
 from agiraph.messages.model import StreamDelta
 
-router = APIRouter(tags=["live"])
+router = APIRouter(route_class=StrictRoute, tags=["live"])
 
 TOO_SLOW = "too slow: come back"
 

@@ -14,6 +14,7 @@ from actors.gateway.api.work import DESCRIBED, As, FileForm, Shown
 from actors.gateway.auth.scopes import CONTROL, READ
 from actors.gateway.gateway import Gateway
 from actors.gateway.media_types import kind_of
+from actors.gateway.strict_json import StrictRoute
 from agiraph.core.errors import InvalidInput, Refused, unknown
 from agiraph.core.ids import HUMAN_NAME
 from agiraph.core.models import Agent
@@ -50,7 +51,7 @@ CHANGED: dict[int | str, dict[str, Any]] = {
     412: {"description": "The file is not as `If-Match` says; the detail names who changed it."}
 }
 
-router = APIRouter(tags=["memory"])
+router = APIRouter(route_class=StrictRoute, tags=["memory"])
 
 
 @router.get("/agents/{agent}/memory", dependencies=[READ])

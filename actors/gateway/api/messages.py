@@ -25,6 +25,7 @@ from actors.gateway.call_cause import CallCause
 from actors.gateway.gateway import Gateway
 from actors.gateway.names import member_named
 from actors.gateway.state.transcripts import transcript_page
+from actors.gateway.strict_json import StrictRoute
 from actors.recorder.message_log import read_messages
 from agiraph.agent.replies import ReplyReference, quote
 from agiraph.core.ids import (
@@ -89,7 +90,7 @@ INTERRUPTION = OutgoingText(
 )
 """What an entity reads that a person has interrupted without a word."""
 
-router = APIRouter(tags=["conversation"])
+router = APIRouter(route_class=StrictRoute, tags=["conversation"])
 
 
 @router.post("/agents/{agent}/send", dependencies=[TALK])

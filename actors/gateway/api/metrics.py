@@ -15,13 +15,14 @@ from actors.gateway.api.dependencies import GatewayDep
 from actors.gateway.api.entities import EXTRA_SECONDS, entity_rows, if_answered
 from actors.gateway.auth.scopes import READ
 from actors.gateway.gateway import Gateway
+from actors.gateway.strict_json import StrictRoute
 from agiraph.core.hosts import HostState
 from agiraph.core.ids import SUPERVISOR, agent_of
 from agiraph.core.models import QuestionKind
 from agiraph.http.api import EntityView
 from agiraph.messages.host import HostTable, ListHosts
 
-router = APIRouter(tags=["system"])
+router = APIRouter(route_class=StrictRoute, tags=["system"])
 
 
 @router.get("/metrics", dependencies=[READ], response_class=PlainTextResponse)

@@ -9,6 +9,7 @@ from actors.gateway.api.entities import EXTRA_SECONDS, triggers_of
 from actors.gateway.auth.scopes import CONTROL, READ
 from actors.gateway.gateway import UNPROCESSABLE, Gateway
 from actors.gateway.questions.question_records import write_outcome
+from actors.gateway.strict_json import StrictRoute
 from agiraph.core.errors import AgiraphError, InvalidInput
 from agiraph.core.ids import (
     BROKER,
@@ -51,8 +52,8 @@ ELSEWHERE = "budget"
 
 Order = SetBudgetMessage | ResetBudget
 
-router = APIRouter(tags=["budgets"])
-usage_router = APIRouter(dependencies=[READ], tags=["system"])
+router = APIRouter(route_class=StrictRoute, tags=["budgets"])
+usage_router = APIRouter(route_class=StrictRoute, dependencies=[READ], tags=["system"])
 
 
 @router.get("/budgets", dependencies=[READ])

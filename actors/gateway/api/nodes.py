@@ -10,6 +10,7 @@ from actors.gateway.call_cause import CallCause
 from actors.gateway.gateway import UNPROCESSABLE, Gateway
 from actors.gateway.names import member_named, node_named
 from actors.gateway.state.boards import node_detail
+from actors.gateway.strict_json import StrictRoute
 from agiraph.core.ids import BROKER, SUPERVISOR, NodeId, coordinator_address
 from agiraph.core.models import Agent
 from agiraph.http.api import (
@@ -28,7 +29,7 @@ from agiraph.storage.attendance import let_go_on
 ORDER_SECONDS = 20.0
 Order = RetryNodeMessage | CancelByHuman | MoveByHuman
 
-router = APIRouter(dependencies=[CONTROL], tags=["work"])
+router = APIRouter(route_class=StrictRoute, dependencies=[CONTROL], tags=["work"])
 
 
 @router.post("/agents/{agent}/board/{node}/retry")

@@ -20,6 +20,7 @@ from actors.gateway.auth.scopes import READ
 from actors.gateway.gateway import Gateway
 from actors.gateway.state.boards import worker_view
 from actors.gateway.statuses import StatusReader
+from actors.gateway.strict_json import StrictRoute
 from agiraph.core.errors import AgiraphError
 from agiraph.core.ids import BROKER, agent_of, worker_address
 from agiraph.core.models import Agent
@@ -28,7 +29,7 @@ from agiraph.http.api import TeamView, WorkerView
 from agiraph.messages.model import AskUsage, UsageTable
 from agiraph.storage.home import RunHome
 
-router = APIRouter(tags=["agents"])
+router = APIRouter(route_class=StrictRoute, tags=["agents"])
 
 NOTHING = Usage()
 Spent = Mapping[str, Usage]

@@ -19,6 +19,7 @@ from actors.gateway.gateway import Gateway
 from actors.gateway.questions.answer_page import POLICY, page, question_page, thanks_page
 from actors.gateway.questions.question_records import question_view, write_outcome
 from actors.gateway.questions.standing_approvals import approval_view, revoke, standing
+from actors.gateway.strict_json import StrictRoute
 from agiraph.core.errors import InvalidInput
 from agiraph.core.ids import (
     HUMAN_NAME,
@@ -36,12 +37,12 @@ from agiraph.http.api.access import HOME_TOKEN
 from agiraph.http.errors import ApiError
 from agiraph.tools.approvals.wording import parse_verdict
 
-links = APIRouter(tags=["answer_links"], include_in_schema=False)
+links = APIRouter(route_class=StrictRoute, tags=["answer_links"], include_in_schema=False)
 HEADERS = {"content-security-policy": POLICY, "x-robots-tag": "noindex"}
 LONGEST = 20_000
 VIA = "link"
 
-router = APIRouter()
+router = APIRouter(route_class=StrictRoute)
 
 
 @router.post("/agents/{agent}/respond", dependencies=[TALK], tags=["conversation"])

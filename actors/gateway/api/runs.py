@@ -10,6 +10,7 @@ from actors.gateway.api.dependencies import AgentDep, GatewayDep, Limit
 from actors.gateway.api.entities import EXTRA_SECONDS, if_answered
 from actors.gateway.auth.scopes import READ
 from actors.gateway.gateway import Gateway
+from actors.gateway.strict_json import StrictRoute
 from agiraph.board.board import RunFacts
 from agiraph.board.failure_class import class_of
 from agiraph.core.errors import AgiraphError
@@ -22,7 +23,7 @@ from agiraph.messages.model import AskUsage, UsageTable
 AROUND: Final = 80
 """How many characters of a text a snippet shows before and after the word that was found."""
 
-router = APIRouter(tags=["agents"])
+router = APIRouter(route_class=StrictRoute, tags=["agents"])
 
 
 @router.get("/agents/{agent}/runs", dependencies=[READ])

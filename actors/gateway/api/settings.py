@@ -10,6 +10,7 @@ from fastapi import APIRouter, Header
 
 from actors.gateway.api.dependencies import GatewayDep
 from actors.gateway.auth.scopes import CONTROL, READ
+from actors.gateway.strict_json import StrictRoute
 from agiraph.http.api import (
     DoctorView,
     EditSettingsRequest,
@@ -19,7 +20,7 @@ from agiraph.http.api import (
     SettingsFileView,
 )
 
-router = APIRouter(tags=["settings"])
+router = APIRouter(route_class=StrictRoute, tags=["settings"])
 
 IfMatch = Annotated[
     str | None, Header(description="The `etag` of the file that is changed; without it 428.")

@@ -11,6 +11,7 @@ from actors.gateway.api.dependencies import CauseDep, GatewayDep, Limit
 from actors.gateway.api.entities import children
 from actors.gateway.auth.scopes import CONTROL, READ
 from actors.gateway.gateway import UNPROCESSABLE, Gateway
+from actors.gateway.strict_json import StrictRoute
 from agiraph import __version__
 from agiraph.core.clock import iso
 from agiraph.core.config import Config
@@ -43,8 +44,8 @@ LOG_KEYS = ("timestamp", "level", "entity", "event", "exception")
 UNUSABLE = "unusable"
 NEVER_ASKED = "unknown"
 
-router = APIRouter(tags=["system"])
-dead_router = APIRouter(tags=["dead"])
+router = APIRouter(route_class=StrictRoute, tags=["system"])
+dead_router = APIRouter(route_class=StrictRoute, tags=["dead"])
 
 
 @router.get("/health", dependencies=[READ])

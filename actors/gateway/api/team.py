@@ -10,6 +10,7 @@ from actors.gateway.api.dependencies import AgentDep, GatewayDep, RunDep
 from actors.gateway.api.settings import IfMatch
 from actors.gateway.auth.scopes import CONTROL, READ
 from actors.gateway.gateway import UNPROCESSABLE, Gateway
+from actors.gateway.strict_json import StrictRoute
 from actors.gateway.team_config import AGENTS_FILE, bound_team, configured_team
 from agiraph.agentic_team.engine import edges_of
 from agiraph.agentic_team.on_board import current_turn, turn_times
@@ -28,7 +29,7 @@ from agiraph.http.api import (
 
 NO_TEAM = 404
 
-router = APIRouter(tags=["team"])
+router = APIRouter(route_class=StrictRoute, tags=["team"])
 
 
 @router.get("/team", dependencies=[READ])

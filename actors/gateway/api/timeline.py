@@ -10,6 +10,7 @@ from actors.gateway.api.dependencies import AgentDep, GatewayDep, RunDep
 from actors.gateway.api.entities import THINKING
 from actors.gateway.auth.scopes import READ
 from actors.gateway.gateway import Gateway
+from actors.gateway.strict_json import StrictRoute
 from actors.recorder.message_log import JOURNAL
 from agiraph.board.board import Board
 from agiraph.board.critical_path import CriticalStretch, Wait, critical_path, divided
@@ -20,7 +21,7 @@ from agiraph.tracing.timeline import Bar, RunTimeline, bounded, entity_order, ma
 
 MOST_BARS: Final = 2000
 
-router = APIRouter(dependencies=[READ], tags=["work"])
+router = APIRouter(route_class=StrictRoute, dependencies=[READ], tags=["work"])
 
 Resolution = Annotated[
     float,

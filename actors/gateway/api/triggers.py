@@ -9,6 +9,7 @@ from actors.gateway.api.dependencies import AgentDep, CauseDep, GatewayDep
 from actors.gateway.auth.scopes import CONTROL, READ
 from actors.gateway.call_cause import CallCause
 from actors.gateway.gateway import ANSWER_SECONDS, CONFLICT, TOO_LATE, UNPROCESSABLE, Gateway
+from actors.gateway.strict_json import StrictRoute
 from agiraph.board.names import find_node
 from agiraph.core.errors import InvalidInput
 from agiraph.core.ids import CLOCK, HUMAN_NAME
@@ -23,7 +24,7 @@ from agiraph.messages.trigger import (
 )
 from agiraph.triggers.records import TriggerAct, trigger_id
 
-router = APIRouter(tags=["triggers"])
+router = APIRouter(route_class=StrictRoute, tags=["triggers"])
 
 AGAIN_SECONDS = 2.0
 TIMES_SHOWN = 5

@@ -18,6 +18,7 @@ from actors.gateway.gateway import Gateway
 from actors.gateway.names import node_named
 from actors.gateway.served_files import raw_file, rendered_file
 from actors.gateway.state.boards import board_view, earlier_attempts, node_detail
+from actors.gateway.strict_json import StrictRoute
 from actors.gateway.zipped import zipped_folder
 from actors.recorder.event_log import EventLog
 from agiraph.board.plans.export import plan_of_board
@@ -36,8 +37,8 @@ from agiraph.http.api import (
 from agiraph.http.errors import ApiError
 from agiraph.storage.home import RunHome
 
-work_router = APIRouter(dependencies=[READ], tags=["work"])
-files_router = APIRouter(dependencies=[READ], tags=["files"])
+work_router = APIRouter(route_class=StrictRoute, dependencies=[READ], tags=["work"])
+files_router = APIRouter(route_class=StrictRoute, dependencies=[READ], tags=["files"])
 
 # --- the board ---
 

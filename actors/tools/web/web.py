@@ -1,5 +1,7 @@
 """WebActor: answers calls of the web tools, one task a call; holds the keys of search services.
 
+A worker has its calls answered only if it has the tool, whatever its process sends.
+
 A call whose sender is gone is cancelled: to read the web twice does no harm.
 """
 
@@ -14,7 +16,8 @@ from actors.runtime.calls_in_flight import CallsInFlight
 from actors.runtime.launch import ActorLaunch
 from actors.runtime.runtime import Runtime, run_actor
 from actors.tools.web.reader_process import ReaderProcess
-from agiraph.core.errors import InvalidInput, Refused, unknown
+from actors.tools.worker_records import WorkerRecords
+from agiraph.core.errors import Corrupt, InvalidInput, Refused, unknown
 from agiraph.messages.tool import CallTool, CancelTool, ToolResult
 from agiraph.tools.sandbox.sandbox import find_sandbox
 from agiraph.tools.web.fetching import PageFetcher
@@ -38,6 +41,7 @@ class WebActor:
         self._pages = pages
         self._search = search
         self._slots = asyncio.Semaphore(self._config.concurrent_calls)
+        self._records = WorkerRecords(runtime.home)
         self._in_flight = CallsInFlight(runtime, BackgroundTasks())
 
     async def serve(self) -> None:
@@ -47,17 +51,19 @@ class WebActor:
     def _take(self, received: Received) -> None:
         match received.body:
             case CallTool() as body:
-                self._in_flight.call(received, lambda _: self._result(body))
+                sender = received.header.sender
+                self._in_flight.call(received, lambda _: self._result(sender, body))
             case CancelTool(call=call):
                 self._in_flight.cancel(received.header.sender, call)
             case other:
                 self._runtime.log.warning("not for the web", type=type(other).__name__)
         self._runtime.done(received)
 
-    async def _result(self, body: CallTool) -> ToolResult:
+    async def _result(self, sender: str, body: CallTool) -> ToolResult:
         seconds = self._config.timeout_seconds
         try:
             async with self._slots, asyncio.timeout(seconds):
+                await self._check(sender, body)
                 return ToolResult(content=await self._content(body))
         except TimeoutError:
             reason = f"{body.tool} was not done within {seconds:g} s"
@@ -69,6 +75,14 @@ class WebActor:
             self._runtime.log.exception("a call crashed", tool=body.tool)
             reason = f"{body.tool} broke ({type(error).__name__}: {error})"
             return ToolResult(content=reason, is_error=True)
+
+    async def _check(self, sender: str, body: CallTool) -> None:
+        """Raise Refused if the sender does not have this tool, or a rule denies the call."""
+        check = self._records.check_own_tool
+        try:
+            await asyncio.to_thread(check, sender, body.tool, body.arguments)
+        except (Corrupt, OSError) as error:
+            raise Refused(f"the tools of {sender} cannot be read: {error}") from None
 
     async def _content(self, body: CallTool) -> str:
         if self._runtime.config.models.offline:

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from agiraph.core.errors import InvalidInput
+from agiraph.core.record import why_not_stored
 from agiraph.core.turns import (
-    NESTING,
     AssistantTurn,
     JsonObject,
     ModelRequest,
@@ -23,8 +23,6 @@ from agiraph.core.turns import (
     ToolTurn,
     Turn,
     Usage,
-    has_huge_number,
-    is_nested_too_deep,
 )
 from agiraph.llm.base import RETRYABLE, FailureKind, PartialUsage, ProviderError
 from agiraph.llm.failures import UnreadableAnswer
@@ -153,10 +151,8 @@ class AnswerReader(ABC):
 def _refuse_unstorable(content: AnswerContent) -> None:
     """Raise UnreadableAnswer for JSON that cannot be sent or stored."""
     values = (*(call.arguments for call in content.calls), content.private)
-    if any(map(is_nested_too_deep, values)):
-        raise UnreadableAnswer(f"the answer has JSON of more than {NESTING} levels")
-    if any(map(has_huge_number, values)):
-        raise UnreadableAnswer("the answer has an integer of more than 64 bits")
+    for why in filter(None, map(why_not_stored, values)):
+        raise UnreadableAnswer(f"the answer has JSON with {why}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ import re
 import secrets
 import string
 
+from agiraph.core.record import read_strict
 from agiraph.core.turns import AssistantTurn, JsonObject, ModelRequest, ToolCall
 
 ID_LIMIT = 40  # OpenAI's bound; Anthropic's pattern allows letters, digits, _ and -
@@ -91,9 +92,9 @@ def read_arguments(text: str) -> tuple[JsonObject, str | None]:
     if not text.strip():
         return {}, None
     try:
-        value = json.loads(text)
+        value = read_strict(text)
         if isinstance(value, str):  # some services encode the arguments twice
-            value = json.loads(value)
+            value = read_strict(value)
     except (ValueError, RecursionError):
         return {}, text
     return (value, None) if isinstance(value, dict) else ({}, text)

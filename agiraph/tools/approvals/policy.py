@@ -27,6 +27,7 @@ Action = Literal["allow", "ask", "deny"]
 STAGE = "stage"
 SPEND = "spend"
 PSEUDO_TOOLS = (STAGE, SPEND)
+ANYBODY = "*"
 GLOB_SIGNS = frozenset("*?[]")
 SUBJECTS = ("command", "path", "url", "query", "to", "key", "name", "task")
 NAMES_A_PATH = re.compile(r"(?:^|[\s=:'\"(<>])(~[\w/]*|/[^\s'\";|&)<>]*)")
@@ -108,17 +109,22 @@ class ApprovalPolicy:
             and (who is None or _is_about(rule, who))
         ]
 
-    def asking(self, about: ProposedAction) -> ApprovalRule | None:
-        """Return the rule that asks for exactly this approval, None if no rule does.
+    def asking(self, about: ProposedAction, names: Sequence[str]) -> ApprovalRule | None:
+        """Return the rule that asks an entity for exactly this approval, None if no rule does.
 
-        The conditions on the entity and on the spent amount are not checked: only the entity knows
-        its folders, its role and its sandbox.
+        `names` are the entity's name and role, none if they are not known. The conditions on its
+        folders, its sandbox and the spent amount are not checked: only the entity knows them.
         """
         if not is_tool_name(about.tool):
             return None
         for rule in self.rules:
             is_named = rule.action == "ask" and rule.name == about.rule
-            if is_named and _may_ask(rule, about) and about.remember == _remembered(rule, about):
+            if (
+                is_named
+                and _names_one_of(rule, names)
+                and _may_ask(rule, about)
+                and about.remember == _remembered(rule, about)
+            ):
                 return rule
         return None
 
@@ -193,10 +199,16 @@ def _matches(rule: ApprovalRule, act: ProposedAction, who: ActingEntity, spent_u
 
 def _is_about(rule: ApprovalRule, who: ActingEntity) -> bool:
     """Whether a rule is about this entity, with or without a sandbox."""
-    return rule.sandboxed in (None, who.is_sandboxed) and any(
+    is_there = rule.sandboxed in (None, who.is_sandboxed)
+    return is_there and _names_one_of(rule, (who.name, who.role))
+
+
+def _names_one_of(rule: ApprovalRule, names: Sequence[str]) -> bool:
+    """Whether a rule is about an entity with one of these names."""
+    return ANYBODY in rule.worker or any(
         fnmatchcase(own.casefold(), wanted.casefold())
         for wanted in rule.worker
-        for own in (who.name, who.role)
+        for own in names
         if own
     )
 

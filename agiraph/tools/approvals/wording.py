@@ -3,6 +3,7 @@
 The gateway writes the question from the action, so that a person reads the effect of an answer.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from glob import escape
 from typing import Literal
@@ -89,15 +90,25 @@ def _spent(decision: PolicyDecision) -> str:
     return f"More than {times * limit:g} US dollars are spent, the limit is {limit:g}"
 
 
-def approval_as_read(body: AskQuestion, policy: ApprovalPolicy) -> AskQuestion:
+def approval_as_read(
+    body: AskQuestion, policy: ApprovalPolicy, names: Sequence[str]
+) -> AskQuestion:
     """Return the approval that an entity asks for, with the text and the answers of the product.
 
-    Raises InvalidInput if no rule of `policy` asks for exactly this approval.
+    `names` are the entity's name and role. Raises InvalidInput if no rule of `policy` asks it for
+    exactly this approval.
     """
     about = body.about
-    rule = policy.asking(about) if about is not None else None
-    if about is None or rule is None:
-        raise InvalidInput(_unasked(about))
+    if about is None:
+        raise InvalidInput("an approval needs the action that it is about")
+    if not about.subject.strip():
+        raise InvalidInput(
+            f"an approval of {about.tool[:80]!r} has an empty subject "
+            "(possible: the command, path, address or text that the action is about)"
+        )
+    rule = policy.asking(about, names)
+    if rule is None:
+        raise InvalidInput(_unasked(about, names))
     text = question_in_words(PolicyDecision("ask", about, rule))
     is_shared = about.tool == SPEND
     return body.model_copy(
@@ -105,11 +116,10 @@ def approval_as_read(body: AskQuestion, policy: ApprovalPolicy) -> AskQuestion:
     )
 
 
-def _unasked(about: ProposedAction | None) -> str:
-    if about is None:
-        return "an approval needs the action that it is about"
+def _unasked(about: ProposedAction, names: Sequence[str]) -> str:
+    entity = " or ".join(filter(None, names)) or "an unknown entity"
     return (
-        f"no rule '{about.rule[:80]}' of approvals.yaml asks for {about.tool[:80]!r} of"
+        f"no rule '{about.rule[:80]}' of approvals.yaml asks {entity} for {about.tool[:80]!r} of"
         f" {about.subject[:200]!r} with {about.remember[:200]!r} for '{ALLOW_ALWAYS}'"
     )
 

@@ -45,7 +45,7 @@ values = st.recursive(
     st.none()
     | st.booleans()
     | st.integers(-(2**63), 2**64 - 1)
-    | st.floats(allow_nan=False)
+    | st.floats(allow_nan=False, allow_infinity=False)
     | st.text(characters)
     | st.binary(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text("ab"), inner),

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from actors.router.main import TOPOLOGY
 from agiraph.core.ids import HOST_PREFIX, INVITE_PREFIX, NO_AGENTS, agent_of
+from agiraph.messages.authorization import MESSAGES
 from transport import tickets
 from transport.admission import Admission
 from transport.envelope import Flag, Header, pack, read_header
@@ -52,6 +53,36 @@ def test_the_router_knows_which_addresses_belong_to_no_agent() -> None:
 @given(addresses, addresses)
 def test_peers_reach_only_whom_a_message_type_needs(sender: str, to: str) -> None:
     assert Admission(KEY, TOPOLOGY).may_send(sender, to) is may_reach(sender, to)
+
+
+TYPES = ("made.up", *(body.TYPE for body in MESSAGES if body.DURABLE))
+SERVICES_OF = {
+    "text": ("human", "console/1"),
+    "question": ("human",),
+    "contextdb": ("human",),
+    "event": ("recorder",),
+    "door": ("broker",),
+    "trigger": ("clock",),
+    "child": ("supervisor",),
+    "control": ("human", "console/1", "clock", "supervisor"),
+}
+"""Which services receive the durable messages of an entity, by the first part of the type."""
+
+
+@given(st.sampled_from(ENTITIES), addresses, st.sampled_from(TYPES))
+def test_an_entity_fills_a_services_mailbox_only_with_messages_for_it(
+    sender: str, to: str, type_: str
+) -> None:
+    takes = SERVICES_OF.get(type_.partition(".")[0], ())
+    expected = to in takes or agent_of(to) == agent_of(sender)
+    mailboxes = KeptMailboxes()
+    core = RouterCore(KEY, mailboxes, b"epoch", TOPOLOGY)
+    for address in {sender, to}:
+        ticket = tickets.make_ticket(KEY, address, 1)
+        core.receive(address.encode(), hello_frame(address, 1, ticket, 1))
+    header = Header(1, b"i" * 16, type_, to, sender, 1, None, 1.0, int(Flag.DURABLE), None)
+    core.receive(sender.encode(), pack(header, b"\x80"))
+    assert (sender in mailboxes.senders.get(to, ())) is expected
 
 
 @given(st.lists(st.tuples(addresses, addresses), max_size=40))

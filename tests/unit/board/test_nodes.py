@@ -14,6 +14,7 @@ from agiraph.board.commands import (
     UnblockNode,
 )
 from agiraph.core.errors import IllegalTransition, InvalidInput
+from agiraph.core.evidence import Evidence
 from agiraph.core.models import NodeResult
 from tests.unit.board.desk import Desk
 
@@ -147,3 +148,22 @@ def test_an_unknown_node_or_worker_is_told_with_the_known(desk: Desk) -> None:
         desk.assign("x", "ada")
     with pytest.raises(InvalidInput, match=r"unknown worker 'x' \(known: ada, ben\)"):
         desk.assign("one", "x")
+
+
+OUTSIDE = (
+    "..", "../../..", "a/../../b", "/etc/passwd", "", ".", "./a", "a//b", "a/", "a\0b", r"a\x00b",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_a_node_ends_with_no_name_that_leads_out_of_its_folder(desk: Desk, name: str) -> None:
+    desk.run("one", "ada")
+    for named in (
+        NodeResult(summary="done", files=("a.md", name)),
+        NodeResult(summary="done", evidence=Evidence(artifacts={name: "0"})),
+    ):
+        with pytest.raises(InvalidInput, match=r"leads out of published/"):
+            desk.do(CompleteNode("one", 1, named))
+    with pytest.raises(InvalidInput, match=r"leads out of scratch/"):
+        desk.do(FailNode("one", 1, "no", (name,)))
+    assert desk.at("one").status == "running"

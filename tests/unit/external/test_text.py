@@ -2,7 +2,7 @@
 
 import json
 
-from agiraph.core.turns import NESTING
+from agiraph.core.record import NESTING
 from agiraph.external.text import LINE_BYTES, JsonLinesReader
 
 

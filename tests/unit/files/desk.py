@@ -17,8 +17,8 @@ AGENT = AgentId("survey-1")
 class HomeDesk:
     """`ada` holds the node `tables`, `bob` the node `texts`; ids and folders by these names."""
 
-    def __init__(self, folder: Path, agent: AgentId = AGENT) -> None:
-        self.home = Home(folder / "home")
+    def __init__(self, folder: Path, agent: AgentId = AGENT, *, home: Home | None = None) -> None:
+        self.home = home or Home(folder / "home")
         self.input = folder / "given"
         self.agent = self.home.agent(agent)
         self.run = self.agent.run(RUN)

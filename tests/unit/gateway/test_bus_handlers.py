@@ -13,8 +13,10 @@ from actors.gateway.context_requests import ContextRequestHandler
 from actors.gateway.gateway import Gateway
 from actors.gateway.questions.standing_approvals import standing
 from actors.runtime.runtime import Runtime
+from agiraph.board.commands import SpawnWorker
 from agiraph.core.ids import AgentId, QuestionId
 from agiraph.core.models import BUDGET, ProposedAction
+from agiraph.core.specs import WorkerSpec
 from agiraph.http.errors import ApiError
 from agiraph.messages.child import ChildFailed
 from agiraph.messages.control import Ok
@@ -23,6 +25,7 @@ from agiraph.messages.question import AskQuestion
 from agiraph.messages.text import TextMessage
 from tests.fakes.accounts import begin_run
 from tests.fakes.line import FakeLine, arrived
+from tests.unit.files.desk import HomeDesk
 from transport.endpoint import Received
 from transport.errors import LinkDown
 
@@ -104,6 +107,8 @@ async def test_a_message_without_a_handler_is_logged_and_done(line: FakeLine) ->
 RULES = """rules:
   - {name: commands, tool: bash, action: ask, pattern: "git*", remember: "git push*"}
   - {name: files, tool: write_file, action: ask, reason: they are mine}
+  - {name: all, tool: bash, action: ask, pattern: "*"}
+  - {name: leads, tool: bash, action: ask, pattern: "git*", remember: "git push*", worker: lead}
   - {name: limit, tool: spend, over_usd: 5, action: ask}
 """
 COMMAND = {"tool": "bash", "subject": "git push x", "rule": "commands", "remember": "git push*"}
@@ -154,6 +159,9 @@ async def test_a_person_reads_what_an_approval_allows_not_the_text_of_the_sender
         COMMAND | {"rule": "files"},
         COMMAND | {"rule": "none"},
         COMMAND | {"subject": "rm -r x"},
+        COMMAND | {"subject": " ", "rule": "all", "remember": " "},
+        COMMAND | {"subject": "", "rule": "all", "remember": ""},
+        COMMAND | {"rule": "leads"},
         FILE | {"tool": "*"},
         FILE | {"remember": "*"},
         SPENT | {"subject": "other"},
@@ -241,3 +249,36 @@ async def test_more_money_is_raised_by_the_gateway_alone_and_for_the_asking_agen
     [(to, order)] = [(to, body) for to, body in line.asked if isinstance(body, RaiseBudget)]
     assert (to, order.usd, order.cause) == ("broker", 5.0, "q-own")
     assert (order.budget.scope, order.budget.key) == ("run", "run-1")
+
+
+@pytest.mark.parametrize(
+    ("worker", "sender", "status"),
+    [
+        ("lead", "ada", "withdrawn"),
+        ("Ada", "ada", "open"),
+        ("r*", "ada", "open"),
+        ("readers", "bob", "withdrawn"),
+        ("coordinator", "coordinator", "open"),
+        ("ada", "coordinator", "withdrawn"),
+        ("ada", "made-up-1", "withdrawn"),
+        ("*", "made-up-1", "open"),
+    ],
+)
+async def test_a_rule_about_a_worker_asks_for_approvals_of_this_worker_alone(
+    tmp_path: Path, worker: str, sender: str, status: str
+) -> None:
+    desk = HomeDesk(tmp_path)
+    desk.board.execute(SpawnWorker("w-zoe", WorkerSpec(name="zoe", role="readers")), 2.0)
+    desk.ids = {one.name: one.id for one in desk.board.board.workers.values()}
+    line = FakeLine(desk.home.path)
+    rule = f"{{name: git, tool: bash, action: ask, pattern: 'git*', worker: '{worker}'}}"
+    (line.home.path / "approvals.yaml").write_text(f"rules: [{rule}]")
+    gateway = opened(line)
+    name = "zoe" if worker == "r*" else sender
+    address = desk.address(name) if name in desk.ids else f"{desk.record.id}/{sender}"
+    about = {"tool": "bash", "subject": "git push", "rule": "git", "remember": "git push"}
+    asked = cast(AskQuestion, wants(about).body).model_copy(update={"agent": desk.record.id})
+    await handle(gateway, arrived(asked, address))
+    [question] = gateway.questions.listed(9)
+    assert question.status == status
+    gateway.close()

@@ -12,21 +12,25 @@ from actors.router.main import TOPOLOGY
 from actors.runtime.launch import ActorLaunch
 from actors.runtime.runtime import Parking, Runtime
 from actors.tools.web.web import WebActor
+from agiraph.board.commands import AssignNode, CreateNode, SpawnWorker
 from agiraph.core.config import load_config
 from agiraph.core.errors import Refused
 from agiraph.core.ids import SUPERVISOR, WEB
+from agiraph.core.specs import NodeSpec, WorkerSpec
 from agiraph.messages.authorization import MESSAGES
 from agiraph.messages.child import ChildReady
 from agiraph.messages.control import Ok
 from agiraph.messages.tool import CallTool, CancelTool, ToolResult
+from agiraph.storage.home import Home
 from agiraph.tools.web.pages import PageText
 from agiraph.tools.web.services import SearchHit
+from tests.unit.files.desk import HomeDesk
 from transport.codec import Codec
 from transport.endpoint import Endpoint
 from transport.testing.loopback import LoopbackRouter
 
 CODEC = Codec(MESSAGES)
-ADA = "shop-1/ada-1"
+ADA, EVE = "shop-1/coordinator", "shop-2/coordinator"
 PAGE = PageText("https://x.example/", "T", "0123456789" * 100)
 
 
@@ -67,6 +71,7 @@ class StubSearch:
 class Office:
     """A web actor at work, and what it works with."""
 
+    home: Home
     router: LoopbackRouter
     pages: StubPages
     serving: "asyncio.Task[None]"
@@ -93,7 +98,7 @@ async def place(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator
     runtime.start_background()
     actor = WebActor(runtime, pages, StubSearch())  # type: ignore[arg-type]
     serving = asyncio.create_task(actor.serve())
-    yield Office(router, pages, serving)
+    yield Office(runtime.home, router, pages, serving)
     serving.cancel()
     await asyncio.wait([serving])
     runtime.cancel_background()
@@ -160,7 +165,7 @@ async def test_a_call_that_nobody_wants_any_more_is_dropped(place: Office, ada: 
 
 
 async def test_nobody_cancels_the_call_of_another(place: Office, ada: Endpoint) -> None:
-    eve = await place.join("shop-1/eve-1")
+    eve = await place.join(EVE)
     id = b"c" * 16
     asking = asyncio.ensure_future(ask(ada, "web_fetch", id, url="slow"))
     await soon(place.pages.begun)
@@ -214,3 +219,63 @@ async def test_nothing_is_asked_of_the_web_while_models_are_offline(
     assert result.content == "models.offline is set: nothing is asked of the web"
     assert place.pages.asked == []
     await ada.close()
+
+
+BOTH, NONE = {"web_fetch", "web_search"}, set[str]()
+
+
+@pytest.mark.parametrize(
+    ("worker", "node", "allowed"),
+    [
+        ({}, {}, BOTH),
+        ({"tools": ("web_search", "bash")}, {}, {"web_search"}),
+        ({"tools": ("read_file",)}, {}, NONE),
+        ({"tools": ()}, {}, NONE),
+        ({"tools": ("web_fetch", "web_search")}, {"tools": ("web_search",)}, {"web_search"}),
+        ({"tools": ("priv__ask",)}, {}, BOTH),
+        ({"mode": "single_inference"}, {"mode": "single_inference"}, NONE),
+        (
+            {"type": "autonomous", "agent_command": "x"},
+            {"type": "autonomous", "agent_command": "x"},
+            NONE,
+        ),
+    ],
+)
+async def test_a_worker_uses_the_web_only_with_the_tools_that_it_has(
+    place: Office, worker: dict[str, Any], node: dict[str, Any], allowed: set[str]
+) -> None:
+    desk = HomeDesk(place.home.path.parent, home=place.home)
+    desk.board.execute(SpawnWorker("w-zoe", WorkerSpec(name="zoe", **worker)), 2.0)
+    desk.board.execute(CreateNode("c-z", NodeSpec(task="t", name="z", **node)), 2.0)
+    desk.board.execute(AssignNode("z", "zoe"), 3.0)
+    [zoe] = [one for one in desk.board.board.workers.values() if one.name == "zoe"]
+    endpoint = await place.join(f"{desk.record.id}/{zoe.id}")
+    arguments: dict[str, dict[str, Any]] = {
+        "web_fetch": {"url": "https://x.example/"},
+        "web_search": {"query": "tea"},
+    }
+    for tool, given in arguments.items():
+        result = await ask(endpoint, tool, **given)
+        assert result.is_error is (tool not in allowed), result
+        if tool not in allowed:
+            assert result.content == f"the tool '{tool}' is not granted to zoe"
+    assert bool(place.pages.asked) is ("web_fetch" in allowed)
+
+
+async def test_a_worker_that_no_record_names_does_not_use_the_web(place: Office) -> None:
+    desk = HomeDesk(place.home.path.parent, home=place.home)
+    for address in ("shop-1/ada-1", f"{desk.record.id}/eve-1", f"{desk.record.id}/.."):
+        assert (await ask(await place.join(address), "web_fetch", url="x")).is_error
+    assert place.pages.asked == []
+
+
+async def test_a_rule_that_denies_a_web_tool_counts_at_the_web_too(place: Office) -> None:
+    desk = HomeDesk(place.home.path.parent, home=place.home)
+    rule = "{name: house, action: deny, tool: web_fetch, pattern: '*.example*', worker: ada}"
+    (place.home.path / "approvals.yaml").write_text(f"rules: [{rule}]")
+    ada, bob = [await place.join(desk.address(name)) for name in ("ada", "bob")]
+    denied = await ask(ada, "web_fetch", url="https://x.example/")
+    assert denied.is_error
+    assert "A rule of this house 'house'" in denied.content
+    assert not (await ask(ada, "web_fetch", url="https://x.net/")).is_error
+    assert not (await ask(bob, "web_fetch", url="https://x.example/")).is_error

@@ -1,0 +1,45 @@
+"""StrictRoute: a route that refuses a JSON body with values that cannot be stored.
+
+Every router of the API has this class of routes, so no endpoint reads a body in another way.
+"""
+
+import json
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from fastapi.routing import APIRoute
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from agiraph.core.record import read_strict
+
+UNPROCESSABLE = 422
+
+
+class StrictRequest(Request):
+    """A request whose JSON body has finite numbers and few levels."""
+
+    async def json(self) -> Any:
+        """Return the body's value; HTTPException for one that cannot be stored."""
+        try:
+            return read_strict(await self.body())
+        except json.JSONDecodeError:
+            raise
+        except RecursionError:
+            raise HTTPException(UNPROCESSABLE, "body: it is nested too deeply") from None
+        except ValueError as error:
+            raise HTTPException(UNPROCESSABLE, f"body: {error}") from None
+
+
+class StrictRoute(APIRoute):
+    """A route of the API."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return the handler, which gets a StrictRequest."""
+        handler = super().get_route_handler()
+
+        async def answer(request: Request) -> Response:
+            return await handler(StrictRequest(request.scope, request.receive))
+
+        return answer

@@ -47,7 +47,6 @@ from transport.codec import Codec
 from transport.endpoint import Endpoint, Received
 from transport.envelope import Flag
 from transport.errors import Fenced, Nacked, TransportError
-from transport.testing.fault_injecting_wire import FaultInjectingWire
 from transport.tickets import routing_id
 from transport.wire import Wire, ZmqWire
 
@@ -383,6 +382,8 @@ def _wire(launch: ActorLaunch, noise: float) -> Wire:
     wire = ZmqWire(launch.router_url, routing_id(launch.ticket))
     if not noise:
         return wire
+    from transport.testing.fault_injecting_wire import FaultInjectingWire  # for `agiraph chaos`
+
     return FaultInjectingWire(wire, noise, random.Random(f"{launch.address}#{launch.incarnation}"))
 
 

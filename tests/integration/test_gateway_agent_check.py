@@ -87,6 +87,35 @@ def test_a_run_that_no_plan_can_lead_is_refused(
     assert told_of in told(found.problems)["leader"]
 
 
+@pytest.mark.parametrize(
+    ("field", "asked"),
+    [
+        ("cycle_seconds", {"cycle_seconds": 60}),
+        ("planning", {"approve_plan": True}),
+        ("input", {"input": "no/absolute/path"}),
+        ("plan", {"plan": PLAN}),
+        ("leader", {"leader": "plan"}),
+        ("mcp_servers", {"mcp_servers": ["none"]}),
+        ("team", {"team": {"section": {"lead_role": "nobody"}}}),
+        ("name", {"name": "survey"}),
+        ("tools", {"tools": ["no_such_tool"]}),
+        ("model", {"model": "nobody/none"}),
+        ("worker_model", {"worker_model": "nobody/none"}),
+    ],
+)
+def test_creating_an_agent_is_refused_with_the_first_problem_of_its_check(
+    world: World, client: Client, field: str, asked: dict[str, Any]
+) -> None:
+    world.add_agent()
+    found = client.check_agent(CheckAgentRequest.model_validate({"goal": "Do it", **asked}))
+    [problem] = found.problems
+    assert problem.field == field
+    error = refused(
+        client.create_agent, CreateAgentRequest.model_validate({"goal": "Do it", **asked})
+    )
+    assert error.detail == problem.detail
+
+
 def test_what_is_possible_says_what_it_would_be_and_what_it_may_take(
     world: World, client: Client, tmp_path: Path
 ) -> None:

@@ -2,30 +2,15 @@
 
 import asyncio
 import os
-from collections.abc import Awaitable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import yaml
 from fastapi import APIRouter
 
-from actors.gateway.api.agents import (
-    has_usd_budget,
-    name_for,
-    needs_tools,
-    require_folder,
-    unnamed_model,
-)
 from actors.gateway.api.dependencies import GatewayDep
-from actors.gateway.api.run_checks import (
-    check_cycles,
-    check_input,
-    check_leader,
-    check_plan,
-    check_servers,
-)
-from actors.gateway.api.system import require_tools
+from actors.gateway.api.run_checks import RunCheck
 from actors.gateway.auth.scopes import CONTROL, READ
 from actors.gateway.gateway import UNPROCESSABLE, Gateway
 from actors.gateway.strict_json import StrictRoute
@@ -41,78 +26,39 @@ from agiraph.http.api import (
     FieldProblemView,
     PlanCheckView,
 )
-from agiraph.messages.control import Ok
-from agiraph.messages.model import AskUsage, CheckModel, UsageTable
+from agiraph.messages.model import AskUsage, UsageTable
 
 if TYPE_CHECKING:
     from agiraph.llm.estimate import Estimate
 
-SERVER_ERROR = 500
-NO_GOAL = "say what the team is to reach"
 UNBOUNDED = (
     "no budget is set, here or in the settings (budgets.run_usd, budgets.run_tokens): nothing "
     "limits what the run spends"
 )
 
-Found = TypeVar("Found")
 router = APIRouter(route_class=StrictRoute)
-
-
-@dataclass(slots=True)
-class _Findings:
-    """What is wrong (`problems`) and what should be known (`warnings`), by field."""
-
-    problems: list[FieldProblemView] = field(default_factory=list)
-    warnings: list[FieldProblemView] = field(default_factory=list)
-
-    async def tried(self, name: str, asking: Awaitable[Found]) -> Found | None:
-        """Return what is found; None if it is refused, which is a problem of this field.
-
-        Raises ApiError if a process of ours does not answer.
-        """
-        try:
-            return await asking
-        except ApiError as error:
-            if error.status >= SERVER_ERROR:
-                raise
-            self.problems.append(FieldProblemView(field=name, detail=error.detail))
-            return None
-
-    def warn(self, name: str, detail: str) -> None:
-        self.warnings.append(FieldProblemView(field=name, detail=detail))
 
 
 @router.post("/agents/check", dependencies=[CONTROL], tags=["agents"])
 async def check(request: CheckAgentRequest, gateway: GatewayDep) -> AgentCheckView:
     """Check what an agent would be created from, field by field; nothing is created."""
-    found = _Findings()
-    if not request.goal:
-        found.problems.append(FieldProblemView(field="goal", detail=NO_GOAL))
-    await found.tried("cycle_seconds", asyncio.to_thread(check_cycles, request))
-    name = await found.tried("name", asyncio.to_thread(name_for, gateway, request))
-    if request.input is not None:
-        await found.tried("input", asyncio.to_thread(check_input, request.input, gateway.home.path))
-    if request.tools is not None:
-        await found.tried("tools", require_tools(gateway, request.tools))
-    await found.tried("mcp_servers", asyncio.to_thread(check_servers, request, gateway))
-    plan = None
-    if request.plan is not None:
-        plan = await found.tried("plan", asyncio.to_thread(check_plan, request.plan, gateway))
-    await found.tried("leader", asyncio.to_thread(check_leader, request, plan))
-    models = await _models(gateway, request, found)
-    if not any(problem.field == "input" for problem in found.problems):
-        _warn_of_input(request.input, found)
+    found = RunCheck(gateway, request)
+    problems = [_problem(field, error.detail) async for field, error in found.problems()]
+    plan, models = found.plan, found.models
+    warnings = []
+    if not any(problem.field == "input" for problem in problems):
+        warnings += _about_input(request.input)
     estimate = None
     if models is not None and (plan is not None or request.plan is None):
         estimate = await _estimate(gateway, models, plan)
-        await _warn_of_budget(gateway, request, models, estimate, found)
-    for detail in await asyncio.to_thread(_about_agents, gateway, plan):
-        found.warn("plan", detail)
+        warnings += await _about_budget(gateway, request, models, estimate)
+    about_agents = await asyncio.to_thread(_about_agents, gateway, plan)
+    warnings += [_problem("plan", detail) for detail in about_agents]
     return AgentCheckView(
-        is_possible=not found.problems,
-        problems=tuple(found.problems),
-        warnings=tuple(found.warnings),
-        name=name,
+        is_possible=not problems,
+        problems=tuple(problems),
+        warnings=tuple(warnings),
+        name=found.name,
         model=models[0] if models else None,
         worker_model=models[1] if models else None,
         nodes=len(plan.nodes) if plan else None,
@@ -120,33 +66,8 @@ async def check(request: CheckAgentRequest, gateway: GatewayDep) -> AgentCheckVi
     )
 
 
-async def _models(
-    gateway: Gateway, request: CheckAgentRequest, found: _Findings
-) -> tuple[str, str] | None:
-    """Return the models of coordinator and workers, None if one of them cannot be used."""
-    model = request.model or await found.tried("model", unnamed_model(gateway, request.team))
-    if not model:
-        return None
-    if request.input is None:
-        await found.tried("input", asyncio.to_thread(require_folder, model, None))
-    worker = request.worker_model or gateway.config.models.worker or model
-    needs = needs_tools(request)
-    checks = {"model": CheckModel(model=model, characters=len(request.goal), needs_tools=needs)}
-    if worker != model:
-        checks["worker_model"] = CheckModel(model=worker)
-    answers = [
-        await found.tried(name, gateway.ask(BROKER, one, Ok, refused=UNPROCESSABLE))
-        for name, one in checks.items()
-    ]
-    if not all(answers):
-        return None
-    if has_usd_budget(gateway, request):
-        for named in dict.fromkeys((model, worker)):
-            priced = CheckModel(model=named, has_usd_budget=True)
-            asking = gateway.ask(BROKER, priced, Ok, refused=UNPROCESSABLE)
-            if not await found.tried("budget_usd", asking):
-                break
-    return model, worker
+def _problem(field: str, detail: str) -> FieldProblemView:
+    return FieldProblemView(field=field, detail=detail)
 
 
 async def _estimate(
@@ -173,19 +94,19 @@ def _view(found: "Estimate") -> EstimateView:
     )
 
 
-def _warn_of_input(folder: str | None, found: _Findings) -> None:
-    if folder is not None and not os.listdir(folder):  # plain: named by the person
-        found.warn("input", f"'{Path(folder).name}' is empty")
+def _about_input(folder: str | None) -> list[FieldProblemView]:
+    if folder is None or os.listdir(folder):  # plain: named by the person
+        return []
+    return [_problem("input", f"'{Path(folder).name}' is empty")]
 
 
-async def _warn_of_budget(
+async def _about_budget(
     gateway: Gateway,
     request: CheckAgentRequest,
     models: tuple[str, str],
     estimate: "Estimate | None",
-    found: _Findings,
-) -> None:
-    """Warn of a budget that cannot be kept, that is less than the estimate, or that is none."""
+) -> list[FieldProblemView]:
+    """Return a warning for each budget that is missing, or less than the estimate."""
     from agiraph.agent.run_estimate import prices_of
 
     try:
@@ -196,11 +117,12 @@ async def _warn_of_budget(
     usd, tokens = request.budget_usd, request.budget_tokens
     is_free = bool(prices) and all(p is not None and not p.dearest_input + p.output for p in prices)
     limits = (usd, tokens, settings.run_usd, settings.run_tokens)
+    found = []
     if not is_free and all(limit is None for limit in limits):
-        found.warn("budget_usd", UNBOUNDED)
+        found.append(_problem("budget_usd", UNBOUNDED))
     if estimate is not None:
-        for name, detail in _too_little(estimate, usd, tokens):
-            found.warn(name, detail)
+        found += [_problem(*one) for one in _too_little(estimate, usd, tokens)]
+    return found
 
 
 def _too_little(

@@ -9,48 +9,33 @@ from fastapi import APIRouter, Query
 from actors.gateway.api.dependencies import AgentDep, CallerDep, CauseDep, GatewayDep
 from actors.gateway.api.entities import DOWN, child_at, children, if_answered, shown_activity
 from actors.gateway.api.money import spent_in_run
-from actors.gateway.api.run_checks import (
-    check_cycles,
-    check_input,
-    check_leader,
-    check_plan,
-    check_planning,
-    check_servers,
-)
-from actors.gateway.api.system import require_tools
+from actors.gateway.api.run_checks import RunCheck
 from actors.gateway.auth.credentials import Principal
 from actors.gateway.auth.scopes import CONTROL, READ
 from actors.gateway.call_cause import CallCause
-from actors.gateway.gateway import UNPROCESSABLE, Gateway
+from actors.gateway.gateway import Gateway
 from actors.gateway.state.agents import agent_summary
 from actors.gateway.statuses import StatusReader
 from actors.gateway.strict_json import StrictRoute
 from agiraph.board.failure_class import suspended_by
-from agiraph.core.errors import InvalidInput
 from agiraph.core.ids import (
-    BROKER,
     HUMAN,
     SUPERVISOR,
     AgentId,
     RunId,
     agent_id_for,
     coordinator_address,
-    slug,
     tools_address,
 )
 from agiraph.core.models import Agent, AgentStatus
 from agiraph.core.specs import Mode
-from agiraph.core.team import TeamTerms
 from agiraph.http.api import (
     AgentView,
     ApiError,
     CreateAgentRequest,
-    RunRequest,
     StartRunRequest,
-    TeamRequest,
 )
 from agiraph.http.api.access import HOME_TOKEN
-from agiraph.llm.registry import check_folder
 from agiraph.messages.child import (
     ChildSpec,
     ChildStarted,
@@ -59,7 +44,6 @@ from agiraph.messages.child import (
     StopChild,
 )
 from agiraph.messages.control import Ok
-from agiraph.messages.model import CheckModel, ListModels, ModelCatalog
 from agiraph.messages.run import BeginRun
 from agiraph.storage.attendance import let_go_on
 
@@ -183,22 +167,25 @@ async def create_agent(
     Raises ApiError: 422 for what was asked wrongly, 409 for a taken name, 503 and 504 if the
     processes involved do not answer.
     """
-    await _check_orders(gateway, request)
-    model = request.model or await unnamed_model(gateway, request.team)
-    worker_model = request.worker_model or gateway.config.models.worker or model
-    team = await team_for(gateway, request, worker_model)
     run = RunId(request.run) if request.run else cause.run
     id = agent_id_for(request.name or request.goal, run)
     if (begun := gateway.agents.get(id)) is not None:
         return begun
-    name = name_for(gateway, request)
-    if request.tools is not None:
-        await require_tools(gateway, request.tools)
-    require_folder(model, request.input)
-    await _check_models(gateway, request, model, worker_model)
-    resolved = {"model": model, "worker_model": worker_model, "team": team, "run": run}
-    made = {"id": id, "name": name, "created_by": creator, "created_at": cause.at}
-    agent = Agent.model_validate(dict(request) | resolved | made | {"updated_at": cause.at})
+    found = RunCheck(gateway, request)
+    await found.require()
+    await _offer_registered(gateway, request.mcp_servers)
+    resolved = {
+        "id": id,
+        "name": found.name,
+        "run": run,
+        "model": found.model,
+        "worker_model": found.worker_model,
+        "team": found.team,
+        "created_by": creator,
+        "created_at": cause.at,
+        "updated_at": cause.at,
+    }
+    agent = Agent.model_validate(dict(request) | resolved)
     await start_coordinator(gateway, agent, request.tools)
 
     def check() -> None:
@@ -219,21 +206,21 @@ async def begin_run(
     A run that was stopped by its human is given up for it. Raises ApiError: 409 while a run is
     running, 422 for what was asked wrongly, 503 and 504 if the processes do not answer.
     """
-    await _check_orders(gateway, request)
-    require_folder(request.model or agent.model, request.input or agent.input)
-    await _check_models(gateway, request, request.model or agent.model, request.worker_model)
     run = RunId(request.run) if request.run else cause.run
     if agent.run == run:
         return agent
+    found = RunCheck(gateway, request, agent)
+    await found.require()
+    await _offer_registered(gateway, request.mcp_servers)
     let_go_on(gateway.home.path, agent.id)  # a command that attends this run does so already
     to = coordinator_address(agent.id)
     child = child_at(await children(gateway), to)
     is_down = child is None or child.state in DOWN
-    worker_model = request.worker_model or request.model or agent.worker_model
-    team = await team_for(gateway, request, worker_model)
     if child is None:
         await start_coordinator(gateway, agent)
-    body = BeginRun.model_validate(dict(request) | {"run": run, "team": team, "abandon": is_down})
+    body = BeginRun.model_validate(
+        dict(request) | {"run": run, "team": found.team, "abandon": is_down}
+    )
     asking = asyncio.create_task(gateway.ask(to, body, Ok, within_seconds=START_SECONDS))
     try:
         if child is not None and is_down:
@@ -297,120 +284,8 @@ async def _wait_until_begun(
     return agent
 
 
-async def _check_orders(gateway: Gateway, request: RunRequest) -> None:
-    """Raise ApiError 422 for a mode, an input folder or a plan that cannot be."""
-    check_cycles(request)
-    check_planning(request, gateway)
-    if request.input is not None:
-        await asyncio.to_thread(check_input, request.input, gateway.home.path)
-    plan = None
-    if request.plan is not None:
-        plan = await asyncio.to_thread(check_plan, request.plan, gateway)
-    check_leader(request, plan)
-    if request.mcp_servers:
-        await asyncio.to_thread(check_servers, request, gateway)
-        await _offer_registered(gateway, request.mcp_servers)
-
-
-async def team_for(gateway: Gateway, request: RunRequest, model: str) -> TeamTerms | None:
-    """Return the team that a run is asked for, as it is now; ApiError 422 if it cannot work.
-
-    `model` is that of roles that name no agent.
-    """
-    if request.team is None:
-        return None
-    from actors.gateway.team_config import resolved_team  # few runs have one
-
-    if request.plan is not None or request.mode == "infinite":
-        what = "a plan" if request.plan is not None else "infinite mode"
-        raise ApiError(UNPROCESSABLE, f"a run with a team of roles cannot have {what}")
-    return await resolved_team(gateway, request.team, model)
-
-
 async def _offer_registered(gateway: Gateway, named: Sequence[str]) -> None:
     """Have the supervisor know the servers that a program has registered since it started."""
     for name in {*named} - {*gateway.config.mcp.servers}:
         order = StartChild(spec=ChildSpec(address=tools_address(name), kind="tools"))
         await gateway.ask(SUPERVISOR, order, ChildStarted, within_seconds=START_SECONDS)
-
-
-def name_for(gateway: Gateway, request: CreateAgentRequest) -> str:
-    """Return the wanted name if it is free, else one made of the goal's first words."""
-    agents = gateway.agents.all()
-    taken = {agent.name for agent in agents} | {agent.id for agent in agents}
-    if request.name is not None:
-        if request.name in taken:
-            raise ApiError(409, f"the name '{request.name}' is taken by another agent")
-        return request.name
-    wanted = slug(" ".join(request.goal.split()[:NAME_WORDS]), fallback="agent")
-    name, number = wanted, 1
-    while name in taken:
-        number += 1
-        name = f"{wanted}-{number}"
-    return name
-
-
-async def unnamed_model(gateway: Gateway, team: TeamRequest | None) -> str:
-    """Return the model of a run that names none; ApiError 422 says how to get one.
-
-    It is the default, else one that a role of its team names: then no other is needed.
-    """
-    try:
-        return await default_model(gateway)
-    except ApiError as error:
-        if error.status != UNPROCESSABLE or team is None:
-            raise
-        from actors.gateway.team_config import model_of_roles  # few runs have a team
-
-        if model := await asyncio.to_thread(model_of_roles, gateway, team):
-            return model
-        raise
-
-
-async def default_model(gateway: Gateway) -> str:
-    """Return the model of who names none; ApiError 422 says how to get one."""
-    if named := gateway.config.models.default:
-        return named  # whether it can be called is checked with every other name
-    catalog = await gateway.ask(BROKER, ListModels(), ModelCatalog)
-    if catalog.default is None:
-        raise ApiError(UNPROCESSABLE, catalog.why)
-    return catalog.default
-
-
-def require_folder(model: str, folder: str | None) -> None:
-    """Raise ApiError 422 for a model that needs an input folder and has none."""
-    try:
-        check_folder(model, folder)
-    except InvalidInput as error:
-        raise ApiError(UNPROCESSABLE, str(error)) from None
-
-
-def needs_tools(request: RunRequest) -> str:
-    """Return what a coordinator cannot do for this request without tools, '' if nothing."""
-    if request.input is not None:
-        return "read the input folder"
-    return "work in cycles" if request.mode == "infinite" else ""
-
-
-def has_usd_budget(gateway: Gateway, request: RunRequest) -> bool:
-    """Whether a run, as requested or by the settings, has a budget in dollars."""
-    settings = gateway.config.budgets
-    limits = (request.budget_usd, settings.run_usd, settings.agent_usd, settings.agent_usd_per_day)
-    return any(limit is not None for limit in limits)
-
-
-async def _check_models(
-    gateway: Gateway, request: RunRequest, model: str, worker_model: str | None
-) -> None:
-    """Raise ApiError 422 with the reason unless the broker knows these models and can use them.
-
-    The first one must have room for the goal, and they a price if dollars limit the run.
-    """
-    needs, usd = needs_tools(request), has_usd_budget(gateway, request)
-    checks = [
-        CheckModel(model=model, characters=len(request.goal), needs_tools=needs, has_usd_budget=usd)
-    ]
-    if worker_model not in (None, model):
-        checks.append(CheckModel(model=worker_model, has_usd_budget=usd))
-    for check in checks:
-        await gateway.ask(BROKER, check, Ok, refused=UNPROCESSABLE)

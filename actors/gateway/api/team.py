@@ -5,8 +5,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from actors.gateway.api.agents import unnamed_model
 from actors.gateway.api.dependencies import AgentDep, GatewayDep, RunDep
+from actors.gateway.api.run_checks import unnamed_model
 from actors.gateway.api.settings import IfMatch
 from actors.gateway.auth.scopes import CONTROL, READ
 from actors.gateway.gateway import UNPROCESSABLE, Gateway

@@ -10,7 +10,7 @@ import click
 
 from cli.exits import DONE
 from cli.listing import Shown
-from cli.options import connect_to_read, examples, home_option, json_option
+from cli.options import Subcommands, connect_to_read, examples, home_option, json_option
 
 if TYPE_CHECKING:
     from agiraph.http.client import Client
@@ -54,7 +54,7 @@ def api_group(*lines: str, json: str) -> Callable[[Callable[..., Shown]], click.
     """Make a group that without a subcommand is such a command itself."""
 
     def decorate(function: Callable[..., Shown]) -> click.Group:
-        make = api_command(*lines, json=json, cls=click.Group, invoke_without_command=True)
+        make = api_command(*lines, json=json, cls=Subcommands, invoke_without_command=True)
         group = make(function)
         assert isinstance(group, click.Group)
         return group

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 import click
 
-from agiraph.core.errors import InvalidInput
+from agiraph.core.errors import InvalidInput, unknown
 from agiraph.http.errors import GatewayAway, NotReachable, UrlUnreachable
 from agiraph.storage.home import Home, home_at
 from agiraph.storage.project_file import chosen_home
@@ -72,6 +72,20 @@ class CliContext:
     connect: Callable[[Path], "Client"] = _connect
     read: Callable[[Path], "Client | None"] = _read
     supervisor: Callable[[Path], "OwnSupervisor"] = _supervisor
+
+
+class Subcommands(click.Group):
+    """A group that names its subcommands when it is given another word."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the subcommand; a usage error lists the known ones."""
+        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            raise click.UsageError(
+                str(unknown("subcommand", args[0], self.list_commands(ctx))), ctx
+            )
+        return super().resolve_command(ctx, args)
 
 
 def connect(home: Path, *, patience_seconds: float | None = None) -> "Client":

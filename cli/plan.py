@@ -1,6 +1,7 @@
 """`agiraph plan`: write a plan for a goal, check, show and draw plan files, and export a run's."""
 
 import json
+import re
 import shutil
 import sys
 import time
@@ -10,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import click
 
 from agiraph.core.errors import InvalidInput, nearly, unknown
-from agiraph.core.ids import AgentId, is_plain_name, new_run_id
-from agiraph.storage.files import is_folder
+from agiraph.core.ids import is_plain_name, new_run_id
+from agiraph.storage.files import entries, is_folder
 from agiraph.storage.home import Home
 from cli.api_command import api_command
 from cli.deliverables import wanted_destination
@@ -41,6 +42,10 @@ USUAL_SUBCOMMANDS: Final = ("help", "list", "show", "status")
 """Words that people type after any command, whether or not it has such a subcommand."""
 
 
+IMPLIED: Final = "agiraph.implied"
+"""Where a context has the command that was not typed, but follows from a goal in its place."""
+
+
 class PlanGroup(click.Group):
     """A group whose first word is a subcommand, or else the goal to write a plan for."""
 
@@ -58,6 +63,7 @@ class PlanGroup(click.Group):
             if len(args[0].split()) == 1 and nearly(args[0], [*known, *USUAL_SUBCOMMANDS]):
                 hint = f" (as a goal: `{ctx.command_path} {self.without_subcommand} {args[0]}`)"
                 raise click.UsageError(f"{unknown('subcommand', args[0], known)}{hint}", ctx)
+            ctx.meta[IMPLIED] = f"{ctx.command_path} {self.without_subcommand}"
             args = [self.without_subcommand, *args]
         return super().resolve_command(ctx, args)
 
@@ -142,11 +148,22 @@ def write(
 
 
 def refuse_agent_as_goal(goal: str, home: Path, meant: str) -> None:
-    """Raise UsageError for a goal that is the id of an agent; `meant` is a command about it."""
-    is_agent = is_plain_name(goal) and is_folder(Home(home).agent(AgentId(goal)).path)
-    if is_agent:
+    """Raise UsageError for a goal that is the id of an agent; `meant` is a command about it.
+
+    Also for the name of an agent, unless the command is typed before the goal (`plan write GOAL`).
+    """
+    ctx = click.get_current_context()
+    implied = ctx.meta.get(IMPLIED)
+    agents = Home(home).agents
+    if not is_plain_name(goal) or not is_folder(agents):
+        return
+    is_agent = is_folder(agents / goal)
+    of_name = re.compile(rf"{re.escape(goal)}-[0-9a-f]{{6,}}")
+    is_name = any(of_name.fullmatch(one.name) for one in entries(agents))
+    if is_agent or (implied and is_name):
+        way = f"; as a goal: `{implied} {goal}`" if implied and not is_agent else ""
         raise click.UsageError(
-            f"'{goal}' is an agent, not a goal (possible: `agiraph {meant} {goal}`)"
+            f"'{goal}' is an agent, not a goal (possible: `agiraph {meant} {goal}`{way})", ctx
         )
 
 

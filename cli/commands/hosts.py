@@ -16,7 +16,7 @@ from cli.api_command import api_command
 from cli.commands import host_machine
 from cli.formats import as_is, format_age, format_count, format_short_size, format_time
 from cli.listing import Column, Done, JsonObject, Listing, Shown
-from cli.options import DURATION, Parsed, examples
+from cli.options import DURATION, Parsed, Subcommands, examples
 from cli.shared_options import remark
 
 if TYPE_CHECKING:
@@ -90,13 +90,14 @@ HOSTS = (
 
 
 @click.group(
+    cls=Subcommands,
     epilog=examples(
         "agiraph host invite              # prints the line to run there",
         "agiraph host list",
         "agiraph host join agiraph-invitation:1:...   # on the other machine",
         "agiraph host unit > ~/.config/systemd/user/agiraph-host.service",
         "agiraph host drain build-2       # before that machine is shut down",
-    )
+    ),
 )
 def host() -> None:
     """Let other machines run the workers of a home, or join a home with this machine."""

@@ -14,7 +14,7 @@ import click
 from agiraph.core.errors import InvalidInput, Refused
 from cli.exits import DONE
 from cli.listing import print_json
-from cli.options import examples, home_option, json_option
+from cli.options import Subcommands, examples, home_option, json_option
 from cli.shared_options import remark
 
 ENGINE = "xllamacpp>=2026.10,<2027"
@@ -27,7 +27,7 @@ STEPS = (
 TRY_SECONDS = 300.0
 
 
-@click.group(epilog=examples("agiraph local install", "agiraph local try"))
+@click.group(cls=Subcommands, epilog=examples("agiraph local install", "agiraph local try"))
 def local() -> None:
     """Install or try the model that runs on this machine without network and key."""
 

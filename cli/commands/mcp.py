@@ -19,6 +19,7 @@ from agiraph.storage.home import Home
 from cli.formats import as_is, format_time, yes_or_no
 from cli.listing import Column, JsonObject, Listing
 from cli.options import (
+    Subcommands,
     cli_context,
     connect_to_read,
     examples,
@@ -50,11 +51,12 @@ Over HTTP, with a token of `agiraph tokens add NAME --scope talk`:
 
 
 @click.group(
+    cls=Subcommands,
     epilog=examples(
         "agiraph mcp serve --help         # configuration for Claude Code, Codex ...",
         "agiraph mcp list",
         "agiraph mcp list --kept --json   # the last result, starting nothing",
-    )
+    ),
 )
 def mcp() -> None:
     """Serve Agiraph over the Model Context Protocol, or list the tool servers that teams use."""

@@ -12,7 +12,7 @@ from agiraph.core.errors import InvalidInput
 from agiraph.http.remotes import Remote, read_remotes, remotes_file, write_remotes
 from cli.formats import yes_or_no
 from cli.listing import Column, Done, Listing
-from cli.options import examples, json_option
+from cli.options import Subcommands, examples, json_option
 from cli.remote import as_given, client_of
 from cli.sanitize import require_utf8
 
@@ -27,6 +27,7 @@ REMOTES: Final = (
 
 
 @click.group(
+    cls=Subcommands,
     invoke_without_command=True,
     epilog=examples("agiraph remotes", "agiraph remotes forget atlas"),
 )

@@ -12,7 +12,7 @@ import click
 from agiraph.storage.home import Home
 from cli.exits import DONE, FAILED
 from cli.listing import print_json
-from cli.options import examples, home_option, json_option
+from cli.options import Subcommands, examples, home_option, json_option
 from cli.sanitize import in_lines
 
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ def _print(checks: "dict[str, DoctorCheck]") -> None:
 
 
 @click.group(
+    cls=Subcommands,
     invoke_without_command=True,
     epilog=examples("agiraph config", "agiraph config show", "agiraph config schema"),
 )

@@ -26,11 +26,22 @@ def test_word_near_a_subcommand_is_refused(words: tuple[str, ...], suggested: st
     assert suggested in result.stderr
 
 
-@pytest.mark.parametrize(
-    ("group", "meant"), [("plan", "plan export shop-1a2b3c"), ("team", "team turns shop-1a2b3c")]
-)
-def test_agent_as_goal_is_refused(tmp_path: Path, group: str, meant: str) -> None:
-    make_folder(Home(tmp_path).agent(AgentId("shop-1a2b3c")).path)
-    result = command(None, group, "shop-1a2b3c", "--home", str(tmp_path))
+@pytest.mark.parametrize(("group", "meant"), [("plan", "plan export"), ("team", "team turns")])
+@pytest.mark.parametrize("agent", ["bakery-1a2b3c", "bakery"])
+def test_agent_as_goal_is_refused(tmp_path: Path, group: str, meant: str, agent: str) -> None:
+    make_folder(Home(tmp_path).agent(AgentId("bakery-1a2b3c")).path)
+    result = command(None, group, agent, "--home", str(tmp_path))
     assert result.exit_code == 2
-    assert f"agiraph {meant}" in result.stderr
+    assert f"'{agent}' is an agent, not a goal" in result.stderr
+    assert f"(possible: `agiraph {meant} {agent}`" in result.stderr
+
+
+@pytest.mark.parametrize("words", [("plan", "write"), ("team", "run")], ids=" ".join)
+def test_name_of_an_agent_is_a_goal_behind_the_subcommand(
+    tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    make_folder(Home(tmp_path).agent(AgentId("bakery-1a2b3c")).path)
+    refused = command(None, words[0], "bakery", "--home", str(tmp_path))
+    assert f"as a goal: `agiraph {' '.join(words)} bakery`" in refused.stderr
+    taken = command(None, *words, "bakery", "--home", str(tmp_path))
+    assert "is an agent" not in taken.stderr

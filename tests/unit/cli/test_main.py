@@ -7,7 +7,7 @@ import sys
 import click
 import pytest
 
-from agiraph.core.errors import InvalidInput, OutOfBudget, Refused
+from agiraph.core.errors import InvalidInput, OutOfBudget, Refused, nearly
 from agiraph.http.errors import AMBIGUOUS, ApiError, NotReachable
 from cli.command_table import COMMANDS, FAMILIES
 from cli.exits import exit_code, explanation
@@ -88,6 +88,21 @@ def test_a_mistyped_command_is_guessed_and_the_nearest_are_listed() -> None:
     told = command(None, "bord").stderr.splitlines()[-1]
     assert "unknown command 'bord', did you mean 'board'? (known: board, " in told
     assert told.endswith(f" and {len(COMMANDS) - 5} more)")
+
+
+def test_each_group_names_its_subcommands_for_another_word() -> None:
+    groups = {name: one for name, one in commands(agiraph) if isinstance(one, click.Group)}
+    assert {"tokens", "context", "host", "config", "local", "mcp"} <= groups.keys()
+    for name, group in groups.items():
+        if name in ("plan", "team"):
+            continue  # another word is a goal
+        words = ("triggers", "an-agent") if name == "triggers" else name.split()
+        result = command(None, *words, "shw")
+        first = min(nearly("shw", group.commands) or sorted(group.commands))
+        assert result.exit_code == 2
+        assert "'shw'" in result.stderr, name
+        assert "(known: " in result.stderr, name
+        assert first in result.stderr, name
 
 
 @pytest.mark.parametrize("words", [(), ("local",), ("mcp",)], ids=" ".join)

@@ -13,7 +13,7 @@ import click
 from pydantic import BaseModel
 
 from cli.exits import DONE, FAILED
-from cli.formats import as_is, format_time
+from cli.formats import as_is, format_money, format_time
 from cli.sanitize import broken_for, one_line, printable
 from cli.shared_options import remark
 
@@ -90,10 +90,17 @@ class Details:
         for key, value in shown.items():
             if isinstance(value, list):
                 value = ", ".join(map(str, value))
-            text = printable(format_time(value) if key.endswith("_at") else as_is(value)).strip()
+            text = printable(_field(key, value)).strip()
             name = key.replace("_", " ").ljust(width)
             click.echo(f"{name}  {broken_for(sys.stdout, text, width + 2)}")
         return DONE
+
+
+def _field(key: str, value: Any) -> str:
+    """Return a field as people see it: a time, an amount of money, or any other value."""
+    if key.endswith("_at"):
+        return format_time(value)
+    return format_money(value) if key.endswith("_usd") else as_is(value)
 
 
 @dataclass(frozen=True, slots=True)

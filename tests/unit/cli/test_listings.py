@@ -4,9 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 from cli.formats import format_count, format_money, format_percent, format_size, format_time
-from cli.listing import Column, Listing, fitting
+from cli.listing import Column, Details, Listing, fitting
 from tests.fakes.model_server import FakeModelServer, say
 from tests.unit.cli.fakes import AGENT, FakeClient, command, event, json_of, question, summary
 
@@ -127,6 +128,21 @@ def test_a_goal_cannot_play_tricks_on_the_terminal() -> None:
     assert "nice second⟨U+202E⟩line" in out
     assert "\x1b" not in out
     assert "\x1b" not in command(tricky, "show", "survey").stdout
+
+
+def test_fields_of_a_record_are_shown_as_words_and_money(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    class Spent(BaseModel):
+        has_team: bool = False
+        is_estimate: bool = True
+        cost_usd: float = 0.0
+        tokens: int = 0
+
+    Details(Spent()).print(as_json=False)
+    shown = dict(line.split("  ", 1) for line in capsys.readouterr().out.splitlines())
+    values = {key.strip(): value.strip() for key, value in shown.items()}
+    assert values == {"has team": "no", "is estimate": "yes", "cost usd": "$0.00", "tokens": "0"}
 
 
 def test_models_without_a_supervisor_are_those_of_this_shell(

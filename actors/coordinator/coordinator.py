@@ -259,8 +259,7 @@ class CoordinatorActor:
         )
         self.entity.toolbox = self.entity.toolbox.with_served(grants.tools)
         self._lent_tools = lent_in_words(grants)
-        if grants.notice:
-            context.add_notice(grants.notice)
+        grants.tell(context)
 
     def _fail(self, reason: str) -> None:
         if self.board_service.board.is_running:

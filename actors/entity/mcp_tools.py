@@ -12,6 +12,7 @@ from pathlib import Path
 
 from pydantic import Field, ValidationError
 
+from actors.entity.context import EntityContext
 from actors.entity.model_client import require_model
 from actors.runtime.ask_again import ask_until_answered
 from actors.runtime.runtime import Runtime
@@ -52,12 +53,13 @@ class McpToolGrants(Record):
     lendable: tuple[ServedTool, ...] = ()
     problems: tuple[str, ...] = Field(default=(), exclude=True)
 
-    @property
-    def notice(self) -> str:
-        """What the model is told about servers that are away, '' if none is."""
+    def tell(self, context: EntityContext) -> None:
+        """Tell the model and the person which servers are away and why, if any are."""
         if not self.problems:
-            return ""
-        return "[Runtime]: Some tools are not there now: " + "; ".join(self.problems)
+            return
+        reason = "; ".join(self.problems)
+        context.add_notice(f"[Runtime]: Some tools are not there now: {reason}")
+        context.report("tool.missing", {"reason": reason}, self.about)
 
 
 async def grants_for(

@@ -340,8 +340,7 @@ class WorkerActor:
             path = context.files.home.mcp_tool_grants
             grants = await grants_for(self.runtime, path, about, holder)
             served = grants.tools
-            if grants.notice:
-                context.add_notice(grants.notice)
+            grants.tell(context)
         elif tools == self._tools_taken:
             return
         self._tools_taken = tools

@@ -127,6 +127,8 @@ EVENT_TYPES: tuple[EventType, ...] = (
               ("folder", "paths", "programs", "more")),
     EventType("tool.loop", "the same call returned the same result repeatedly", _ENTITY,
               ("call", "count")),
+    EventType("tool.missing", "tools of a server are not available; the work continues without",
+              _ENTITY, ("reason",)),
     EventType("outside.warning", "an external agent is about to start to which rules do not apply, "
               "or that uses the person's own account", "worker", ("agent", "rules", "text")),
     EventType("outside.started", "an external agent was started on a node", "worker",

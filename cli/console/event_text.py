@@ -419,6 +419,7 @@ _DESCRIBERS: dict[str, Callable[[EventNarrator, Event], Described]] = {
     "tool.called": _tool_called,
     "tool.result": _tool_result,
     "tool.refused": _phrase("{tool} is not allowed", "reason", tone="bad"),
+    "tool.missing": _phrase("works without some tools", "reason", tone="bad"),
     "tool.loop": _phrase("made one call {count} times, with the same result", "call", tone="bad"),
     "message.sent": _message,
     "message.received": _phrase("received a message from {from}", "content", tone="quiet"),

@@ -22,7 +22,7 @@ SEEN_ELSEWHERE = """
     child.failed child.exited child.stopped child.backing_off message.dead
     service.backing_off service.recovered channel.dead
     memory.compacted memory.insight memory.upkeep context.written
-    tool.loop tool.refused model.retry model.failed model.fallback
+    tool.loop tool.missing tool.refused model.retry model.failed model.fallback
     human.budget human.expired human.withdrawn
     node.blocked node.unblocked node.failed node.retried node.cancelled node.checked
     team.turn node.deadlock node.decided node.skipped node.expanded stage.met

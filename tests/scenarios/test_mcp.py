@@ -170,7 +170,12 @@ def test_a_server_that_cannot_be_started_is_told_of_and_the_work_goes_on(place: 
     place.plays(coordinator=one_worker("nadia"), nadia=[DONE])
     outcome = place.complete("Work without a server")
     [conversation] = outcome.run.glob("workers/nadia-*/conversation.jsonl")
-    assert "server 'keyless': the variable NO_SUCH_VARIABLE is not set" in conversation.read_text()
+    reason = "server 'keyless': the variable NO_SUCH_VARIABLE is not set"
+    assert reason in conversation.read_text()
+    told = {one["entity"]: one["data"]["reason"] for one in outcome.events("tool.missing")}
+    assert told.keys() == {"coordinator", "nadia"}
+    assert all(reason in one for one in told.values())
+    assert "nadia          works without some tools: server 'keyless'" in outcome.progress
 
 
 def test_what_may_be_repeated_is_asked_again_and_nothing_else_is(place: Place, state: Path) -> None:

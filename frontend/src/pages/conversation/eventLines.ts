@@ -53,6 +53,7 @@ const SHAPES: Readonly<Record<string, Shape>> = {
   "worker.stopped": ["workerStopped", "quiet"],
   "tool.refused": ["toolRefused", "bad", "reason"],
   "tool.loop": ["toolLoop", "bad"],
+  "tool.missing": ["toolMissing", "bad", "reason"],
   "outside.warning": ["outsideWarning", "ask", "text"],
   "outside.started": ["outsideStarted", "quiet"],
   "outside.ended": ["outsideEnded", "quiet", "problem"],

@@ -113,6 +113,7 @@ export const conversation: typeof en = {
     workerResumed: "{{who}} macht weiter",
     workerStopped: "{{name}} hat das Team verlassen",
     toolRefused: "{{tool}} ist nicht erlaubt",
+    toolMissing: "Arbeitet ohne einige Werkzeuge",
     toolLoop: "Derselbe Aufruf {{count}}-mal mit demselben Ergebnis: {{call}}",
     outsideWarning: "Zu {{agent}}",
     outsideStarted: "{{agent}} ist gestartet",

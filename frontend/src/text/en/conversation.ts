@@ -111,6 +111,7 @@ export const conversation = {
     workerResumed: "{{who}} goes on",
     workerStopped: "{{name}} left the team",
     toolRefused: "{{tool}} is not allowed",
+    toolMissing: "Works without some tools",
     toolLoop: "The same call {{count}} times, with the same result: {{call}}",
     outsideWarning: "About {{agent}}",
     outsideStarted: "{{agent}} is started",

@@ -17,6 +17,8 @@ from agiraph.http.client import Client
 from agiraph.http.discovery import why_unreachable
 from agiraph.http.httpx_alone import httpx
 from agiraph.logs.log import set_up_logging
+from agiraph.storage.home import Home
+from agiraph.storage.home_format import check_format
 
 URL: Final = "http://home"
 NEEDS_A_SUPERVISOR: Final = (403, 503)
@@ -26,8 +28,9 @@ NEEDS_A_SUPERVISOR: Final = (403, 503)
 def client_of_files(home: Path, config: Config) -> Client | None:
     """Return a client of a home's files, None if a supervisor has begun to run on it.
 
-    The home need not exist. Raises Corrupt, OSError.
+    The home need not exist. Raises Corrupt (also OtherFormat), OSError.
     """
+    check_format(Home(home))
     if not logging.getLogger().handlers:
         set_up_logging("warning")  # that an agent's folder is damaged, and left out
     try:

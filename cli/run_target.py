@@ -22,6 +22,7 @@ from agiraph.http.own_supervisor import OwnSupervisor, SupervisorFailed
 from agiraph.storage.attendance import Attendance
 from agiraph.storage.disk_space import has_room
 from agiraph.storage.home import Home, default_home
+from agiraph.storage.home_format import check_format
 from cli.deliverables import Destination
 from cli.options import connect, settings_of
 from cli.remote import chosen_remote, is_elsewhere
@@ -257,7 +258,8 @@ def _import_the_rest() -> None:
 
 def _check_start(options: RunOptions) -> None:
     """Raise InvalidInput for what a supervisor on this home would reject (settings, no model),
-    OSError for a full disk."""
+    OtherFormat for a home of another format, OSError for a full disk."""
+    check_format(Home(options.home))
     if _is_full(options.home):
         raise _full_disk(options.home)
     from agiraph.core.yaml_text import is_absent, present

@@ -21,7 +21,6 @@ from agiraph.core.config import Config
 from agiraph.core.event_types import EVENT_TYPES
 from agiraph.http.api.base import ApiRequest, ApiView
 from agiraph.messages.body import Body
-from agiraph.storage.versions import KINDS
 
 ROOT = Path(__file__).parents[1]
 PRODUCT = ("agiraph", "actors", "transport", "cli")
@@ -38,7 +37,6 @@ def counts() -> dict[str, int]:
         "event types": len(EVENT_TYPES),
         "API records": len(api),
         "journal records": _members(CONVERSATION_RECORD) + _members(BOARD_EVENT),
-        "kinds of files": len(KINDS),
         "exceptions": sum(_is_ours(kind) for kind in {*_below(Exception)}),
         "settings": sum(1 for _ in _settings(Config)),
         "files": len(sources),

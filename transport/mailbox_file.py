@@ -3,15 +3,13 @@
 Tables: `waiting` has a row for each message that is not done; `done` a row for each batch, with the
 keys (4 bytes of the address's number, 16 of the id) of what was done in it, the newest last;
 `address` numbers the addresses and has the highest incarnation of each, 0 if none is known.
-`PRAGMA user_version` counts the MIGRATIONS that were applied.
 
 Rules:
 
 - One batch is one transaction in the write-ahead log, and survives the death of any process. With
   durability `full`, `sync` makes it survive a power cut as well; `normal` leaves that to chance.
 - The file is held in exclusive mode: another router on the same home is refused by name.
-- A file that is no sound database is renamed whole and its new name is logged; one that a newer
-  Agiraph wrote is refused and left alone.
+- A file that is no sound database is renamed whole and its new name is logged.
 - Freed pages are given back once they are the greater part of the file.
 """
 
@@ -34,16 +32,15 @@ Log = Callable[[str], None]
 # position, address, id, blob
 Row = tuple[int, str, bytes, bytes]
 
-MIGRATIONS = (
-    """
-    CREATE TABLE address (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
-    CREATE TABLE waiting (
-        position INTEGER PRIMARY KEY, address INTEGER NOT NULL, id BLOB NOT NULL, blob BLOB NOT NULL
-    );
-    CREATE TABLE done (number INTEGER PRIMARY KEY, keys BLOB NOT NULL);
-    """,
-    "ALTER TABLE address ADD COLUMN incarnation INTEGER NOT NULL DEFAULT 0;",
-)
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS address (
+    number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, incarnation INTEGER NOT NULL DEFAULT 0
+);
+CREATE TABLE IF NOT EXISTS waiting (
+    position INTEGER PRIMARY KEY, address INTEGER NOT NULL, id BLOB NOT NULL, blob BLOB NOT NULL
+);
+CREATE TABLE IF NOT EXISTS done (number INTEGER PRIMARY KEY, keys BLOB NOT NULL);
+"""
 NUMBER_BYTES = 4
 KEY_BYTES = NUMBER_BYTES + 16
 PRUNE_FROM = 4_096
@@ -243,7 +240,7 @@ class MailboxFile:
     # --- opening --------------------------------------------------------------------------------
 
     def _open(self) -> sqlite3.Connection:
-        """Return the connection to a sound database of this version; raises StoreRefused."""
+        """Return the connection to a sound database; raises StoreRefused."""
         self._make_private()
         try:
             return self._connect()
@@ -288,30 +285,15 @@ class MailboxFile:
             (verdict,) = db.execute("PRAGMA quick_check(1)").fetchone()
             if verdict != "ok":
                 raise _Corrupt(verdict)
-            version = self._version(db)  # before anything is written to it
             db.execute("PRAGMA auto_vacuum = INCREMENTAL")
             db.execute("PRAGMA journal_mode = WAL")
             db.execute("PRAGMA synchronous = NORMAL")
             db.execute(f"PRAGMA journal_size_limit = {WAL_BYTES}")
-            self._migrate(db, version)
+            db.executescript(f"BEGIN; {SCHEMA} COMMIT;")
         except BaseException:
             db.close()
             raise
         return db
-
-    def _version(self, db: sqlite3.Connection) -> int:
-        """Return how many migrations were applied; raises StoreRefused."""
-        version: int = db.execute("PRAGMA user_version").fetchone()[0]
-        if version > len(MIGRATIONS):
-            raise StoreRefused(
-                f"{self._path} was written by a newer Agiraph:"
-                f" its version is {version}, this one knows up to {len(MIGRATIONS)}"
-            )
-        return version
-
-    def _migrate(self, db: sqlite3.Connection, version: int) -> None:
-        for number, step in enumerate(MIGRATIONS[version:], version + 1):
-            db.executescript(f"BEGIN; {step} PRAGMA user_version = {number}; COMMIT;")
 
     def _set_aside_file(self, reason: str) -> None:
         """Rename the file and its logs; raises StoreRefused if that cannot be done."""
@@ -341,7 +323,7 @@ class _Corrupt(sqlite3.DatabaseError):
 def recorded_incarnations(path: Path) -> dict[str, int]:
     """Return the highest incarnation of each address in a file that no router has open.
 
-    Empty if there is no sound file of a version that has them: the router reports why.
+    Empty if there is no sound file: the router reports why.
     """
     try:
         if not path.stat().st_size:

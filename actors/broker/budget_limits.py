@@ -41,9 +41,6 @@ CREATE TABLE IF NOT EXISTS raises (
 CREATE INDEX IF NOT EXISTS raises_of_budget ON raises (scope, key, period, day);
 CREATE TABLE IF NOT EXISTS epochs (epoch TEXT NOT NULL);
 """
-NEWER: Final = {"sets": "INTEGER NOT NULL DEFAULT 0", "is_own": "INTEGER NOT NULL DEFAULT 1"}
-"""Columns that older databases lack; `is_own` 0: the budget of the settings applies again."""
-
 PERIODS: Final[tuple[Period, ...]] = ("total", "day")
 Key = tuple[BudgetScope, str, Period]
 Put = Callable[[str, Sequence[object]], None]
@@ -69,10 +66,6 @@ class BudgetLimits:
         self._config = config
         self._clock = clock
         db.executescript(SCHEMA)
-        known = {row[1] for row in db.execute("PRAGMA table_info(budgets)")}
-        for name, kind in NEWER.items():
-            if name not in known:
-                db.execute(f"ALTER TABLE budgets ADD COLUMN {name} {kind}")
         self._epoch = _epoch_of(db)
         self._set: dict[Key, Budget] = {}
         self._sets: dict[Key, int] = {}

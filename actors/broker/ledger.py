@@ -20,7 +20,6 @@ from agiraph.storage.database import connect, damaged
 from agiraph.storage.disk_space import LONGEST_PAUSE_SECONDS, is_full_disk, report_waiting
 from agiraph.storage.files import open_file
 from agiraph.storage.journal import sync_data
-from agiraph.storage.versions import migrate_database
 
 Statement = tuple[str, Sequence[object]]
 Outcome = Literal["answered", "failed", "cancelled"]
@@ -46,15 +45,8 @@ CREATE TABLE IF NOT EXISTS calls (
     door TEXT NOT NULL DEFAULT ''
 );
 CREATE INDEX IF NOT EXISTS calls_of_run ON calls (run_id, entity);
+CREATE INDEX IF NOT EXISTS calls_of_door ON calls (door, entity);
 """
-
-NEWER: Final = {
-    "trigger_id": "TEXT NOT NULL DEFAULT ''",
-    "is_estimate": "INTEGER NOT NULL DEFAULT 0",
-    "attempt": "INTEGER NOT NULL DEFAULT 0",
-    "door": "TEXT NOT NULL DEFAULT ''",
-}
-"""Columns that ledgers of older versions lack."""
 
 GROUPS: Final[dict[UsageBy, tuple[str, str]]] = {
     "entity": ("entity", "''"),
@@ -104,7 +96,7 @@ class UsageLedger:
 
     A row outlives this process as soon as it is committed; the disk has it SYNC_SECONDS later, so
     that no answer of a model waits for the disk. What a power cut takes away is less than what it
-    takes with the calls in flight. Raises TooNew, OSError, and Corrupt at any time.
+    takes with the calls in flight. Raises OSError, and Corrupt at any time.
     """
 
     def __init__(self, path: Path) -> None:
@@ -124,15 +116,9 @@ class UsageLedger:
         self._wal = open_file(path.with_name(f"{path.name}-wal"), os.O_RDWR | os.O_CREAT)
 
     def _open(self, path: Path) -> None:
-        migrate_database(self._db, path)
         self._db.execute("PRAGMA journal_mode=WAL")
         self._db.execute("PRAGMA synchronous=NORMAL")  # commits do not wait: `_sync` does
         self._db.executescript(SCHEMA)
-        known = {row[1] for row in self._db.execute("PRAGMA table_info(calls)")}
-        for name, kind in NEWER.items():
-            if name not in known:
-                self._db.execute(f"ALTER TABLE calls ADD COLUMN {name} {kind}")
-        self._db.execute("CREATE INDEX IF NOT EXISTS calls_of_door ON calls (door, entity)")
 
     def note(self, spent: LedgerRow) -> None:
         """Write a row in one transaction with all others of this iteration of the event loop.

@@ -11,13 +11,11 @@ from actors.runtime.launch import ActorLaunch
 from actors.runtime.runtime import Runtime, run_actor
 from agiraph.llm.prices import load_prices
 from agiraph.llm.registry import load_presets
-from agiraph.storage.versions import refuse_newer
 
 
 async def serve(runtime: Runtime) -> None:
     """Answer model calls until the process is stopped."""
     home = runtime.home
-    refuse_newer(home.system.doors)  # it is read when the first grant is opened
     table = home.path / "providers.yaml"
     presets = load_presets(table)
     prices = load_prices(home.path / "prices.yaml")

@@ -32,7 +32,6 @@ from agiraph.storage.files import (
     status_of,
 )
 from agiraph.storage.home import AgentHome, RunHome, plan_copy
-from agiraph.storage.versions import read_object
 
 MOST_FILES = 1000
 MOST_RESULT_BYTES = 65_536
@@ -64,10 +63,10 @@ class AgentFiles:
                 replace_file(path, text)
 
     def load_agent(self) -> Agent | None:
-        """Return the agent's record as it was written last; TooNew, ValueError, OSError."""
+        """Return the agent's record as it was written last; ValueError, OSError."""
         if not is_file(self.home.record):
             return None
-        return Agent.model_validate(read_object(self.home.record, read_bytes(self.home.record)))
+        return Agent.model_validate_json(read_bytes(self.home.record))
 
     def set_agent_aside(self) -> Path:
         """Rename a damaged record; return its new path."""

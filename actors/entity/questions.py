@@ -12,8 +12,6 @@ from agiraph.core.ids import (
     QuestionId,
     derived_id,
     derived_message_id,
-    is_of_old,
-    short_derived_id,
 )
 from agiraph.core.turns import ToolCall
 from agiraph.messages.question import AskQuestion, QuestionAnswered, WithdrawQuestion
@@ -24,17 +22,12 @@ ASK_HUMAN = "ask_human"
 
 def question_id(address: str, key: str) -> QuestionId:
     """Return the id of the question that step `key` of an entity asks: always the same."""
-    return QuestionId(f"q-{_of_step(key, address, key)}")
+    return QuestionId(f"q-{derived_id(address, key)}")
 
 
 def approval_id(address: str, key: str) -> QuestionId:
     """Return the id of the question whether step `key` of an entity may be done."""
-    return QuestionId(f"a-{_of_step(key, address, key, 'approval')}")
-
-
-def _of_step(key: str, *parts: str) -> str:
-    """Return what follows from a step: one that began under an older version keeps its id."""
-    return short_derived_id(*parts) if is_of_old(key) else derived_id(*parts)
+    return QuestionId(f"a-{derived_id(address, key, 'approval')}")
 
 
 def digest_of(call: ToolCall) -> str:

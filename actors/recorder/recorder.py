@@ -42,8 +42,7 @@ from agiraph.messages.text import TextMessage
 from agiraph.storage.files import entries, is_folder, read_bytes, remove_file
 from agiraph.storage.home import AgentHome, Home
 from agiraph.storage.journal import read_tail
-from agiraph.storage.segments import Segment, outlived, seal_outgrown, segments_of
-from agiraph.storage.versions import TooNew, read_object
+from agiraph.storage.segments import Segment, outlived, segments_of
 from agiraph.storage.walk import is_about_place
 from transport.endpoint import Received
 from transport.signal import Signal
@@ -175,7 +174,6 @@ class Recorder:
 
     def _tidied(self, agent: AgentId) -> list[Event]:
         try:
-            seal_outgrown(self._folder_of(agent).events, self._retention.segment_bytes)
             return self._delete_old(agent)
         except (Corrupt, OSError) as error:
             self._set_aside(agent, error, lost=0)
@@ -360,6 +358,6 @@ def _named(address: str, claimed: str) -> str:
 
 def _current_run(home: AgentHome) -> str | None:
     try:
-        return Agent.model_validate(read_object(home.record, read_bytes(home.record))).run
-    except (OSError, ValueError, TooNew):
+        return Agent.model_validate_json(read_bytes(home.record)).run
+    except (OSError, ValueError):
         return None

@@ -5,7 +5,6 @@
 and nowhere else.
 """
 
-import json
 import secrets
 import time
 from collections.abc import Callable
@@ -22,7 +21,6 @@ from agiraph.core.record import Record
 from agiraph.messages.host import HostInvited, InviteHost, JoinHost
 from agiraph.storage.files import read_bytes, replace_bytes
 from agiraph.storage.home import Home
-from agiraph.storage.versions import FIELD, kind_of, read_object
 from transport.sockets import curve_keys
 
 MOST_INVITATIONS: Final = 64
@@ -177,16 +175,13 @@ class HostRegistry:
         self, hosts: dict[str, RegisteredHost], invitations: dict[str, OpenInvitation]
     ) -> None:
         file = RegistryFile(hosts=tuple(hosts.values()), invitations=tuple(invitations.values()))
-        content = {FIELD: kind_of(self._file).version} | file.model_dump(mode="json")
-        replace_bytes(self._file, json.dumps(content, indent=1).encode(), 0o600)
+        replace_bytes(self._file, file.model_dump_json(indent=1).encode(), 0o600)
         self.hosts, self._invitations = hosts, invitations
 
 
 def _read(file: Path, kind: type[Kept]) -> Kept | None:
     try:
-        content = read_object(file, read_bytes(file))
-        content.pop(FIELD, None)
-        return kind.model_validate(content)
+        return kind.model_validate_json(read_bytes(file))
     except FileNotFoundError:
         return None
     except (ValueError, AttributeError, ValidationError) as error:

@@ -34,6 +34,7 @@ from agiraph.core.ids import HUMAN, ROUTER, SCALER, SUPERVISOR, TRACER, Address,
 from agiraph.logs.log import logger
 from agiraph.storage.files import read_bytes
 from agiraph.storage.home import Home
+from agiraph.storage.home_format import claim_format
 from agiraph.storage.home_users import wait_until_unused
 from agiraph.storage.supervisor_note import remove_note, write_note
 from transport.errors import TransportError
@@ -73,6 +74,7 @@ class Supervisor:
         lock = HomeLock(self.home, self._paths.system.lock)
         lock.acquire()
         try:
+            claim_format(self._paths)
             write_note(
                 self._paths,
                 time.time(),

@@ -27,7 +27,6 @@ from agiraph.core.models import Agent, Event
 from agiraph.messages.event import EventsGrew
 from agiraph.storage.files import read_bytes, replace_file
 from agiraph.storage.home import Home
-from agiraph.storage.versions import FIELD, TooNew, kind_of, read_object
 from agiraph.storage.walk import UnsafeFile
 from agiraph.tracing.span_builder import SpanBuilder, SpanBuilderState, last_ended_before
 from agiraph.tracing.spans import Span
@@ -140,22 +139,20 @@ class Tracer:
     def _name_of(self, agent: str) -> str:
         try:
             record = self._home.agent(agent).record
-            return Agent.model_validate(read_object(record, read_bytes(record))).name
-        except (OSError, ValueError, TooNew):
+            return Agent.model_validate_json(read_bytes(record)).name
+        except (OSError, ValueError):
             return ""
 
     def _save(self) -> None:
         states = {agent: asdict(state) for agent, state in self._states.items()}
-        replace_file(self._file, json.dumps({FIELD: kind_of(self._file).version, **states}))
+        replace_file(self._file, json.dumps(states))
 
 
 def _load(file: Path) -> dict[str, SpanBuilderState] | None:
     """Return the stored state, None if there is none; Corrupt."""
     try:
-        stored = read_object(file, read_bytes(file))
-        return {
-            agent: SpanBuilderState(**state) for agent, state in stored.items() if agent != FIELD
-        }
+        stored = json.loads(read_bytes(file))
+        return {agent: SpanBuilderState(**state) for agent, state in stored.items()}
     except FileNotFoundError:
         return None
     except (ValueError, TypeError, AttributeError) as error:

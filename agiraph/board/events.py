@@ -11,7 +11,6 @@ from pydantic import Field, TypeAdapter
 from agiraph.core.ids import NodeId, RunId, WorkerId
 from agiraph.core.models import (
     CancelledBy,
-    KeptContract,
     NodeMove,
     NodeResult,
     StageContract,
@@ -48,7 +47,7 @@ class RunSetup(Record):
     max_stages: int | None = None
     may_reconvene: bool = True
     is_fixed: bool = False
-    contract: KeptContract = StageContract()
+    contract: StageContract = StageContract()
     epoch: str = ""
     team: TeamSpec | None = None
 

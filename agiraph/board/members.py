@@ -16,7 +16,6 @@ from agiraph.core.models import HELD_NODE, Agent, Worker, WorkNode
 from agiraph.storage.files import read_bytes
 from agiraph.storage.home import Home, RunHome
 from agiraph.storage.journal import JournalPosition, read_on
-from agiraph.storage.versions import read_object
 
 
 class BoardsRead:
@@ -56,7 +55,7 @@ def member_at(sender: str, home: Home, boards: BoardsRead) -> Member:
         raise OutOfScope(f"{sender} is no worker")
     file = home.agent(agent).record
     try:
-        record = Agent.model_validate(read_object(file, read_bytes(file)))
+        record = Agent.model_validate_json(read_bytes(file))
     except FileNotFoundError:
         raise OutOfScope(f"{sender} is a worker of no agent of this home") from None
     run = home.agent(agent).run(record.run or "")

@@ -56,7 +56,7 @@ MOST_PROJECTS: Final = 200
 
 
 class ContextStore:
-    """The open database; used by one thread at a time. Raises Corrupt, TooNew, OSError.
+    """The open database; used by one thread at a time. Raises Corrupt, OSError.
 
     Refused if this Python's SQLite has no FTS5.
     """

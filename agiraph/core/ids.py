@@ -51,7 +51,6 @@ SHOWN_DIGITS = 8
 FEWEST_DIGITS = 4
 SLUG_LIMIT = 32
 AGENT_WORDS = 24
-LONG_KEY = re.compile(r"[0-9a-f]{32}")
 QUESTION_ID_PATTERN = r"^[a-z][a-z0-9-]{0,63}$"
 LONG_ID = re.compile(r"[a-z]-[0-9a-f]{32}(-\d+)?")
 
@@ -100,11 +99,6 @@ def _digest(size: int, parts: Iterable[str]) -> str:
 def new_epoch() -> str:
     """Return the name of a journal's next epoch, random."""
     return secrets.token_hex(DERIVED_ID_BYTES)
-
-
-def is_of_old(key: str) -> bool:
-    """Whether a step's key has no epoch and no digest: it began when ids had six characters."""
-    return not LONG_KEY.search(key)
 
 
 def step_place(epoch: str, position: int) -> str:

@@ -1,8 +1,8 @@
 """The nouns of the domain: agent, run, node, worker, stage, contract, message, event, question."""
 
-from typing import Annotated, Any, Final, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from agiraph.core.evidence import Evidence
 from agiraph.core.ids import AgentId, NodeId, QuestionId, RunId, WorkerId
@@ -185,23 +185,11 @@ class StageContract(Record):
     checkpoint_policy: CheckpointPolicy = "all_must_complete"
 
 
-def _with_stage_time(kept: Any) -> Any:
-    """Read a contract that was kept when its only time was that of a node."""
-    if not isinstance(kept, dict) or "node_timeout_seconds" in kept:
-        return kept
-    times = {"node_timeout_seconds": kept.get("timeout_seconds", 1800), "timeout_seconds": None}
-    return {**kept, **times}
-
-
-KeptContract = Annotated[StageContract, BeforeValidator(_with_stage_time)]
-"""A contract as journals and messages hold it, older ones included."""
-
-
 class StagePlan(Record):
     """What a stage is to be. From it on the run may have `max_stages` stages in all."""
 
     name: str
-    contract: KeptContract = StageContract()
+    contract: StageContract = StageContract()
     goal: str = ""
     max_stages: int | None = None
 
@@ -374,7 +362,7 @@ class Assignment(Record):
 
     node: WorkNode
     spec: str
-    contract: KeptContract
+    contract: StageContract
     attempt: int = 1
     team: tuple[str, ...] = ()
     goal: str = ""
@@ -440,10 +428,9 @@ class ProposedAction(Record):
     arguments: str = ""
 
     def is_same(self, other: "ProposedAction") -> bool:
-        """Whether this is the very same action; those of older versions have no digest."""
-        mine, theirs = ((one.tool, one.subject, one.shortage) for one in (self, other))
-        is_digest_same = self.digest == other.digest or not (self.digest and other.digest)
-        return mine == theirs and is_digest_same
+        """Whether this is the very same action."""
+        mine, theirs = ((one.tool, one.subject, one.shortage, one.digest) for one in (self, other))
+        return mine == theirs
 
 
 class QuestionFacts(Record):

@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from agiraph.core.ids import derived_id, short_derived_id
+from agiraph.core.ids import derived_id
 
 AT = re.compile(r"^\s{0,3}@(?P<to>[\w.*-]+)(?P<asks>\s?\?)?\s*:\s?(?P<text>.*)$")
 TO = re.compile(r"^TO:\s*@?(?P<to>[\w.*-]+)(?P<asks>\s?\?)?\s*$", re.IGNORECASE)
@@ -46,7 +46,7 @@ def unsent(text: str, sent: Collection[str], *, is_settled: bool) -> list[Outbox
         count[to, asks, words] += 1
         parts = to, str(asks), words, str(count[to, asks, words])
         key = derived_id(*parts)
-        if key not in sent and short_derived_id(*parts) not in sent:  # short: of older versions
+        if key not in sent:
             found.append(OutboxMessage(to, words, asks, key))
     return found
 

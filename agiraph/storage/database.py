@@ -15,7 +15,6 @@ from typing import Any, Final, Self, TypeVar
 from agiraph.core.errors import Corrupt
 from agiraph.storage.disk_space import is_full_disk, patiently
 from agiraph.storage.files import open_file
-from agiraph.storage.versions import migrate_database
 
 T = TypeVar("T")
 Row = tuple[Any, ...]
@@ -117,7 +116,7 @@ def _damage(db: sqlite3.Connection, error: Exception) -> object:
 
 
 class Database:
-    """The open database; used by one thread at a time. Raises Corrupt, TooNew, OSError.
+    """The open database; used by one thread at a time. Raises Corrupt, OSError.
 
     `schema` is SQL that makes what is missing; `pragmas` are set each time, `at_birth` before
     anything is in the file.
@@ -141,7 +140,6 @@ class Database:
         (pages,) = self._db.execute("PRAGMA page_count").fetchone()
         for pragma in (*pragmas, *(at_birth if pages == 0 else ())):
             self._db.execute(f"PRAGMA {pragma}")
-        migrate_database(self._db, self.path)
         self._db.execute("PRAGMA journal_mode = WAL")
         self._db.execute("PRAGMA synchronous = FULL")
         self._db.executescript(schema)

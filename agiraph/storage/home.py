@@ -258,6 +258,8 @@ class SystemHome:
     """What the supervisor says of itself while it runs."""
     token = PathBelow("token")
     """The HTTP API's token, mode 0600. Written by the human gateway."""
+    format = PathBelow("format")
+    """The number of the home's format. Written by the first supervisor."""
     children = PathBelow("children.journal")
     """The supervisor's journal of children."""
     hosts = PathBelow("hosts.json")
@@ -317,18 +319,12 @@ class HumanHome:
     """The port of this home, on which its gateway listens at each start."""
     book = PathBelow("book.db")
     """The database of messages, questions and dead letters."""
-    questions = PathBelow("questions.jsonl")
-    """The questions of older versions; now one line, for which they refuse the home."""
-    dead = PathBelow("dead.jsonl")
-    """The same for dead letters."""
     channels = PathBelow("channels.jsonl")
     """The journal of notifications, and of do not disturb."""
     answer_key = PathBelow("answer.key")
     """The key that signs answer links, mode 0600."""
     repeats = PathBelow("repeats.jsonl")
     """The journal of idempotency keys and their answers."""
-    inbox = PathBelow("inbox.jsonl")
-    """The same for messages."""
     audit = PathBelow("audit.jsonl")
     """Every call of the HTTP API; older ones in `audit.jsonl.1` and so on."""
     settings = PathBelow("settings")

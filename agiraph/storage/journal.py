@@ -24,12 +24,10 @@ from agiraph.storage.files import (
     open_file,
     opened,
     read_descriptor,
-    read_part,
     replace_bytes,
     sync_folder,
     write_all,
 )
-from agiraph.storage.versions import FIELD, LONGEST_HEAD, FileKind, head_version, kind_of
 
 JsonObject = dict[str, Any]
 
@@ -112,30 +110,27 @@ def read_journal(path: Path) -> list[JsonObject]:
             data = read_descriptor(fd)
     except FileNotFoundError:
         return []
-    return _read(path, data, kind_of(path))
+    records = split_records(data, str(path))[0]
+    _refuse_if_told(records)
+    return records
 
 
 class ReadRecords(NamedTuple):
     """Records of a journal and where the next one will be; `are_all`: from the first one on."""
 
     records: list[JsonObject]
-    at: JournalPosition | None
+    at: JournalPosition
     are_all: bool
 
 
 def read_on(path: Path, at: JournalPosition | None) -> ReadRecords:
     """Return the whole records after a position, all if there is none or it is another journal's.
 
-    Another process may be writing. A journal of an older version has no position. Raises OSError,
-    Corrupt.
+    Another process may be writing. Raises OSError, Corrupt.
     """
-    kind = kind_of(path)
     with opened(path) as fd:
-        version, begin = head_version(path, read_descriptor(fd, 0, LONGEST_HEAD), kind)
-        if version < kind.version:
-            return ReadRecords(_read(path, read_descriptor(fd), kind), None, are_all=True)
         since = at if at is not None and _stands_in(fd, at) else None
-        known = since or JournalPosition(0, begin, "")
+        known = since or JournalPosition(0, 0, "")
         data = read_descriptor(fd, known.offset)
     records, whole = split_records(data, str(path), known.offset)
     if since is None:
@@ -152,32 +147,6 @@ def _stands_in(fd: int, at: JournalPosition) -> bool:
     if not 0 < len(last) <= at.offset:
         return False
     return os.pread(fd, len(last), at.offset - len(last)) == last
-
-
-def _read(path: Path, data: bytes, kind: FileKind) -> list[JsonObject]:
-    """Return the records of a whole journal in the current version."""
-    version, begin = head_version(path, data, kind)
-    records = split_records(data[begin:], str(path), begin)[0]
-    _refuse_if_told(records)
-    for step in kind.steps[version - 1 :]:
-        records = [step(record) for record in records]
-    return records
-
-
-def _migrate(path: Path, kind: FileKind) -> None:
-    """Rewrite a journal of an older version, in one step; TooNew if it is of a newer one."""
-    try:
-        head = read_part(path, 0, LONGEST_HEAD)[0]
-    except FileNotFoundError:
-        return
-    if head and head_version(path, head, kind)[0] < kind.version:
-        with opened(path) as fd:
-            records = _read(path, read_descriptor(fd), kind)
-        replace_bytes(path, _head(kind) + b"".join(map(encode_record, records)), 0o600)
-
-
-def _head(kind: FileKind) -> bytes:
-    return encode_record({FIELD: kind.version})
 
 
 def read_tail(path: Path, most_bytes: int = TAIL_BYTES) -> list[JsonObject]:
@@ -199,9 +168,9 @@ class Journal:
     """One open journal; `records` are those that it held (after `since`) when it was opened.
 
     It is created if there is none, and a torn last line is cut off. With `since`, only what follows
-    that position is read; one in another journal is ignored, and `since` is then None. A journal of
-    an older version is rewritten first. `if_damaged` is the record that ends the good part before a
-    damage, so that a process that opens it knows that the end was lost. Raises Corrupt, OSError.
+    that position is read; one in another journal is ignored, and `since` is then None.
+    `if_damaged` is the record that ends the good part before a damage, so that a process that opens
+    it knows that the end was lost. Raises Corrupt, OSError.
     """
 
     def __init__(
@@ -209,22 +178,16 @@ class Journal:
         path: Path,
         since: JournalPosition | None = None,
         *,
-        kind: FileKind | None = None,
         if_damaged: JsonObject | None = None,
     ) -> None:
         self.path = path
-        kind = kind or kind_of(path)
-        _migrate(path, kind)
         self._behind = b""
         self._if_damaged = b"" if if_damaged is None else encode_record(if_damaged)
         self._fd = open_file(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
         try:
             is_new = os.fstat(self._fd).st_size == 0
             self.since = since if since and _stands_in(self._fd, since) else None
-            if is_new and kind.version > 1:
-                write_all(self._fd, _head(kind))
-            _, begin = head_version(path, read_descriptor(self._fd, 0, LONGEST_HEAD), kind)
-            self._load(self.since or JournalPosition(0, begin, ""))
+            self._load(self.since or JournalPosition(0, 0, ""))
             if is_new:
                 sync_folder(path.parent)
         except BaseException:

@@ -15,7 +15,6 @@ from typing import BinaryIO, Final
 from agiraph.core.errors import Corrupt
 from agiraph.storage.files import open_file, status_of
 from agiraph.storage.segments import Segment, segments_of, seq_of
-from agiraph.storage.versions import head_version
 from agiraph.storage.walk import UnsafeFile
 
 STRIDE: Final = 256
@@ -150,7 +149,6 @@ class SegmentReader:
         """Return how many records precede the active file."""
         sealed = self._sealed[-1].last if self._sealed else 0
         line = file.readline()
-        head_version(self._path, line)
         base = _seq(line) - 1 if line.endswith(b"\n") else sealed
         if base < 0:
             return sealed

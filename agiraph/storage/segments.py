@@ -12,7 +12,6 @@ an active file, which counts as an empty one.
 One process writes a log. Any number read it at the same time (`segment_reader.py`).
 """
 
-import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -20,21 +19,17 @@ from pathlib import Path
 
 from agiraph.core.errors import Corrupt
 from agiraph.storage.disk_space import patiently
-from agiraph.storage.files import entries, move, opened, read_descriptor
+from agiraph.storage.files import entries, move
 from agiraph.storage.journal import (
     Journal,
     JournalPosition,
     JsonObject,
-    parse_line,
     read_tail,
-    split_records,
 )
 
 DAY_SECONDS = 86_400.0
 
 SEGMENT_BYTES = 1 << 20
-OUTGROWN = 2
-"""An active file of so many times the limit was written by a version without segments."""
 
 DIGITS = 10
 NAME = re.compile(r"(\d{10,})-(\d{10,})")
@@ -103,8 +98,6 @@ class SegmentedJournal:
         self.path = path
         self._most_bytes = most_bytes
         self.has_turned = False
-        if since is None:
-            seal_outgrown(path, most_bytes)
         self._journal: Journal | None = Journal(path, since.mark if since else None)
         self.records, self._journal.records = self._journal.records, []
         if since and self._journal.since:
@@ -192,46 +185,6 @@ def _base_of(path: Path, records: Sequence[JsonObject]) -> int:
     if base < before:
         raise Corrupt(f"{path} begins with record {base + 1}, which stands in {sealed[-1].path}")
     return base
-
-
-def seal_outgrown(path: Path, most_bytes: int = SEGMENT_BYTES) -> bool:
-    """Turn an active file far beyond its limit into a full segment; return whether it was.
-
-    Only its two ends are read. A torn last line is cut off first. Raises OSError.
-    """
-    try:
-        with opened(path, os.O_RDWR) as fd:
-            size = os.fstat(fd).st_size
-            if size <= OUTGROWN * most_bytes:
-                return False
-            first = _first_seq(fd, most_bytes)
-            last, end = _last_seq(fd, size, most_bytes)
-            if not 0 < first <= last:
-                return False  # opening it as one file reports what is wrong with it
-            os.ftruncate(fd, end)
-            os.fsync(fd)
-    except FileNotFoundError:
-        return False
-    move(path, segment_path(path, first, last))
-    return True
-
-
-def _first_seq(fd: int, most_bytes: int) -> int:
-    """Return the number of a file's first record, 0 if it is unknown."""
-    line = read_descriptor(fd, 0, most_bytes).partition(b"\n")[0]
-    return seq_of(parse_line(line)[0] or {})
-
-
-def _last_seq(fd: int, size: int, most_bytes: int) -> tuple[int, int]:
-    """Return the number of a file's last whole record and where that ends; (0, 0) if unknown."""
-    start = max(0, size - most_bytes)
-    data = read_descriptor(fd, start)
-    skipped = data.find(b"\n") + 1 if start else 0
-    try:
-        records, whole = split_records(data[skipped:])  # an older version wrote no checksums
-    except Corrupt:
-        return 0, 0
-    return (seq_of(records[-1]), start + skipped + whole) if records else (0, 0)
 
 
 def outlived(

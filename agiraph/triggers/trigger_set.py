@@ -17,7 +17,6 @@ from agiraph.core.models import Event
 from agiraph.core.record import Record
 from agiraph.core.turns import JsonObject
 from agiraph.storage.files import read_bytes
-from agiraph.storage.versions import read_object
 from agiraph.triggers.causality import Causality, Lineage, follow, is_activity
 from agiraph.triggers.due import first_due, judge, next_due
 from agiraph.triggers.parsing import OWN_EVENTS
@@ -83,7 +82,7 @@ class TriggerSet:
         if text.strip() in ("", "[]"):
             return cls(agent, bounds)
         try:
-            file = TriggerFile.model_validate(read_object(path, text))
+            file = TriggerFile.model_validate_json(text)
         except ValueError as error:
             raise Corrupt(f"the triggers of agent '{agent}' cannot be read: {error}") from None
         triggers = {trigger.id: trigger for trigger in file.triggers}

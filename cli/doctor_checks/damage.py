@@ -1,5 +1,6 @@
 """Damage: files of the home that are damaged or missing, and the loss of each."""
 
+import json
 import sqlite3
 import tempfile
 from collections.abc import Iterator
@@ -9,16 +10,14 @@ from typing import Final
 from urllib.parse import quote
 
 from actors.gateway.reading.copies import copy_if_there
-from actors.gateway.state.database import MOVED
 from actors.supervisor.child_register import RegisteredChildren, fold, lost_from
 from agiraph.core.errors import Corrupt
 from agiraph.core.ids import coordinator_address
 from agiraph.core.models import ENDED_AGENT, Agent
 from agiraph.http.discovery import is_held
-from agiraph.storage.files import read_bytes, read_part, status_of
+from agiraph.storage.files import read_bytes, status_of
 from agiraph.storage.home import AgentHome, Home
 from agiraph.storage.journal import DamagedJournal, read_journal
-from agiraph.storage.versions import LONGEST_HEAD, head_version, read_object
 from cli.doctor_checks.check import DoctorCheck, DoctorContext, fail, first_of, ok, warn
 from cli.doctor_checks.home import agents_of, latest_runs
 from transport.mailbox_file import recorded_incarnations
@@ -107,7 +106,7 @@ def journals_of(home: Home) -> Iterator[Path]:
     """Yield the journals of a home, with the journals of its agents' latest runs."""
     human = home.human
     yield home.system.children
-    yield from (human.channels, human.repeats, human.questions, human.inbox, human.dead)
+    yield from (human.channels, human.repeats)
     for agent in agents_of(home):
         yield from (agent.conversation, agent.events)
         for run in latest_runs(agent):
@@ -132,8 +131,7 @@ def databases_of(home: Home) -> tuple[Path, ...]:
 def _needed(home: Home) -> Iterator[tuple[Path, str]]:
     yield home.system.usage, "what was spent is unknown, and every budget begins again"
     yield home.system.mailboxes, "messages that waited are lost"
-    if _has_book(home.human.questions):
-        yield home.human.book, "questions, messages to you and dead letters are lost"
+    yield home.human.book, "questions, messages to you and dead letters are lost"
     for agent in agents_of(home):
         record = _agent(agent)
         if not _is_there(agent.record):
@@ -145,14 +143,6 @@ def _needed(home: Home) -> Iterator[tuple[Path, str]]:
             yield agent.conversation, f"the coordinator of {record.name} begins without a memory"
             board = agent.run(record.run).journal
             yield board, f"the plan and the nodes of {record.name} are lost"
-
-
-def _has_book(questions: Path) -> bool:
-    """Whether a home has a database of questions, as all have that are not of an older version."""
-    try:
-        return head_version(questions, read_part(questions, 0, LONGEST_HEAD)[0])[0] >= MOVED
-    except (Corrupt, OSError):
-        return True
 
 
 def _is_there(path: Path) -> bool:
@@ -198,9 +188,9 @@ class _Journals:
 
 def _record_fault(path: Path) -> str:
     try:
-        is_object = isinstance(read_object(path, read_bytes(path)), dict)
-    except (Corrupt, OSError):
-        return ""  # `check_versions` and `check_files` report it
+        is_object = isinstance(json.loads(read_bytes(path)), dict)
+    except OSError:
+        return ""  # `check_files` reports it
     except ValueError as error:
         return f"{path} is damaged: it is not JSON ({error})"
     return "" if is_object else f"{path} is damaged: it is no JSON object"
@@ -247,6 +237,6 @@ def _register(home: Home) -> RegisteredChildren | None:
 
 def _agent(files: AgentHome) -> Agent | None:
     try:
-        return Agent.model_validate(read_object(files.record, read_bytes(files.record)))
-    except (Corrupt, OSError, ValueError):
+        return Agent.model_validate_json(read_bytes(files.record))
+    except (OSError, ValueError):
         return None

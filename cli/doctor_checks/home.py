@@ -10,20 +10,18 @@ from typing import Final
 
 from actors.supervisor.paths import LONGEST_SOCKET, socket_folder, socket_length
 from agiraph.core.config import load_config
-from agiraph.core.errors import AgiraphError, InvalidInput, Refused
+from agiraph.core.errors import AgiraphError, Corrupt, InvalidInput, Refused
 from agiraph.core.ids import agent_of
 from agiraph.core.yaml_text import is_absent
 from agiraph.http.discovery import is_held
 from agiraph.http.errors import ApiError, NotReachable
 from agiraph.storage.files import entries, open_file, read_bytes
 from agiraph.storage.home import AgentHome, Home, RunHome
+from agiraph.storage.home_format import FORMAT, OtherFormat, check_format
 from agiraph.storage.supervisor_note import holder_of
-from agiraph.storage.versions import FileKind, TooNew, refuse_newer
 from cli.doctor_checks.check import DoctorCheck, DoctorContext, fail, first_of, ok, other_home, warn
-from transport.mailbox_file import MIGRATIONS
 
 RUNS_CHECKED: Final = 20
-MAILBOXES: Final = FileKind("mailboxes.db", "sqlite", sql=MIGRATIONS[1:])
 
 
 def check_home(context: DoctorContext) -> DoctorCheck:
@@ -76,35 +74,24 @@ def check_files(context: DoctorContext) -> DoctorCheck:
 def files_of_services(home: Home) -> list[Path]:
     """Return the files of a home that the supervisor and its services open."""
     system, human = home.system, home.human
-    files = [system.lock, system.token, system.children, system.mailboxes, system.usage]
+    files = [system.lock, system.format, system.token, system.children]
+    files += [system.mailboxes, system.usage]
     files += [system.doors, system.hosts, system.tracing, system.uplink_key, home.context]
-    files += [human.book, human.questions, human.inbox, human.repeats, human.dead, human.channels]
+    files += [human.book, human.repeats, human.channels]
     return [*files, human.tokens, human.answer_key, human.audit]
 
 
 def check_versions(context: DoctorContext) -> DoctorCheck:
-    """No file of the home was written by a newer Agiraph."""
-    home = context.home
-    system, human = home.system, home.human
-    files = [system.children, system.usage, system.doors, system.tracing, human.book]
-    files += [system.hosts, system.uplink_key, home.context]
-    files += [human.questions, human.inbox, human.repeats, human.dead, human.channels, human.tokens]
-    files += [path for agent in agents_of(home) for path in files_of(agent)]
-    newer = [_newer(path) for path in files] + [_newer(system.mailboxes, MAILBOXES)]
-    found = [one for one in newer if one]
-    if not found:
-        return ok("this version can read every file of the home")
-    return fail(first_of(found), "install that version again, or use another home")
-
-
-def _newer(path: Path, kind: FileKind | None = None) -> str:
+    """The home has the format of this Agiraph."""
     try:
-        refuse_newer(path, kind)
-    except TooNew as error:
-        return str(error)
+        check_format(context.home)
+    except OtherFormat as error:
+        return fail(str(error), "install that Agiraph, or name another home (--home)")
+    except Corrupt as error:
+        return fail(str(error), f"restore it from a backup, or write {FORMAT} into it")
     except OSError:
         pass  # `check_files` reports it
-    return ""
+    return ok("this version can read the home")
 
 
 def files_of(agent: AgentHome) -> list[Path]:

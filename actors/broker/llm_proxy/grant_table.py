@@ -19,7 +19,6 @@ from agiraph.core.money import Budget, SpendingLimits
 from agiraph.core.record import Record
 from agiraph.llm.registry import ProviderPreset
 from agiraph.storage.files import read_bytes, replace_bytes
-from agiraph.storage.versions import read_object
 
 TOKEN_PREFIX = "agd-"
 
@@ -162,7 +161,7 @@ def _read(path: Path) -> tuple[_Saved, str]:
     """Return the file's contents, or an empty table and what is wrong with the file."""
     fresh = _Saved(key=secrets.token_hex(32))
     try:
-        saved = _Saved.model_validate(read_object(path, read_bytes(path)))
+        saved = _Saved.model_validate_json(read_bytes(path))
         bytes.fromhex(saved.key)
     except FileNotFoundError:
         return fresh, ""

@@ -27,7 +27,6 @@ from agiraph.http.api.access import HOME_TOKEN, CreateTokenRequest, Scope
 from agiraph.http.errors import ApiError
 from agiraph.storage.files import is_missing, move, status_of
 from agiraph.storage.home import Home
-from agiraph.storage.versions import read_object
 
 TOKEN_BYTES = 32
 TOKEN_MARK = "agt_"
@@ -280,12 +279,12 @@ class CredentialStore:
 
 
 def _read(path: Path, clock: Clock, log: Any) -> Credentials:
-    """Return the stored keys; raises TooNew, OSError."""
+    """Return the stored keys; raises OSError."""
     data = read_private(path)
     if data is None:
         return Credentials()
     try:
-        return Credentials.model_validate(read_object(path, data))
+        return Credentials.model_validate_json(data)
     except ValueError as error:
         quarantined = path.with_name(f"{path.name}.corrupt-{int(clock.now())}")
         move(path, quarantined)

@@ -18,7 +18,6 @@ Each question gets exactly one of answered, expired and withdrawn, here and nowh
 """
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Final
 
 from pydantic import TypeAdapter
@@ -26,7 +25,7 @@ from pydantic import TypeAdapter
 from actors.gateway.questions.question_records import QuestionRecord, first_record, record_after
 from actors.gateway.state.database import GatewayDatabase
 from agiraph.core.clock import iso
-from agiraph.core.errors import Corrupt, listed
+from agiraph.core.errors import listed
 from agiraph.core.ids import QuestionId, abbreviated, ids_meant, open_ids_meant
 from agiraph.core.models import Question, QuestionStatus
 from agiraph.http.errors import AMBIGUOUS, ApiError
@@ -34,19 +33,17 @@ from agiraph.messages.question import AskQuestion
 from agiraph.storage.database import Statement
 from agiraph.storage.journal import JsonObject
 
-JOURNAL: Final = "questions.jsonl"
 CASES: Final = TypeAdapter(QuestionRecord)
 MOST_MEANT: Final = 20
 """How many questions an error lists that begin with the id a person gave."""
 
 
 class QuestionStore:
-    """All questions of a home; an older version's journal is imported first. Corrupt, OSError."""
+    """All questions of a home. Raises Corrupt, OSError."""
 
     def __init__(self, database: GatewayDatabase) -> None:
         self.database = database
         self.when_changed: Callable[[QuestionId], None] = lambda _id: None
-        database.take_in(JOURNAL, _statements)
         live = self._read("is_live = 1 ORDER BY +number")  # by the index of those alone
         self._live = {case.question.id: case for case in live}
 
@@ -268,19 +265,6 @@ def _written(case: QuestionRecord) -> Iterator[Statement]:
     )
     for ask in case.asks:
         yield "INSERT OR IGNORE INTO asks VALUES (?, ?)", (ask, case.question.id)
-
-
-def _statements(path: Path, records: list[JsonObject]) -> Iterator[Statement]:
-    """Yield the statements that store the questions of an older version's journal."""
-    cases: dict[str, QuestionRecord] = {}
-    for number, record in enumerate(records, start=1):
-        try:
-            case = _after(record, cases.__getitem__)
-        except (KeyError, TypeError, ValueError) as error:
-            raise Corrupt(f"{path}: record {number} is none of a question ({error})") from error
-        cases[case.question.id] = case
-    for case in cases.values():
-        yield from _written(case)
 
 
 def asks_the_same(question: Question, body: AskQuestion) -> bool:

@@ -1,6 +1,6 @@
 """Copies of the services' files of a home, in a temporary folder: opening them may write.
 
-A database is migrated and locked when it is opened, a journal is cut back to its last whole line.
+A database is locked when it is opened, a journal is cut back to its last whole line.
 All of that happens to the copies; the home itself stays as it is. Agents' files are not copied:
 reading them writes nothing.
 """
@@ -25,9 +25,6 @@ COPIED: Final = {
     "human": (
         "book.db",
         "book.db-wal",
-        "inbox.jsonl",
-        "questions.jsonl",
-        "dead.jsonl",
         "channels.jsonl",
     ),
     "system": ("children.journal", "hosts.json", "usage.db", "usage.db-wal"),

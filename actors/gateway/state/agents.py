@@ -15,7 +15,6 @@ from agiraph.http.api import AgentView, ApiError
 from agiraph.logs.log import logger
 from agiraph.storage.files import entries, make_folder, move, read_bytes, status_of
 from agiraph.storage.home import AgentHome, Home, RunHome
-from agiraph.storage.versions import TooNew, read_object
 from agiraph.storage.walk import UnsafeFile
 
 ARCHIVE = ".archive"
@@ -125,11 +124,9 @@ class AgentDirectory:
             known = self._read.get(home.path)
             if known is not None and known[0] == stamp:
                 return known[1]
-            agent = Agent.model_validate(read_object(home.record, read_bytes(home.record)))
+            agent = Agent.model_validate_json(read_bytes(home.record))
         except FileNotFoundError:
             return None
-        except TooNew as error:
-            raise ApiError(500, str(error)) from error
         except OSError as error:
             raise ApiError(500, f"{home.record} cannot be read: {error}") from error
         except ValueError as error:

@@ -1,26 +1,11 @@
-"""The gateway's database, `human/book.db`: messages, questions and dead letters, by index.
+"""The gateway's database, `human/book.db`: messages, questions and dead letters, by index."""
 
-Older versions kept the same in a journal each. It is taken in once, in one transaction, and kept as
-`NAME.imported`; in its place comes one line that says version 2, so that an older version, which
-would begin an empty journal, refuses instead. A crash anywhere between is made good by the next
-opening.
-"""
-
-from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 
-from agiraph.storage.database import Database, Statement
-from agiraph.storage.files import move, read_part, replace_bytes, status_of
-from agiraph.storage.journal import Journal, JsonObject, encode_record
-from agiraph.storage.versions import FIELD, LONGEST_HEAD, FileKind, head_version
-
-MOVED: Final = 2
-"""The version of a journal whose records stand in the database."""
+from agiraph.storage.database import Database
 
 SCHEMA: Final = """
-CREATE TABLE IF NOT EXISTS imported (name TEXT PRIMARY KEY);
-
 CREATE TABLE IF NOT EXISTS messages (
     seq INTEGER PRIMARY KEY,
     id TEXT NOT NULL,
@@ -77,31 +62,3 @@ class GatewayDatabase(Database):
     def __init__(self, path: Path) -> None:
         super().__init__(path, SCHEMA)
         self._db.create_function("folded", 1, str.casefold, deterministic=True)
-
-    def take_in(
-        self, name: str, statements: Callable[[Path, list[JsonObject]], Iterable[Statement]]
-    ) -> None:
-        """Write down what the journal `name` of an older version holds, once; Corrupt, OSError.
-
-        `statements` turns its records into what is to be written.
-        """
-        journal = self.path.with_name(name)
-        if _version_of(journal) >= MOVED:
-            return
-        if status_of(journal) is not None:
-            if not self.rows("SELECT 1 FROM imported WHERE name = ?", name):
-                with Journal(journal, kind=FileKind(name, "journal")) as old:
-                    records = old.records
-                done = ("INSERT INTO imported VALUES (?)", (name,))
-                self.write(*statements(journal, records), done)
-            move(journal, journal.with_name(f"{name}.imported"))
-        replace_bytes(journal, encode_record({FIELD: MOVED}), 0o600)
-
-
-def _version_of(journal: Path) -> int:
-    """Return the version of an older version's journal, 1 if there is none; TooNew, OSError."""
-    try:
-        head = read_part(journal, 0, LONGEST_HEAD)[0]
-    except FileNotFoundError:
-        return 1
-    return head_version(journal, head)[0]

@@ -1,32 +1,24 @@
 """DeadLetterStore: the dead letters of the home, until they are sent back."""
 
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Final
 
 import msgpack
 
 from actors.gateway.state.database import GatewayDatabase
-from agiraph.core.errors import Corrupt, listed
+from agiraph.core.errors import listed
 from agiraph.core.ids import agent_of
 from agiraph.http.api import ApiError, DeadLetterView
 from agiraph.messages.control import DeadLetter
 from agiraph.storage.database import Statement
-from agiraph.storage.journal import JsonObject
 
 ID_CHARACTERS = 12
-JOURNAL: Final = "dead.jsonl"
 
 
 class DeadLetterStore:
-    """The dead letters; one that was sent back may come again.
-
-    An older version's journal is imported first. Raises Corrupt, OSError.
-    """
+    """The dead letters; one that was sent back may come again. Raises Corrupt, OSError."""
 
     def __init__(self, database: GatewayDatabase) -> None:
         self.database = database
-        database.take_in(JOURNAL, _statements)
 
     def add(self, letter: DeadLetter, at: float) -> bool:
         """Store a letter; return whether it is new."""
@@ -83,29 +75,6 @@ def _sent(id: str, cause: str, view: DeadLetterView) -> Iterator[Statement]:
 
 def _unpacked(packed: bytes) -> DeadLetter:
     return DeadLetter.model_validate(msgpack.unpackb(packed, raw=False))
-
-
-def _statements(path: Path, records: list[JsonObject]) -> Iterator[Statement]:
-    """Yield what writes the letters of an older version's journal down."""
-    kept: dict[str, tuple[DeadLetter, float]] = {}
-    for number, record in enumerate(records, start=1):
-        try:
-            if record["type"] == "sent_back":
-                yield from _sent_before(record, kept.pop(record["id"], None))
-            else:
-                letter, at = _unpacked(bytes.fromhex(record["letter"])), float(record["at"])
-                kept[letter_id(letter)] = letter, at
-                yield _kept(letter_id(letter), letter, at)
-        except (KeyError, TypeError, ValueError) as error:
-            raise Corrupt(f"{path}: record {number} is no dead letter ({error})") from error
-
-
-def _sent_before(record: JsonObject, kept: tuple[DeadLetter, float] | None) -> Iterator[Statement]:
-    """Yield what says that a letter was sent back; the oldest records do not say by which call."""
-    if kept is not None and "cause" in record:
-        yield from _sent(record["id"], record["cause"], _view(record["id"], *kept))
-    else:
-        yield "DELETE FROM letters WHERE id = ?", (record["id"],)
 
 
 def _view(id: str, letter: DeadLetter, at: float) -> DeadLetterView:

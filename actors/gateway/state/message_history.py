@@ -1,21 +1,16 @@
 """MessageHistory: all messages to and from the person, over all agents, and what he has read."""
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Final
 
 from actors.gateway.state.database import GatewayDatabase
 from agiraph.agent.replies import key_of, quote
-from agiraph.core.errors import Corrupt
 from agiraph.core.ids import HUMAN_NAME
 from agiraph.http.api import ConversationMessageView, ConversationPageView
 from agiraph.http.errors import AMBIGUOUS, ApiError
 from agiraph.storage.database import Statement
-from agiraph.storage.journal import JsonObject
 
 EVERYONE = "*"
-JOURNAL: Final = "inbox.jsonl"
-READ_CURSORS: Final = "read_cursors"
 FIELDS: Final = ("id", "agent", "from", "to", "content", "ts", "kind", "question_id", "in_reply_to")
 COLUMNS: Final = ", ".join(["seq", *(f'"{field}"' for field in FIELDS)])
 READ_AT_ONCE: Final = 500
@@ -29,16 +24,13 @@ LAST: Final = 2**63 - 1
 class MessageHistory:
     """The messages in the order of arrival, numbered from 1 by their `seq`.
 
-    An id is never written twice, so a redelivered message takes effect once. An older version's
-    journal is imported first. Raises Corrupt, OSError.
+    An id is never written twice, so a redelivered message takes effect once. Raises Corrupt,
+    OSError.
     """
 
     def __init__(self, database: GatewayDatabase) -> None:
         self.database = database
         self.when_changed: Callable[[str], None] = lambda _agent: None
-        database.take_in(JOURNAL, _statements)
-        if not database.rows("SELECT 1 FROM imported WHERE name = ?", READ_CURSORS):
-            database.write(*_all_read())
         [(last,)] = database.rows("SELECT max(seq) FROM messages")
         self._count: int = last or 0
 
@@ -248,18 +240,3 @@ def _statement(message: ConversationMessageView) -> Statement:
     marks = ", ".join("?" * (len(FIELDS) + 2))
     sql = f"INSERT INTO messages ({COLUMNS}, other) VALUES ({marks})"
     return sql, (message.seq, *(shown[field] for field in FIELDS), other)
-
-
-def _all_read() -> Iterator[Statement]:
-    """Yield what counts the messages of an older version as read: it did not know of reading."""
-    yield "INSERT INTO read_cursors SELECT agent, max(seq) FROM messages GROUP BY agent", ()
-    yield "INSERT INTO imported VALUES (?)", (READ_CURSORS,)
-
-
-def _statements(path: Path, records: list[JsonObject]) -> Iterator[Statement]:
-    """Yield what writes the messages of an older version's journal down."""
-    for seq, record in enumerate(records, start=1):
-        try:
-            yield _statement(ConversationMessageView.model_validate({**record, "seq": seq}))
-        except ValueError as error:
-            raise Corrupt(f"{path}: record {seq} is no message ({error})") from error

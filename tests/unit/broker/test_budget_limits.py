@@ -1,7 +1,6 @@
 """BudgetLimits: which budgets hold for a call, raised once for each word of the human, kept on
 disk."""
 
-import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -95,29 +94,6 @@ def test_a_run_keeps_its_budget_in_tokens_if_a_call_names_only_dollars(
     limits.for_request(ask(budgets=(tokens,)))
     [state] = limits.for_request(ask(budget_usd=2))
     assert (state.usd, state.tokens) == (2, 500)
-
-
-def test_a_ledger_of_an_older_version_is_read_on(tmp_path: Path) -> None:
-    path = tmp_path / "usage.db"
-    with UsageLedger(path) as ledger:
-        spend(ledger, 0.5, 0)
-    with sqlite3.connect(path) as db:
-        db.execute("DROP INDEX calls_of_door")
-        for newer in ("trigger_id", "attempt", "door"):
-            db.execute(f"ALTER TABLE calls DROP COLUMN {newer}")
-        db.execute("DROP TABLE IF EXISTS budgets")
-        db.execute(
-            "CREATE TABLE budgets (scope TEXT, key TEXT, period TEXT, usd REAL, tokens INTEGER,"
-            " PRIMARY KEY (scope, key, period))"
-        )
-        db.execute("INSERT INTO budgets VALUES ('run', 'run-1', 'total', 4, NULL)")
-    db.close()
-    with UsageLedger(path) as ledger:
-        spend(ledger, 0.25, 0, trigger="t-1")
-        assert ledger.spent_usd("run-1") == 0.75
-        [state] = ledger.limits(settings(), StandingClock(0)).for_request(ask())
-        assert (state.usd, state.sets, state.is_own) == (4, 0, True)
-        assert [row.key for row in ledger.rows("trigger")] == ["", "t-1"]
 
 
 def test_an_agents_own_budgets_are_known(ledger: UsageLedger) -> None:

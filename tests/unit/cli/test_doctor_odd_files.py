@@ -13,8 +13,8 @@ from tests.fakes.odd_files import SPARSE, STRANGE, UNREADABLE
 OF_SERVICES = (
     *("system/lock", "system/token", "system/children.journal", "system/mailboxes.db"),
     *("system/usage.db", "system/doors.json", "system/hosts.json", "system/tracing.json"),
-    *("system/uplink.key", "human/book.db", "human/questions.jsonl", "human/inbox.jsonl"),
-    *("human/repeats.jsonl", "human/dead.jsonl", "human/channels.jsonl", "human/tokens.json"),
+    *("system/uplink.key", "human/book.db", "system/format"),
+    *("human/repeats.jsonl", "human/channels.jsonl", "human/tokens.json"),
     *("human/answer.key", "human/audit.jsonl", "context.db"),
 )
 OF_AGENTS = ("agent.json", "conversation.jsonl", "events.jsonl", "triggers.json")

@@ -1,7 +1,5 @@
-"""The gateway's database: opened in bounded work, whole after a crash; older journals taken in."""
+"""The gateway's database: opened in bounded work, whole after a crash."""
 
-import json
-import shutil
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -11,7 +9,6 @@ from typing import Any
 import pytest
 
 from actors.gateway.questions.questions import QuestionStore
-from actors.gateway.state import database as module
 from actors.gateway.state.database import GatewayDatabase
 from actors.gateway.state.dead_letters import DeadLetterStore
 from actors.gateway.state.message_history import MessageHistory
@@ -19,11 +16,7 @@ from agiraph.core.errors import Corrupt
 from agiraph.core.models import ProposedAction
 from agiraph.http.errors import ApiError
 from agiraph.storage.disk_space import DiskFull
-from agiraph.storage.journal import encode_record
 from tests.unit.gateway.asking import ADA, asking
-
-OLD = Path(__file__).parents[2] / "fixtures" / "homes" / "0.1" / "human"
-BOOKS = ("questions.jsonl", "inbox.jsonl", "dead.jsonl")
 
 
 class Counted(GatewayDatabase):
@@ -158,76 +151,6 @@ def test_what_was_written_survives_a_crash_at_any_byte_of_the_log(
 
 
 @pytest.fixture
-def older(path: Path) -> Path:
-    """Return the place of a database beside the journals of 0.1."""
-    for name in BOOKS:
-        shutil.copy(OLD / name, path.parent)
-    return path
-
-
-def everything(path: Path) -> object:
-    with closing(GatewayDatabase(path)) as database:
-        book, thread, dead = (
-            QuestionStore(database),
-            MessageHistory(database),
-            DeadLetterStore(database),
-        )
-        asked = [(q.id, q.status, q.answer) for q in book.listed(9)]
-        untold = [case.undelivered for case in book.undelivered()]
-        return asked, untold, thread.page("shop-1", 0, 9), dead.views()
-
-
-def test_older_journals_are_taken_in_once_and_kept_beside(older: Path) -> None:
-    first = everything(older)
-    assert everything(older) == first
-    for name in BOOKS:
-        assert older.with_name(f"{name}.imported").read_bytes() == (OLD / name).read_bytes()
-        assert json.loads(older.with_name(name).read_text())["version"] == 2, "0.1 refuses it"
-
-
-@pytest.mark.parametrize("call", ["write", "move", "replace_bytes"])
-@pytest.mark.parametrize("number", range(3))
-@pytest.mark.parametrize("is_done", [False, True])
-def test_a_crash_while_they_are_taken_in_loses_and_doubles_nothing(
-    older: Path, call: str, number: int, is_done: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    where = GatewayDatabase if call == "write" else module
-    real, calls = getattr(where, call), iter(range(99))
-
-    def crash(*args: object) -> None:
-        is_now = next(calls) == number
-        if is_done or not is_now:
-            real(*args)
-        if is_now:
-            raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(where, call, crash)
-        with pytest.raises(KeyboardInterrupt):
-            everything(older)
-    after = everything(older)
-    for name in BOOKS:
-        older.with_name(name).unlink()
-        shutil.copy(OLD / name, older.parent)
-    for file in older.parent.glob("book.db*"):
-        file.unlink()
-    assert everything(older) == after, "as if it had never crashed"
-
-
-def test_a_torn_end_of_an_older_journal_is_left_out_and_damage_is_refused(path: Path) -> None:
-    inbox = path.with_name("inbox.jsonl")
-    line = {"id": "1", "agent": "a", "from": "Ada", "to": "human", "content": "x", "ts": 1.0}
-    inbox.write_bytes(encode_record(line) + b'{"id": "2", "ag')
-    with closing(GatewayDatabase(path)) as database:
-        assert MessageHistory(database).count == 1
-    path.unlink()
-    inbox.write_bytes(encode_record(line | {"ts": 2}).replace(b"2", b"3", 1) + encode_record(line))
-    with closing(GatewayDatabase(path)) as database, pytest.raises(Corrupt, match="is damaged"):
-        MessageHistory(database)
-    assert list(inbox.parent.glob("inbox.jsonl.corrupt-*"))
-
-
-@pytest.fixture
 def full(path: Path) -> Iterator[GatewayDatabase]:
     """Yield a database that may not grow by another page."""
     with closing(GatewayDatabase(path)) as database:
@@ -254,5 +177,4 @@ def test_a_file_that_is_no_database_is_refused_by_name(path: Path) -> None:
     path.unlink()
     GatewayDatabase(path).close()
     with closing(sqlite3.connect(path)) as db:
-        assert db.execute("PRAGMA user_version").fetchone() == (1,)
         assert db.execute("PRAGMA journal_mode").fetchone() == ("wal",)

@@ -1,9 +1,7 @@
 """The store of questions: each asked once, ended once whoever is alive, delivered to all askers."""
 
-import json
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +12,6 @@ from actors.gateway.questions.answer_delivery import has_run_ended
 from actors.gateway.questions.questions import QuestionStore
 from actors.gateway.state.database import GatewayDatabase
 from agiraph.board.board import Board, RunFacts
-from agiraph.core.errors import Corrupt
 from agiraph.core.ids import QuestionId
 from agiraph.core.models import ProposedAction
 from agiraph.http.errors import ApiError
@@ -105,16 +102,6 @@ def test_withdrawn_questions_take_no_answer_and_answered_ones_stay_answered(
     assert refused.value.status == 409
 
 
-def test_a_record_that_cannot_have_been_written_is_told_with_its_place(
-    open_book: OpenBook, path: Path
-) -> None:
-    path.with_name("questions.jsonl").write_text(
-        '{"type":"answered","id":"q9","answer":"x","by":"h","at":1}\n'
-    )
-    with pytest.raises(Corrupt, match="record 1"):
-        open_book()
-
-
 def approval(command: str, digest: str = "") -> AskQuestion:
     about = ProposedAction(tool="bash", subject=command, digest=digest)
     return asking(kind="approval", about=about, question="May I?")
@@ -140,12 +127,6 @@ def test_an_old_answer_is_given_to_nothing_else_under_the_same_id(
     assert other is not None
     assert (other.id, other.status) == ("q1-2", "open")
     assert book.undelivered()[0].undelivered == ("01",)
-
-
-def test_a_deed_from_before_there_were_digests_is_known_again(open_book: OpenBook) -> None:
-    book = open_book()
-    book.ask(approval("ls -l"), ADA, "01", 1.0)
-    assert book.ask(approval("ls -l", "d1"), ADA, "02", 2.0) is None
 
 
 def test_a_question_is_named_by_how_its_id_begins(open_book: OpenBook) -> None:
@@ -255,24 +236,3 @@ def test_each_question_ends_once_and_stays_so(
                 assert ended.setdefault(question.id, state) == state
         assert [q.id for q in book.open()] == [q.id for q in book.listed(99) if q.status == "open"]
     book.database.close()
-
-
-def test_a_book_of_an_older_version_opens_as_it_was(open_book: OpenBook, path: Path) -> None:
-    question = {"id": "q1", "agent": "shop-1", "from_id": "Ada", "question": "Which?"}
-    old = {**question, "asked_at": 1.0, "channel": "cli", "status": "open", "answer": None}
-    asked = {"type": "asked", "asker": ADA, "asked_as": "q1", "ask": "01"}
-    records = [
-        {**asked, "question": old},
-        {"type": "answered", "id": "q1", "answer": "this", "by": "human", "at": 2.0},
-        {**asked, "question": {**old, "id": "q2"}, "asked_as": "q2", "ask": "02"},
-        {"type": "withdrawn", "id": "q2"},
-    ]
-    path.with_name("questions.jsonl").write_text(
-        "".join(json.dumps(record) + "\n" for record in records)
-    )
-    book = open_book()
-    first, second = book.listed(99)
-    assert (first.status, first.answer, first.options) == ("answered", "this", ())
-    assert (second.status, second.deadline_at, second.kind) == ("withdrawn", None, "question")
-    [case] = book.undelivered()
-    assert case.question.id == "q1", "nobody is told of what was withdrawn with its agent"

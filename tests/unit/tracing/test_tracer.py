@@ -1,6 +1,5 @@
 """The tracer: sends what logs hold, loses nothing to a collector that is away."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from agiraph.core.errors import Corrupt
 from agiraph.storage.home import Home
 from agiraph.tracing.spans import Span
 from tests.fakes.line import SilentLog
-from tests.unit.tracing.test_span_builder import Log, orphans, team
+from tests.unit.tracing.test_span_builder import Log, team
 
 
 class Collector:
@@ -88,32 +87,6 @@ async def test_the_first_tracer_misses_nothing_of_a_run_that_had_begun_before_it
     assert await first.send_pending()
     assert [span.parent_id for span in collector.spans].count("") == 1
     assert len(collector.spans) == 11
-
-
-async def test_a_state_of_the_version_before_is_gone_on_from(
-    home: Home, collector: Collector
-) -> None:
-    write(home, team(), 1, 15)
-    assert await tracer(home, collector).send_pending()
-    whole = [span.span_id for span in collector.spans]
-    home.system.tracing.unlink()
-    collector.spans.clear()
-    log = team()
-    path = home.agent("shop-1").events
-    path.write_text("")
-    write(home, log, 1, 9)
-    assert await tracer(home, collector).send_pending()
-    kept = json.loads(home.system.tracing.read_text())
-    assert kept.pop("version") == 2
-    state = {
-        k: v for k, v in kept["shop-1"].items() if k not in ("starts", "over", "sent", "asked")
-    }
-    state["calls"] = {"shop-1/ada-7:2.1": {"start": 11.0, "arguments": ""}}
-    home.system.tracing.write_text(json.dumps({"shop-1": state}))
-    write(home, log, 10, 15)
-    assert await tracer(home, collector).send_pending()
-    assert {span.span_id for span in collector.spans} == set(whole)
-    assert orphans(collector.spans) == []
 
 
 def test_a_state_that_cannot_be_read_is_refused_with_what_to_do(

@@ -3,7 +3,6 @@
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -212,58 +211,6 @@ def test_a_file_cut_to_nothing_keeps_its_log(shelf: Shelf) -> None:
     shelf.open()
     aside = shelf.path.with_name("mailboxes.db.corrupt-1-wal")
     assert aside.read_bytes() == b"what came last"
-
-
-def test_a_newer_file_is_refused_and_left_alone(shelf: Shelf) -> None:
-    shelf.open()
-    shelf.close()
-    with sqlite3.connect(shelf.path) as db:
-        db.execute("PRAGMA user_version = 99")
-    db.close()
-    with pytest.raises(StoreRefused, match="newer Agiraph: its version is 99, this one knows up"):
-        shelf.open()
-    assert [file.name for file in shelf.path.parent.iterdir()] == [shelf.path.name]
-
-
-def test_an_older_file_is_brought_up_to_date(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
-    boxes = shelf.open()
-    boxes.accept("bob", ident(1), b"x")
-    boxes.commit()
-    shelf.close()
-    steps = (*mailbox_file.MIGRATIONS, "CREATE TABLE dead (id BLOB);", "DROP TABLE dead;")
-    monkeypatch.setattr(mailbox_file, "MIGRATIONS", steps)
-    for _ in range(2):
-        boxes = shelf.open()
-        assert waiting(boxes, "bob") == [(1, b"x")]
-        assert boxes._file._db.execute("PRAGMA user_version").fetchone() == (4,)
-
-
-def test_a_file_of_before_the_incarnations_opens_and_keeps_them_from_then_on(
-    shelf: Shelf,
-) -> None:
-    old = mailbox_file.MIGRATIONS[:1]
-    shelf.path.parent.mkdir(mode=0o700)
-    with closing(sqlite3.connect(shelf.path)) as db:
-        db.executescript(f"{old[0]} PRAGMA user_version = 1; INSERT INTO address VALUES (1, 'bob')")
-    boxes = shelf.open()
-    assert boxes.incarnations == {}
-    for address, incarnation in (("bob", 2), ("ada", 1), ("bob", 3)):
-        boxes.note_incarnation(address, incarnation)
-    boxes.commit()
-    shelf.close()
-    assert shelf.open().incarnations == {"ada": 1, "bob": 3}
-
-
-def test_a_step_that_fails_changes_nothing(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
-    shelf.open()
-    shelf.close()
-    steps = (*mailbox_file.MIGRATIONS, "CREATE TABLE dead (id BLOB); DROP TABLE nowhere;")
-    with monkeypatch.context() as patched:
-        patched.setattr(mailbox_file, "MIGRATIONS", steps)
-        with pytest.raises(StoreRefused, match="nowhere"):
-            shelf.open()
-    boxes = shelf.open()
-    assert boxes._file._db.execute("PRAGMA user_version").fetchone() == (2,)
 
 
 def test_a_file_has_one_owner_and_is_private(shelf: Shelf) -> None:

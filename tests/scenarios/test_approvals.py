@@ -117,12 +117,13 @@ def test_allowed_for_always_until_it_is_taken_back(place: Place) -> None:
     assert place.json("approvals", "always") == []
 
 
-@pytest.mark.parametrize("victim", ["worker cleo", "coordinator", "human"])
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [("first", "worker cleo"), ("second", "coordinator second"), ("third", "human")],
+)
 def test_an_open_approval_outlives_a_kill_and_the_action_happens_once(
-    place: Place, victim: str
+    place: Place, name: str, title: str
 ) -> None:
-    name = f"killed-{victim.split()[0]}"
-    title = f"coordinator {name}" if victim == "coordinator" else victim
     place.plays(coordinator=one_worker("cleo"), cleo=[MARK, DONE])
     agent = place.begin(name)
     asked = place.await_question(name)

@@ -6,6 +6,7 @@ shape of the format that the client speaks. Imported when the first grant is ope
 """
 
 import asyncio
+import json
 from hashlib import blake2b
 from typing import Any
 from urllib.parse import parse_qs, urlencode
@@ -23,9 +24,11 @@ from actors.broker.llm_proxy.proxy import HOST, LlmProxy
 from actors.runtime.http_server import IS_EXTRA, ConnectionLimits, HttpServer, listen
 from agiraph.core.config import DoorConfig
 from agiraph.core.errors import InvalidInput, Refused
+from agiraph.core.record import why_not_stored
 from agiraph.core.turns import JsonObject
 from agiraph.foreign.http import TooManyValues, read_json
 from agiraph.llm.connect import FORMATS
+from agiraph.llm.providers.forwarding import FORMAT_HEADERS, FORMAT_NAME, format_headers
 from agiraph.llm.wire.format import WireError, WireFormat
 
 HEAD_BYTES = 65536
@@ -147,7 +150,9 @@ def token_of(request: Request) -> str:
 
 
 def _response(error: WireError) -> Response:
-    return JSONResponse(error.body, error.status, dict(error.headers))
+    # A name of the request that is quoted in it may have half of a character, which is no UTF-8.
+    body = json.dumps(error.body, ensure_ascii=False).encode("utf-8", "replace")
+    return Response(body, error.status, dict(error.headers), "application/json")
 
 
 async def _refuse(request: Request, error: HTTPException) -> Response:
@@ -217,7 +222,7 @@ class _Endpoints:
             grant=state.grant,
             body=body,
             digest=blake2b(state.token.encode() + data, digest_size=16).digest(),
-            headers=dict(request.headers),
+            headers=_format_headers(request),
             # The query of Google's format is about the path, and may hold the token.
             query="" if request.path_params else _forwarded_query(request),
         )
@@ -249,13 +254,25 @@ def _parsed(data: bytes) -> JsonObject:
         raise InvalidInput("the body is no JSON") from None
     if not isinstance(value, dict):
         raise InvalidInput("the body is no JSON object")
+    for name, inner in value.items():
+        if why := why_not_stored(inner):
+            raise InvalidInput(f"{name[:100]}: it has {why}")
     return value
 
 
+def _format_headers(request: Request) -> dict[str, str]:
+    """Return the headers about the format; InvalidInput. One that comes twice is a list."""
+    headers = request.headers
+    return format_headers({name: ",".join(headers.getlist(name)) for name in FORMAT_HEADERS})
+
+
 def _forwarded_query(request: Request) -> str:
-    """Return the part of the query that is about the format."""
-    pairs = request.query_params.multi_items()
-    return urlencode([(name, value) for name, value in pairs if name in QUERY])
+    """Return the part of the query that is about the format; InvalidInput."""
+    pairs = [pair for pair in request.query_params.multi_items() if pair[0] in QUERY]
+    for name, value in pairs:
+        if not FORMAT_NAME.fullmatch(value):
+            raise InvalidInput(f"?{name}=: {value[:60]!r} is not forwarded (possible: a name)")
+    return urlencode(pairs)
 
 
 def _google_body(request: Request, body: JsonObject) -> JsonObject:

@@ -30,6 +30,7 @@ from agiraph.llm.base import ProviderError
 from agiraph.llm.providers.forwarding import format_headers
 from agiraph.llm.request_body_cache import as_json
 from agiraph.llm.token_counts import guess_input_tokens
+from agiraph.llm.wire.format import readable
 from agiraph.messages.llm_proxy import OpenProxy, ProxyBudgetLow, ProxyCallFailed, ProxyOpened
 
 if TYPE_CHECKING:
@@ -158,8 +159,16 @@ class LlmProxy:
         return self._table.grant(token)
 
     async def count(self, asked: ProxyRequest) -> int:
-        """Return how many tokens of input a request has: what the service says, or an estimate."""
-        wire, request = asked.wire, self._request(asked)
+        """Return how many tokens of input a request has: what the service says, or an estimate.
+
+        Raises InvalidInput for a request that would not be forwarded either.
+        """
+        wire = asked.wire
+        with readable():
+            # A count runs no tool and costs nothing, so the tools of the service are counted.
+            tools = wire.rules.all_service_tools(asked.body)
+            asked = replace(asked, body=wire.rules.checked(asked.body, tools))
+            request = self._request(asked)
         name = self._services.name(request.model)
         try:
             service = await self._services.native_service(name, wire.api)
@@ -191,8 +200,10 @@ class LlmProxy:
             await reply.send_error(asked.wire.error("rate_limited", text, retry_after=1))
             return
         rules = asked.wire.rules
-        asked = replace(asked, body=rules.checked(asked.body, self._config.service_tools))
-        request = self._accounts.billed(self._request(asked))
+        with readable():
+            asked = replace(asked, body=rules.checked(asked.body, self._config.service_tools))
+            request = self._request(asked)
+        request = self._accounts.billed(request)
         own = {"door": digest, "budgets": (*request.budgets, grant.budget)}
         call = ProxyCall(
             asked=asked,

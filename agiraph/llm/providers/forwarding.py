@@ -6,10 +6,12 @@ for what it says and what it costs. So what a format can do that Agiraph's own r
 (pictures, cache marks, reasoning settings) works for an external agent.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
+from agiraph.core.errors import InvalidInput
 from agiraph.core.ids import split_model
 from agiraph.core.turns import JsonObject, ModelRequest, ModelResponse
 from agiraph.foreign.http import read_json
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 PASSED_BACK = ("content-type", "request-id", "x-request-id", "retry-after")
 FORMAT_HEADERS = ("anthropic-version", "anthropic-beta")
 BETAS = "anthropic-beta"
+FORMAT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 PRICED_BETAS = ("context-1m", "fast-mode")
 """How betas begin that change the price of a call."""
 
@@ -53,9 +56,19 @@ class AnswerBrokenOff(ProviderError):
 
 
 def format_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    """Return the agent's headers that are forwarded: those about the format itself, no others."""
-    kept = {name: headers[name] for name in FORMAT_HEADERS if name in headers}
-    betas = [beta.strip() for beta in kept.pop(BETAS, "").split(",")]
+    """Return the agent's headers that are forwarded: those about the format itself, no others.
+
+    Raises InvalidInput for one that is no name, in which a service might read another name.
+    """
+    kept = {name: headers[name] for name in FORMAT_HEADERS if headers.get(name)}
+    betas = [beta.strip(" \t") for beta in kept.pop(BETAS, "").split(",")]
+    for name, value in (*kept.items(), *((BETAS, beta) for beta in betas if beta)):
+        if not FORMAT_NAME.fullmatch(value):
+            raise InvalidInput(
+                f"{name}: {value[:60]!r} is not forwarded "
+                f"(possible: a name of letters, digits, '.', '_' and '-'"
+                f"{', or several with commas between them' if name == BETAS else ''})"
+            )
     sent = [beta for beta in betas if beta and not beta.lower().startswith(PRICED_BETAS)]
     return kept | ({BETAS: ",".join(sent)} if sent else {})
 

@@ -13,14 +13,15 @@ from agiraph.llm.wire.request_rules import (
     check_item,
     check_limit,
     check_names,
+    from_data,
     from_url,
-    is_image,
     item_fields,
     objects_in,
     stored_object,
     with_short_marks,
     without_lifetime,
 )
+from agiraph.llm.wire.request_walk import Places, media_type
 
 OWN_TOOLS = re.compile(r"custom|(bash|text_editor|memory)_\d{8}")
 """The types of tools that the agent runs."""
@@ -89,6 +90,15 @@ TOOL = frozenset({
     "allowed_callers", "eager_input_streaming", "input_examples", "max_characters",
 })  # fmt: skip
 """The fields of the tools that the agent runs."""
+PLACES = Places(
+    top="messages system metadata stop_sequences thinking tools tool_choice output_config"
+    " output_format context_management cache_control diagnostics",
+    inner="content source citations caller tool definition tool_changes tabs state_changes"
+    " transformations tools edits trigger keep clear_at_least clear_at clear_tool_inputs"
+    " exclude_tools format cache_control allowed_callers tool_references lines output_config"
+    " task_budget",
+    literal={"input": dict, "input_schema": dict, "schema": dict, "input_examples": list},
+)
 
 
 class AnthropicRules(RequestRules):
@@ -98,6 +108,7 @@ class AnthropicRules(RequestRules):
     lifetime: a longer one has another price.
     """
 
+    places = PLACES
     parameters = frozenset({
         "model", "messages", "system", "metadata", "stop_sequences", "temperature", "top_k",
         "top_p", "thinking", "tools", "tool_choice", "output_config", "output_format",
@@ -160,8 +171,8 @@ class AnthropicRules(RequestRules):
                 case "url":
                     yield from_url(source.get("url"), is_picture=is_picture)
                 case "base64":
-                    is_picture = is_picture and is_image(source.get("media_type"))
-                    yield Attachment(len(str(source.get("data"))), is_picture=is_picture)
+                    kind = media_type(source.get("media_type"), f"{block['type']}.media_type")
+                    yield from_data(source.get("data"), kind, is_picture=is_picture)
 
     def service_tools(self, tool: Any) -> tuple[str, ...]:
         kind = tool.get("type") if isinstance(tool, dict) else None

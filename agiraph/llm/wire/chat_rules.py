@@ -13,12 +13,13 @@ from agiraph.llm.wire.request_rules import (
     check_item,
     check_limit,
     check_names,
-    file_data,
+    from_file,
     from_url,
     item_fields,
     objects_in,
     with_short_marks,
 )
+from agiraph.llm.wire.request_walk import Places
 
 THINKING_LIMITS = (
     ("thinking", "budget_tokens"),
@@ -54,11 +55,31 @@ CALLS = item_fields(
 )
 TOOLS = item_fields(function="function strict cache_control", custom="custom cache_control")
 """The tools that the agent runs, and their fields."""
+FUNCTIONS = {
+    "function": frozenset({"name", "description", "parameters", "strict", "cache_control"}),
+    "custom": frozenset({"name", "description", "format"}),
+}
+"""The fields of a tool's function, by the type of the tool."""
+CALLED = {
+    "function": frozenset({"name", "arguments", "thought_signature"}),
+    "custom": frozenset({"name", "input"}),
+}
+"""The fields of a call's function, by the type of the call."""
+PLACES = Places(
+    top="messages tools tool_choice functions function_call response_format logit_bias stop"
+    " stream_options metadata reasoning thinking chat_template_kwargs usage modalities",
+    inner="content tool_calls function_call function custom annotations url_citation"
+    " reasoning_details thinking thinking_blocks extra_content google cache_control"
+    " prompt_cache_breakpoint file image_url video_url input_audio allowed_tools tools"
+    " json_schema format grammar",
+    literal={"parameters": dict, "schema": dict, "arguments": (str, dict)},
+)
 
 
 class ChatRules(RequestRules):
     """The rules of Chat Completions, with the parameters of the services that speak it."""
 
+    places = PLACES
     parameters = frozenset({
         "model", "messages", "tools", "tool_choice", "parallel_tool_calls", "functions",
         "function_call", "response_format", "temperature", "top_p", "top_k", "top_a", "min_p",
@@ -93,16 +114,23 @@ class ChatRules(RequestRules):
         for message in objects_in(body.get("messages")):
             check_names(message, MESSAGE, "messages")
             for call in objects_in(message.get("tool_calls")):
-                check_item(call, CALLS, "messages.tool_calls", usual="function")
+                kind = check_item(call, CALLS, "messages.tool_calls", usual="function")
+                _check_inner(call, kind, CALLED[kind])
             content = message.get("content")
             for part in content if isinstance(content, list) else objects_in([content]):
                 if not isinstance(part, str):
                     kind = check_item(part, PARTS, "messages.content")
+                    if kind == "thinking" and isinstance(part.get(kind), list):
+                        for said in part[kind]:
+                            check_item(said, {"text": PARTS["text"]}, "messages.content.thinking")
                     if kind in PART_VALUES and isinstance(part.get(kind), dict):
                         check_names(part[kind], PART_VALUES[kind], kind)
         for tool in self.tools(body):
             if not self.service_tools(tool):
-                check_item(tool, TOOLS, "tools", usual="function")
+                kind = check_item(tool, TOOLS, "tools", usual="function")
+                _check_inner(tool, kind, FUNCTIONS[kind])
+        for function in objects_in(body.get("functions")):
+            check_names(function, FUNCTIONS["function"], "functions")
 
     def attachments(self, body: JsonObject) -> Iterator[Attachment]:
         for message in objects_in(body.get("messages")):
@@ -114,7 +142,7 @@ class ChatRules(RequestRules):
                         # A video may have more tokens than bytes: it counts as the whole window.
                         yield Attachment(0, is_picture=False)
                     case {"type": "file", "file": {"file_data": str(data)}}:
-                        yield file_data(data)
+                        yield from_file(data)
                     case {"type": "input_audio"}:
                         raise InvalidInput("input_audio: audio has a price of its own")
 
@@ -126,3 +154,11 @@ class ChatRules(RequestRules):
             # Some services have tools that are named by their field: {"google_search": {}}.
             return tuple(sorted(tool)) or ("a tool without a type",)
         return () if kind in (None, *TOOLS) else (str(kind),)
+
+
+def _check_inner(holder: JsonObject, kind: str, known: Collection[str]) -> None:
+    """Raise InvalidInput for a function of a tool or of a call that is not forwarded."""
+    inner = holder.get(kind)
+    if inner is not None and not isinstance(inner, dict):
+        raise InvalidInput(f"{kind}: expected an object, not {type(inner).__name__}")
+    check_names(inner or {}, known, kind)

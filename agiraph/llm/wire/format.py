@@ -6,12 +6,15 @@ service speak the same format, the agent's own body is forwarded, and its answer
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from pydantic import ValidationError
+
 from agiraph.core.errors import InvalidInput
-from agiraph.core.record import why_not_stored
+from agiraph.core.record import misfit_in_words, why_not_stored
 from agiraph.core.turns import (
     AssistantTurn,
     JsonObject,
@@ -342,6 +345,21 @@ def clamped(settings: JsonObject, name: str, most: int) -> JsonObject:
 def mapping(value: Any) -> JsonObject:
     """Return a JSON object, an empty one in place of any other value."""
     return value if isinstance(value, dict) else {}
+
+
+@contextmanager
+def readable() -> Iterator[None]:
+    """Raise InvalidInput in place of an error to which the shape of a request leads."""
+    try:
+        yield
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(map(str, first["loc"])) or "the request"
+        raise InvalidInput(f"{place}: {misfit_in_words(first)}") from None
+    except (*UNREADABLE, OverflowError) as error:
+        raise InvalidInput(
+            f"the request cannot be read ({type(error).__name__}: {error})"
+        ) from None
 
 
 # --- helpers for parsing requests ----------------------------------------------------------------

@@ -12,12 +12,12 @@ from agiraph.llm.wire.request_rules import (
     Values,
     check_fields,
     check_limit,
-    check_media,
     check_names,
+    from_data,
     objects_in,
-    shown,
     stored_object,
 )
+from agiraph.llm.wire.request_walk import Places, media_type, shown
 
 OWN_TOOLS = "functionDeclarations"
 DYNAMIC = -1
@@ -40,11 +40,17 @@ PART_VALUES = {
         "id", "name", "response", "willContinue", "scheduling", "parts",
     }),
 }  # fmt: skip
-MEDIA = re.compile(
-    r"(image|text|video)/.+|application/(pdf|json|xml|yaml|rtf|x-(javascript|python|typescript"
-    r"|sh|httpd-php|ipynb\+json)|javascript|typescript|ecmascript|sql)"
-)
-"""The types of the pictures and documents that are forwarded."""
+PLACES = Places(
+    top="contents systemInstruction tools toolConfig safetySettings generationConfig labels",
+    inner="parts inlineData functionCall functionResponse executableCode codeExecutionResult"
+    " toolCall toolResponse videoMetadata mediaResolution partMetadata partialArgs"
+    " functionDeclarations functionCallingConfig allowedFunctionNames retrievalConfig latLng"
+    " stopSequences responseModalities thinkingConfig",
+    literal={
+        "args": dict, "response": dict, "parameters": dict, "parametersJsonSchema": (dict, bool),
+        "responseSchema": dict, "responseJsonSchema": (dict, bool),
+    },
+)  # fmt: skip
 
 
 class GoogleRules(RequestRules):
@@ -53,6 +59,7 @@ class GoogleRules(RequestRules):
     `model` and `stream` are in the path of a request; the LLM proxy puts them into the body.
     """
 
+    places = PLACES
     parameters = frozenset({
         "model", "contents", "systemInstruction", "tools", "toolConfig", "safetySettings",
         "generationConfig", "labels",
@@ -179,14 +186,6 @@ def _attached(parts: Any) -> Iterator[Attachment]:
             for name, value in values.items():
                 check_names(value, PART_VALUES[name], name)
             if (data := values.get("inlineData")) is not None:
-                kind = str(data.get("mimeType") or "").partition(";")[0].strip().lower()
-                check_media(kind)
-                if not MEDIA.fullmatch(kind):
-                    raise InvalidInput(
-                        f"inlineData.mimeType: {shown(kind)} is not forwarded "
-                        "(possible: image/..., text/..., video/..., application/pdf and text)"
-                    )
-                # A video may have more tokens than bytes: it counts as one at a URL does.
-                size = 0 if kind.startswith("video/") else len(str(data.get("data") or ""))
-                yield Attachment(size, is_picture=kind.startswith("image/"))
+                kind = media_type(data.get("mimeType"), "inlineData.mimeType")
+                yield from_data(data.get("data"), kind, is_picture=True)
             waiting.append(values.get("functionResponse", {}).get("parts"))

@@ -7,7 +7,6 @@ made where its usage is not seen (`background`), or change its price (`service_t
 the service runs, and objects stored at the service, are refused for the same reason.
 """
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, ClassVar, Final
@@ -15,6 +14,14 @@ from typing import Any, ClassVar, Final
 from agiraph.core.errors import InvalidInput
 from agiraph.core.turns import JsonObject
 from agiraph.llm.token_counts import Attachment
+from agiraph.llm.wire.request_walk import (
+    STORED_NAMES,
+    Places,
+    media_of_file,
+    media_of_url,
+    plain,
+    shown,
+)
 
 Values = Mapping[str, tuple[Any, ...]]
 """The possible values of parameters."""
@@ -22,13 +29,6 @@ ItemFields = Mapping[str, frozenset[str]]
 """The fields that an item, block or part may have, by its type."""
 MOST_TOKENS: Final = 1_000_000_000
 """The largest limit of an answer that is read as one."""
-STORED_NAMES: Final = frozenset({"file_id", "file_ids", "container_id", "attachments", "audio"})
-"""The fields of items that refer to objects stored at a service."""
-SHOWN_CHARACTERS: Final = 60
-DATA_URL: Final = "data:"
-LONGEST_SCHEME: Final = 16
-AUDIO_FORMAT: Final = re.compile(r"(x-)?(ogg|opus|mp3|mpeg|wav|flac|aac)\b")
-"""The subtypes of `application/` that are audio."""
 ONLY_STANDARD: Final = ("auto", "default", "flex")
 """OpenAI's service tiers that cost no more than the price of the model."""
 
@@ -41,6 +41,8 @@ class RequestRules(ABC):
     names of the longest answer, in whose place ours is sent.
     """
 
+    places: ClassVar[Places]
+    """Where the format has objects and lists."""
     parameters: ClassVar[frozenset[str]]
     values: ClassVar[Values]
     left_out: ClassVar[frozenset[str]] = frozenset()
@@ -58,6 +60,7 @@ class RequestRules(ABC):
         self.check_content(given)
         for _ in self.attachments(given):
             pass
+        self.places.check(self.without_service_tools(given))
         kept = {name: value for name, value in given.items() if name not in self.left_out}
         return self._with_allowed_tools(kept, service_tools)
 
@@ -95,6 +98,17 @@ class RequestRules(ABC):
     def allowed_tool(self, tool: Any, allowed: Collection[str]) -> Any | None:
         """Return an entry of `tools` with what may be sent of it, None if that is nothing."""
         return tool if set(self.service_tools(tool)) <= set(allowed) else None
+
+    def without_service_tools(self, body: JsonObject) -> JsonObject:
+        """Return a request without the tools of the service, which have fields of their own."""
+        kept = [
+            own for tool in self.tools(body) if (own := self.allowed_tool(tool, ())) is not None
+        ]
+        return body | {"tools": kept}
+
+    def all_service_tools(self, body: JsonObject) -> set[str]:
+        """Return the names of all tools of the service in a request."""
+        return {name for tool in self.tools(body) for name in self.service_tools(tool)}
 
     def why_native_only(self, body: JsonObject) -> str:
         """Return why only a service of this format can answer a request, "" if any can."""
@@ -186,7 +200,7 @@ def check_names(item: JsonObject, known: Collection[str], where: str) -> None:
     for name, value in item.items():
         if value is None or name in known:
             continue
-        if name in STORED_NAMES:
+        if plain(name) in STORED_NAMES:
             raise stored_object(f"{where}.{name}")
         raise InvalidInput(
             f"{where}.{name}: this field is not forwarded, since it may cost more than is reserved"
@@ -197,12 +211,6 @@ def check_names(item: JsonObject, known: Collection[str], where: str) -> None:
 def stored_object(name: str) -> InvalidInput:
     """Return the error for a reference to an object that is stored at the service."""
     return InvalidInput(f"{name}: an object stored at the service has no size that a budget sees")
-
-
-def shown(value: Any) -> str:
-    """Return a value for people, cut if it is long."""
-    text = str(value).lower() if isinstance(value, bool) else repr(value)
-    return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}..."
 
 
 # --- content -------------------------------------------------------------------------------------
@@ -245,31 +253,26 @@ def objects_in(value: Any) -> list[JsonObject]:
 def from_url(url: Any, *, is_picture: bool) -> Attachment:
     """Return the attachment at a URL: in the request itself (`data:`), or elsewhere.
 
-    A `data:` URL in a picture's place is a picture only by its media type, else a document.
+    A `data:` URL in a picture's place is a picture only by its media type, else a document. A video
+    may have more tokens than bytes: it counts as one elsewhere does.
     """
-    if not isinstance(url, str) or url[: len(DATA_URL)].lower() != DATA_URL:
-        return Attachment(0, is_picture=is_picture)
-    media = url[len(DATA_URL) :]
-    check_media(media)
-    return Attachment(len(url), is_picture=is_picture and is_image(media))
+    kind = media_of_url(url, "url")
+    return _attached(url, kind, is_picture=is_picture)
 
 
-def is_image(media_type: Any) -> bool:
-    """Whether a media type, or the rest of a data URL, begins with `image/`."""
-    return str(media_type).strip().lower().startswith("image/")
-
-
-def file_data(data: Any) -> Attachment:
+def from_file(data: Any) -> Attachment:
     """Return a file in a request; some services (OpenRouter) fetch it if the data is a URL."""
-    if isinstance(data, str) and data[: len(DATA_URL)].lower() == DATA_URL:
-        return from_url(data, is_picture=False)
-    is_here = isinstance(data, str) and "://" not in data[:LONGEST_SCHEME]
-    return Attachment(len(data) if is_here else 0, is_picture=False)
+    return _attached(data, media_of_file(data, "file_data"), is_picture=False)
 
 
-def check_media(media_type: str) -> None:
-    """Raise InvalidInput for a media type, or a data URL's rest that begins with one, of audio."""
-    main, _, rest = media_type.strip().lower().partition("/")
-    if main == "audio" or (main == "application" and AUDIO_FORMAT.match(rest)):
-        kind = media_type.partition(";")[0].partition(",")[0]
-        raise InvalidInput(f"{shown(kind)}: audio has a price of its own")
+def from_data(data: Any, kind: str, *, is_picture: bool) -> Attachment:
+    """Return an attachment that is in the request with its media type."""
+    return _attached(str(data or ""), kind, is_picture=is_picture)
+
+
+def _attached(data: str, kind: str | None, *, is_picture: bool) -> Attachment:
+    if kind == "":
+        return Attachment(0, is_picture=is_picture)
+    is_video = kind is not None and kind.startswith("video/")
+    is_image = kind is not None and kind.startswith("image/")
+    return Attachment(0 if is_video else len(data), is_picture=is_picture and is_image)

@@ -9,19 +9,19 @@ from agiraph.core.turns import JsonObject
 from agiraph.llm.token_counts import Attachment
 from agiraph.llm.wire.request_rules import (
     ONLY_STANDARD,
-    STORED_NAMES,
     RequestRules,
     Values,
     check_fields,
     check_item,
     check_names,
-    file_data,
+    from_file,
     from_url,
     item_fields,
     objects_in,
     stored_object,
     with_short_marks,
 )
+from agiraph.llm.wire.request_walk import Places
 
 OWN_TOOLS = ("function", "custom", "local_shell", "apply_patch", "namespace")
 """The types of tools that the agent runs, and that of a namespace of them."""
@@ -78,6 +78,8 @@ PARTS = item_fields(
 )
 """The parts of an item's content, and their fields."""
 PART_LISTS = ("content", "summary", "outputs", "output")
+SEALED = ("encrypted_content", "result")
+"""The fields that must not be empty."""
 SHELL_OUTPUT = frozenset({"stdout", "stderr", "outcome"})
 TOOLS = item_fields(
     function="name description parameters strict allowed_callers defer_loading output_schema",
@@ -93,6 +95,54 @@ LOCAL = item_fields(local="skills")
 SKILL = frozenset({"name", "description", "path"})
 BRINGING = ("additional_tools", "tool_search_output")
 """The items that bring further tools."""
+CONTENT = {
+    "compaction": "encrypted_content",
+    "compaction_summary": "encrypted_content",
+    "context_compaction": "encrypted_content",
+    "function_call": "call_id name arguments",
+    "function_call_output": "call_id output",
+    "custom_tool_call": "call_id name input",
+    "custom_tool_call_output": "call_id output",
+    "local_shell_call": "action",
+    "local_shell_call_output": "output",
+    "shell_call": "action",
+    "shell_call_output": "output",
+    "apply_patch_call": "operation",
+    "apply_patch_call_output": "call_id status",
+    "computer_call_output": "output",
+    "tool_search_call": "arguments",
+    "tool_search_output": "tools",
+    "additional_tools": "tools",
+    "code_interpreter_call": "code",
+    "image_generation_call": "result",
+    "mcp_list_tools": "tools",
+    "mcp_approval_request": "name arguments",
+    "mcp_approval_response": "approval_request_id approve",
+    "mcp_call": "name arguments",
+    "program": "code",
+    "program_output": "result",
+}
+"""The fields without which an item has no content: by its id alone the service would read what it
+has stored."""
+WITH_ID = frozenset({
+    "local_shell_call", "local_shell_call_output", "shell_call", "shell_call_output",
+    "apply_patch_call", "apply_patch_call_output", "computer_call", "computer_call_output",
+    "image_generation_call", "mcp_list_tools", "mcp_approval_request", "mcp_approval_response",
+    "mcp_call",
+})  # fmt: skip
+"""The items that are sent with their id, which others or the format need; all have their content.
+"""
+PLACES = Places(
+    top="input tools tool_choice reasoning text include metadata stream_options client_metadata",
+    inner="content summary output outputs annotations logprobs top_logprobs bytes caller action"
+    " actions path keys command environment skills operation outcome queries sources"
+    " pending_safety_checks acknowledged_safety_checks tools allowed_callers format error"
+    " prompt_cache_breakpoint cache_control",
+    literal={
+        "parameters": dict, "schema": dict, "output_schema": dict, "env": dict,
+        "arguments": (str, dict), "input_schema": dict,
+    },
+)  # fmt: skip
 
 
 class ResponsesRules(RequestRules):
@@ -101,6 +151,7 @@ class ResponsesRules(RequestRules):
     Nothing is stored at the service, so a request contains all that the model reads.
     """
 
+    places = PLACES
     parameters = frozenset({
         "model", "input", "instructions", "tools", "tool_choice", "parallel_tool_calls",
         "max_tool_calls", "reasoning", "text", "temperature", "top_p", "top_logprobs",
@@ -126,10 +177,12 @@ class ResponsesRules(RequestRules):
         return kept | {"input": [self._sent(item, service_tools) for item in items]}
 
     def _sent(self, item: JsonObject, allowed: Collection[str]) -> JsonObject:
-        """Return an item without the tools that are not allowed, and without stored reasoning."""
+        """Return an item without the tools that are not allowed, and without its id.
+
+        By an id the service could read an item that it has stored, instead of this one.
+        """
         kind = item.get("type")
-        if kind == "reasoning" and not item.get("encrypted_content"):
-            # By its id alone the service would read the reasoning that it has stored.
+        if kind not in WITH_ID:
             item = {name: value for name, value in item.items() if name != "id"}
         if kind in BRINGING:
             # Items may bring further tools, from their place in the conversation on.
@@ -137,6 +190,17 @@ class ResponsesRules(RequestRules):
             item = item | {"tools": [tool for tool in kept if tool is not None]}
         sent: JsonObject = with_short_marks(item)
         return sent
+
+    def without_service_tools(self, body: JsonObject) -> JsonObject:
+        kept = super().without_service_tools(body)
+        if isinstance(items := kept.get("input"), list):
+            kept["input"] = [
+                super(ResponsesRules, self).without_service_tools(item)
+                if isinstance(item, dict) and item.get("type") in BRINGING
+                else item
+                for item in items
+            ]
+        return kept
 
     def check_content(self, body: JsonObject) -> None:
         reasoning = body.get("reasoning")
@@ -211,10 +275,11 @@ def _check_item(item: Any, where: str) -> None:
         isinstance(item.get("role"), str) and isinstance(item.get("content"), str | list)
     ):
         raise InvalidInput(f"{where}: a message needs a role and content (text or a list of parts)")
-    if kind == "image_generation_call" and not (
-        isinstance(item.get("result"), str) and item["result"]
-    ):
-        raise stored_object("image_generation_call without a result")
+    for name in CONTENT.get(kind, "").split():
+        if item.get(name) is None or (item[name] == "" and name in SEALED):
+            raise stored_object(f"{where}: {kind} without {name}")
+    if kind == "computer_call" and item.get("action") is None and not item.get("actions"):
+        raise stored_object(f"{where}: {kind} without action")
     if kind == "shell_call" and item.get("environment") is not None:
         check_item(item["environment"], LOCAL, "shell_call.environment")
     if kind == "shell_call_output":
@@ -228,11 +293,7 @@ def _check_item(item: Any, where: str) -> None:
 
 
 def _check_part(part: Any, where: str) -> None:
-    kind = check_item(part, PARTS, where)
-    if kind == "output_text":
-        for note in objects_in(part.get("annotations")):
-            for name in note.keys() & STORED_NAMES:
-                raise stored_object(f"output_text.annotations.{name}")
+    check_item(part, PARTS, where)
 
 
 def _inner(space: JsonObject) -> list[JsonObject]:
@@ -248,6 +309,6 @@ def _attached(part: JsonObject) -> Iterator[Attachment]:
             if part.get("file_url") is not None or part.get("file_data") is None:
                 yield from_url(part.get("file_url"), is_picture=False)
             if part.get("file_data") is not None:
-                yield file_data(part["file_data"])
+                yield from_file(part["file_data"])
         case "input_audio":
             raise InvalidInput("input_audio: audio has a price of its own")

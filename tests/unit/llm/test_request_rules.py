@@ -14,6 +14,7 @@ from agiraph.llm.registry import ModelTraits
 from agiraph.llm.token_counts import Attachment, InputSize, forwarded_size
 from agiraph.llm.wire.google_rules import GoogleRules
 from agiraph.llm.wire.request_rules import from_url
+from agiraph.llm.wire.responses_rules import CONTENT
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "door.md"
 TRAITS = ModelTraits(api="openai", max_tokens_field="max_completion_tokens")
@@ -338,12 +339,13 @@ NESTED: list[tuple[str, str, JsonObject]] = [
     (
         "responses",
         "shell_call.environment",
-        said({"type": "shell_call", "environment": {"type": "container_reference"}}),
+        said({"type": "shell_call", "action": {}, "environment": {"type": "container_reference"}}),
     ),
     (
         "responses",
         "file_id",
-        said({"type": "function_call_output", "output": [{"type": "input_image", "file_id": "f"}]}),
+        said({"type": "function_call_output", "call_id": "c", "output": [
+            {"type": "input_image", "file_id": "f"}]}),
     ),
     ("responses", "content.type", said(USER | {"content": [{"file_id": "f"}]})),
     (
@@ -421,11 +423,11 @@ def test_items_of_a_conversation_are_forwarded_as_they_are() -> None:
     picture = {"type": "input_image", "image_url": "data:image/png;base64,aGk=", "detail": "low"}
     items: list[JsonObject] = [
         USER,
-        {"type": "reasoning", "id": "rs", "summary": [], "encrypted_content": "x"},
+        {"type": "reasoning", "summary": [], "encrypted_content": "x"},
         {"type": "function_call", "call_id": "c", "name": "a", "arguments": "{}"},
         {"type": "function_call_output", "call_id": "c", "output": [picture]},
         {"type": "image_generation_call", "id": "ig", "result": "aGk="},
-        {"type": "message", "role": "assistant", "id": "m", "phase": "commentary", "content": [
+        {"type": "message", "role": "assistant", "phase": "commentary", "content": [
             {"type": "output_text", "text": "", "annotations": [], "logprobs": []}]},
         {"type": "shell_call_output", "call_id": "s", "output": [{"stdout": "", "stderr": ""}]},
     ]  # fmt: skip
@@ -451,6 +453,167 @@ def test_betas_that_change_the_price_are_not_forwarded() -> None:
     given = {"anthropic-beta": betas, "anthropic-version": "1", "anthropic-workspace-id": "w"}
     assert format_headers(given) == {"anthropic-beta": "files-1,effort-2", "anthropic-version": "1"}
     assert format_headers({"anthropic-beta": "context-1m"}) == {}
+
+
+@pytest.mark.parametrize(
+    "betas",
+    [
+        "a context-1m-2025",
+        "a;context-1m",
+        "a\tb",
+        "\u00e9",
+        "a\u2028context-1m",
+        "a,b c",
+        "x" * 200,
+    ],
+)
+def test_a_beta_that_is_no_name_is_refused(betas: str) -> None:
+    with pytest.raises(InvalidInput, match="anthropic-beta"):
+        format_headers({"anthropic-beta": betas})
+    with pytest.raises(InvalidInput, match="anthropic-version"):
+        format_headers({"anthropic-version": betas})
+
+
+FILE = {"file_id": "f"}
+HIDDEN: list[tuple[str, JsonObject]] = [
+    *(
+        (
+            "responses",
+            said(USER, {"type": kind, "id": "x", "call_id": "c"} if "call" in kind else
+                 {"type": kind, "id": "x"}),
+        )
+        for kind in CONTENT
+    ),
+    ("responses", said(USER, {"type": "compaction", "id": "c", "encrypted_content": ""})),
+    ("responses", said(USER | {"content": [
+        {"type": "output_text", "text": "", "logprobs": [FILE]}]})),
+    ("responses", said(USER | {"content": [
+        {"type": "output_text", "text": "", "annotations": [{"type": "file_citation"} | FILE]}]})),
+    ("responses", said(USER | {"content": [{"type": "input_text", "text": FILE}]})),
+    ("responses", {"metadata": {"a": FILE}}),
+    ("responses", {"metadata": FILE}),
+    ("responses", {"text": {"format": FILE}}),
+    ("responses", {"user": {"a": 1}}),
+    ("responses", {"instructions": " FileID://x"}),
+    ("responses", said({"type": "function_call", "call_id": "c", "name": FILE, "arguments": "{}"})),
+    ("openai", {"tools": [{"type": "function", "function": {"name": "a"} | FILE}]}),
+    ("openai", {"tools": [{"type": "function", "function": {"name": "a", "parameters": "EVIL"}}]}),
+    ("openai", {"tools": [{"type": "function", "function": "EVIL"}]}),
+    ("openai", {"functions": [{"name": "a", "parameters": ["x"]}]}),
+    ("openai", {"functions": [{"name": "a"} | FILE]}),
+    ("openai", {"metadata": {"fileId": "f"}}),
+    ("openai", {"messages": [USER | {"annotations": [FILE]}]}),
+    ("openai", {"messages": [USER | {"name": {"a": 1}}]}),
+    ("openai", {"messages": [{"role": "system", "content": "a, fileid://file-1"}, USER]}),
+    ("openai", {"messages": [{"role": "user", "content": "\n fileid://file-1"}]}),
+    ("openai", parts({"type": "text", "text": FILE})),
+    ("openai", parts({"type": "thinking", "thinking": [
+        {"type": "image_url", "image_url": "https://a/"}]})),
+    *(
+        ("openai", parts({"type": "image_url", "image_url": place(url)}))
+        for place in (lambda url: url, lambda url: {"url": url})
+        for url in ("ms://file-1", "fileid://f", "gs://b/a", "file:///etc/passwd", "file-abc", "",
+                    " https://a/", "https://a/ b", "//a/b.png", "blob:x", "oss://a", "ms:f")
+    ),
+    ("openai", {"messages": [{"role": "user", "content": [
+        {"type": "video_url", "video_url": {"url": "ms://f"}}]}]}),
+    ("openai", parts({"type": "file", "file": {"file_data": "ms://f"}})),
+    ("openai", parts({"type": "file", "file": {"file_data": "file-abc\x00"}})),
+    ("anthropic", parts({"type": "text", "text": "", "citations": [FILE]})),
+    ("anthropic", parts({"type": "text", "text": "", "citations": [{"a": {"b": FILE}}]})),
+    ("anthropic", parts({"type": "text", "text": [{"type": "text", "text": "a"}]})),
+    ("anthropic", {"metadata": FILE}),
+    ("anthropic", {"metadata": {"user_id": {"a": 1}}}),
+    ("anthropic", {"tools": [{"name": "a", "input_schema": "EVIL"}]}),
+    ("anthropic", parts({"type": "tool_use", "id": "a", "name": "b", "input": "x"})),
+    ("anthropic", parts({"type": "image", "source": {"type": "url", "url": "ms://f"}})),
+    ("anthropic", {"system": "fileid://f"}),
+    ("google", shown_to({"text": FILE})),
+    ("google", shown_to({"partMetadata": FILE})),
+    ("google", shown_to({"part_metadata": {"a": {"fileUri": "u"}}})),
+    ("google", {"labels": {"a": {"b": 1}}}),
+    ("google", {"systemInstruction": {"parts": [{"text": "see fileid://f"}]}}),
+    ("google", {"tools": [{"functionDeclarations": [{"name": "a", "parameters": "EVIL"}]}]}),
+    ("google", {"tools": [{"function_declarations": [{"name": {"a": 1}}]}]}),
+]  # fmt: skip
+"""References to content that is not in the request, and values of another kind than they have."""
+
+
+@pytest.mark.parametrize(("api", "more"), HIDDEN)
+def test_nothing_refers_to_content_that_is_not_in_the_request(api: str, more: JsonObject) -> None:
+    with pytest.raises(InvalidInput, match=r"^[\w.]+: "):
+        checked(api, **more)
+
+
+LITERAL: list[tuple[str, JsonObject]] = [
+    ("openai", {"tools": [{"type": "function", "function": {"name": "a", "parameters": {
+        "type": "object", "properties": {"file_id": {"type": "string"}}}}}]}),
+    ("openai", {"response_format": {"type": "json_schema", "json_schema": {
+        "name": "a", "schema": {"properties": {"audio": {}, "url": {}}}}}}),
+    ("anthropic", {"tools": [{"name": "a", "input_schema": {"properties": {"file_id": {}}}}]}),
+    ("anthropic", parts({"type": "tool_use", "id": "a", "name": "b", "input": {"file_id": ["x"]}})),
+    ("anthropic", parts({"type": "tool_result", "tool_use_id": "a", "content": "see ms://f"})),
+    ("google", shown_to({"functionCall": {"name": "a", "args": {"file_id": {"url": "x"}}}})),
+    ("google", shown_to({"functionResponse": {"name": "a", "response": {"attachments": [1]}}})),
+    ("responses", said(USER | {"content": "about fileid://x and ms://y"})),
+    ("responses", said({"type": "local_shell_call", "call_id": "c", "status": "completed",
+        "action": {"type": "exec", "command": ["ls"], "env": {"FILE_ID": "x"}}})),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("api", "more"), LITERAL)
+def test_what_a_model_reads_as_text_may_have_any_names(api: str, more: JsonObject) -> None:
+    assert checked(api, **more) == ASKED[api] | more
+
+
+def test_items_that_a_service_may_have_stored_are_sent_without_their_id() -> None:
+    items: list[JsonObject] = [
+        {"type": "message", "id": "m", "role": "user", "content": "?"},
+        {"type": "reasoning", "id": "r", "summary": [], "encrypted_content": "x"},
+        {"type": "function_call", "id": "f", "call_id": "c", "name": "a", "arguments": "{}"},
+        {"type": "web_search_call", "id": "w", "status": "completed"},
+        {"type": "file_search_call", "id": "s", "queries": ["a"]},
+    ]
+    sent = checked("responses", input=items)["input"]
+    assert sent == [{k: v for k, v in item.items() if k != "id"} for item in items]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "data:audio/mp3;base64,aGk=", "data:Audio/ogg;base64,aGk=", "data:AUDIO/x;a=b,x",
+        "data:;audio/mp3,x", "data:;base64;audio/mp3,x", " data:audio/mp3;base64,aGk=",
+        "\tdata:image/png,x", "data: audio/mp3,x", "data:image/png ;base64,x", "data:image/png",
+        "data:application/ogg,x", "data:application/x-flac;codecs=flac,x", "data:image,x",
+        "data:image/png;base64,a b", "data:image/png,audio/mp3", "data:application/octet-stream,x",
+        "data:image/png,\u00e9", "data:image/png;base64,aGk=\n", "DATA:AUDIO/MP3,x",
+    ],
+)  # fmt: skip
+def test_a_data_url_is_judged_by_the_type_that_it_parses_to(url: str) -> None:
+    is_picture = url == "data:image/png,audio/mp3"
+    body = parts({"type": "image_url", "image_url": {"url": url}})
+    if is_picture:
+        assert checked("openai", **body)["messages"] == body["messages"]
+        return
+    with pytest.raises(InvalidInput, match=r"url"):
+        checked("openai", **body)
+    with pytest.raises(InvalidInput, match=r"url|file_data"):
+        checked("openai", **parts({"type": "file", "file": {"file_data": url}}))
+    with pytest.raises(InvalidInput, match=r"url"):
+        checked(
+            "responses", **said(USER | {"content": [{"type": "input_image", "image_url": url}]})
+        )
+
+
+@pytest.mark.parametrize("kind", ["audio/mp3", " image/png", "image", "", None, "image/png,x", 3])
+def test_a_media_type_is_parsed(kind: Any) -> None:
+    for api, more in (
+        ("google", shown_to({"inlineData": {"mimeType": kind, "data": "aGk="}})),
+        ("anthropic", parts({"type": "image", "source": {
+            "type": "base64", "media_type": kind, "data": "aGk="}})),
+    ):  # fmt: skip
+        with pytest.raises(InvalidInput, match=r"media_type|mimeType"):
+            checked(api, **more)
 
 
 REAL: dict[str, tuple[str, JsonObject]] = {
@@ -544,7 +707,7 @@ def test_pictures_and_documents_are_sized_by_what_they_can_cost(api: str) -> Non
     assert 300_000 + 50_000 < size.most < 300_000 + 60_000
 
 
-@pytest.mark.parametrize("url", ["https://example.com/a.pdf", "gs://bucket/a.pdf"])
+@pytest.mark.parametrize("url", ["https://example.com/a.pdf", "HTTP://example.com/a"])
 def test_a_document_at_a_url_in_file_data_is_as_large_as_the_window(url: str) -> None:
     given = {"type": "file", "file": {"filename": "a.pdf", "file_data": url}}
     [found] = FORMATS["openai"].rules.attachments(parts(given))
@@ -590,7 +753,12 @@ def test_the_documentation_lists_what_is_forwarded(api: str, row: str) -> None:
 
 @pytest.mark.parametrize(
     ("media", "is_picture"),
-    [("image/png", True), (" IMAGE/webp", True), ("application/pdf", False), ("video/mp4", False)],
+    [
+        ("image/png", True),
+        ("IMAGE/webp;a=b", True),
+        ("video/mp4", False),
+        ("application/pdf", False),
+    ],
 )
 def test_only_a_media_type_of_a_picture_makes_a_data_url_a_picture(
     media: str, is_picture: bool

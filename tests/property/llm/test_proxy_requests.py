@@ -1,0 +1,210 @@
+"""Requests of external agents, changed at any place: refused with the field, or forwarded whole.
+
+Each request is one that a coding agent could send, with one value replaced, one field added or one
+removed. Nothing but a refusal is raised on its way, and nothing that is forwarded has a reference.
+"""
+
+import copy
+import json
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agiraph.core.errors import InvalidInput
+from agiraph.core.record import why_not_stored
+from agiraph.core.turns import JsonObject
+from agiraph.llm.connect import FORMATS
+from agiraph.llm.registry import ModelTraits
+from agiraph.llm.request_body_cache import RequestBodyCache, as_json
+from agiraph.llm.wire.format import readable
+
+SCHEMA: JsonObject = {"type": "object", "properties": {"file_id": {"type": "string"}}}
+DATA = "data:image/png;base64,aGk="
+REQUESTS: dict[str, JsonObject] = {
+    "anthropic": {
+        "model": "any", "max_tokens": 500, "stream": True, "metadata": {"user_id": "u"},
+        "system": [{"type": "text", "text": "s", "cache_control": {"type": "ephemeral"}}],
+        "thinking": {"type": "enabled", "budget_tokens": 2000},
+        "tools": [{"name": "look", "description": "d", "input_schema": SCHEMA}],
+        "tool_choice": {"type": "auto"}, "output_config": {"effort": "low"},
+        "messages": [
+            {"role": "user", "content": [{"type": "text", "text": "?", "citations": []}]},
+            {"role": "assistant", "content": [
+                {"type": "thinking", "thinking": "t", "signature": "s"},
+                {"type": "tool_use", "id": "a", "name": "look", "input": {"file_id": "x"}}]},
+            {"role": "user", "content": [
+                {"type": "tool_result", "tool_use_id": "a", "content": [
+                    {"type": "image", "source": {
+                        "type": "base64", "media_type": "image/png", "data": "aGk="}}]},
+                {"type": "document", "title": "t", "citations": {"enabled": True}, "source": {
+                    "type": "url", "url": "https://example.com/a.pdf"}}]},
+        ],
+    },
+    "openai": {
+        "model": "any", "stream": True, "stream_options": {"include_usage": True},
+        "metadata": {"a": "b"}, "stop": ["x"], "logit_bias": {"1": 2}, "temperature": 1,
+        "reasoning": {"effort": "low", "max_tokens": 3000},
+        "response_format": {"type": "json_schema", "json_schema": {"name": "n", "schema": SCHEMA}},
+        "tools": [{"type": "function", "function": {"name": "look", "parameters": SCHEMA}}],
+        "tool_choice": {"type": "function", "function": {"name": "look"}},
+        "messages": [
+            {"role": "system", "content": "s"},
+            {"role": "user", "content": [
+                {"type": "text", "text": "?"},
+                {"type": "image_url", "image_url": {"url": DATA, "detail": "low"}},
+                {"type": "file", "file": {"filename": "a.pdf", "file_data": "aGk="}}]},
+            {"role": "assistant", "content": None, "reasoning_details": [{"type": "t", "id": "i"}],
+             "tool_calls": [{"id": "c", "type": "function", "extra_content": {"google": {}},
+                             "function": {"name": "look", "arguments": '{"a": 1}'}}]},
+            {"role": "tool", "tool_call_id": "c", "content": "r"},
+        ],
+    },
+    "responses": {
+        "model": "any", "stream": True, "instructions": "s", "include": ["a"],
+        "client_metadata": {"session_id": "s"}, "reasoning": {"effort": "low"},
+        "text": {"format": {"type": "json_schema", "name": "n", "schema": SCHEMA}},
+        "tools": [
+            {"type": "function", "name": "look", "parameters": SCHEMA, "strict": False},
+            {"type": "custom", "name": "patch", "format": {"type": "grammar", "definition": "x"}}],
+        "input": [
+            {"type": "message", "role": "user", "id": "m", "content": [
+                {"type": "input_text", "text": "?"},
+                {"type": "input_image", "image_url": DATA, "detail": "low"}]},
+            {"type": "reasoning", "id": "r", "encrypted_content": "x", "summary": [
+                {"type": "summary_text", "text": "t"}]},
+            {"type": "message", "role": "assistant", "content": [
+                {"type": "output_text", "text": "t", "annotations": [], "logprobs": []}]},
+            {"type": "function_call", "id": "f", "call_id": "c", "name": "look", "arguments": "{}"},
+            {"type": "function_call_output", "call_id": "c", "output": "r"},
+            {"type": "web_search_call", "id": "w", "action": {"type": "search", "query": "q"}},
+            {"type": "compaction", "id": "k", "encrypted_content": "x"},
+        ],
+    },
+    "google": {
+        "model": "any", "stream": True, "labels": {"a": "b"},
+        "systemInstruction": {"role": "user", "parts": [{"text": "s"}]},
+        "generationConfig": {"temperature": 1, "maxOutputTokens": 50, "stopSequences": ["x"],
+                             "thinkingConfig": {"thinkingBudget": 100}},
+        "toolConfig": {"functionCallingConfig": {"mode": "AUTO", "allowedFunctionNames": ["look"]}},
+        "tools": [{"functionDeclarations": [{"name": "look", "parametersJsonSchema": SCHEMA}]}],
+        "contents": [
+            {"role": "user", "parts": [
+                {"text": "?"}, {"inlineData": {"mimeType": "image/png", "data": "aGk="}}]},
+            {"role": "model", "parts": [
+                {"functionCall": {"id": "c", "name": "look", "args": {"file_id": "x"}},
+                 "thoughtSignature": "s"}]},
+            {"role": "user", "parts": [{"functionResponse": {
+                "id": "c", "name": "look", "response": {"output": "r"}, "parts": []}}]},
+        ],
+    },
+}  # fmt: skip
+LITERAL = {
+    "input_schema", "input", "schema", "parameters", "parametersJsonSchema", "args", "response",
+}  # fmt: skip
+"""The fields whose JSON no service looks into (`input` of Responses is none of them)."""
+REFERENCES = {"file_id", "fileId", "file_ids", "container_id", "fileUri", "item_reference"}
+WITHOUT_CONTENT = {"web_search_call", "message", "function_call", "compaction", "reasoning"}
+TRAITS = ModelTraits(api="openai")
+
+names = st.sampled_from(
+    ["file_id", "fileId", "file_ids", "container_id", "id", "type", "role", "url", "image_url",
+     "content", "text", "input", "source", "parts", "name", "parameters", "audio", "tools", "é",
+     "\ud800", "", "a.b", "metadata", "arguments", "call_id", "max_tokens", "fileUri"]
+)  # fmt: skip
+scalars = st.sampled_from(
+    [None, True, 0, -1, 1.5, 2**63, "", "x", "fileid://f", "ms://f", "file-abc", "\ud800", "\0",
+     "https://a/b", "data:audio/mp3,x", "data:;audio/mp3,x", "item_reference", "message", "text",
+     "file", "system", "{", "[1]"]
+)  # fmt: skip
+values = st.recursive(
+    scalars,
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(names, inner, max_size=2),
+    max_leaves=5,
+)
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Return the paths to all values of a body."""
+    found = [path] if path else []
+    if not isinstance(value, dict | list):
+        return found
+    for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+        found += places(inner, (*path, key))
+    return found
+
+
+def changed(body: JsonObject, path: tuple[Any, ...], name: str | None, value: Any) -> JsonObject:
+    """Return a body with another value at a path, or with one more field there."""
+    made = copy.deepcopy(body)
+    holder: Any = made
+    for step in path[:-1]:
+        holder = holder[step]
+    if name is not None and isinstance(holder[path[-1]], dict):
+        holder[path[-1]][name] = value
+    else:
+        holder[path[-1]] = value
+    return made
+
+
+changes = st.sampled_from(sorted(REQUESTS)).flatmap(
+    lambda api: st.tuples(
+        st.just(api),
+        st.builds(
+            changed,
+            st.just(REQUESTS[api]),
+            st.sampled_from(places(REQUESTS[api])),
+            st.none() | names,
+            values,
+        ),
+    )
+)
+
+
+def references(value: Any, name: str = "") -> list[str]:
+    """Return the references in a forwarded body to content that is not in it."""
+    if isinstance(value, list):
+        return [found for one in value for found in references(one, name)]
+    if isinstance(value, str):
+        is_address = name.endswith(("url", "Uri")) and not value.startswith(("data:", "http"))
+        is_file = value.lstrip().lower().startswith("fileid://") or is_address
+        return [value] if is_file else []
+    if not isinstance(value, dict):
+        return []
+    found = [name for name in value if name in REFERENCES and value[name] is not None]
+    found += [value["type"]] if value.get("type") == "item_reference" else []
+    found += ["id"] if "id" in value and value.get("type") in WITHOUT_CONTENT else []
+    for key, inner in value.items():
+        is_literal = key in LITERAL and not (key == "input" and isinstance(inner, list))
+        found += [] if is_literal else references(inner, key)
+    return found
+
+
+def test_each_request_is_forwarded_as_it_is() -> None:
+    for api, body in REQUESTS.items():
+        sent = FORMATS[api].rules.checked(body)
+        if api != "responses":
+            assert sent == body
+
+
+@settings(max_examples=20000, deadline=None)
+@given(changes)
+def test_a_changed_request_is_refused_or_forwarded_without_a_reference(
+    change: tuple[str, JsonObject],
+) -> None:
+    api, body = change
+    wire = FORMATS[api]
+    if any(map(why_not_stored, body.values())):
+        return
+    try:
+        with readable():
+            sent = wire.rules.checked(body)
+            request = wire.parse_request(sent)
+    except InvalidInput:
+        return
+    forwarded = wire.forwarded(sent, "m", 1500, TRAITS)
+    assert json.loads(as_json(forwarded).decode())
+    assert not references(forwarded), forwarded
+    wire.writer(sent)
+    for other in FORMATS.values():
+        other.encode_request(request, "m", TRAITS, RequestBodyCache())

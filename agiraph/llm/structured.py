@@ -29,9 +29,12 @@ def is_closed(schema: Any) -> bool:
     if not isinstance(schema, dict):
         return True
     if schema.get("type") == "object":
-        named = set(schema.get("properties") or ())
+        properties, required = schema.get("properties", {}), schema.get("required", [])
+        # The schema of an external agent may be none: then no service is asked to be strict.
+        if not isinstance(properties, dict) or not isinstance(required, list):
+            return False
         is_tight = schema.get("additionalProperties") is False
-        if not is_tight or named != set(schema.get("required") or ()):
+        if not is_tight or sorted(properties) != sorted(map(str, required)):
             return False
     return all(map(is_closed, schema.values()))
 

@@ -1,6 +1,7 @@
 """The broker's door: the real SDKs as external agents, a real broker, a fake model server."""
 
 import asyncio
+import json
 import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -644,6 +645,54 @@ async def test_a_body_that_is_nested_too_deeply_is_refused(house: House, levels:
         head += f"x-api-key: {ada.door.token}\r\ncontent-length: {len(content)}\r\n\r\n"
         writer.write(head.encode() + content)
         assert b" 400 " in await reader.readline()
+        writer.close()
+
+
+CHAT = "/openai/v1/chat/completions"
+TEXT_AS_PARAMETERS = {
+    "messages": QUESTION["messages"],
+    "model": "any",
+    "tools": [{"type": "function", "function": {"name": "a", "parameters": "EVIL"}}],
+}
+MALFORMED: list[tuple[str, bytes, bytes, bytes]] = [
+    (ANTHROPIC, json.dumps(QUESTION).encode(), b"anthropic-beta: \xc3\xa9", b"anthropic-beta"),
+    (ANTHROPIC, json.dumps(QUESTION).encode(), b"anthropic-beta: a context-1m", b"anthropic-beta"),
+    (
+        ANTHROPIC,
+        json.dumps(QUESTION).encode(),
+        b"anthropic-beta: a\r\nanthropic-beta: b;c",
+        b"anthropic-beta",
+    ),
+    (ANTHROPIC + "?beta=%ff%00", json.dumps(QUESTION).encode(), b"x: y", b"?beta="),
+    (CHAT, json.dumps(TEXT_AS_PARAMETERS).encode(), b"x: y", b"parameters"),
+    (CHAT, b'{"model": "any", "messages": [], "\\ud800": 1}', b"x: y", b"not forwarded"),
+    (CHAT, b'{"model": "any", "temperature": 1e999, "messages": []}', b"x: y", b"temperature"),
+    (RESPONSES, b'{"model": "any", "input": [{"type": "compaction", "id": "c"}]}', b"x: y",
+     b"encrypted_content"),
+    (RESPONSES, b"\xff\xfe", b"x: y", b"no JSON"),
+    (f"{ANTHROPIC}/count_tokens", json.dumps(
+        QUESTION | {"system": [{"type": "document", "source": {"type": "file", "file_id": "f"}}]}
+    ).encode(), b"x: y", b"file_id"),
+    (GOOGLE, json.dumps(BODIES[GOOGLE] | {"labels": {"fileUri": "u"}}).encode(), b"x: y",
+     b"fileUri"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("path", "content", "header", "named"), MALFORMED)
+async def test_a_malformed_request_is_refused_in_its_format_and_names_the_field(
+    house: House, path: str, content: bytes, header: bytes, named: bytes
+) -> None:
+    async with worker(house) as ada:
+        host, port = ada.door.url.removeprefix("http://").split(":")
+        reader, writer = await asyncio.open_connection(host, int(port))
+        head = f"POST {path} HTTP/1.1\r\nhost: {host}:{port}\r\nx-api-key: {ada.door.token}\r\n"
+        length = f"\r\nconnection: close\r\ncontent-length: {len(content)}\r\n\r\n"
+        writer.write(head.encode() + header + length.encode() + content)
+        answer = await reader.read()
+        assert b" 400 " in answer.partition(b"\r\n")[0], answer
+        body = answer.partition(b"\r\n\r\n")[2]
+        assert named in body
+        assert "error" in json.loads(body)
         writer.close()
 
 

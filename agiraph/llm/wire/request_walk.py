@@ -20,6 +20,7 @@ STORED_NAMES: Final = frozenset({
     "cachedcontent", "uploadid", "assetid", "filesearchstorenames",
 })  # fmt: skip
 """The fields that refer to objects stored at a service, without underscores."""
+STORED_TYPES: Final = ("item_reference", "container_reference", "container_upload")
 TEXT_REFERENCE: Final = "fileid://"
 """How a text begins in whose place a service (DashScope) reads a stored file."""
 SYSTEM_ROLES: Final = ("system", "developer")
@@ -90,7 +91,7 @@ class Places:
             key, place = plain(name), f"{where}.{name}".lstrip(".")
             if inner is None:
                 continue
-            if key in STORED_NAMES:
+            if key in STORED_NAMES or (key == "type" and inner in STORED_TYPES):
                 raise InvalidInput(
                     f"{place}: an object stored at the service has no size that a budget sees"
                 )

@@ -15,6 +15,7 @@ from actors.runtime.runtime import Runtime
 from agiraph.agent.conversation import Conversation
 from agiraph.agent.inbox import EntityInbox
 from agiraph.core.ids import COORDINATOR_NAME, QuestionId
+from agiraph.core.models import Activity, ActivityState
 from agiraph.messages.question import AskQuestion
 from agiraph.tools.scopes.scope import Scope
 from transport.signal import Signal
@@ -22,10 +23,9 @@ from transport.signal import Signal
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """The coordinator does nothing but wait: in which state and step, and since when."""
+    """The coordinator does nothing but wait: for what, and since when."""
 
-    state: str
-    step: str
+    doing: Activity
     since: float
 
 
@@ -53,7 +53,7 @@ class CoordinatorContext(EntityContext):
         self.rest: Rest | None = None
         self.rests = Signal()
         self.timer: float | None = None
-        self._shown = ("", "")
+        self._shown = Activity()
         folder = args.agent.input
         super().__init__(
             runtime=runtime,
@@ -87,12 +87,12 @@ class CoordinatorContext(EntityContext):
         asked = super().question(id, text, options, **more)
         return asked.model_copy(update={"run": None}) if self.record.has_ended else asked
 
-    def show(self, state: str, step: str) -> None:
-        self._shown = state, step
-        super().show(state, step)
+    def show(self, state: ActivityState, step: str, model: str = "") -> None:
+        self._shown = Activity(state=state, step=step, model=model)
+        super().show(state, step, model)
 
     async def first_of(self, *waits: Awaitable[Any], at_once: bool = False) -> list["Future[Any]"]:
-        self.rest = Rest(*self._shown, self.now())
+        self.rest = Rest(self._shown, self.now())
         self.rests.set()
         try:
             return await super().first_of(*waits, at_once=at_once)

@@ -15,7 +15,6 @@ from typing import Final
 from actors.coordinator.board_service import BoardService
 from actors.coordinator.context import CoordinatorContext, Rest
 from actors.entity.messenger import Messenger
-from agiraph.agent.activity import WAIT
 from agiraph.agent.hold import EntityHold, load_hold
 from agiraph.board.progress import (
     CoordinatorState,
@@ -37,7 +36,7 @@ LONGEST_PAUSE_SECONDS: Final = 30.0
 UNREAD_SECONDS: Final = 10.0
 """A message that has waited so long at a live process waits for the end of its node."""
 
-WAITING_FOR: Final = "waiting_for_"
+WAITING: Final = ("waiting_for_human", "waiting_for_nodes", "waiting_for_message")
 """How the activity begins that a process reports while it waits."""
 
 MACHINE_SECONDS: Final = 600.0
@@ -135,10 +134,9 @@ class ProgressWatch:
     def _state(self, rest: Rest) -> CoordinatorState:
         context = self._context
         asks = context.hold.asks or ", ".join(context.transcript.mail.pending.values())
-        match rest.state:
+        match rest.doing.state:
             case "waiting_for_nodes":
-                step = rest.step.removeprefix(WAIT).removeprefix(": ")
-                waits = f"for {step or 'events of its board'}"
+                waits = f"for {rest.doing.step or 'events of its board'}"
             case _ if asks:
                 waits = "for the human"
             case _:
@@ -211,7 +209,7 @@ class SeenWorkers:
                 return state
             case "failed" | "exited":
                 return "ended"
-            case "ready" if row is not None and row.step.startswith(WAITING_FOR):
+            case "ready" if row is not None and row.doing.state in WAITING:
                 return "waiting"
             case _:
                 return "at_work"

@@ -35,7 +35,7 @@ from agiraph.core.ids import (
     coordinator_address,
     derived_message_id,
 )
-from agiraph.core.models import DeliveryMode, Event
+from agiraph.core.models import Activity, ActivityState, DeliveryMode, Event
 from agiraph.core.specs import ResolvedRunSpec
 from agiraph.core.turns import JsonObject, ToolCall
 from agiraph.llm.model_limits import limits_of
@@ -205,7 +205,7 @@ class EntityContext:
         for replayed in replayed_events(self.conversation.lately(RECORDS_REPLAYED)):
             self.runtime.report(self.event(*replayed.report, ts=replayed.ts))
 
-    def show(self, state: str, step: str) -> None:
+    def show(self, state: ActivityState, step: str, model: str = "") -> None:
         """Show people what is being done right now, and keep what waits for them.
 
         Who is paused while it waits for the human waits on when it is resumed.
@@ -218,7 +218,8 @@ class EntityContext:
             self._hold((step or "asks") if state == "waiting_for_human" else "")
         assignment = self.transcript.assignment
         node = assignment.node.id if assignment else None
-        self.runtime.status(state, step, node, run_id=self.run)
+        doing = Activity(state=state, step=step, model=model)
+        self.runtime.status(doing, node, run_id=self.run)
 
     def follow_pause(self) -> None:
         """Have the loop stand still, or continue, as the conversation says."""

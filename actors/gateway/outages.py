@@ -16,8 +16,6 @@ from agiraph.core.models import ServiceOutage
 from agiraph.messages.child import ChildInfo
 
 LASTING: Final = 2
-BUSY: Final = "busy"
-"""How the activity begins that a process reports while it does something."""
 
 
 def outages_of(table: Iterable[ChildInfo], most_faults: int) -> dict[str, ServiceOutage]:
@@ -55,7 +53,7 @@ def _can_continue(child: ChildInfo, stuck: set[str]) -> bool:
     """Whether a process does something, or will when it has started, without the `stuck` ones."""
     match child.state:
         case "ready":
-            return child.step.startswith(BUSY) and stuck.isdisjoint(child.awaits)
+            return child.doing.state == "busy" and stuck.isdisjoint(child.awaits)
         case "backing_off":
             return child.next_start is not None  # otherwise it waits for a machine
         case "starting":

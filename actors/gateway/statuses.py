@@ -10,6 +10,7 @@ a supervisor no agent works.
 """
 
 from collections.abc import Container, Iterable
+from typing import Final
 
 from actors.gateway.outages import outage_of_run, outages_of
 from actors.gateway.state.activities import EntityActivities, EntityActivity
@@ -29,6 +30,7 @@ from agiraph.core.ids import (
 )
 from agiraph.core.models import (
     ENDED_AGENT,
+    Activity,
     Agent,
     ServiceOutage,
     Standstill,
@@ -36,12 +38,12 @@ from agiraph.core.models import (
     Worker,
 )
 from agiraph.messages.child import ChildInfo
-from agiraph.storage.disk_space import WAITS
 from agiraph.storage.home import AgentHome, RunHome
 
 HELD = ("paused", "waiting_for_human")
 WAITING = ("waiting_for_nodes", "waiting_for_message")
-STANDS = "standing_still"
+STANDS: Final = "standing_still"
+IDLE: Final = Activity(state="idle")
 AT_REST = (None, "idle", "ready", "waiting_for_nodes", "waiting_for_human", "parked")
 
 
@@ -79,23 +81,25 @@ class StatusReader:
         if child is not None and child.state not in ("starting", "ready", "parked"):
             return None
         incarnation = child.incarnation if child is not None else 0
-        if child is not None and child.step == WAITS:  # it cannot report this itself
-            since = child.step_since or 0.0
-            return EntityActivity(incarnation, "waiting_for_room", WAITS, since)
+        if child is not None and child.doing.state == "waiting_for_room":  # seen from outside
+            return EntityActivity(incarnation, child.doing, child.doing_since or 0.0)
         hold = self._hold_of(address)
         if hold.state:
             step = hold.asks if hold.state == "waiting_for_human" else ""
-            return EntityActivity(incarnation, hold.state, step, hold.since)
+            held = Activity(state=hold.state, step=step)
+            return EntityActivity(incarnation, held, hold.since)
         if (stands := self._standstill_of(address)) is not None:
-            return EntityActivity(incarnation, STANDS, shown_standstill(stands), stands.since)
+            stands_still = Activity(state=STANDS, step=shown_standstill(stands))
+            return EntityActivity(incarnation, stands_still, stands.since)
         if (outage := self._awaited_outage(child)) is not None:
-            waits_since = (child.step_since if child is not None else None) or 0.0
-            return EntityActivity(incarnation, "waiting_for_service", outage.awaited, waits_since)
+            waits_since = (child.doing_since if child is not None else None) or 0.0
+            waits = Activity(state="waiting_for_service", step=outage.awaited)
+            return EntityActivity(incarnation, waits, waits_since)
         if child is None:
             return self._activities.get(address) or self._question_of(address)
         if child.state != "ready":
             return None
-        rest = EntityActivity(incarnation, "idle", "") if agent_of(address) else None
+        rest = EntityActivity(incarnation, IDLE) if agent_of(address) else None
         return self._reported(child) or self._question_of(address) or rest
 
     def worker(self, agent: Agent, worker: Worker) -> str:
@@ -107,7 +111,8 @@ class StatusReader:
         if child is not None and child.state in ("stopped", "failed"):
             return "stopped"
         activity = self.activity(address)
-        return activity.state if activity and activity.state in HELD else worker.status
+        state = activity.doing.state if activity else ""
+        return state if state in HELD else worker.status
 
     def agent(self, agent: Agent) -> str:
         """Return an agent's status: as in its record, unless its team is held or down for good."""
@@ -119,15 +124,15 @@ class StatusReader:
         if state in ("stopped", "failed"):
             return state
         activity = self.activity(address)
-        if activity is not None and activity.state in HELD:
-            return activity.state
+        if activity is not None and activity.doing.state in HELD:
+            return activity.doing.state
         if self.outage(agent) is not None:
             return STANDS
         if agent.status == "idle":
             return agent.status
         if agent.standstill is not None:
             return "waiting_for_human" if agent.standstill.for_human else STANDS
-        is_at_rest = (activity.state if activity else state) in AT_REST
+        is_at_rest = (activity.doing.state if activity else state) in AT_REST
         if is_at_rest and self._team_waits(agent):
             return "waiting_for_human"
         supervisor = self._children.get(SUPERVISOR)
@@ -152,7 +157,7 @@ class StatusReader:
         for child in self._team_of(agent):
             if (outage := self._awaited_outage(child)) is not None:
                 entity, node = self._names_of(agent, child.address)
-                since = child.step_since or child.started_at or 0.0
+                since = child.doing_since or child.started_at or 0.0
                 waits = WaitingEntity(entity=entity, node=node, waits=outage.awaited, since=since)
                 waiting.append(waits)
         if not waiting:
@@ -196,16 +201,15 @@ class StatusReader:
         carries none of an entity that is idle.
         """
         known = self._activities.get(child.address, child.incarnation)
-        state, colon, step = child.step.partition(": ")
-        if known is not None or not colon:
+        if known is not None or child.doing.state in ("", "idle"):
             return known
-        return EntityActivity(child.incarnation, state, step, child.step_since or 0.0)
+        return EntityActivity(child.incarnation, child.doing, child.doing_since or 0.0)
 
     def _question_of(self, address: str) -> EntityActivity | None:
         """Return that an entity waits for the human, if it has said nothing but a question."""
         if address not in self._asking:
             return None
-        return EntityActivity(0, "waiting_for_human", "")
+        return EntityActivity(0, Activity(state="waiting_for_human"))
 
     def _awaited_outage(self, child: ChildInfo | None) -> ServiceOutage | None:
         """Return the failing service that the process of an entity waits for."""

@@ -18,6 +18,7 @@ from contextlib import contextmanager
 import psutil
 
 from agiraph.core.ids import HUMAN, SUPERVISOR
+from agiraph.core.models import Activity
 from agiraph.messages.child import ChildHeartbeat
 from agiraph.messages.event import EntityStatus
 from transport.endpoint import Endpoint
@@ -28,36 +29,35 @@ SETTLE_SECONDS = 0.05
 class HeartbeatSender:
     """The heartbeats of one actor; the caller runs `run`.
 
-    `note` gets each step at once, `on_report` what is reported of it.
+    `note` gets each activity at once, `on_report` what is reported of it.
     """
 
     def __init__(
         self,
         endpoint: Endpoint,
         every_seconds: float,
-        note: Callable[[str], None],
+        note: Callable[[Activity], None],
         on_report: Callable[[EntityStatus], None],
     ) -> None:
         self._endpoint = endpoint
         self._every = every_seconds
         self._note = note
         self._on_report = on_report
-        self._step = ""
         self._status: EntityStatus | None = None
-        self._reported: tuple[str, EntityStatus | None] = ("", None)
+        self._reported: EntityStatus | None = None
         self._reported_at = 0.0
         self._awaited: Counter[str] = Counter()
         self._settling: asyncio.TimerHandle | None = None
         self._zombies: frozenset[int] = frozenset()
 
-    def step(self, step: str, status: EntityStatus) -> None:
-        """Set the current step; the latest is reported soon, if it is new or due again."""
-        if step != self._step:
-            self._note(step)
-        self._step, self._status = step, status
+    def show(self, status: EntityStatus) -> None:
+        """Set the current activity; the latest is reported soon, if it is new or due again."""
+        if self._status is None or status.doing != self._status.doing:
+            self._note(status.doing)
+        self._status = status
         if self._settling is None:
             loop = asyncio.get_running_loop()
-            self._settling = loop.call_later(SETTLE_SECONDS, self._report_step, loop)
+            self._settling = loop.call_later(SETTLE_SECONDS, self._report, loop)
 
     @contextmanager
     def waiting_for(self, address: str) -> Iterator[None]:
@@ -68,18 +68,20 @@ class HeartbeatSender:
         finally:
             self._awaited -= Counter({address: 1})
 
-    def _report_step(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _report(self, loop: asyncio.AbstractEventLoop) -> None:
         self._settling = None
         is_old = loop.time() - self._reported_at >= self._every
-        step, status = self._reported
-        if step != self._step:
+        before, status = self._reported, self._status
+        if status is None:
+            return
+        if before is None or before.doing != status.doing:
             self._beat(0.0)
-        if self._status is not None and (is_old or status != self._status):
-            self._endpoint.post(HUMAN, self._status)
+        if is_old or before != status:
+            self._endpoint.post(HUMAN, status)
             self._reported_at = loop.time()
-            if status != self._status:
-                self._on_report(self._status)
-        self._reported = (self._step, self._status)
+            if before != status:
+                self._on_report(status)
+        self._reported = status
 
     async def run(self) -> None:
         """Send heartbeats for as long as the actor lives."""
@@ -92,7 +94,8 @@ class HeartbeatSender:
             await asyncio.sleep(self._every)
 
     def _beat(self, lag: float) -> None:
-        beat = ChildHeartbeat(lag=max(0.0, lag), step=self._step, awaits=tuple(self._awaited))
+        doing = self._status.doing if self._status is not None else Activity()
+        beat = ChildHeartbeat(lag=max(0.0, lag), doing=doing, awaits=tuple(self._awaited))
         self._endpoint.post(SUPERVISOR, beat)
 
     def _reap_adopted(self) -> None:

@@ -32,7 +32,7 @@ from agiraph.core.clock import Clock, SystemClock
 from agiraph.core.config import Config
 from agiraph.core.errors import Corrupt, Refused
 from agiraph.core.ids import SUPERVISOR, NodeId, RunId, agent_of
-from agiraph.core.models import Event
+from agiraph.core.models import Activity, Event
 from agiraph.logs.log import bind, bound, logger, set_up_logging
 from agiraph.logs.log_file import LogFile
 from agiraph.messages.authorization import MESSAGES, refusal
@@ -126,7 +126,7 @@ class Runtime:
         """Report to the supervisor that this actor has read its state and takes messages."""
         self.is_ready = True
         self.attempts.ready()
-        self._note_step(self._step)  # on a full disk the note has its place then
+        self.attempts.doing(self._step)  # on a full disk the note has its place then
         self.log.note("ready", pid=os.getpid())
         self._background.append(asyncio.create_task(self._announce()))
 
@@ -227,8 +227,7 @@ class Runtime:
 
     def status(
         self,
-        state: str,
-        step: str = "",
+        doing: Activity,
         node_id: NodeId | None = None,
         run_id: RunId | None = None,
     ) -> None:
@@ -238,15 +237,14 @@ class Runtime:
             self._run = run_id
             bind(run=run_id)
             self._trace_run()
-        doing = f"{state}: {step}" if step else ""
-        self.heartbeat.step(doing, EntityStatus(state=state, step=step, node_id=node_id))
+        self.heartbeat.show(EntityStatus(doing=doing, node_id=node_id))
 
     def _log_status(self, status: EntityStatus) -> None:
-        self.log.note(status.state, step=status.step or None, node=status.node_id)
+        self.log.note(status.doing.state, step=status.doing.step or None, node=status.node_id)
 
-    def _note_step(self, step: str) -> None:
-        self._step = step
-        self.attempts.doing(step)
+    def _note_step(self, doing: Activity) -> None:
+        self._step = str(doing)
+        self.attempts.doing(self._step)
 
     def waits_for_room(self, is_waiting: bool) -> None:
         """Note that this process waits for room on the disk, or that it continues.

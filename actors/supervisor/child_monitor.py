@@ -30,6 +30,7 @@ from actors.supervisor.restarts import (
     decide,
 )
 from actors.supervisor.stopping import end_process, kill_process
+from agiraph.core.models import Activity
 from agiraph.messages.child import ChildSpec, ChildState, ExitCause
 from agiraph.storage.disk_space import is_full_disk
 from transport.signal import Signal
@@ -51,14 +52,14 @@ class ChildProcess:
     handle: ProcessHandle
     ready: asyncio.Event = field(default_factory=asyncio.Event)
     kill_reason: KillReason | None = None
-    step: str = ""
-    step_since: float | None = None
+    doing: Activity = field(default_factory=Activity)
+    doing_since: float | None = None
     awaits: tuple[str, ...] = ()
 
-    def note_step(self, step: str, now: float) -> None:
+    def note(self, doing: Activity, now: float) -> None:
         """Store what it reports that it does, and since when (seconds since the epoch)."""
-        if step != self.step:
-            self.step, self.step_since = step, now
+        if doing != self.doing:
+            self.doing, self.doing_since = doing, now
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,7 +306,7 @@ class ChildMonitor:
             await self._end(process)
         ended, left = await handle.ended, handle.evidence()
         if left.step is None:
-            left = replace(left, step=process.step)
+            left = replace(left, step=str(process.doing))
         was_ready = process.ready.is_set() or left.was_ready
         return self._with_cause(ended, process.kill_reason or left.reason, left), was_ready
 
@@ -341,7 +342,7 @@ class ChildMonitor:
     def last_step(self, process: ChildProcess) -> str:
         """Return what a process was doing last: as it noted, else as it reported."""
         noted = process.handle.noted_step()
-        return process.step if noted is None else noted
+        return str(process.doing) if noted is None else noted
 
     def _with_cause(
         self, ended: ProcessExit, kill_reason: KillReason | None, left: ExitEvidence

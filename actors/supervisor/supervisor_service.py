@@ -150,7 +150,7 @@ class SupervisorService:
         monitor = self._find(sender)
         process = monitor.process if monitor is not None else None
         if process is not None and process.incarnation == incarnation:
-            process.note_step(body.step, time.time())
+            process.note(body.doing, time.time())
             process.awaits = body.awaits
 
     async def _start_child(self, spec: ChildSpec) -> ChildStarted | None:

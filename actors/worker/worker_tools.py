@@ -164,7 +164,7 @@ class WorkerTools(EntityTools):
             return self._worker.standing_still()
         if self._worker.transcript.mail.pending:
             return self._worker.waiting_for_human(FOR_ANSWER)
-        self._worker.show("waiting_for_message", waiting_for(()))
+        self._worker.show("waiting_for_message", "")
         return nullcontext()
 
     async def _interrupted(self, waiter: NodeId, nodes: tuple[str, ...]) -> WaitOutcome:

@@ -7,7 +7,6 @@ from agiraph.core.redaction import redact
 from agiraph.core.turns import ToolCall
 
 STEP_LIMIT: Final = 80
-WAIT: Final = "wait"
 FOR_ANSWER: Final = "for an answer"
 """The wait of an entity that has asked the human and rests."""
 TELLING: Final = ("command", "path", "url", "query", "question", "to", "name", "ref_name", "key")
@@ -17,15 +16,15 @@ def step_of(call: ToolCall) -> str:
     """Return a tool's name and the argument that says most; secrets are blotted out."""
     arguments = call.arguments if isinstance(call.arguments, dict) else {}
     found = (arguments[key] for key in TELLING if isinstance(arguments.get(key), str))
-    return _short(call.name, next(found, ""))
+    about = next(found, "")
+    return _short(f"{call.name}: {about}" if about.strip() else call.name)
 
 
 def waiting_for(names: Sequence[str]) -> str:
-    """Return whom or what an entity waits for; without names it is a message."""
-    return _short(WAIT, ", ".join(names))
+    """Return the names of the nodes that an entity waits for, in one line."""
+    return _short(", ".join(names))
 
 
-def _short(what: str, about: str) -> str:
-    words = " ".join(str(redact(about)).split())
-    step = f"{what}: {words}" if words else what
-    return step if len(step) <= STEP_LIMIT else f"{step[: STEP_LIMIT - 1]}…"
+def _short(text: str) -> str:
+    words = " ".join(str(redact(text)).split())
+    return words if len(words) <= STEP_LIMIT else f"{words[: STEP_LIMIT - 1]}…"

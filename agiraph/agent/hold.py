@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from agiraph.core.models import ActivityState
 from agiraph.core.record import Record
 from agiraph.storage.files import read_bytes, remove_file, replace_file
 
@@ -21,7 +22,7 @@ class EntityHold(Record):
     since: float = 0.0
 
     @property
-    def state(self) -> str:
+    def state(self) -> ActivityState:
         """Return the state that it is shown in, '' if nothing holds it; a pause comes first."""
         if self.is_paused:
             return "paused"

@@ -23,6 +23,7 @@ from agiraph.agent.records import CallFinished, CallStarted, InputReceived, Mode
 from agiraph.agent.transcript import RUNTIME_NAME, OpenCall, Transcript, unique_calls
 from agiraph.core.errors import ModelFailure
 from agiraph.core.ids import NodeId, derived_message_id
+from agiraph.core.models import ActivityState
 from agiraph.core.turns import JsonObject, ModelRequest, ModelResponse, ToolCall, ToolTurn
 from agiraph.tools.ports import ToolContext
 from agiraph.tools.toolbox import Toolbox
@@ -199,7 +200,7 @@ class LoopEntity(Protocol):
 
     def report(self, event: str, data: JsonObject, key: str = "") -> None: ...
 
-    def show(self, state: str, step: str) -> None: ...
+    def show(self, state: ActivityState, step: str, model: str = "") -> None: ...
 
     def standing_still(self) -> AbstractContextManager[None]: ...
 
@@ -279,7 +280,9 @@ class AgentLoop:
         try:
             response = await self._unless_interrupted(
                 self._entity.think(request, partial),
-                once_begun=lambda: self._entity.show("busy", f"thinking ({request.model})"),
+                once_begun=lambda: self._entity.show(
+                    "busy", f"thinking ({request.model})", request.model
+                ),
             )
         except ModelFailure as failure:
             # Not every service says that a conversation is too long in words that are known.

@@ -70,6 +70,24 @@ HELD_NODE: tuple[NodeStatus, ...] = ("assigned", "running", "blocked")
 """A node that a worker has."""
 
 
+# Of processes that are ready; `busy` does something itself.
+ActivityState = Literal[
+    "", "idle", "busy", "paused", "waiting_for_human", "waiting_for_nodes", "waiting_for_message",
+    "waiting_for_room", "waiting_for_service", "standing_still",
+]  # fmt: skip
+
+
+class Activity(Record):
+    """What a process does; `step` says more for people, `model` is the model that is asked."""
+
+    state: ActivityState = ""
+    step: str = ""
+    model: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.state}: {self.step}" if self.step else ""
+
+
 class WaitingEntity(Record):
     """One line of a standstill: an entity that waits, for what (`waits`), and since when.
 

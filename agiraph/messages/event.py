@@ -3,7 +3,7 @@
 from pydantic import Field
 
 from agiraph.core.ids import AgentId, NodeId
-from agiraph.core.models import Event
+from agiraph.core.models import Activity, Event
 from agiraph.messages.body import Body
 
 
@@ -40,6 +40,5 @@ class EntityStatus(Body):
     """An entity's current activity; the latest applies. Coordinator or worker to human gateway."""
 
     TYPE = "event.status"
-    state: str
-    step: str = ""
+    doing: Activity
     node_id: NodeId | None = None

@@ -38,7 +38,7 @@ from agiraph.core.ids import (
     RunId,
     coordinator_address,
 )
-from agiraph.core.models import ENDED_AGENT, Agent, Event
+from agiraph.core.models import ENDED_AGENT, Activity, Agent, Event
 from agiraph.core.turns import ModelRequest, ModelResponse, Usage
 from agiraph.llm.packing import Unpacker
 from agiraph.messages.child import (
@@ -134,7 +134,7 @@ class SimulatedHome:
         self._specs: dict[str, ChildSpec] = {}
         self._running: dict[str, asyncio.Task[int]] = {}
         self._restarts: dict[str, int] = {}
-        self._steps: dict[str, str] = {}
+        self._doing: dict[str, Activity] = {}
         self._stopping: set[str] = set()
         self._questions: dict[str, AskQuestion] = {}
         self._unpacker = Unpacker()
@@ -223,7 +223,7 @@ class SimulatedHome:
         self._specs[address] = spec
         if address not in self._running:
             self._incarnations[address] = self._incarnations.get(address, 0) + 1
-            self._steps.pop(address, None)
+            self._doing.pop(address, None)
             self._announce()
             self._running[address] = asyncio.ensure_future(self._live(spec))
         return self._incarnations[address]
@@ -322,8 +322,8 @@ class SimulatedHome:
                 await endpoint.reply(received, Ok())
             case WakeChild(address=address):
                 self._wake(address)
-            case ChildHeartbeat(step=step):
-                self._steps[received.header.sender] = step
+            case ChildHeartbeat(doing=doing):
+                self._doing[received.header.sender] = doing
             case ListChildren():
                 await endpoint.reply(received, self._table())
             case _:
@@ -336,7 +336,7 @@ class SimulatedHome:
                     address=spec.address,
                     kind=spec.kind,
                     state="ready" if address in self._running else "parked",
-                    step=self._steps.get(address, ""),
+                    doing=self._doing.get(address, Activity()),
                 )
                 for address, spec in self._specs.items()
             )

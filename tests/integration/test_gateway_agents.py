@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from agiraph.agent.hold import EntityHold, store_hold
 from agiraph.board.commands import SpawnWorker
 from agiraph.board.store import BoardStore
+from agiraph.core.models import Activity
 from agiraph.core.specs import WorkerSpec
 from agiraph.http.api import CreateAgentRequest, StartRunRequest
 from agiraph.http.client import Client
@@ -223,10 +224,10 @@ def test_a_run_that_has_ended_is_not_paused_unless_it_does_something(
     assert error.status == 409
     assert error.detail == f"nothing to pause: the run has ended and {COORDINATOR} does nothing"
     world.add_child(COORDINATOR, "coordinator")
-    world.arrive(arrived(EntityStatus(state="idle", step=""), COORDINATOR))
+    world.arrive(arrived(EntityStatus(doing=Activity(state="idle", step="")), COORDINATOR))
     assert refused(client.act, COORDINATOR, "pause").status == 409
     assert world.line.sent_to(COORDINATOR) == []
-    world.arrive(arrived(EntityStatus(state="busy", step="bash"), COORDINATOR))
+    world.arrive(arrived(EntityStatus(doing=Activity(state="busy", step="bash")), COORDINATOR))
     client.pause("survey")
     assert [type(body) for body in world.line.sent_to(COORDINATOR)] == [Pause]
 
@@ -266,7 +267,7 @@ def test_an_interruption_is_a_message_to_whoever_does_something(
     world.add_agent()
     worker = f"{AGENT}/{world.add_team('Alice')[0]}"
     for address, state in ((COORDINATOR, "idle"), (worker, "busy")):
-        world.arrive(arrived(EntityStatus(state=state, step=""), address))
+        world.arrive(arrived(EntityStatus(doing=Activity(state=state, step="")), address))
     done = client.act("survey", "interrupt")
     assert [(one.address, one.state) for one in done.entities] == [(worker, "interrupting")]
     [sent] = world.line.sent_to(worker)

@@ -18,7 +18,7 @@ from websockets.sync.client import ClientConnection, connect
 from actors.gateway.live import feeds
 from actors.recorder.message_log import MessageLog
 from agiraph.core.ids import NodeId
-from agiraph.core.models import Event
+from agiraph.core.models import Activity, Event
 from agiraph.core.turns import Usage
 from agiraph.http.api import (
     AgentChangeView,
@@ -94,7 +94,7 @@ def test_one_connection_tells_of_everything_that_changes(world: World, client: C
         grow(world, "tool.called", "tool.called", "tool.result")
         wanted = EventsChangeView(agent=AGENT, seq=5, types=("tool.called", "tool.result"))
         assert change(connection) == wanted
-        status = EntityStatus(state="busy", step="bash: make test")
+        status = EntityStatus(doing=Activity(state="busy", step="bash: make test"))
         world.arrive(arrived(status, LEAD, sent_at=7.0))
         doing = EntityChangeView(
             agent=AGENT,
@@ -339,7 +339,7 @@ def test_the_overview_has_every_agent_with_its_team_in_one_answer(
     world.children[f"{AGENT}/{bob}"] = world.children[f"{AGENT}/{bob}"].model_copy(
         update={"state": "stopped"}
     )
-    status = EntityStatus(state="busy", step="thinking claude")
+    status = EntityStatus(doing=Activity(state="busy", step="thinking (claude)", model="claude"))
     world.arrive(arrived(status, f"{AGENT}/{ada}", sent_at=7.0))
     text_from(world, f"{AGENT}/{ada}", "hello")
     spent = {LEAD: Usage(input_tokens=10), f"{AGENT}/{ada}": Usage(output_tokens=4, cost_usd=0.5)}
@@ -394,7 +394,9 @@ def test_a_run_is_shown_as_time_lines_while_it_goes_on(world: World, client: Cli
         lines.append(json.dumps(event.model_dump(mode="json")))
     with path.open("a") as file:
         file.write("".join(f"{line}\n" for line in lines))
-    status = EntityStatus(state="busy", step="thinking (anthropic/claude)")
+    model = "anthropic/claude"
+    doing = Activity(state="busy", step=f"thinking ({model})", model=model)
+    status = EntityStatus(doing=doing)
     world.arrive(arrived(status, LEAD, sent_at=7.0))
     found = client.timeline("survey")
     assert (found.run, found.start, found.end, found.seq) == (RUN, 3.0, None, 5)

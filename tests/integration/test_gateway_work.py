@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from actors.supervisor.paths import HomeLock
 from agiraph.board.commands import CreateNode
 from agiraph.board.store import BoardStore
-from agiraph.core.models import BUDGET, ProposedAction
+from agiraph.core.models import BUDGET, Activity, ProposedAction
 from agiraph.core.money import Budget, BudgetState, Shortage
 from agiraph.core.specs import NodeSpec
 from agiraph.core.turns import Usage, UsageRow
@@ -42,7 +42,9 @@ def test_the_board_and_the_workers_are_read_from_the_journal(world: World, clien
     world.add_agent()
     assert client.board("survey").nodes == ()
     worker = world.add_team("Alice")[0]
-    world.arrive(arrived(EntityStatus(state="busy", step="thinking"), f"{AGENT}/{worker}"))
+    world.arrive(
+        arrived(EntityStatus(doing=Activity(state="busy", step="thinking")), f"{AGENT}/{worker}")
+    )
     board = client.board("survey")
     assert [(node.name, node.status) for node in board.nodes] == [("tables", "pending")]
     assert board.current_stage == 0
@@ -120,7 +122,9 @@ def test_entities_merge_processes_mailboxes_money_and_what_they_do(
 ) -> None:
     world.add_agent()
     worker = world.add_team("Alice")[0]
-    world.arrive(arrived(EntityStatus(state="busy", step="bash"), f"{AGENT}/{worker}"))
+    world.arrive(
+        arrived(EntityStatus(doing=Activity(state="busy", step="bash")), f"{AGENT}/{worker}")
+    )
     rows = {row.address: row for row in client.entities()}
     coordinator = rows[COORDINATOR]
     assert (coordinator.name, coordinator.mailbox, coordinator.tokens) == ("survey", 3, 15)
@@ -234,7 +238,8 @@ def test_without_a_gateway_nothing_is_reachable(tmp_path: Path) -> None:
 def test_what_an_entity_does_is_known_from_its_heartbeat_too(world: World, client: Client) -> None:
     world.add_agent()
     address = f"{AGENT}/coordinator"
-    beat = {"step": "busy: bash: make test", "step_since": 42.0}
+    doing = Activity(state="busy", step="bash: make test")
+    beat = {"doing": doing, "doing_since": 42.0}
     world.children[address] = world.children[address].model_copy(update=beat)
     row = next(row for row in client.entities() if row.address == address)
     assert (row.state, row.doing, row.doing_since) == ("busy", "bash: make test", 42.0)

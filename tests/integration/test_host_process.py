@@ -9,6 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from actors.supervisor.hang_watch import WAITS_FOR_ROOM
 from agiraph.storage.disk_space import WAITS
 from tests.integration.house import House, all_gone, await_gone, is_gone, running, until
 from tests.integration.machine import (
@@ -77,9 +78,9 @@ def test_a_worker_runs_here_and_its_end_is_told_at_home(house: House, machine: M
     assert "SIGKILL" in house.row(ADA)["cause"]
     room = machine.home / "room"
     house.start("shop/eli", host="north", args={"room": str(room)})
-    house.await_row("shop/eli", step=WAITS, host="north")
+    house.await_row("shop/eli", doing=dict(WAITS_FOR_ROOM), host="north")
     room.touch()
-    until(lambda: house.row("shop/eli")["step"] != WAITS, "it goes on")
+    until(lambda: house.row("shop/eli")["doing"]["step"] != WAITS, "it goes on")
     house.stop_child("shop/eli", "forget")
     family = machine.family()
     assert machine.end() == 0

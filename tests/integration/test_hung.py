@@ -39,8 +39,8 @@ def test_a_frozen_process_is_killed_and_comes_back(house: House) -> None:
     assert "hung: its event loop had not turned for" in after["cause"]
     crashed = until(lambda: house.events("child.crashed", "shop/ada"), "the crash is told")
     assert crashed[0]["data"]["why"]["kind"] == "hung"
-    assert crashed[0]["data"]["why"]["step"] == "working: bash"
-    assert house.events("entity.suspect", "shop/ada")[0]["data"]["step"] == "working: bash"
+    assert crashed[0]["data"]["why"]["step"] == "busy: bash"
+    assert house.events("entity.suspect", "shop/ada")[0]["data"]["step"] == "busy: bash"
 
 
 def test_a_spinning_process_leaves_its_stack_and_is_killed(house: House) -> None:
@@ -72,12 +72,12 @@ def test_one_that_waits_for_room_on_the_disk_is_left_alone(house: House) -> None
 
     def has_waited() -> bool:
         row = house.row("shop/eli")
-        is_waiting: bool = row["step"] == WAITS
-        return is_waiting and time.time() - float(row["step_since"]) > LONGER_THAN_HUNG
+        is_waiting: bool = row["doing"]["step"] == WAITS
+        return is_waiting and time.time() - float(row["doing_since"]) > LONGER_THAN_HUNG
 
     until(has_waited, "it has waited for longer than one that hangs may live")
     room.touch()
-    until(lambda: house.row("shop/eli")["step"] != WAITS, "it goes on")
+    until(lambda: house.row("shop/eli")["doing"]["step"] != WAITS, "it goes on")
     assert house.row("shop/eli")["pid"] == pid
     assert not house.events("entity.suspect", "shop/eli")
 
@@ -95,8 +95,8 @@ def test_a_start_that_waits_for_room_on_the_disk_is_not_ended(house: House) -> N
 
     def has_waited() -> bool:
         row = house.row("shop/fay")
-        is_waiting: bool = row["step"] == WAITS
-        return is_waiting and time.time() - float(row["step_since"]) > LONGER_THAN_THREE_STARTS
+        is_waiting: bool = row["doing"]["step"] == WAITS
+        return is_waiting and time.time() - float(row["doing_since"]) > LONGER_THAN_THREE_STARTS
 
     until(has_waited, "it has waited for longer than three starts may take")
     room.touch()

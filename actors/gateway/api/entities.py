@@ -23,7 +23,7 @@ from agiraph.core.ids import (
     coordinator_address,
     worker_address,
 )
-from agiraph.core.models import Agent
+from agiraph.core.models import Activity, Agent
 from agiraph.core.turns import Usage
 from agiraph.http.api import (
     ApiError,
@@ -36,7 +36,6 @@ from agiraph.triggers.trigger_set import TriggerSet, load_triggers
 
 Answer = TypeVar("Answer")
 
-THINKING = "thinking "
 CPU_SECONDS = 0.5
 TABLE_SECONDS = 5.0
 EXTRA_SECONDS = 1.0
@@ -107,7 +106,7 @@ def _row(
     shown = {
         "name": name,
         "host": machine_of(child),
-        "state": activity.state if activity else child.state,
+        "state": activity.doing.state if activity else child.state,
         "cpu": _cpu(gateway, child),
         "mailbox": depths.depths.get(child.address, (0, 0))[0] if depths else 0,
         **spent.sums(),
@@ -125,20 +124,20 @@ def shown_activity(gateway: Gateway, statuses: StatusReader, address: str) -> di
         waits = statuses.wait_of(address) if is_parked and not step else None
         doing, since = waits or (step, None)
         return {"step": step, "doing": doing, "doing_since": since}
-    doing = describe_activity(activity.state, activity.step)
-    return {"step": activity.step, "doing": doing, "doing_since": activity.since or None}
+    doing = describe_activity(activity.doing)
+    return {"step": activity.doing.step, "doing": doing, "doing_since": activity.since or None}
 
 
-def describe_activity(state: str, step: str) -> str:
+def describe_activity(doing: Activity) -> str:
     """Return what an entity does in words for people."""
-    match state:
-        case "busy" if step.startswith(THINKING):
-            return f"waits for the model {step.removeprefix(THINKING)}".rstrip()
+    step = doing.step
+    match doing.state:
+        case "busy" if doing.model:
+            return f"waits for the model ({doing.model})"
         case "waiting_for_human":
             return f"waits for you: {step}" if step else "waits for you"
         case "waiting_for_nodes":
-            awaited = step.removeprefix("wait").removeprefix(": ")
-            return f"waits for {awaited or 'its nodes or a message'}"
+            return f"waits for {step or 'its nodes or a message'}"
         case "waiting_for_message":
             return "waits for a message"
         case "waiting_for_service":

@@ -7,7 +7,6 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Query
 
 from actors.gateway.api.dependencies import AgentDep, GatewayDep, RunDep
-from actors.gateway.api.entities import THINKING
 from actors.gateway.auth.scopes import READ
 from actors.gateway.gateway import Gateway
 from actors.gateway.strict_json import StrictRoute
@@ -82,11 +81,10 @@ def _thinking(gateway: Gateway, agent: Agent, board: Board) -> Iterator[Bar]:
     holders: dict[str, NodeId | None] = {coordinator_address(agent.id): None}
     holders |= {worker_address(agent.id, one.id): one.node for one in board.workers.values()}
     for address, node in holders.items():
-        doing = gateway.activities.get(address)
-        if doing is not None and doing.state == "busy" and doing.step.startswith(THINKING):
-            model = doing.step.removeprefix(THINKING).strip("()")
+        reported = gateway.activities.get(address)
+        if reported is not None and (model := reported.doing.model):
             name = model.partition("/")[2] or model  # as the spans of ended calls have it
-            yield Bar(f"now-{address}", "model", address, name, doing.since, None, node=node)
+            yield Bar(f"now-{address}", "model", address, name, reported.since, None, node=node)
 
 
 def _names(agent: Agent, board: Board) -> dict[str, str]:

@@ -4,6 +4,7 @@ from bisect import bisect_left
 from collections import Counter
 from dataclasses import dataclass, field, replace
 
+from agiraph.core.models import Activity
 from agiraph.messages.event import EntityStatus
 
 BOUNDS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0)
@@ -17,8 +18,7 @@ class EntityActivity:
     """The last report of one incarnation, and since when it reports that (epoch seconds)."""
 
     incarnation: int
-    state: str
-    step: str
+    doing: Activity
     since: float = 0.0
 
 
@@ -37,13 +37,13 @@ class EntityActivities:
         if known is not None and known.incarnation > incarnation:
             self._latest[address] = known
             return False
-        doing = EntityActivity(incarnation, status.state, status.step, at)
-        if known is not None and doing == replace(known, since=at):
-            doing = known
-        self._latest[address] = doing
+        latest = EntityActivity(incarnation, status.doing, at)
+        if known is not None and latest == replace(known, since=at):
+            latest = known
+        self._latest[address] = latest
         if len(self._latest) > MOST:
             self._latest.pop(next(iter(self._latest)))
-        return doing is not known
+        return latest is not known
 
     def get(self, address: str, incarnation: int | None = None) -> EntityActivity | None:
         """Return the last report of an address (of this incarnation, if one is named)."""

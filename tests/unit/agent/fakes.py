@@ -172,7 +172,7 @@ class FakeEntity:
     def report(self, event: str, data: JsonObject, key: str = "") -> None:
         self.events.append(event)
 
-    def show(self, state: str, step: str) -> None:
+    def show(self, state: str, step: str, model: str = "") -> None:
         pass
 
     def standing_still(self) -> AbstractContextManager[None]:

@@ -8,7 +8,7 @@ def test_a_step_names_the_tool_and_what_it_works_on() -> None:
     call = ToolCall(id="1", name="bash", arguments={"command": "make\n  test", "timeout": 5})
     assert step_of(call) == "bash: make test"
     assert step_of(ToolCall(id="1", name="check_board")) == "check_board"
-    assert waiting_for(["tables", "prices"]) == "wait: tables, prices"
+    assert waiting_for(["tables", "prices"]) == "tables, prices"
 
 
 def test_a_step_is_short_and_tells_no_secret() -> None:

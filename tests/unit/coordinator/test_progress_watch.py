@@ -8,11 +8,12 @@ from actors.coordinator.progress_watch import MACHINE_SECONDS, UNREAD_SECONDS, S
 from agiraph.agent.hold import EntityHold
 from agiraph.board.progress import WorkerState
 from agiraph.core.ids import Address, WorkerId
+from agiraph.core.models import Activity
 from agiraph.messages.child import ChildInfo
 
 ADA = WorkerId("ada-1")
 NO_HOLD = EntityHold()
-WAITS = {"step": "waiting_for_message: wait"}
+WAITS = {"doing": Activity(state="waiting_for_message")}
 
 
 def row(state: Any, **more: Any) -> ChildInfo:
@@ -30,7 +31,7 @@ def seen(process: ChildInfo | None, hold: EntityHold = NO_HOLD, unread: int = 0)
         (row("starting"), "at_work"),
         (row("stopping"), "at_work"),
         (row("backing_off", next_start=101.0), "at_work"),
-        (row("ready", step="busy: bash: make"), "at_work"),
+        (row("ready", doing=Activity(state="busy", step="bash: make")), "at_work"),
         (row("ready"), "at_work"),
         (row("ready", **WAITS), "waiting"),
         (row("parked"), "parked"),

@@ -6,7 +6,7 @@ import pytest
 
 from actors.gateway.outages import outage_of_run, outages_of
 from agiraph.core.ids import Address
-from agiraph.core.models import ServiceOutage
+from agiraph.core.models import Activity, ServiceOutage
 from agiraph.messages.child import ChildInfo
 
 CAUSE = "exit code 64: providers.yaml:1: is not YAML"
@@ -22,7 +22,11 @@ def entity(name: str, state: Any = "ready", **more: Any) -> ChildInfo:
     return row(f"shop-1/{name}", state, **more)
 
 
-THINKS = entity("coordinator", step="busy: thinking", awaits=("broker",))
+def busy(step: str) -> Activity:
+    return Activity(state="busy", step=step)
+
+
+THINKS = entity("coordinator", doing=busy("thinking"), awaits=("broker",))
 
 
 @pytest.mark.parametrize(
@@ -62,11 +66,26 @@ def test_outage_names_the_failures_and_the_cause() -> None:
     ("others", "is_suspended"),
     [
         ((), True),
-        ((entity("ada-1", step="busy: bash: make"),), False),
-        ((entity("ada-1", step="busy: thinking", awaits=("broker",)),), True),
-        ((entity("ada-1", step="busy: create_node", awaits=("shop-1/coordinator",)),), True),
-        ((entity("ada-1", step="busy: fetch", awaits=("tools/web",)),), False),
-        ((entity("ada-1", step="waiting_for_message: wait"),), True),
+        ((entity("ada-1", doing=busy("bash: make")),), False),
+        (
+            (entity("ada-1", doing=busy("thinking"), awaits=("broker",)),),
+            True,
+        ),
+        (
+            (
+                entity(
+                    "ada-1",
+                    doing=busy("create_node"),
+                    awaits=("shop-1/coordinator",),
+                ),
+            ),
+            True,
+        ),
+        (
+            (entity("ada-1", doing=busy("fetch"), awaits=("tools/web",)),),
+            False,
+        ),
+        ((entity("ada-1", doing=Activity(state="waiting_for_message", step="wait")),), True),
         ((entity("ada-1", "parked"), entity("bob-1", "stopped")), True),
         ((entity("ada-1", "starting"),), False),
         ((entity("ada-1", "backing_off"),), False),
@@ -80,12 +99,12 @@ def test_run_is_suspended_if_no_other_entity_can_continue(
 
 
 def test_run_that_does_not_need_the_service_continues() -> None:
-    idle = entity("coordinator", step="waiting_for_nodes: wait")
+    idle = entity("coordinator", doing=Activity(state="waiting_for_nodes", step="wait"))
     assert outage_of_run([idle], DOWN) is None
     assert outage_of_run([THINKS], {}) is None
 
 
 def test_of_several_outages_the_one_with_most_failures_is_named() -> None:
     web = ServiceOutage(service="tools/web", faults=9, cause="exit code 1")
-    reads = entity("ada-1", step="busy: web_fetch", awaits=("tools/web",))
+    reads = entity("ada-1", doing=busy("web_fetch"), awaits=("tools/web",))
     assert outage_of_run([THINKS, reads], {**DOWN, "tools/web": web}) == web

@@ -11,6 +11,7 @@ from actors.gateway.state.activities import EntityActivities
 from actors.gateway.statuses import StatusReader
 from agiraph.agent.hold import EntityHold
 from agiraph.core.ids import Address
+from agiraph.core.models import Activity
 from agiraph.messages.child import ChildInfo
 from agiraph.messages.event import EntityStatus
 
@@ -18,11 +19,14 @@ from agiraph.messages.event import EntityStatus
 def test_the_latest_word_wins_and_an_older_incarnation_is_not_believed() -> None:
     statuses = EntityActivities()
     said = [(2, "one"), (2, "two"), (2, "two"), (1, "ghost")]
-    news = [statuses.record("a/w", i, EntityStatus(state="busy", step=step)) for i, step in said]
+    news = [
+        statuses.record("a/w", i, EntityStatus(doing=Activity(state="busy", step=step)))
+        for i, step in said
+    ]
     assert news == [True, True, False, False]
     latest = statuses.get("a/w")
     assert latest is not None
-    assert latest.step == "two"
+    assert latest.doing.step == "two"
     assert statuses.get("a/w", 3) is None
     assert statuses.get("a/other") is None
 
@@ -30,21 +34,23 @@ def test_the_latest_word_wins_and_an_older_incarnation_is_not_believed() -> None
 def test_what_is_said_again_began_when_it_was_said_first() -> None:
     statuses = EntityActivities()
     for at, step in ((10.0, "bash"), (15.0, "bash"), (20.0, "thinking")):
-        statuses.record("a/w", 1, EntityStatus(state="busy", step=step), at)
+        statuses.record("a/w", 1, EntityStatus(doing=Activity(state="busy", step=step)), at)
         doing = statuses.get("a/w")
         assert doing is not None
         assert doing.since == (10.0 if step == "bash" else 20.0)
 
 
 def test_people_are_told_what_is_done_in_words() -> None:
-    assert (
-        describe_activity("busy", "thinking (anthropic/x)") == "waits for the model (anthropic/x)"
-    )
-    assert describe_activity("busy", "bash: make test") == "bash: make test"
-    assert describe_activity("waiting_for_human", "Which one?") == "waits for you: Which one?"
-    assert describe_activity("waiting_for_nodes", "wait: tables") == "waits for tables"
-    assert describe_activity("waiting_for_nodes", "wait") == "waits for its nodes or a message"
-    assert describe_activity("idle", "") == ""
+    for state, step, words in (
+        ("busy", "bash: make test", "bash: make test"),
+        ("waiting_for_human", "Which one?", "waits for you: Which one?"),
+        ("waiting_for_nodes", "tables", "waits for tables"),
+        ("waiting_for_nodes", "", "waits for its nodes or a message"),
+        ("idle", "", ""),
+    ):
+        assert describe_activity(Activity.model_validate({"state": state, "step": step})) == words
+    thinks = Activity(state="busy", step="thinking (anthropic/x)", model="anthropic/x")
+    assert describe_activity(thinks) == "waits for the model (anthropic/x)"
 
 
 def test_what_holds_an_entity_is_read_once_for_a_request(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -65,5 +71,5 @@ def test_what_holds_an_entity_is_read_once_for_a_request(monkeypatch: pytest.Mon
     for _ in range(2):
         activity = reader.activity(address)
         assert activity is not None
-        assert activity.state == "paused"
+        assert activity.doing.state == "paused"
     assert reads == [home.hold]

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from actors.runtime.heartbeat import HeartbeatSender
+from agiraph.core.models import Activity
 from agiraph.messages.child import ChildHeartbeat
 from agiraph.messages.event import EntityStatus
 
@@ -20,11 +21,11 @@ class Line:
         self.posted.append(body)
 
     def steps(self, kind: type[Any]) -> list[str]:
-        return [body.step for body in self.posted if isinstance(body, kind)]
+        return [body.doing.step for body in self.posted if isinstance(body, kind)]
 
 
-def busy(step: str) -> tuple[str, EntityStatus]:
-    return f"busy: {step}", EntityStatus(state="busy", step=step)
+def busy(step: str) -> EntityStatus:
+    return EntityStatus(doing=Activity(state="busy", step=step))
 
 
 async def reported(
@@ -35,15 +36,15 @@ async def reported(
     sender = HeartbeatSender(
         line,  # type: ignore[arg-type]
         every_seconds,
-        noted.append,
-        lambda status: line.logged.append(status.step),
+        lambda doing: noted.append(str(doing)),
+        lambda status: line.logged.append(status.doing.step),
     )
     loop = asyncio.get_running_loop()
     if before:
-        sender._reported = sender._step, sender._status = busy(before)
+        sender._reported = sender._status = busy(before)
         sender._reported_at = loop.time() - age_seconds
     for step in steps:
-        sender.step(*busy(step))
+        sender.show(busy(step))
     due = sender._settling.when() if sender._settling else 0.0
     await asyncio.sleep(max(0.0, due - loop.time()))
     await asyncio.sleep(0)
@@ -53,7 +54,7 @@ async def reported(
 async def test_a_step_that_is_over_at_once_is_noted_but_not_reported() -> None:
     line, noted = await reported(["thinking", "bash", "thinking"])
     assert noted == ["busy: thinking", "busy: bash", "busy: thinking"]
-    assert line.steps(ChildHeartbeat) == ["busy: thinking"]
+    assert line.steps(ChildHeartbeat) == ["thinking"]
     assert line.steps(EntityStatus) == line.logged == ["thinking"]
 
 

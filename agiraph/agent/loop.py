@@ -19,10 +19,16 @@ from agiraph.agent.context_window import is_long
 from agiraph.agent.conversation import Conversation
 from agiraph.agent.event_replay import ReplayedEvent, answered, called, returned
 from agiraph.agent.inbox import EntityInbox
-from agiraph.agent.records import CallFinished, CallStarted, InputReceived, ModelAnswered
+from agiraph.agent.records import (
+    CallFinished,
+    CallStarted,
+    InputReceived,
+    ModelAnswered,
+    message_of_answer,
+)
 from agiraph.agent.transcript import RUNTIME_NAME, OpenCall, Transcript, unique_calls
 from agiraph.core.errors import ModelFailure
-from agiraph.core.ids import NodeId, derived_message_id
+from agiraph.core.ids import NodeId
 from agiraph.core.models import ActivityState
 from agiraph.core.turns import JsonObject, ModelRequest, ModelResponse, ToolCall, ToolTurn
 from agiraph.tools.ports import ToolContext
@@ -310,7 +316,7 @@ class AgentLoop:
         place = self._conversation.place(len(notice) + 1)
         calls = unique_calls(said.tool_calls)
         if not calls:
-            said = said.model_copy(update={"message": derived_message_id(place, "said").hex()})
+            said = said.model_copy(update={"message": message_of_answer(place)})
         left_out = calls_notice(response, said)
         may_follow = bool(calls) and not said.why_no_call_runs
         following = OpenCall(calls[0], f"{place}.0") if may_follow else None

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
-from agiraph.core.ids import NodeId, RunId
+from agiraph.core.ids import NodeId, RunId, derived_message_id
 from agiraph.core.models import Assignment
 from agiraph.core.record import Record, union_adapter
 from agiraph.core.specs import ResolvedRunSpec
@@ -41,6 +41,11 @@ REFUSED_CALL = (
     "This call was not carried out: the model service ended your answer by its content filter, so "
     "the call may lack its end."
 )
+
+
+def message_of_answer(place: str) -> str:
+    """Return the id of the message that the answer of the step at `place` becomes."""
+    return derived_message_id(place, "said").hex()
 
 
 class ModelAnswered(Record):

@@ -38,6 +38,7 @@ from agiraph.agent.records import (
     RunBegan,
     StateNoted,
     StepQuarantined,
+    message_of_answer,
 )
 from agiraph.agent.replies import NOBODY, ReplyReference, body_of, key_of, quote
 from agiraph.agent.worktime import WorkTime, longest_absence, waits_for_others
@@ -185,9 +186,8 @@ class PauseState:
 @dataclass(slots=True)
 class Transcript:
     """The state of one conversation. `said_message` is the message id of the model's last answer,
-    and `has_called` whether that had calls. `before` is the assignment of the last node that has
-    ended, if the turns still show it.
-    """
+    `has_called` whether that had calls. `before` is the assignment of the last node that has ended,
+    if the turns still show it."""
 
     turns: list[Turn] = field(default_factory=list)
     open_calls: list[OpenCall] = field(default_factory=list)
@@ -401,7 +401,7 @@ class Transcript:
 
     def _say(self, record: ModelAnswered) -> None:
         calls, progress, window = unique_calls(record.tool_calls), self.progress, self.window
-        self.said_message, self.has_called = record.message, bool(calls)
+        self.said_message, self.has_called = message_of_answer(self.place), bool(calls)
         self.turns.append(
             AssistantTurn(
                 text=record.text,

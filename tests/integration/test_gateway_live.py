@@ -355,7 +355,7 @@ def test_the_overview_has_every_agent_with_its_team_in_one_answer(
     assert (survey.process, survey.unread, farm.name, farm.workers) == ("ready", 1, "farm", ())
     first, second = survey.workers
     assert (first.name, first.status, first.node, first.unread) == ("Ada", "busy", "tables", 0)
-    assert (first.doing, first.doing_since) == ("waits for the model claude", 7.0)
+    assert (first.doing, first.doing_since) == ("waits for the model (claude)", 7.0)
     assert (first.process, first.tokens, first.cost_usd) == ("ready", 4, 0.5)
     assert (second.status, second.doing, second.process, second.tokens) == (
         *("stopped", "", "stopped"),

@@ -1,8 +1,7 @@
 """QuestionStore: questions to the human, their outcomes, and what has yet to be delivered.
 
 Those that may still have an effect (open ones, standing approvals, undelivered outcomes) are in
-memory, the others are read from the database. A question is the fold of records of these types,
-which is how older versions stored them:
+memory, the others are read from the database. A question is the fold of records of these types:
 
     asked      a new question, with the address of its asker and the id of the message
     asked_again  it is asked again (by its asker after a restart, or, if it is shared, by

@@ -9,7 +9,7 @@ from agiraph.board.commands import (
     Reconvene,
     StopRun,
 )
-from agiraph.board.events import BOARD_EVENT, StageMet, StageReconvened, StageStarted
+from agiraph.board.events import StageMet, StageReconvened
 from agiraph.board.stage_rules import due_at
 from agiraph.core.errors import IllegalTransition
 from agiraph.core.models import StageContract
@@ -156,16 +156,6 @@ def test_the_terms_of_a_stage_come_with_its_first_node_or_with_reconvening() -> 
     stage = desk.board.stages[1]
     assert (stage.name, stage.goal, stage.contract.timeout_seconds) == ("Synthesis", "write it", 30)
     assert desk.board.planned is None
-
-
-def test_the_contract_of_an_older_journal_bounds_its_nodes_as_it_did() -> None:
-    old = {"max_iterations_per_node": 5, "timeout_seconds": 90, "checkpoint_policy": "any"}
-    record = {"type": "stage.started", "ts": 1.0, "stage": 0, "name": "Stage 1", "contract": old}
-    event = BOARD_EVENT.validate_python(record)
-    assert isinstance(event, StageStarted)
-    assert (event.contract.node_timeout_seconds, event.contract.timeout_seconds) == (90, None)
-    kept = BOARD_EVENT.validate_python(event.model_dump(mode="json"))
-    assert kept == event
 
 
 def test_the_next_node_opens_the_next_stage() -> None:

@@ -36,7 +36,7 @@ from agiraph.llm.wire.format import (
     mapping,
 )
 from agiraph.llm.wire.sse import encode_event
-from agiraph.llm.wire.transcript import Layout, read_call
+from agiraph.llm.wire.transcript import Layout, name_text, read_call
 
 GROWS_IN = {"text": "text", "thinking": "thinking"}
 IMPLICIT = {"text_delta": "text", "thinking_delta": "thinking"}
@@ -192,9 +192,10 @@ def _joined(block: JsonObject) -> JsonObject:
 
 def _call(block: JsonObject) -> ToolCall:
     if block["json"]:
-        return read_call(block.get("id") or "", block.get("name") or "", block["json"])
+        return read_call(block.get("id"), block.get("name"), block["json"])
     arguments = mapping(block.get("input"))
-    return ToolCall(id=block.get("id") or "", name=block.get("name") or "", arguments=arguments)
+    id, name = name_text(block.get("id")), name_text(block.get("name"))
+    return ToolCall(id=id, name=name, arguments=arguments)
 
 
 def _private_data(blocks: list[JsonObject], model: str) -> JsonObject | None:

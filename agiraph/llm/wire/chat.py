@@ -34,7 +34,7 @@ from agiraph.llm.wire.format import (
     text_bytes,
 )
 from agiraph.llm.wire.sse import encode_event
-from agiraph.llm.wire.transcript import arguments_text, read_arguments, read_call
+from agiraph.llm.wire.transcript import arguments_text, name_text, read_arguments, read_call
 
 STOP_REASONS: dict[str, StopReason] = {
     "tool_calls": "tool_use",
@@ -151,9 +151,10 @@ class ChatReader(AnswerReader):
     def _grow(self, piece: JsonObject) -> None:
         function = mapping(piece.get("function"))
         text = arguments_text(function.get("arguments"))
-        call = self._call_of(piece.get("index"), piece.get("id"), function.get("name"), text)
-        call.id = call.id or piece.get("id") or ""
-        call.name = call.name or function.get("name") or ""
+        id, name = name_text(piece.get("id")), name_text(function.get("name"))
+        call = self._call_of(piece.get("index"), id, name, text)
+        call.id = call.id or id
+        call.name = call.name or name
         call.extra = piece.get(EXTRA) or call.extra
         if text and call.arguments != [text]:  # else the whole call is repeated
             if call.arguments == [NO_ARGUMENTS]:  # some begin with this, then send the arguments

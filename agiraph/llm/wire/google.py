@@ -43,7 +43,7 @@ from agiraph.llm.wire.google_requests import (
     sign_first_call,
 )
 from agiraph.llm.wire.sse import encode_event
-from agiraph.llm.wire.transcript import Layout
+from agiraph.llm.wire.transcript import Layout, read_call
 
 SHORTEST_THINKING = 128  # the lowest budget that all models accept
 STOP_REASONS: dict[str, StopReason] = {
@@ -153,9 +153,8 @@ class GoogleReader(AnswerReader):
         extra = {SIGNATURE: part[SIGNATURE]} if part.get(SIGNATURE) else {}
         if (call := part.get("functionCall")) is not None:
             self._add({"call": len(self._calls)}, extra)
-            arguments = call.get("args") or {}
-            id = call.get("id") or ""
-            self._calls.append(ToolCall(id=id, name=call.get("name") or "", arguments=arguments))
+            call = mapping(call)
+            self._calls.append(read_call(call.get("id"), call.get("name"), call.get("args")))
             return ""
         if part.get("thought") or not isinstance(part.get("text"), str):
             return ""

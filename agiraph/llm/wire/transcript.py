@@ -97,6 +97,8 @@ def read_arguments(text: str) -> tuple[JsonObject, str | None]:
             value = read_strict(value)
     except (ValueError, RecursionError):
         return {}, text
+    if value is None:  # some services send null for a call without arguments
+        return {}, None
     return (value, None) if isinstance(value, dict) else ({}, text)
 
 
@@ -105,10 +107,15 @@ def arguments_text(arguments: object) -> str:
     return arguments if isinstance(arguments, str) else json.dumps(arguments) if arguments else ""
 
 
-def read_call(id: str, name: str, arguments: object) -> ToolCall:
+def name_text(value: object) -> str:
+    """Return an id or a name as text; some services send a number, or null."""
+    return str(value) if isinstance(value, str | int) else ""
+
+
+def read_call(id: object, name: object, arguments: object) -> ToolCall:
     """Return a tool call from its parts as a provider sends them."""
     values, malformed = read_arguments(arguments_text(arguments))
-    return ToolCall(id=id, name=name, arguments=values, malformed=malformed)
+    return ToolCall(id=name_text(id), name=name_text(name), arguments=values, malformed=malformed)
 
 
 def unique_calls(calls: list[ToolCall], request: ModelRequest) -> tuple[ToolCall, ...]:

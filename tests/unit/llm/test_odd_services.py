@@ -213,6 +213,38 @@ STREAMS: list[tuple[str, str, list[Any], str, list[tuple[str, Any]]]] = [
         "",
         [("look", {"at": "a"})],
     ),
+    (
+        "the id of a call is a number, its arguments are null as a text",
+        "openai",
+        [
+            chunk({"tool_calls": [piece("look", "null", index=0, id=7)]}),
+            chunk({"tool_calls": [piece("look", '{"at": "a"}', index=1, id=8)]}),
+            chunk({}, "tool_calls"),
+        ],
+        "",
+        [("look", {}), ("look", {"at": "a"})],
+    ),
+    (
+        "the id of a block is a number",
+        "anthropic",
+        message(
+            *block(0, LOOK | {"id": 7}, LOOKS),
+            *block(1, LOOK | {"id": 8, "input": {"at": "b"}}),
+        ),
+        "",
+        [("look", {"at": "a"}), ("look", {"at": "b"})],
+    ),
+    (
+        "the id of a call is a number, or its arguments are a text",
+        "google",
+        [{"candidates": [{"content": {"parts": [
+            {"functionCall": {"id": 7, "name": "look", "args": {"at": "a"}}},
+            {"functionCall": {"name": "look", "args": '{"at": "b"}'}},
+            {"functionCall": {"name": "look", "args": None}},
+        ]}, "finishReason": "STOP"}]}],
+        "",
+        [("look", {"at": "a"}), ("look", {"at": "b"}), ("look", {})],
+    ),
 ]  # fmt: skip
 
 

@@ -207,6 +207,24 @@ async def test_an_odd_server_costs_only_what_is_odd(odd: Oddity, tmp_path: Path)
     assert odd.logs in "\n".join(log.lines)
 
 
+async def test_server_that_does_not_start_is_reported_with_its_last_words(tmp_path: Path) -> None:
+    home, secret = Home(tmp_path), "hunter2-hunter2"
+    home.system.tools.mkdir(parents=True)
+    config = SimpleNamespace(mcp=SimpleNamespace(start_seconds=DEADLINE))
+    runtime: Any = SimpleNamespace(home=home, config=config, clock=SystemClock(), log=SilentLog())
+    script = f"import sys; print('first', '', 'no token: {secret}', sep='\\n', file=sys.stderr)"
+    settings = McpServerConfig(
+        command=sys.executable, args=("-c", script), env={"TOKEN": "${ODD_TOKEN}"}
+    )
+    connection = McpConnection(runtime, "odd", settings, {"ODD_TOKEN": secret})
+    async with asyncio.timeout(DEADLINE):
+        problem = (await connection.current_catalog(refresh=False)).problem
+    assert problem.startswith(
+        "server 'odd' cannot be used: Connection closed; it wrote: first / no"
+    )
+    assert secret not in problem
+
+
 async def _call(connection: McpConnection, odd: Oddity) -> None:
     """Call the first tool twice: the server is the same one, and answers alike."""
     session, first = await connection.session(), connection.catalog.tools[0]

@@ -6,6 +6,7 @@ catalog is stored in the home for all who build a toolbox; this process is its w
 
 import asyncio
 import importlib.util
+from collections import deque
 from collections.abc import Mapping
 
 from actors.runtime.runtime import Runtime
@@ -14,6 +15,7 @@ from actors.tools.mcp.mcp_calls import list_all
 from actors.tools.mcp.pipes import over_pipes
 from actors.tools.mcp.session import McpSession
 from actors.tools.mcp.transports import Transport, over_http
+from agiraph.agent.summary import one_line
 from agiraph.core.errors import Refused
 from agiraph.core.mcp_settings import McpServerConfig, fingerprint
 from agiraph.mcp.catalog import (
@@ -29,6 +31,9 @@ from agiraph.storage.files import replace_file
 RETRY_SECONDS = 2.0
 """A server that could not be started is not tried again sooner: requests fail at once."""
 LINE_LIMIT = 2000
+LINES_SHOWN = 3
+SHOWN_OF_LINE = 200
+"""Of the last LINES_SHOWN lines of a server that does not start, so much is shown of each."""
 NO_SDK = "the MCP SDK is not installed: pip install 'agiraph[mcp]'"
 
 
@@ -51,6 +56,7 @@ class McpConnection:
         self._failed_at = float("-inf")
         self._changed = asyncio.Event()
         self._secrets: tuple[str, ...] = ()
+        self._said: deque[str] = deque(maxlen=LINES_SHOWN)
         self.catalog = ToolCatalog(server=server)
 
     async def session(self) -> McpSession:
@@ -65,7 +71,7 @@ class McpConnection:
                 return await self._connect()
             except (Refused, OSError) as error:
                 self._failed_at = clock.monotonic()
-                problem = self._unusable(error)
+                problem = self._unusable(error) + self._last_words()
                 self._store(ToolCatalog(server=self._server, problem=problem))
                 raise Refused(problem) from None
 
@@ -96,6 +102,12 @@ class McpConnection:
     def _unusable(self, error: Exception) -> str:
         return self.redacted(f"server '{self._server}' cannot be used: {error}")
 
+    def _last_words(self) -> str:
+        """Return what a server wrote on its stderr before it failed to start, '' if nothing."""
+        if not self._said:
+            return ""
+        return f"; it wrote: {' / '.join(self._said)}"
+
     async def close(self) -> None:
         """Close the connection, which ends a server's process of ours."""
         session, self._session = self._session, None
@@ -117,6 +129,7 @@ class McpConnection:
 
     async def _connect(self) -> McpSession:
         await self.close()
+        self._said.clear()
         session = McpSession(self._server, self._changed.set, self._log_line)
         await session.open(self._transport(session), self._runtime.config.mcp.start_seconds)
         try:
@@ -141,7 +154,10 @@ class McpConnection:
         return over_pipes(command, self._log_line)
 
     def _log_line(self, line: str) -> None:
-        self._runtime.log.info("its server says", line=self.redacted(line[:LINE_LIMIT]))
+        text = self.redacted(line[:LINE_LIMIT])
+        self._runtime.log.info("its server says", line=text)
+        if text.strip():
+            self._said.append(one_line(text, SHOWN_OF_LINE))
 
     async def _list_tools(self, session: McpSession) -> None:
         """Make and store the catalog. Raises Refused if the server does not list its tools."""

@@ -215,10 +215,8 @@ def run(
     )
     _require_sound(terms, record)
     source = NAME if is_of_project(ctx, "model") else "--model"
-    to = wanted_destination(output, may_replace=force)
-    options = RunOptions(
-        home, terms, agent, timeout, as_json, record, source, not detach, to, shows_ui
-    )
+    rest = (record, source, not detach, wanted_destination(output, may_replace=force), shows_ui)
+    options = RunOptions(home, terms, agent, timeout, as_json, *rest)
     if is_estimated:
         ctx.exit(_estimate(options))
     ctx.exit(_start_only(options) if detach else run_to_the_end(options, resumes=resumes))

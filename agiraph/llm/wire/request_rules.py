@@ -266,7 +266,9 @@ def from_file(data: Any) -> Attachment:
 
 
 def from_data(data: Any, kind: str, *, is_picture: bool) -> Attachment:
-    """Return an attachment that is in the request with its media type."""
+    """Return an attachment that is in the request with its media type; InvalidInput."""
+    if media_of_file(data or "", "data") is not None:
+        raise InvalidInput(f"data: {shown(data)} is an address (possible: base64)")
     return _attached(str(data or ""), kind, is_picture=is_picture)
 
 

@@ -14,6 +14,7 @@ from agiraph.llm.wire.request_rules import (
     check_fields,
     check_item,
     check_names,
+    from_data,
     from_file,
     from_url,
     item_fields,
@@ -235,7 +236,7 @@ class ResponsesRules(RequestRules):
     def attachments(self, body: JsonObject) -> Iterator[Attachment]:
         for item in objects_in(body.get("input")):
             if isinstance(item.get("result"), str) and item.get("type") == "image_generation_call":
-                yield Attachment(len(item["result"]), is_picture=True)
+                yield from_data(item["result"], "image/png", is_picture=True)
             output = item.get("output")
             parts = objects_in(item.get("content")) + objects_in(output)
             for part in parts + objects_in([output]):

@@ -528,6 +528,13 @@ HIDDEN: list[tuple[str, JsonObject]] = [
     ("anthropic", parts({"type": "tool_use", "id": "a", "name": "b", "input": "x"})),
     ("anthropic", parts({"type": "image", "source": {"type": "url", "url": "ms://f"}})),
     ("anthropic", {"system": "fileid://f"}),
+    *(
+        ("google", shown_to({"inlineData": {"mimeType": "image/png", "data": data}}))
+        for data in ("gs://b/a", "https://a/b.png", "data:image/png,x", "a b\x00")
+    ),
+    ("anthropic", parts({"type": "image", "source": {
+        "type": "base64", "media_type": "image/png", "data": "https://a/b.png"}})),
+    ("responses", said({"type": "image_generation_call", "id": "i", "result": "ms://f"})),
     ("google", shown_to({"text": FILE})),
     ("google", shown_to({"partMetadata": FILE})),
     ("google", shown_to({"part_metadata": {"a": {"fileUri": "u"}}})),

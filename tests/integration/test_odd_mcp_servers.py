@@ -111,6 +111,9 @@ ODDITIES = (
     # --- messages ---
     Oddity("an answer with bytes that are no UTF-8", writes(ANSWER % "Gr\xfc\xdfe"),
            gives="Gr\ufffd\ufffde"),
+    Oddity("an answer with halves of surrogate pairs",
+           writes(ANSWER % r"a\ud83d b\ude00 \ud83d\ude00 c\\ud83d d\ud83d"),
+           gives="a\ufffd b\ufffd \U0001f600 c\\ud83d d\ufffd"),
     Oddity("an answer that is no JSON", writes('{"jsonrpc":"2.0","id":ID,"result":{"content":[}}'),
            error="the server's answer was not read: it is no message of the protocol"),
     Oddity("an answer without its version", writes((ANSWER % "x").replace('"jsonrpc":"2.0",', "")),

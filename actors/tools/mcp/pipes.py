@@ -40,6 +40,11 @@ ID_LAST = re.compile(rb"[,{]\s*" + ID + rb"\s*\}\s*\Z")
 
 BYTE_ORDER_MARK = "\ufeff"
 NO_JSON = "json_invalid"
+HALF: Final = "hex escape"
+"""The words of pydantic's reader of JSON for half of a surrogate pair."""
+ESCAPE = re.compile(
+    r"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|(?P<half>u[dD][89a-fA-F]..)|.)", re.DOTALL
+)
 DEEP: Final = "recursion limit"
 """The words of pydantic's reader of JSON for a text that is nested too deeply."""
 
@@ -144,6 +149,9 @@ def message_of(line: Line, on_line: OnLine) -> "SessionMessage | ValueError | No
             [first, *_] = misfit.errors(include_url=False, include_input=False)
             if first["type"] != NO_JSON:
                 return misfit
+            if HALF in first["msg"] and (mended := _without_halves(text)) != text:
+                data = mended.encode()
+                return message_of(Line(data, len(data)), on_line)
             problem = "it is no message of the protocol"
             if DEEP in first["msg"]:
                 problem = "it is nested too deeply"
@@ -160,6 +168,11 @@ def message_of(line: Line, on_line: OnLine) -> "SessionMessage | ValueError | No
         return None
     error = ErrorData(code=INTERNAL_ERROR, message=f"the server's answer was not read: {problem}")
     return SessionMessage(JSONRPCError(jsonrpc="2.0", id=id, error=error))
+
+
+def _without_halves(text: str) -> str:
+    """Return JSON without halves of surrogate pairs: JavaScript cuts strings in such a place."""
+    return ESCAPE.sub(lambda found: r"\ufffd" if found["half"] else found[0], text)
 
 
 def _id_in(line: Line) -> int | str | None:

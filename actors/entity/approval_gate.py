@@ -31,8 +31,8 @@ from agiraph.tools.approvals.policy import (
     ActingEntity,
     ApprovalPolicy,
     PolicyDecision,
+    actions_of_call,
     commands_in,
-    subject_of,
 )
 from agiraph.tools.approvals.policy_file import ApprovalPolicyFile
 from agiraph.tools.approvals.wording import OPTIONS, denied_by_rule, question_in_words, refusal_of
@@ -80,10 +80,10 @@ class ApprovalGate:
 
     def _actions_of(self, opened: OpenCall) -> list[ProposedAction]:
         call = opened.call
-        action = ProposedAction(tool=call.name, subject=subject_of(call.arguments))
+        judged = actions_of_call(call.name, call.arguments)
         commands = commands_in(call.name, call.arguments)
         runs = [ProposedAction(tool="bash", subject=command) for command in commands]
-        return [action, *runs, *self._further(opened)]
+        return [*judged, *runs, *self._further(opened)]
 
     async def _answer(
         self, policy: ApprovalPolicy, actions: Sequence[ProposedAction], opened: OpenCall | None

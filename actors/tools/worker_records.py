@@ -8,12 +8,11 @@ Coordinators and the human gateway run at home, and apply the rules themselves.
 
 from agiraph.board.members import BoardsRead, Member, member_at
 from agiraph.core.errors import Refused
-from agiraph.core.models import ProposedAction
 from agiraph.core.turns import JsonObject
 from agiraph.mcp.grants import own_and_served
 from agiraph.messages.authorization import is_worker
 from agiraph.storage.home import Home
-from agiraph.tools.approvals.policy import subject_of
+from agiraph.tools.approvals.policy import actions_of_call
 from agiraph.tools.approvals.policy_file import ApprovalPolicyFile
 from agiraph.tools.approvals.wording import denied_by_rule
 from agiraph.tools.table import tool_names
@@ -41,11 +40,11 @@ class WorkerRecords:
 
     def check_rules(self, member: Member, tool: str, arguments: JsonObject) -> None:
         """Raise Refused if a rule denies a worker this call, wherever it runs."""
-        act = ProposedAction(tool=tool, subject=subject_of(arguments))
-        worker = member.worker
-        denied = self._policies.current().denial(act, worker.name, worker.role)
-        if denied is not None:
-            raise Refused(denied_by_rule(denied))
+        policy, worker = self._policies.current(), member.worker
+        for act in actions_of_call(tool, arguments):
+            denied = policy.denial(act, worker.name, worker.role)
+            if denied is not None:
+                raise Refused(denied_by_rule(denied))
 
 
 def _has_own_tool(member: Member, tool: str) -> bool:

@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from agiraph.core.mcp_settings import SEPARATOR
 from agiraph.core.models import ProposedAction
 from agiraph.core.record import Record
 from agiraph.core.turns import json_in
@@ -161,11 +162,24 @@ class ApprovalPolicy:
 
 def subject_of(arguments: Mapping[str, Any]) -> str:
     """Return what a tool call is about: its command, path, address; else all its arguments."""
-    for name in SUBJECTS:
-        value = arguments.get(name)
-        if isinstance(value, str) and value:
-            return value
-    return json.dumps(arguments, ensure_ascii=False, sort_keys=True, default=str)
+    return _subjects_in(arguments)[0]
+
+
+def actions_of_call(tool: str, arguments: Mapping[str, Any]) -> list[ProposedAction]:
+    """Return what the rules judge of one call: an action for each subject.
+
+    The arguments of Agiraph's own tools are known, so the first subject is enough. A call of
+    another tool has an action for each of its subjects: an unused `command` hides no `path`.
+    """
+    subjects = _subjects_in(arguments)
+    judged = subjects if SEPARATOR in tool else subjects[:1]
+    return [ProposedAction(tool=tool, subject=subject) for subject in judged]
+
+
+def _subjects_in(arguments: Mapping[str, Any]) -> list[str]:
+    values = (arguments.get(name) for name in SUBJECTS)
+    found = [value for value in values if isinstance(value, str) and value]
+    return found or [json.dumps(arguments, ensure_ascii=False, sort_keys=True, default=str)]
 
 
 def remembers(remembered: ProposedAction, act: ProposedAction) -> bool:

@@ -13,6 +13,7 @@ from agiraph.tools.approvals.policy import (
     ActingEntity,
     ApprovalPolicy,
     ApprovalRule,
+    actions_of_call,
     names_outside,
     remembers,
     subject_of,
@@ -116,6 +117,15 @@ def test_allow_always_covers_this_very_subject_unless_the_rule_says_more() -> No
     assert not remembers(decision.about, ProposedAction(tool="write_file", subject=odd.subject))
     wider = ApprovalPolicy((ApprovalRule(action="ask", remember="rm *.txt"),)).judge(odd, ADA)
     assert remembers(wider.about, bash("rm a1.txt"))
+
+
+def test_an_unused_argument_hides_no_other_subject_of_a_served_tool_from_a_rule() -> None:
+    rules = [{"tool": "files__*", "pattern": "*secret*", "action": "deny"}]
+    policy = ApprovalPolicy(tuple(ApprovalRule.model_validate(rule) for rule in rules))
+    for more in ({}, {"command": "ls"}, {"query": "x", "name": "y"}):
+        actions = actions_of_call("files__read", {"path": "/home/secret", **more})
+        assert policy.judge_all(actions, ActingEntity("ada")).action == "deny"
+    assert len(actions_of_call("create_work_node", {"name": "a", "task": "b"})) == 1
 
 
 def test_the_subject_of_a_call_is_what_it_is_about() -> None:

@@ -120,8 +120,8 @@ def test_allow_always_covers_this_very_subject_unless_the_rule_says_more() -> No
 
 
 def test_an_unused_argument_hides_no_other_subject_of_a_served_tool_from_a_rule() -> None:
-    rules = [{"tool": "files__*", "pattern": "*secret*", "action": "deny"}]
-    policy = ApprovalPolicy(tuple(ApprovalRule.model_validate(rule) for rule in rules))
+    rule = ApprovalRule(tool=("files__*",), pattern="*secret*", action="deny")
+    policy = ApprovalPolicy((rule,))
     for more in ({}, {"command": "ls"}, {"query": "x", "name": "y"}):
         actions = actions_of_call("files__read", {"path": "/home/secret", **more})
         assert policy.judge_all(actions, ActingEntity("ada")).action == "deny"

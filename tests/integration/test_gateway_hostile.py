@@ -487,7 +487,7 @@ def test_a_number_that_cannot_be_stored_is_refused_wherever_it_is(
         raw.send(
             "POST /agents HTTP/1.1",
             *(f"Authorization: Bearer {token}", "Content-Type: application/json"),
-            f"Content-Length: {len(data)}",
+            *(f"Content-Length: {len(data)}", "Connection: close"),
         )
         raw.socket.sendall(data)
         assert raw.status() == 422

@@ -303,9 +303,14 @@ UNSTORABLE = {
 
 
 @pytest.mark.parametrize("arguments", UNSTORABLE.values(), ids=UNSTORABLE)
-async def test_a_call_that_could_not_be_stored_is_refused(arguments: str, api: str) -> None:
-    error = await failure(api, lambda asked: RawAnswer([call_with(api, arguments)]))
-    assert (error.kind, error.is_retryable) == ("bad_answer", True)
+async def test_arguments_that_could_not_be_stored_are_kept_as_text(
+    arguments: str, api: str
+) -> None:
+    with RawService(lambda asked: RawAnswer([call_with(api, arguments)])) as service:
+        [call] = (await answer(api, service)).tool_calls
+    assert call.arguments == {}
+    assert call.malformed is not None
+    assert json.loads(call.malformed) == json.loads(arguments)
 
 
 async def test_a_call_with_arguments_of_some_depth_is_read(api: str) -> None:

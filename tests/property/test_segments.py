@@ -5,7 +5,7 @@ import tempfile
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
-from hypothesis import example, given, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
@@ -122,26 +122,3 @@ class Log(RuleBasedStateMachine):
 
 Log.TestCase.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
 TestLog = Log.TestCase
-
-
-@given(sizes=st.lists(st.integers(0, 200), max_size=40), tail=st.integers(0, 60))
-@example(sizes=[0, 133, 200, 0, 0, 0, 0, 0, 131], tail=60)  # its end has lines without checksums
-def test_a_plain_file_of_an_older_version_becomes_the_first_segment_as_it_is(
-    sizes: list[int], tail: int
-) -> None:
-    records = [record(seq, size) for seq, size in enumerate(sizes, start=1)]
-    plain = b"".join(json.dumps(one).encode() + b"\n" for one in records[: len(sizes) // 2])
-    plain += b"".join(map(encode_record, records[len(sizes) // 2 :]))
-    torn = encode_record(record(len(sizes) + 1, 100))[:tail]
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "events.jsonl"
-        path.write_bytes(plain + torn)
-        SegmentReader(path).lines(0, 5)
-        for _ in range(2):
-            log = SegmentedJournal(path, BYTES)
-            assert log.count == len(sizes)
-            log.close()
-        whole = b"".join(one.path.read_bytes() for one in segments_of(path)) + path.read_bytes()
-        assert whole == plain
-        assert (len(plain + torn) <= 2 * BYTES) == (segments_of(path) == [])
-        assert numbers(SegmentReader(path)) == list(range(1, len(sizes) + 1))

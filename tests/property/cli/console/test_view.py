@@ -133,7 +133,15 @@ def test_a_timeline_never_outgrows_its_bound(places: list[int], keeps_oldest: bo
 @given(st.lists(st.tuples(NAMES, NASTY), max_size=6))
 def test_a_text_to_many_is_one_entry_to_all_of_them(texts: list[tuple[str, str]]) -> None:
     messages = [
-        MessageView(seq=n, id=f"m{n}", sender="human", to=f"w{n}", content="all of you", ts=1.0)
+        MessageView(
+            seq=n,
+            id=f"m{n}",
+            sender="human",
+            to=f"w{n}",
+            content="all of you",
+            ts=1.0,
+            copy_of="m0" if n else None,
+        )
         for n in range(len(texts))
     ]
     timeline = Timeline()

@@ -1,16 +1,20 @@
 """RandomModelRun: a team whose model calls tools at random, also while its processes are killed.
 
 Whatever the model does, the run must end, and its board must be consistent. Questions to the
-person expire after a second, so that the run goes on without an answer.
+person expire after a second, so that the run continues without an answer; those for which the model
+sets a later deadline are answered.
 """
 
 import time
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from agiraph.board.store import read_board
 from agiraph.core.models import ENDED_AGENT
+from agiraph.http.api import ApiError, NotReachable
+from agiraph.http.client import Client
 from agiraph.http.own_supervisor import OwnSupervisor
 from agiraph.logs.logbook import LogQuery, logs_of, read_past
 from agiraph.storage.home import Home, RunHome
@@ -27,6 +31,8 @@ from cli.chaos.chaos_run import (
 from cli.chaos.schedule import strikes
 
 GOAL = "Work at random"
+ANSWER = "yes"
+ANSWERED_AFTER_SECONDS = 5.0
 SETTINGS = """\
 run: {park_after_seconds: 1, max_iterations: 30, coordinator_iterations: 100}
 questions: {deadline_seconds: 1}
@@ -79,6 +85,15 @@ class RandomModelRun(ChaosRun):
             return self._judged(supervisor, agent, time.monotonic() - began)
         finally:
             supervisor.stop(STOP_WITHIN_SECONDS)
+
+    def _tend(self) -> None:
+        """Answer what has waited for longer than the settings let a question wait."""
+        since = time.time() - ANSWERED_AFTER_SECONDS
+        with suppress(NotReachable, ApiError), Client.for_home(self._storm_home) as client:
+            for question in client.questions(status="open"):
+                if question.asked_at < since:
+                    options = question.options
+                    client.answer(question.id, options[0] if options else ANSWER)
 
     def _await_ticks(self, home: Path, agent: str) -> None:
         """Do not wait: triggers that a random model sets may never fire."""

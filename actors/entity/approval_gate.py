@@ -31,6 +31,7 @@ from agiraph.tools.approvals.policy import (
     ActingEntity,
     ApprovalPolicy,
     PolicyDecision,
+    SpelledAction,
     actions_of_call,
     commands_in,
 )
@@ -39,7 +40,7 @@ from agiraph.tools.approvals.wording import OPTIONS, denied_by_rule, question_in
 from agiraph.tools.table import tool_names
 
 FurtherActions = Callable[[OpenCall], Sequence[ProposedAction]]
-MODEL_CALL = ProposedAction(tool=SPEND)
+MODEL_CALL = SpelledAction(ProposedAction(tool=SPEND))
 SUBJECT_CHARACTERS = 300
 
 
@@ -78,15 +79,15 @@ class ApprovalGate:
         answer = partial(self._answer, policy, actions, opened)
         return PendingApproval(answer, partial(self._withdraw, opened))
 
-    def _actions_of(self, opened: OpenCall) -> list[ProposedAction]:
+    def _actions_of(self, opened: OpenCall) -> list[SpelledAction]:
         call = opened.call
         judged = actions_of_call(call.name, call.arguments)
         commands = commands_in(call.name, call.arguments)
         runs = [ProposedAction(tool="bash", subject=command) for command in commands]
-        return [*judged, *runs, *self._further(opened)]
+        return [*judged, *map(SpelledAction, (*runs, *self._further(opened)))]
 
     async def _answer(
-        self, policy: ApprovalPolicy, actions: Sequence[ProposedAction], opened: OpenCall | None
+        self, policy: ApprovalPolicy, actions: Sequence[SpelledAction], opened: OpenCall | None
     ) -> Permission:
         """Return whether an action may be done, however long that takes to be known."""
         spent = await self._usd_spent() if policy.needs_spent(actions) else 0.0

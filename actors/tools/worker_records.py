@@ -41,8 +41,8 @@ class WorkerRecords:
     def check_rules(self, member: Member, tool: str, arguments: JsonObject) -> None:
         """Raise Refused if a rule denies a worker this call, wherever it runs."""
         policy, worker = self._policies.current(), member.worker
-        for act in actions_of_call(tool, arguments):
-            denied = policy.denial(act, worker.name, worker.role)
+        for one in actions_of_call(tool, arguments):
+            denied = policy.denial(one.act, worker.name, worker.role, one.spellings)
             if denied is not None:
                 raise Refused(denied_by_rule(denied))
 

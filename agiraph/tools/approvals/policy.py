@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from glob import escape
 from math import inf
+from posixpath import normpath
 from typing import Any, Literal
+from urllib.parse import urlsplit, urlunsplit
 
 from pydantic import Field
 
@@ -25,6 +27,7 @@ GIVE_WORK = ("create_work_node", "launch_roles")
 CHECKS = "checks"
 
 Action = Literal["allow", "ask", "deny"]
+SEND = "send_message"
 STAGE = "stage"
 SPEND = "spend"
 PSEUDO_TOOLS = (STAGE, SPEND)
@@ -70,6 +73,14 @@ class ActingEntity:
 
 
 @dataclass(frozen=True, slots=True)
+class SpelledAction:
+    """An action, and further texts that name the same file, address or receiver as its subject."""
+
+    act: ProposedAction
+    spellings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class PolicyDecision:
     """What the policy says of an action; `rule` is None if no rule matched."""
 
@@ -92,12 +103,12 @@ class ApprovalPolicy:
 
     rules: tuple[ApprovalRule, ...] = ()
 
-    def needs_spent(self, actions: Sequence[ProposedAction]) -> bool:
+    def needs_spent(self, actions: Sequence[SpelledAction]) -> bool:
         """Whether what the run has spent so far may matter to any of these actions."""
         return any(
-            rule.over_usd is not None and _is_tool(rule, act.tool)
+            rule.over_usd is not None and _is_tool(rule, one.act.tool)
             for rule in self.rules
-            for act in actions
+            for one in actions
         )
 
     def strict(self, tools: Sequence[str], who: ActingEntity | None = None) -> list[ApprovalRule]:
@@ -130,22 +141,35 @@ class ApprovalPolicy:
         return None
 
     def judge(
-        self, act: ProposedAction, who: ActingEntity, spent_usd: float = 0.0
+        self,
+        act: ProposedAction,
+        who: ActingEntity,
+        spent_usd: float = 0.0,
+        spellings: Sequence[str] = (),
     ) -> PolicyDecision:
-        """Return what the first matching rule says."""
+        """Return what the first matching rule says, with the subject that the rule matches.
+
+        `spellings` are further texts that name the same file, address or receiver: rules that ask
+        or deny look at them too, rules that allow do not.
+        """
+        spelled = [act.model_copy(update={"subject": text}) for text in spellings]
         for rule in self.rules:
-            if _matches(rule, act, who, spent_usd):
-                return PolicyDecision(rule.action, act, rule)
+            judged = [act] if rule.action == "allow" else [act, *spelled]
+            for one in judged:
+                if _matches(rule, one, who, spent_usd):
+                    return PolicyDecision(rule.action, one, rule)
         return PolicyDecision("allow", act)
 
-    def denial(self, act: ProposedAction, name: str, role: str) -> PolicyDecision | None:
+    def denial(
+        self, act: ProposedAction, name: str, role: str, spellings: Sequence[str] = ()
+    ) -> PolicyDecision | None:
         """Return the decision on an action that is denied in any case, None for another action.
 
         For a process that does not know the entity's folders, its sandbox and what its run has
         spent: rules with these conditions decide only where the entity runs.
         """
         decisions = [
-            self.judge(act, ActingEntity(name, role, folders, is_sandboxed), spent_usd)
+            self.judge(act, ActingEntity(name, role, folders, is_sandboxed), spent_usd, spellings)
             for folders in ((), ("/",))
             for is_sandboxed in (False, True)
             for spent_usd in (0.0, inf)
@@ -153,33 +177,74 @@ class ApprovalPolicy:
         return decisions[0] if all(one.action == "deny" for one in decisions) else None
 
     def judge_all(
-        self, actions: Sequence[ProposedAction], who: ActingEntity, spent_usd: float = 0.0
+        self, actions: Sequence[SpelledAction], who: ActingEntity, spent_usd: float = 0.0
     ) -> PolicyDecision:
         """Return the strictest verdict on several actions of one call: deny, ask, allow."""
-        decisions = [self.judge(act, who, spent_usd) for act in actions]
+        decisions = [self.judge(one.act, who, spent_usd, one.spellings) for one in actions]
         return min(decisions, key=lambda decision: ("deny", "ask", "allow").index(decision.action))
 
 
 def subject_of(arguments: Mapping[str, Any]) -> str:
     """Return what a tool call is about: its command, path, address; else all its arguments."""
-    return _subjects_in(arguments)[0]
+    return next(_subjects_in(arguments))[1]
 
 
-def actions_of_call(tool: str, arguments: Mapping[str, Any]) -> list[ProposedAction]:
+def actions_of_call(tool: str, arguments: Mapping[str, Any]) -> list[SpelledAction]:
     """Return what the rules judge of one call: an action for each subject.
 
     The arguments of Agiraph's own tools are known, so the first subject is enough. A call of
     another tool has an action for each of its subjects: an unused `command` hides no `path`.
     """
-    subjects = _subjects_in(arguments)
+    subjects = list(_subjects_in(arguments))
     judged = subjects if SEPARATOR in tool else subjects[:1]
-    return [ProposedAction(tool=tool, subject=subject) for subject in judged]
+    return [
+        SpelledAction(ProposedAction(tool=tool, subject=subject), spellings_of(name, subject))
+        for name, subject in judged
+    ]
 
 
-def _subjects_in(arguments: Mapping[str, Any]) -> list[str]:
-    values = (arguments.get(name) for name in SUBJECTS)
-    found = [value for value in values if isinstance(value, str) and value]
-    return found or [json.dumps(arguments, ensure_ascii=False, sort_keys=True, default=str)]
+def _subjects_in(arguments: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the name and the text of each subject; a path without `.` and `..` names."""
+    found = False
+    for name in SUBJECTS:
+        value = arguments.get(name)
+        if isinstance(value, str) and value:
+            found = True
+            yield name, normpath(value.strip()) if name == "path" else value
+    if not found:
+        yield "", json.dumps(arguments, ensure_ascii=False, sort_keys=True, default=str)
+
+
+def spellings_of(name: str, subject: str) -> tuple[str, ...]:
+    """Return further texts that name what `subject`, the argument `name`, names.
+
+    A path without a known first name is below scratch/; the host of an address may be written with
+    other dots and without the scheme; a receiver with `@`.
+    """
+    match name:
+        case "path":
+            inner = subject.removeprefix("scratch/")
+            texts = [inner, f"scratch/{inner}"]
+        case "url":
+            texts = [_plain_address(subject)]
+            texts.append(texts[0].partition("://")[2])
+        case "to":
+            texts = [subject.strip().lstrip("@").strip()]
+        case _:
+            texts = []
+    return tuple(dict.fromkeys(text for text in texts if text != subject))
+
+
+def _plain_address(url: str) -> str:
+    """Return an address with a scheme, and its host as it is looked up."""
+    text = url.strip()
+    try:
+        parts = urlsplit(text if "://" in text else f"https://{text}")
+        host = (parts.hostname or "").encode("idna").decode("ascii")
+        port = f":{parts.port}" if parts.port else ""
+    except (ValueError, UnicodeError):
+        return text
+    return urlunsplit(parts._replace(netloc=f"{host}{port}"))
 
 
 def remembers(remembered: ProposedAction, act: ProposedAction) -> bool:
@@ -204,11 +269,23 @@ def names_outside(command: str, folders: Sequence[str]) -> bool:
 def _matches(rule: ApprovalRule, act: ProposedAction, who: ActingEntity, spent_usd: float) -> bool:
     return (
         _is_tool(rule, act.tool)
-        and fnmatchcase(act.subject, rule.pattern)
+        and _is_pattern_of(rule, act)
         and _is_about(rule, who)
         and (not rule.outside or names_outside(act.subject, who.folders))
         and (rule.over_usd is None or spent_usd > rule.over_usd)
     )
+
+
+def _is_pattern_of(rule: ApprovalRule, act: ProposedAction) -> bool:
+    """Whether a subject has the rule's pattern.
+
+    A rule that asks or denies ignores case, and a text to everyone goes to each that it names.
+    """
+    if fnmatchcase(act.subject, rule.pattern):
+        return True
+    is_to_all = (act.tool, act.subject.strip()) == (SEND, "*")
+    has_pattern = is_to_all or fnmatchcase(act.subject.casefold(), rule.pattern.casefold())
+    return rule.action != "allow" and has_pattern
 
 
 def _is_about(rule: ApprovalRule, who: ActingEntity) -> bool:
@@ -243,7 +320,7 @@ def _may_ask(rule: ApprovalRule, about: ProposedAction) -> bool:
     """Whether a rule is about this tool and this subject. The subject of `spend` is the rule."""
     if about.tool == SPEND:
         return SPEND in rule.tool and bool(rule.over_usd) and about.subject == rule.name
-    return _is_tool(rule, about.tool) and fnmatchcase(about.subject, rule.pattern)
+    return _is_tool(rule, about.tool) and _is_pattern_of(rule, about)
 
 
 def _remembered(rule: ApprovalRule, act: ProposedAction) -> str:

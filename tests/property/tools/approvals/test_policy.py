@@ -4,7 +4,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agiraph.core.models import ProposedAction
-from agiraph.tools.approvals.policy import ActingEntity, ApprovalPolicy, ApprovalRule, remembers
+from agiraph.tools.approvals.policy import (
+    ActingEntity,
+    ApprovalPolicy,
+    ApprovalRule,
+    SpelledAction,
+    remembers,
+)
 
 TOOLS = st.sampled_from(["bash", "write_file", "read_file", "stage", "spend"])
 WORDS = st.text("ab*?[]. /\n", max_size=6)
@@ -56,7 +62,7 @@ def test_several_deeds_are_never_allowed_more_than_each_of_them(
     rules: tuple[ApprovalRule, ...], deeds: list[ProposedAction], who: ActingEntity, spent: float
 ) -> None:
     order = ("deny", "ask", "allow")
-    together = ApprovalPolicy(rules).judge_all(deeds, who, spent)
+    together = ApprovalPolicy(rules).judge_all([*map(SpelledAction, deeds)], who, spent)
     alone = [ApprovalPolicy(rules).judge(act, who, spent).action for act in deeds]
     assert order.index(together.action) == min(order.index(action) for action in alone)
 

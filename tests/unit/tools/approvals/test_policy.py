@@ -13,6 +13,7 @@ from agiraph.tools.approvals.policy import (
     ActingEntity,
     ApprovalPolicy,
     ApprovalRule,
+    SpelledAction,
     actions_of_call,
     names_outside,
     remembers,
@@ -71,8 +72,8 @@ def test_stage_and_spend_have_to_be_named() -> None:
     named = ApprovalPolicy((ApprovalRule(action="ask", tool=(SPEND,), over_usd=5.0),))
     assert named.judge(ProposedAction(tool=SPEND), ADA, 5.0).action == "allow"
     assert named.judge(ProposedAction(tool=SPEND), ADA, 5.01).action == "ask"
-    assert named.needs_spent([ProposedAction(tool=SPEND)])
-    assert not named.needs_spent([bash("ls")])
+    assert named.needs_spent([SpelledAction(ProposedAction(tool=SPEND))])
+    assert not named.needs_spent([SpelledAction(bash("ls"))])
 
 
 def test_of_several_deeds_the_strictest_ruling_counts() -> None:
@@ -86,8 +87,8 @@ def test_of_several_deeds_the_strictest_ruling_counts() -> None:
         ProposedAction(tool="launch_roles", subject="{}"),
         ProposedAction(tool=STAGE, subject="Research"),
     ]
-    assert policy.judge_all(deeds, ADA).action == "deny"
-    assert policy.judge_all(deeds[1:], ADA).action == "ask"
+    assert policy.judge_all([*map(SpelledAction, deeds)], ADA).action == "deny"
+    assert policy.judge_all([*map(SpelledAction, deeds[1:])], ADA).action == "ask"
 
 
 @pytest.mark.parametrize(
@@ -126,6 +127,49 @@ def test_an_unused_argument_hides_no_other_subject_of_a_served_tool_from_a_rule(
         actions = actions_of_call("files__read", {"path": "/home/secret", **more})
         assert policy.judge_all(actions, ActingEntity("ada")).action == "deny"
     assert len(actions_of_call("create_work_node", {"name": "a", "task": "b"})) == 1
+
+
+@pytest.mark.parametrize(
+    ("tool", "argument", "pattern", "texts"),
+    [
+        (
+            *("write_file", "path", "vault/*"),
+            ["vault/a", "./vault/a", "x/../vault/a", "scratch/../vault/a", "scratch/vault//a"],
+        ),
+        ("read_file", "path", "scratch/vault/*", ["vault/a", " ./scratch/vault/a"]),
+        (
+            *("web_fetch", "url", "*evil.example*"),
+            [
+                "http://EVIL.example/x",
+                "evil\u3002example",
+                "https://evil.example:8080",
+                "Evil.example",
+            ],
+        ),
+        ("web_fetch", "url", "https://evil.example/*", ["evil.example/x", "HTTPS://evil.example/"]),
+        ("send_message", "to", "Human*", ["human", "HUMAN", " @human ", "*"]),
+    ],
+)
+def test_a_rule_that_denies_sees_each_spelling_of_a_subject(
+    tool: str, argument: str, pattern: str, texts: list[str]
+) -> None:
+    policy = ApprovalPolicy((ApprovalRule(tool=(tool,), pattern=pattern, action="deny"),))
+    for text in texts:
+        actions = actions_of_call(tool, {argument: text, "content": "x"})
+        assert policy.judge_all(actions, ADA).action == "deny", text
+    others = {"path": "notes/a", "url": "https://good.example/", "to": "ada"}
+    actions = actions_of_call(tool, {argument: others[argument]})
+    assert policy.judge_all(actions, ADA).action == "allow"
+
+
+def test_a_rule_that_allows_sees_only_where_a_path_leads() -> None:
+    rules = (
+        ApprovalRule(tool=("write_file",), pattern="docs/*", action="allow"),
+        ApprovalRule(tool=("write_file",), action="deny"),
+    )
+    policy = ApprovalPolicy(rules)
+    for path, action in {"docs/a": "allow", "./docs/a": "allow", "docs/../vault/a": "deny"}.items():
+        assert policy.judge_all(actions_of_call("write_file", {"path": path}), ADA).action == action
 
 
 def test_the_subject_of_a_call_is_what_it_is_about() -> None:

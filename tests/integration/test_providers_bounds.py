@@ -11,7 +11,7 @@ import pytest
 
 from agiraph.core.turns import ModelRequest, ModelResponse
 from agiraph.foreign.http import ERROR_BYTES, PIECE_BYTES
-from agiraph.llm.base import OnText, Provider, ProviderError
+from agiraph.llm.base import OnText, Provider, ProviderError, UsageSoFar
 from agiraph.llm.connect import connect
 from agiraph.llm.network import STREAM_BYTES
 from agiraph.llm.registry import load_presets
@@ -311,6 +311,18 @@ async def test_arguments_that_could_not_be_stored_are_kept_as_text(
     assert call.arguments == {}
     assert call.malformed is not None
     assert json.loads(call.malformed) == json.loads(arguments)
+
+
+async def test_an_answer_that_cannot_be_read_counts_as_begun(api: str) -> None:
+    metered: list[UsageSoFar] = []
+    with RawService(lambda asked: RawAnswer([b'data: {"a": "\xff"}\n\n'])) as service:
+        provider = connected(api, service)
+        with pytest.raises(ProviderError, match="UTF-8"):
+            await provider.generate(
+                ask(model=f"{api}/fake"), lambda text: None, on_answer=metered.append
+            )
+        await provider.close()
+    assert metered[0]().has_begun
 
 
 async def test_a_call_with_arguments_of_some_depth_is_read(api: str) -> None:

@@ -86,10 +86,14 @@ class HttpService:
                     break  # some services leave the connection open
                 if event.is_error:
                     raise ServiceError(event.data)
-                if event.problem:
-                    raise UnreadableAnswer(event.problem)
-                if event.data is not None and (text := reader.read(event.data)):
-                    on_text(text)
+                try:
+                    if event.problem:
+                        raise UnreadableAnswer(event.problem)
+                    if event.data is not None and (text := reader.read(event.data)):
+                        on_text(text)
+                except UnreadableAnswer:
+                    reader.has_begun = True  # the service has worked, and asks to be paid
+                    raise
         return reader
 
 

@@ -48,6 +48,7 @@ class ProviderQueue:
         backoff = Backoff(config.first_delay_seconds, config.max_delay_seconds)
         self._clock = clock
         self._patience = config.patience_seconds
+        self._longest_wish = config.timeout_seconds
         self.concurrency = AdaptiveConcurrency(config.concurrent_calls, backoff)
         self.breaker = CircuitBreaker(config.breaker_failures, config.breaker_seconds)
         self._waiting: list[tuple[int, int, QueueEntry, asyncio.Future[CallSlot]]] = []
@@ -130,7 +131,12 @@ class ProviderQueue:
     def _failed(self, slot: CallSlot, error: ProviderError) -> None:
         now = self._clock.monotonic()
         if error.kind == TOO_MANY or (error.kind == OVERLOADED and error.retry_after is not None):
-            self.concurrency.refused(slot.began, now, error.retry_after, random.random())
+            wish = error.retry_after
+            # No call waits for so long: this one fails with the reason, and so does each other
+            # call, once it has asked the service itself.
+            is_bearable = wish is not None and wish <= self._longest_wish
+            pause = wish if is_bearable else None
+            self.concurrency.refused(slot.began, now, pause, random.random())
         if error.kind not in IN_TROUBLE:
             self.breaker.released(was_probe=slot.is_probe)
             return

@@ -89,3 +89,22 @@ async def test_a_waiter_that_is_cancelled_leaves_its_place_to_others() -> None:
         await asyncio.gather(*tasks, return_exceptions=True)
     assert [task.cancelled() for task in tasks] == [True, True, False]
     assert queue.concurrency.in_flight == 0
+
+
+@pytest.mark.parametrize("kind", ["overloaded", "rate_limited"])
+async def test_a_wish_that_no_call_can_grant_holds_no_other_call(kind: FailureKind) -> None:
+    queue = queue_of(timeout_seconds=25)
+    with pytest.raises(ProviderError):
+        async with queue.slot(queue.entry(may_leave=False)):
+            raise ProviderError(kind, "wait for ever", retry_after=99_999_999_999.0)
+    async with asyncio.timeout(10), queue.slot(queue.entry(may_leave=False)):
+        pass
+    assert queue.concurrency.rests_until - SystemClock().monotonic() < 10
+
+
+async def test_a_wish_that_calls_can_grant_pauses_all_of_them() -> None:
+    queue = queue_of(timeout_seconds=25)
+    with pytest.raises(ProviderError):
+        async with queue.slot(queue.entry(may_leave=False)):
+            raise ProviderError("rate_limited", "wait", retry_after=20.0)
+    assert queue.concurrency.rests_until - SystemClock().monotonic() > 15

@@ -73,6 +73,12 @@ PLACES = Places(
     " prompt_cache_breakpoint file image_url video_url input_audio allowed_tools tools"
     " json_schema format grammar",
     literal={"parameters": dict, "schema": dict, "arguments": (str, dict)},
+    asides={
+        "annotations": "url_citation",
+        "reasoning_details": "",
+        "thinking_blocks": "",
+        "extra_content": "google",
+    },
 )
 
 

@@ -47,46 +47,64 @@ FORWARDED_MEDIA: Final = re.compile(
 AUDIO: Final = re.compile(r"audio/.*|application/(x-)?(ogg|opus|mp3|mpeg|wav|flac|aac)\b.*")
 
 
+_Waiting = tuple[Any, str, bool, frozenset[str], bool]
+"""A value, where it is, whether it is of the system prompt, the fields that may have an object or a
+list, and whether it is in an aside."""
+
+
 @dataclass(frozen=True)
 class Places:
     """Where a format has objects and lists; the names are separated by spaces.
 
     `top` are the parameters, `inner` the fields at any depth that may have one. `literal` are the
-    fields whose JSON a model reads as text, with the type that it must have.
+    fields whose JSON a model reads as text, with the type that it must have. `asides` are fields
+    that belong to an earlier answer, with the fields below them that may have an object or a list:
+    the media there are not counted, so there may be none.
     """
 
     top: str
     inner: str
     literal: Mapping[str, type | tuple[type, ...]]
+    asides: Mapping[str, str] = field(default_factory=dict)
     _top: frozenset[str] = field(init=False)
     _inner: frozenset[str] = field(init=False)
     _literal: Mapping[str, type | tuple[type, ...]] = field(init=False)
+    _asides: Mapping[str, frozenset[str]] = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_top", frozenset(map(plain, self.top.split())))
         object.__setattr__(self, "_inner", frozenset(map(plain, self.inner.split())))
         object.__setattr__(self, "_literal", {plain(k): v for k, v in self.literal.items()})
+        asides = {plain(k): frozenset(map(plain, v.split())) for k, v in self.asides.items()}
+        object.__setattr__(self, "_asides", asides)
 
     def check(self, body: JsonObject) -> None:
         """Raise InvalidInput for the first value that refers to content which is not in it."""
-        waiting: list[tuple[Any, str, bool, bool]] = [(body, "", False, True)]
+        waiting: list[_Waiting] = [(body, "", False, self._top, False)]
         while waiting:
-            value, where, is_system, is_top = waiting.pop()
+            value, where, is_system, allowed, is_aside = waiting.pop()
             if isinstance(value, str):
                 _check_text(value, where, is_system=is_system)
             elif isinstance(value, list):
                 waiting += (
-                    (one, f"{where}.{number}", is_system, False) for number, one in enumerate(value)
+                    (one, f"{where}.{number}", is_system, allowed, is_aside)
+                    for number, one in enumerate(value)
                 )
             elif isinstance(value, dict):
                 is_system = is_system or value.get("role") in SYSTEM_ROLES
-                for name, inner in self._fields(value, where, is_top=is_top):
-                    of_system = is_system or (is_top and plain(name) in SYSTEM_FIELDS)
-                    waiting.append((inner, f"{where}.{name}".lstrip("."), of_system, False))
+                is_top = not where
+                for name, inner in self._fields(value, where, allowed, is_aside=is_aside):
+                    key, place = plain(name), f"{where}.{name}".lstrip(".")
+                    of_system = is_system or (is_top and key in SYSTEM_FIELDS)
+                    aside = None if is_aside or is_top else self._asides.get(key)
+                    below = allowed if is_aside else self._inner if aside is None else aside
+                    waiting.append((inner, place, of_system, below, is_aside or aside is not None))
 
-    def _fields(self, value: JsonObject, where: str, *, is_top: bool) -> Iterator[tuple[str, Any]]:
+    def _fields(
+        self, value: JsonObject, where: str, allowed: frozenset[str], *, is_aside: bool
+    ) -> Iterator[tuple[str, Any]]:
         """Yield the fields of an object whose values are judged further."""
-        allowed = self._top if is_top else self._inner
+        is_top = not where
         for name, inner in value.items():
             key, place = plain(name), f"{where}.{name}".lstrip(".")
             if inner is None:
@@ -105,9 +123,14 @@ class Places:
                 kind = "a list" if isinstance(inner, list) else "an object"
                 raise InvalidInput(f"{place}: expected text, a number, true or false, not {kind}")
             if key.endswith(("url", "uri")) and isinstance(inner, str):
-                media_of_url(inner, place)
+                if media_of_url(inner, place) or (is_aside and key not in ("url", "uri")):
+                    self._refuse_aside(place, is_aside=is_aside)
                 continue
             yield name, inner
+
+    def _refuse_aside(self, place: str, *, is_aside: bool) -> None:
+        if is_aside:
+            raise InvalidInput(f"{place}: a picture or file here has no size that a budget sees")
 
 
 def plain(name: str) -> str:

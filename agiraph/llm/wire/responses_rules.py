@@ -143,6 +143,7 @@ PLACES = Places(
         "parameters": dict, "schema": dict, "output_schema": dict, "env": dict,
         "arguments": (str, dict), "input_schema": dict,
     },
+    asides={"annotations": ""},
 )  # fmt: skip
 
 

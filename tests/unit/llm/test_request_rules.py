@@ -552,6 +552,44 @@ def test_nothing_refers_to_content_that_is_not_in_the_request(api: str, more: Js
         checked(api, **more)
 
 
+def answered_with(**more: Any) -> JsonObject:
+    earlier = {"role": "assistant", "content": "x", **more}
+    return {"messages": [earlier, {"role": "user", "content": "?"}]}
+
+
+PICTURE: JsonObject = {"type": "image_url", "image_url": {"url": "https://x.example/y.png"}}
+DATA_PICTURE = "data:image/png;base64,aGk="
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"annotations": [{"type": "file", "file": {"hash": "x", "content": [PICTURE]}}]},
+        {"annotations": [{"type": "file", "file": {"file_data": "aGk="}}]},
+        {"annotations": [PICTURE]},
+        {"annotations": [{"type": "x", "image_url": "https://x.example/y.png"}]},
+        {"annotations": [{"type": "url_citation", "url_citation": {"url": DATA_PICTURE}}]},
+        {"reasoning_details": [{"type": "x", "image_url": "https://x.example/y.png"}]},
+        {"reasoning_details": [{"type": "x", "content": [PICTURE]}]},
+        {"thinking_blocks": [{"type": "thinking", "content": [PICTURE]}]},
+        {"extra_content": {"google": {"content": [PICTURE]}}},
+    ],
+)
+def test_no_media_is_beside_the_content_of_an_earlier_answer(more: JsonObject) -> None:
+    with pytest.raises(InvalidInput, match=r"^messages\.0\."):
+        checked("openai", **answered_with(**more))
+
+
+def test_citations_and_reasoning_of_an_earlier_answer_are_forwarded() -> None:
+    citation = {"url": "https://x.example/", "title": "x", "start_index": 0, "end_index": 1}
+    more = answered_with(
+        annotations=[{"type": "url_citation", "url_citation": citation}],
+        reasoning_details=[{"type": "reasoning.text", "text": "hm", "signature": "s", "index": 0}],
+        extra_content={"google": {"thought_signature": "s"}},
+    )
+    assert checked("openai", **more)["messages"] == more["messages"]
+
+
 LITERAL: list[tuple[str, JsonObject]] = [
     ("openai", {"tools": [{"type": "function", "function": {"name": "a", "parameters": {
         "type": "object", "properties": {"file_id": {"type": "string"}}}}}]}),

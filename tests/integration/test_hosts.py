@@ -145,7 +145,9 @@ def test_what_ran_on_a_lost_machine_is_started_elsewhere_once_its_lease_has_ende
 
 def test_a_machine_is_drained_and_removed(house: House, north: Machine, south: Machine) -> None:
     house.start("shop/gil")
-    move(house, "shop/gil", "north")
+    house.await_row("shop/gil", state="ready")
+    told = move(house, "shop/gil", "north")
+    assert "incarnation" in told or "is on 'north'" in told.get("reason", ""), told
     house.await_row("shop/gil", state="ready", host="north")
     told = change(house, "north", "drain")
     assert "'north' is cordoned, but not empty: shop/bea cannot be moved" in told["reason"]

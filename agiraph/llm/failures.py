@@ -77,6 +77,7 @@ REASON_FIELDS = (
     *("message", "error", "detail", "errors", "msg", "status_msg", "base_resp", "error_msg"),
     *("error_message", "error_description", "reason", "title", "description"),
 )
+MOST_NUMBER = 1e10  # a wait of 317 years: `timedelta` has no room for much more
 LONG_WAIT_SECONDS = 120
 """A longer wait is longer than any retry takes, so the error names it."""
 DEEPEST = 5
@@ -353,4 +354,4 @@ def _number(value: str | None) -> float | None:
         number = float(value or "")
     except ValueError:
         return None
-    return number if 0 <= number < float("inf") else None
+    return min(number, MOST_NUMBER) if 0 <= number < float("inf") else None

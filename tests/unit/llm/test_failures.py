@@ -1,5 +1,6 @@
 """What the error of a service means, and that its text is fit to show."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -72,3 +73,10 @@ def test_a_long_text_is_cut() -> None:
 )
 def test_the_wish_of_the_headers(headers: dict[str, str], seconds: float | None) -> None:
     assert retry_after(headers, now=60.0) == seconds
+
+
+@pytest.mark.parametrize("seconds", ["99999999999", "1e15", "1e300"])
+def test_a_wait_of_any_length_can_be_shown(seconds: str) -> None:
+    wait = retry_after({"retry-after": seconds}, 0.0)
+    assert wait is not None
+    assert timedelta(seconds=round(wait)).days > 0

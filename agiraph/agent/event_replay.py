@@ -48,7 +48,7 @@ def answered(said: ModelAnswered, place: str) -> ReplayedEvent:
         "text": (said.text or "")[:500],
         "calls": [call.name for call in said.tool_calls],
         "asked_at": said.asked_at,
-        **({"message": said.message} if said.message else {}),
+        **({} if said.tool_calls else {"message": said.message}),
         **said.usage.model_dump(),
     }
     return ReplayedEvent("model.answered", data, place, said.ts)

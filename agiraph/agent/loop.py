@@ -24,7 +24,6 @@ from agiraph.agent.records import (
     CallStarted,
     InputReceived,
     ModelAnswered,
-    message_of_answer,
 )
 from agiraph.agent.transcript import RUNTIME_NAME, OpenCall, Transcript, unique_calls
 from agiraph.core.errors import ModelFailure
@@ -315,8 +314,6 @@ class AgentLoop:
         notice = stand_in_notice(self._transcript, response, said)
         place = self._conversation.place(len(notice) + 1)
         calls = unique_calls(said.tool_calls)
-        if not calls:
-            said = said.model_copy(update={"message": message_of_answer(place)})
         left_out = calls_notice(response, said)
         may_follow = bool(calls) and not said.why_no_call_runs
         following = OpenCall(calls[0], f"{place}.0") if may_follow else None

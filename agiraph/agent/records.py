@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
-from agiraph.core.ids import NodeId, RunId, derived_message_id
+from agiraph.core.ids import NodeId, RunId, message_id
 from agiraph.core.models import Assignment
 from agiraph.core.record import Record, union_adapter
 from agiraph.core.specs import ResolvedRunSpec
@@ -43,11 +43,6 @@ REFUSED_CALL = (
 )
 
 
-def message_of_answer(place: str) -> str:
-    """Return the id of the message that the answer of the step at `place` becomes."""
-    return derived_message_id(place, "said").hex()
-
-
 class ModelAnswered(Record):
     """One answer of the model. `interrupted`: it was cancelled, and this is what had arrived.
 
@@ -63,7 +58,7 @@ class ModelAnswered(Record):
     stop_reason: StopReason = "end_turn"
     model: str = ""
     instead_of: str = ""
-    message: str = ""
+    message: str = Field(default_factory=lambda: message_id().hex())
     window: int | None = None
     usage: Usage = Usage()
     provider_data: JsonObject | None = None

@@ -38,7 +38,6 @@ from agiraph.agent.records import (
     RunBegan,
     StateNoted,
     StepQuarantined,
-    message_of_answer,
 )
 from agiraph.agent.replies import NOBODY, ReplyReference, body_of, key_of, quote
 from agiraph.agent.worktime import WorkTime, longest_absence, waits_for_others
@@ -401,7 +400,7 @@ class Transcript:
 
     def _say(self, record: ModelAnswered) -> None:
         calls, progress, window = unique_calls(record.tool_calls), self.progress, self.window
-        self.said_message, self.has_called = message_of_answer(self.place), bool(calls)
+        self.said_message, self.has_called = record.message, bool(calls)
         self.turns.append(
             AssistantTurn(
                 text=record.text,

@@ -138,3 +138,16 @@ def test_an_epoch_is_no_step(path: Path) -> None:
     assert conversation.transcript.position == 2
     assert conversation.place(0) == conversation.transcript.place
     conversation.close()
+
+
+def test_each_answer_has_an_id_for_the_message_that_it_may_become(path: Path) -> None:
+    conversation = Conversation(path)
+    first, second = (ModelAnswered(text="The plan has ended.", ts=3.0) for _ in range(2))
+    conversation.append(HEARD, first, second)
+    assert conversation.transcript.said_message == second.message != first.message
+    told = [one.data["message"] for one in replayed_events(conversation.lately(2))]
+    assert told == [first.message, second.message]
+    conversation.close()
+    again = Conversation(path)
+    assert again.transcript.said_message == second.message
+    again.close()

@@ -72,6 +72,7 @@ class RandomModelRun(ChaosRun):
     def __init__(self, folder: Path, seed: int, noise: float, report: Report) -> None:
         super().__init__(folder, strikes(seed), noise=noise, report=report)
         self._seed = seed
+        self._looked_at = 0.0
 
     def play(self, count: int) -> RandomModelReport:
         """Play the run to its end. Raises Unavailable."""
@@ -87,8 +88,12 @@ class RandomModelRun(ChaosRun):
             supervisor.stop(STOP_WITHIN_SECONDS)
 
     def _tend(self) -> None:
-        """Answer what has waited for longer than the settings let a question wait."""
-        since = time.time() - ANSWERED_AFTER_SECONDS
+        """Answer the questions that are open for longer than the settings allow."""
+        now = time.time()
+        since = now - ANSWERED_AFTER_SECONDS
+        if self._looked_at > since:
+            return  # this is called many times a second
+        self._looked_at = now
         with suppress(NotReachable, ApiError), Client.for_home(self._storm_home) as client:
             for question in client.questions(status="open"):
                 if question.asked_at < since:

@@ -123,14 +123,13 @@ class Places:
                 kind = "a list" if isinstance(inner, list) else "an object"
                 raise InvalidInput(f"{place}: expected text, a number, true or false, not {kind}")
             if key.endswith(("url", "uri")) and isinstance(inner, str):
-                if media_of_url(inner, place) or (is_aside and key not in ("url", "uri")):
-                    self._refuse_aside(place, is_aside=is_aside)
+                is_media = bool(media_of_url(inner, place)) or key not in ("url", "uri")
+                if is_aside and is_media:
+                    raise InvalidInput(
+                        f"{place}: a picture or file here has no size that a budget sees"
+                    )
                 continue
             yield name, inner
-
-    def _refuse_aside(self, place: str, *, is_aside: bool) -> None:
-        if is_aside:
-            raise InvalidInput(f"{place}: a picture or file here has no size that a budget sees")
 
 
 def plain(name: str) -> str:

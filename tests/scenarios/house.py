@@ -125,16 +125,18 @@ class House:
         return process.pid
 
     def process_of(self, title: str) -> psutil.Process:
-        """Return the process of this home with `title` in its title, which may just be starting."""
+        """Return the only process of this home with `title` in its title.
+
+        It may just be starting, and one of an earlier test may just be exiting: this waits.
+        """
         deadline = time.monotonic() + KILL_SECONDS
         while True:
             titles = [(title_of(process), process) for process in processes_of(self.home)]
             found = [process for shown, process in titles if title in shown]
             shown = [shown for shown, _ in titles]
-            assert len(found) < 2, f"several processes {title!r} among {shown}"
-            if found:
+            if len(found) == 1:
                 return found[0]
-            assert time.monotonic() < deadline, f"no process {title!r} among {shown}"
+            assert time.monotonic() < deadline, f"{len(found)} processes {title!r} among {shown}"
             time.sleep(0.01)
 
 

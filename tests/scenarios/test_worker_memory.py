@@ -61,7 +61,7 @@ class Team:
                 lambda seen: seen.is_for("coordinator") and bool(seen.results("wait")),
                 WITHIN_SECONDS,
             )
-            house.kill("coordinator")
+            house.kill("coordinator sum-the-tables")
             self.gate.set()
             if also_dies_when_asked:
                 house.server.wait_for(is_asked, WITHIN_SECONDS)

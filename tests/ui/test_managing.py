@@ -159,6 +159,8 @@ def test_rules_are_added_without_a_word_of_yaml(visitor: Visitor, place: Place) 
 def test_other_machines_are_invited_drained_and_removed(visitor: Visitor) -> None:
     visitor.page.route(re.compile(r"/hosts(/|$)"), machines())
     page = visitor.go("health")
+    checked = page.get_by_text(re.compile(r"\d+ checks found nothing"))
+    expect(checked, "nothing above the table moves it any more").to_be_visible()
     table = page.get_by_role("region", name="Hosts", exact=True)
     north = table.get_by_role("row", name="north")
     expect(north).to_contain_text("gpu")

@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from agiraph.core.config import load_config
+from agiraph.settings.config import load_config
 from agiraph.tools.command import CommandLimits, run_command
 from agiraph.tools.sandbox.sandbox import find_sandbox
 from agiraph.tools.scopes.scope import Scope

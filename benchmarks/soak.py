@@ -15,11 +15,11 @@ from pathlib import Path
 
 from actors.recorder.event_log import EventLog
 from actors.recorder.recorder import BATCH, Recorder
-from agiraph.core.config import load_config
 from agiraph.core.ids import AgentId
 from agiraph.core.models import Event
 from agiraph.logs.log import logger
 from agiraph.messages.event import ReportEvents
+from agiraph.settings.config import load_config
 from agiraph.storage.home import Home
 from benchmarks.product import Options, progress
 from benchmarks.report import Figure, at_most

@@ -92,10 +92,10 @@ def _hosts(ctx: click.Context, _incomplete: str) -> list[str]:
 
 
 def _models(ctx: click.Context, _incomplete: str) -> list[str]:
-    from agiraph.core.config import configs_folder
-    from agiraph.llm.embedded.playbook import playbook_names
-    from agiraph.llm.prices import load_prices
-    from agiraph.llm.registry import load_presets
+    from agiraph.models.local_servers import playbook_names
+    from agiraph.models.prices import load_prices
+    from agiraph.models.registry import load_presets
+    from agiraph.settings.config import configs_folder
 
     home = home_of(ctx)
     try:

@@ -11,12 +11,12 @@ from cli.run_target import RunOptions, default_model
 
 if TYPE_CHECKING:
     from agiraph.http.client import Client
-    from agiraph.llm.estimate import Estimate
+    from agiraph.models.run_costs import Estimate
 
 
 def print_estimate(options: RunOptions) -> int:
     """Print what a run may take; nothing is begun."""
-    from agiraph.llm.estimate import in_words
+    from agiraph.models.run_costs import in_words
 
     with connect_to_read(options.home) as client:
         found = estimate_of(options, client)

@@ -12,11 +12,11 @@ from typing import Final
 
 from actors.gateway.reading.api import resting_api
 from actors.gateway.reading.copies import HomeHeld
-from agiraph.core.config import Config
 from agiraph.http.client import Client
 from agiraph.http.discovery import why_unreachable
 from agiraph.http.httpx_alone import httpx
 from agiraph.logs.log import set_up_logging
+from agiraph.settings.config import Config
 from agiraph.storage.home import Home
 from agiraph.storage.home_format import check_format
 

@@ -8,8 +8,8 @@ from stat import S_ISDIR, S_ISLNK, S_ISREG
 from typing import TYPE_CHECKING, Final
 
 from agiraph.core.errors import InvalidInput
-from agiraph.core.file_records import FileEntry
 from agiraph.http.api import ApiError, DeclareInputRequest, InputView, WantedFileView
+from agiraph.storage.file_records import FileEntry
 from agiraph.storage.uploads import check_manifest
 from cli.formats import format_size
 

@@ -27,10 +27,10 @@ from cli.sanitize import require_utf8
 from cli.shared_options import HOME, SharedOption, is_quiet, remark
 
 if TYPE_CHECKING:
-    from agiraph.core.config import Config
     from agiraph.core.money import NamedLimit
     from agiraph.http.client import Client
     from agiraph.http.own_supervisor import OwnSupervisor
+    from agiraph.settings.config import Config
 
 ANSWER_SECONDS = 3.0
 AWAY_SECONDS = 45.0
@@ -128,8 +128,8 @@ def connect_to_read(home: Path) -> "Client":
 
 def settings_of(home: Path) -> "Config":
     """Return the settings that a supervisor on `home` would have. Raises InvalidInput."""
-    from agiraph.core.config import load_config
-    from agiraph.core.yaml_text import present
+    from agiraph.settings.config import load_config
+    from agiraph.settings.yaml_text import present
 
     return load_config(*present(Home(home).config))
 
@@ -232,7 +232,7 @@ def duration(least: float = 1) -> Parsed:
 
 
 def _seconds(text: str, *, least: float = 1) -> float:
-    from agiraph.core.durations import seconds_of
+    from agiraph.core.clock import seconds_of
 
     return seconds_of(text, "the time", least=least)
 

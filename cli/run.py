@@ -403,7 +403,7 @@ def run_to_the_end(options: RunOptions, *, resumes: bool) -> int:
 
 def _show_estimate(target: RunTarget, options: RunOptions) -> None:
     """Say what a plan may take, before it begins; what is wrong with it, its beginning says."""
-    from agiraph.llm.estimate import in_words
+    from agiraph.models.run_costs import in_words
     from cli.estimate import estimate_of
 
     with contextlib.suppress(AgiraphError):
@@ -419,7 +419,7 @@ def _introduce(target: RunTarget, options: RunOptions, agent: "AgentView") -> No
     if team := options.terms.get("team"):
         _introduce_roles(target, team, agent.worker_model)
     if agent.model == SMALL_MODEL:
-        from agiraph.llm.local_weights import HONESTLY
+        from agiraph.models.local_weights import HONESTLY
 
         target.screen.note(HONESTLY)
     show_neighbours(target, agent)

@@ -115,7 +115,7 @@ def _plan_text(plan: Path) -> str:
     if plan.stat().st_size > PLAN_LIMIT:
         raise InvalidInput(f"{plan}: a plan may have at most {PLAN_LIMIT:,} bytes")
     from agiraph.board.plans.plan import parse_plan
-    from agiraph.core.yaml_text import read_text
+    from agiraph.settings.yaml_text import read_text
 
     text = read_text(plan)
     if not text.strip():
@@ -262,15 +262,15 @@ def _check_start(options: RunOptions) -> None:
     check_format(Home(options.home))
     if _is_full(options.home):
         raise _full_disk(options.home)
-    from agiraph.core.yaml_text import is_absent, present
+    from agiraph.settings.yaml_text import is_absent, present
 
     own = Home(options.home).config
     if not is_absent(own):
-        from agiraph.core.config import load_config
+        from agiraph.settings.config import load_config
 
         load_config(own)
     if tables := present(*(options.home / name for name in TABLES)):
-        from agiraph.llm.registry import read_table
+        from agiraph.models.registry import read_table
 
         for table in tables:
             read_table(table)
@@ -281,7 +281,7 @@ def _check_start(options: RunOptions) -> None:
 
 def default_model(home: Path) -> str:
     """Return the model of a goal that names none; InvalidInput if there is none."""
-    from agiraph.llm.registry import load_presets, pick_default
+    from agiraph.models.registry import load_presets, pick_default
 
     presets = load_presets(home / "providers.yaml")
     default, why = pick_default(settings_of(home), presets, os.environ)

@@ -67,7 +67,7 @@ def _of_home(home: Path, file: ProjectFile | None, *, is_named: bool) -> JsonObj
 
 def _of_settings(home: Path) -> Iterator[tuple[str, Path]]:
     """Yield each key that the settings of a home change; none of those that may be secret."""
-    from agiraph.core.yaml_text import is_absent, read_text, read_yaml
+    from agiraph.settings.yaml_text import is_absent, read_text, read_yaml
 
     own = Home(home).config
     values = None if is_absent(own) else read_yaml(read_text(own))

@@ -17,10 +17,10 @@ from pydantic import BaseModel
 
 from agiraph.agent.records import RECORD as CONVERSATION_RECORD
 from agiraph.board.events import BOARD_EVENT
-from agiraph.core.config import Config
 from agiraph.core.event_types import EVENT_TYPES
 from agiraph.http.api.base import ApiRequest, ApiView
 from agiraph.messages.body import Body
+from agiraph.settings.config import Config
 
 ROOT = Path(__file__).parents[1]
 PRODUCT = ("agiraph", "actors", "transport", "cli")

@@ -28,7 +28,6 @@ from agiraph.core.turns import JsonObject, ModelRequest
 from agiraph.llm.base import ProviderError
 from agiraph.llm.fallback import FallbackStarted
 from agiraph.llm.packing import Unpacker
-from agiraph.llm.prices import no_dollars
 from agiraph.messages.body import Body
 from agiraph.messages.control import Ok, RefusedReply
 from agiraph.messages.llm_proxy import CloseProxy, OpenProxy, ProxyCostsSettled, SettleProxyCosts
@@ -52,6 +51,7 @@ from agiraph.messages.model import (
     SubscribeToStream,
     TokensCounted,
 )
+from agiraph.models.prices import no_dollars
 from agiraph.storage.files import is_file
 from transport.endpoint import Received
 

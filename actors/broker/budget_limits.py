@@ -11,10 +11,10 @@ from typing import Final
 
 from actors.broker.spending import SpendingKey, SpendingTotals, day_of
 from agiraph.core.clock import Clock
-from agiraph.core.config import BudgetsConfig
 from agiraph.core.ids import agent_of, new_epoch
 from agiraph.core.money import ALL_UNITS, Budget, BudgetScope, BudgetState, Period, Unit
 from agiraph.core.turns import ModelRequest
+from agiraph.settings.config import BudgetsConfig
 from agiraph.storage.disk_space import patiently
 
 SCHEMA: Final = """

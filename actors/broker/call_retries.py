@@ -10,7 +10,6 @@ from typing import ClassVar
 from actors.broker.ledger import LedgerRow, Outcome, UsageLedger
 from actors.broker.provider_queue import TOO_MANY, ProviderQueue, QueueEntry
 from agiraph.core.clock import Clock
-from agiraph.core.config import BrokerConfig
 from agiraph.core.turns import JsonObject, ModelRequest, ModelResponse, Usage
 from agiraph.llm.adaptive_concurrency import Backoff
 from agiraph.llm.base import (
@@ -22,7 +21,6 @@ from agiraph.llm.base import (
     UsageSoFar,
 )
 from agiraph.llm.fallback import FallbackStarted
-from agiraph.llm.prices import HIGHEST, Price
 from agiraph.llm.token_counts import (
     UNSEEN_TOKENS_PER_SECOND,
     InputSize,
@@ -30,6 +28,8 @@ from agiraph.llm.token_counts import (
     byte_length,
     is_possible_cost,
 )
+from agiraph.models.prices import HIGHEST, Price
+from agiraph.settings.config import BrokerConfig
 
 BAD_ANSWER: FailureKind = "bad_answer"
 BAD_ANSWER_ATTEMPTS = 3

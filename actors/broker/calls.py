@@ -14,16 +14,16 @@ from actors.broker.provider_pool import ProviderPool
 from actors.broker.provider_queue import ProviderQueue
 from actors.broker.reservations import BudgetReservations
 from agiraph.core.clock import Clock
-from agiraph.core.config import Config
 from agiraph.core.errors import InvalidInput
 from agiraph.core.turns import AssistantTurn, ModelRequest, ModelResponse, Turn
 from agiraph.llm.base import OnText, Provider, ProviderError
 from agiraph.llm.fallback import ROLES, FallbackStarted, chain_of, is_handed_on
-from agiraph.llm.model_limits import SMALL_WINDOW
-from agiraph.llm.prices import FREE, Price, price_of
 from agiraph.llm.providers.forwarding import ForwardingProvider
-from agiraph.llm.registry import ModelName
 from agiraph.llm.token_counts import REAL_CHARACTERS_PER_TOKEN, guess_input_tokens, input_size
+from agiraph.models.limits import SMALL_WINDOW
+from agiraph.models.prices import FREE, Price, price_of
+from agiraph.models.registry import ModelName
+from agiraph.settings.config import Config
 
 BY = "by"
 STORED_TURNS = 4096

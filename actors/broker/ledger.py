@@ -13,9 +13,9 @@ from pydantic import ValidationError
 from actors.broker.budget_limits import BudgetLimits
 from actors.broker.spending import SpendingKey, SpendingTotals
 from agiraph.core.clock import Clock
-from agiraph.core.config import BudgetsConfig
 from agiraph.core.errors import Corrupt
 from agiraph.core.turns import ModelRequest, Usage, UsageBy, UsageRow
+from agiraph.settings.config import BudgetsConfig
 from agiraph.storage.database import connect, damaged
 from agiraph.storage.disk_space import LONGEST_PAUSE_SECONDS, is_full_disk, report_waiting
 from agiraph.storage.files import open_file

@@ -9,8 +9,8 @@ from actors.broker.ledger import UsageLedger
 from actors.broker.provider_pool import ProviderPool
 from actors.runtime.launch import ActorLaunch
 from actors.runtime.runtime import Runtime, run_actor
-from agiraph.llm.prices import load_prices
-from agiraph.llm.registry import load_presets
+from agiraph.models.prices import load_prices
+from agiraph.models.registry import load_presets
 
 
 async def serve(runtime: Runtime) -> None:

@@ -6,19 +6,19 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from agiraph.core.config import Config, configs_folder
 from agiraph.core.errors import InvalidInput
 from agiraph.core.turns import JsonObject, ModelRequest
 from agiraph.llm.base import Provider, ProviderError, TokenCounter
 from agiraph.llm.connect import adapted, connect, first_of_each
 from agiraph.llm.embedded.playbook import load_playbook
 from agiraph.llm.embedded.random_model import random_model
-from agiraph.llm.local_servers import find_servers, with_answers, with_files
-from agiraph.llm.local_weights import file_of
-from agiraph.llm.prices import Price, catalog
 from agiraph.llm.providers.service import HttpService, ServiceProvider
 from agiraph.llm.recording.replay import load
-from agiraph.llm.registry import (
+from agiraph.llm.wire.format import ANSWER_TOKENS
+from agiraph.models.local_servers import find_servers, with_answers, with_files
+from agiraph.models.local_weights import file_of
+from agiraph.models.prices import Price, catalog
+from agiraph.models.registry import (
     OFFLINE,
     ModelName,
     ProviderPreset,
@@ -28,7 +28,7 @@ from agiraph.llm.registry import (
     pick_default,
     why_unusable,
 )
-from agiraph.llm.wire.format import ANSWER_TOKENS
+from agiraph.settings.config import Config, configs_folder
 from agiraph.storage.files import status_of
 
 

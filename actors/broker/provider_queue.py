@@ -14,10 +14,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from agiraph.core.clock import Clock
-from agiraph.core.config import BrokerConfig
 from agiraph.llm.adaptive_concurrency import AdaptiveConcurrency, Backoff
 from agiraph.llm.base import FailureKind, ProviderError
 from agiraph.llm.circuit_breaker import CircuitBreaker
+from agiraph.settings.config import BrokerConfig
 
 IN_TROUBLE: frozenset[FailureKind] = frozenset({"overloaded", "unreachable", "timed_out"})
 TOO_MANY: FailureKind = "rate_limited"

@@ -19,8 +19,8 @@ from dataclasses import dataclass, replace
 from agiraph.core.money import BudgetScope, BudgetState, Shortage, Unit
 from agiraph.core.turns import ModelRequest
 from agiraph.llm.base import ProviderError
-from agiraph.llm.prices import MILLION, Price, no_dollars
 from agiraph.llm.token_counts import InputSize
+from agiraph.models.prices import MILLION, Price, no_dollars
 
 SHORTEST_ANSWER = 1024
 Key = tuple[BudgetScope, str, str]

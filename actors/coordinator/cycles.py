@@ -15,8 +15,7 @@ from actors.coordinator.run_start import upkeep_turn
 from agiraph.agent.prompts import render
 from agiraph.board import commands as c
 from agiraph.board.board import RunFacts
-from agiraph.core.clock import iso
-from agiraph.core.durations import LEAST_SECONDS, seconds_of
+from agiraph.core.clock import LEAST_SECONDS, iso, seconds_of
 from agiraph.core.errors import IllegalTransition, InvalidInput, ModelFailure
 from agiraph.core.ids import CLOCK, COORDINATOR_NAME
 from agiraph.core.turns import JsonObject, ToolTurn

@@ -18,8 +18,8 @@ from agiraph.core.errors import Refused
 from agiraph.core.ids import HUMAN
 from agiraph.core.record import Record
 from agiraph.core.specs import NotesOf
-from agiraph.llm.model_limits import ModelLimits, limits_of
 from agiraph.messages.context_database import EarlierWorkFound, FindEarlierWork
+from agiraph.models.limits import ModelLimits, limits_of
 from agiraph.storage.files import read_bytes, replace_file
 from transport.errors import TransportError
 

@@ -15,7 +15,7 @@ from agiraph.core.clock import iso, iso_date
 from agiraph.core.ids import RunId
 from agiraph.core.models import Agent, WorkNode
 from agiraph.core.record import read_strict
-from agiraph.core.result_schema import RESULT_FILE
+from agiraph.core.results import RESULT_FILE
 from agiraph.memory.history import locked
 from agiraph.memory.loading import daily_logs, memory_text
 from agiraph.messages.child import ChildFailed

@@ -8,7 +8,7 @@ from actors.runtime.launch import ActorLaunch
 from actors.runtime.runtime import Runtime, run_actor
 from agiraph.agent.custom_prompts import check_own_prompts
 from agiraph.agent.inbox import EntityInbox
-from agiraph.core.prompt_folder import lay_over
+from agiraph.settings.prompt_folder import lay_over
 
 
 async def serve(runtime: Runtime) -> None:

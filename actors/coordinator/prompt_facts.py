@@ -40,7 +40,7 @@ class AvailableAgent(Record):
 class PromptFacts(Record):
     """What a prompt says in one `period`: a cycle of a run, or a part of it after a compaction.
 
-    A row of `models` is one of `agiraph.llm.prices.priced_models`.
+    A row of `models` is one of `agiraph.models.prices.priced_models`.
     """
 
     period: str

@@ -29,7 +29,6 @@ from agiraph.board.plans.plan import (
     plan_commands,
     stage_names,
 )
-from agiraph.core.config import Config
 from agiraph.core.errors import InvalidInput, Refused
 from agiraph.core.ids import RunId, new_epoch
 from agiraph.core.specs import (
@@ -39,6 +38,7 @@ from agiraph.core.specs import (
     StageTerms,
 )
 from agiraph.memory.loading import maintenance_reasons, old_logs
+from agiraph.settings.config import Config
 
 LOGS_NAMED = 40
 

@@ -25,11 +25,11 @@ from agiraph.board import commands as c
 from agiraph.board import events as e
 from agiraph.core.errors import InvalidInput, Refused
 from agiraph.core.models import Event
-from agiraph.core.result_schema import RESULT_FILE
+from agiraph.core.results import RESULT_FILE
 from agiraph.core.specs import NodeSpec, WorkerSpec
 from agiraph.core.team import TeamTerms
 from agiraph.core.turns import UserTurn
-from agiraph.llm.registry import load_presets, only_writes
+from agiraph.models.registry import load_presets, only_writes
 
 FINISHED: Final = "The team has ended its work; what came of it is the result of the run."
 HUMAN_SAYS: Final = "[Message from human]"

@@ -38,9 +38,9 @@ from agiraph.core.ids import (
 from agiraph.core.models import Activity, ActivityState, DeliveryMode, Event
 from agiraph.core.specs import ResolvedRunSpec
 from agiraph.core.turns import JsonObject, ToolCall
-from agiraph.llm.model_limits import limits_of
 from agiraph.memory.skills import find_skills
 from agiraph.messages.question import AskQuestion
+from agiraph.models.limits import limits_of
 from agiraph.storage.home import RunHome
 from agiraph.tools.approvals.policy import ActingEntity
 from agiraph.tools.command import forget_commands

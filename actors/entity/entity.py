@@ -17,9 +17,9 @@ from actors.entity.questions import ArrivedAnswers
 from actors.entity.remote_tools import RemoteToolProcesses
 from agiraph.agent.compaction import CompactionContext
 from agiraph.agent.context_window import answer_tokens
-from agiraph.core.config import Config
 from agiraph.core.turns import ModelRequest
-from agiraph.llm.model_limits import ModelLimits
+from agiraph.models.limits import ModelLimits
+from agiraph.settings.config import Config
 from agiraph.tools.approvals.policy import ActingEntity
 from agiraph.tools.ports import EntityKind, Team, ToolContext
 from agiraph.tools.scopes.scope import Scope

@@ -18,7 +18,6 @@ from actors.runtime.ask_again import ask_until_answered
 from actors.runtime.runtime import Runtime
 from agiraph.core.errors import Refused
 from agiraph.core.ids import tools_address
-from agiraph.core.mcp_settings import McpServerConfig, fingerprint
 from agiraph.core.record import Record
 from agiraph.core.specs import NodeSpec, RoleSpec, WorkerSpec
 from agiraph.mcp.catalog import ServedTool, ToolCatalog, read_catalog, server_of
@@ -33,6 +32,7 @@ from agiraph.mcp.grants import (
 )
 from agiraph.mcp.registered import servers_of_run, with_registered
 from agiraph.messages.tool import ListTools, ToolsListed
+from agiraph.settings.mcp_servers import McpServerConfig, fingerprint
 from agiraph.storage.files import read_bytes, replace_file
 from agiraph.tools.toolbox import Toolbox
 from transport.errors import TransportError

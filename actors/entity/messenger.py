@@ -16,7 +16,6 @@ from agiraph.agent.answers import answer_in_words, asked_in_words, spoken_in_wor
 from agiraph.agent.inbox import IncomingMessage
 from agiraph.agent.loop import CallEffects
 from agiraph.agent.replies import ReplyReference, key_of
-from agiraph.core.channel_settings import check_channel
 from agiraph.core.errors import InvalidInput, Refused, unknown
 from agiraph.core.ids import (
     COORDINATOR_NAME,
@@ -29,6 +28,7 @@ from agiraph.core.ids import (
 from agiraph.core.models import DeliveryMode
 from agiraph.messages.question import AskQuestion, QuestionAnswered
 from agiraph.messages.text import TextMessage
+from agiraph.settings.channels import check_channel
 from agiraph.tools.ports import NewQuestion
 from transport.errors import Nacked
 

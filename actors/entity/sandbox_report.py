@@ -8,8 +8,8 @@ import asyncio
 from collections.abc import Callable
 from functools import partial
 
-from agiraph.core.config import SandboxConfig
 from agiraph.core.turns import JsonObject
+from agiraph.settings.config import SandboxConfig
 from agiraph.tools.sandbox import probe
 from agiraph.tools.sandbox.sandbox import Sandbox, find_sandbox
 from agiraph.tools.scopes.scope import Scope

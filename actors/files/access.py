@@ -22,9 +22,9 @@ from typing import Final
 
 from agiraph.board.members import BoardsRead, member_at
 from agiraph.core.errors import InvalidInput, OutOfScope
-from agiraph.core.file_records import SHARED, FileRoot
 from agiraph.core.ids import WorkerId
 from agiraph.core.models import HELD_NODE, WorkNode
+from agiraph.storage.file_records import SHARED, FileRoot
 from agiraph.storage.files import entries, is_part
 from agiraph.storage.home import AgentHome, Home, RunHome, plan_copy
 from agiraph.storage.walk import Kind

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from actors.files.access import WorkerAccess, is_utf8
 from agiraph.core.errors import Refused
-from agiraph.core.file_records import FileEntry, FileRoot
 from agiraph.messages.files import PART_BYTES, FilesListed, ListFiles
 from agiraph.storage.copies import digest_of, read_link
+from agiraph.storage.file_records import FileEntry, FileRoot
 from agiraph.storage.files import (
     MOST_ENTRIES,
     FolderEntry,

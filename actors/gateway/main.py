@@ -19,8 +19,8 @@ from actors.gateway.http.server import bind, server_of, tls_of, url_of
 from actors.runtime.http_server import HttpServer
 from actors.runtime.launch import ActorLaunch
 from actors.runtime.runtime import Runtime, run_actor
-from agiraph.core.config import HttpConfig, is_loopback
 from agiraph.http.discovery import read_port
+from agiraph.settings.config import HttpConfig, is_loopback
 from agiraph.storage.disk_space import outlasting
 from agiraph.storage.files import is_missing, remove_file, replace_file
 

@@ -25,7 +25,9 @@ from agiraph.core.team import (
 from agiraph.external.preflight import check_agent
 from agiraph.external.preset import AgentPreset, find_program, load_agents
 from agiraph.http.api import ApiError, TeamRequest, TeamRolesView, TeamRoleView
-from agiraph.llm.registry import (
+from agiraph.messages.control import Ok
+from agiraph.messages.model import CheckModel
+from agiraph.models.registry import (
     ProviderPreset,
     load_presets,
     only_writes,
@@ -33,8 +35,6 @@ from agiraph.llm.registry import (
     preset_of,
     read_table,
 )
-from agiraph.messages.control import Ok
-from agiraph.messages.model import CheckModel
 
 AGENTS_FILE = "agents.yaml"
 

@@ -8,9 +8,8 @@ from pydantic import BaseModel
 
 from actors.host.facts import machine_facts
 from agiraph.core.errors import InvalidInput, Refused, Unavailable
-from agiraph.core.hosts import CurveKey, check_host_name, check_labels
+from agiraph.core.hosts import CurveKey, Invitation, check_host_name, check_labels
 from agiraph.core.ids import HOST_PREFIX, INVITE_PREFIX, SUPERVISOR
-from agiraph.core.invitation import Invitation
 from agiraph.messages.authorization import MESSAGES
 from agiraph.messages.control import RefusedReply
 from agiraph.messages.host import HostJoined, JoinHost, LeaveHome

@@ -18,8 +18,8 @@ from actors.host.joining import join_home
 from actors.runtime.kinds import KINDS
 from actors.runtime.runtime import run_loop
 from agiraph.core.errors import AgiraphError, InvalidInput
+from agiraph.core.hosts import Invitation, read_invitation
 from agiraph.core.ids import slug
-from agiraph.core.invitation import Invitation, read_invitation
 from agiraph.logs.log import set_up_logging
 from agiraph.logs.log_file import LogFile
 from agiraph.storage.host_folder import (

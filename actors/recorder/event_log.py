@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from agiraph.core.errors import Corrupt
-from agiraph.core.event_filter import EventFilter
 from agiraph.core.models import Event
+from agiraph.logs.event_filter import EventFilter
 from agiraph.storage.journal import parse_line
 from agiraph.storage.segment_reader import LATEST, STRIDE, Line, SegmentReader
 

@@ -22,7 +22,6 @@ from actors.recorder.event_log import DELETED
 from actors.recorder.message_log import MessageLog
 from actors.runtime.launch import ActorLaunch
 from actors.runtime.runtime import Runtime, run_actor
-from agiraph.core.config import RetentionConfig
 from agiraph.core.errors import Corrupt
 from agiraph.core.ids import (
     CLOCK,
@@ -39,6 +38,7 @@ from agiraph.core.models import Agent, Event
 from agiraph.messages.authorization import is_person, is_worker, shown_name
 from agiraph.messages.event import EventAppended, EventsGrew, ReportEvents
 from agiraph.messages.text import TextMessage
+from agiraph.settings.config import RetentionConfig
 from agiraph.storage.files import entries, is_folder, read_bytes, remove_file
 from agiraph.storage.home import AgentHome, Home
 from agiraph.storage.journal import read_tail

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from agiraph.core.variables import variables_in
+from agiraph.settings.variables import variables_in
 from agiraph.tools.web.key_names import KEY_NAMES as SEARCH_KEYS
 
 NONE: Mapping[str, Any] = MappingProxyType({})

@@ -29,7 +29,6 @@ from actors.runtime.launch import ActorLaunch
 from actors.runtime.message_queue import MessageQueue, is_durable
 from actors.runtime.quarantine import Quarantine
 from agiraph.core.clock import Clock, SystemClock
-from agiraph.core.config import Config
 from agiraph.core.errors import Corrupt, Refused
 from agiraph.core.ids import SUPERVISOR, NodeId, RunId, agent_of
 from agiraph.core.models import Activity, Event
@@ -39,6 +38,7 @@ from agiraph.messages.authorization import MESSAGES, refusal
 from agiraph.messages.child import ChildReady
 from agiraph.messages.control import RefusedReply, Stop
 from agiraph.messages.event import EntityStatus
+from agiraph.settings.config import Config
 from agiraph.storage.disk_space import WAITS, is_full_disk, waiting
 from agiraph.storage.home import Home
 from agiraph.storage.walk import UnsafeFile

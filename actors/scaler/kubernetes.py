@@ -17,9 +17,9 @@ import httpx
 
 from actors.scaler.ends import HostEnd, LauncherFailed, label_of
 from agiraph.core.errors import Refused
-from agiraph.core.host_settings import ScalerConfig
-from agiraph.core.yaml_text import parse_yaml
 from agiraph.foreign.http import ACCEPTED, AnswerRefused, guard
+from agiraph.settings.hosts import ScalerConfig
+from agiraph.settings.yaml_text import parse_yaml
 from agiraph.storage.home import Home, expanded
 
 ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")

@@ -5,8 +5,8 @@ from typing import Protocol
 
 from actors.scaler.ends import HostEnd
 from actors.scaler.local import LocalLauncher
-from agiraph.core.config import Config
 from agiraph.core.errors import Refused
+from agiraph.settings.config import Config
 from agiraph.storage.home import Home
 
 

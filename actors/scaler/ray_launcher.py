@@ -20,8 +20,8 @@ from typing import Any, Final, TypeVar
 
 from actors.scaler.ends import HostEnd, LauncherFailed, label_of
 from agiraph.core.errors import Refused
-from agiraph.core.host_settings import ScalerConfig
 from agiraph.core.hosts import AUTO_PREFIX
+from agiraph.settings.hosts import ScalerConfig
 from agiraph.storage.home import Home
 
 COMMAND: Final = ("agiraph-host",)

@@ -15,11 +15,11 @@ from actors.runtime.runtime import Runtime, run_actor
 from actors.scaler.decide import Limits, OwnHost, decide
 from actors.scaler.ends import HostEnd, LauncherFailed
 from actors.scaler.launch import Launcher, launcher_for
-from agiraph.core.config import Config
 from agiraph.core.hosts import AUTO_PREFIX, HostInfo
 from agiraph.core.ids import SUPERVISOR, short_id
 from agiraph.messages.control import RefusedReply
 from agiraph.messages.host import ChangeHost, HostInvited, HostTable, InviteHost, ListHosts
+from agiraph.settings.config import Config
 from agiraph.storage.home import Home
 from transport.errors import TransportError
 

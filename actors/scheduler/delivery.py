@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from actors.runtime.runtime import Runtime
-from agiraph.core.config import Config
 from agiraph.core.ids import CLOCK, RECORDER, AgentId, coordinator_address, derived_message_id
 from agiraph.core.models import Event
 from agiraph.core.turns import JsonObject
 from agiraph.messages.event import ReportEvents
 from agiraph.messages.trigger import TriggerFired
+from agiraph.settings.config import Config
 from agiraph.storage.files import make_folder, status_of
 from agiraph.storage.home import Home
 from agiraph.triggers.records import Firing

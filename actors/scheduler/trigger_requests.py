@@ -6,7 +6,6 @@ Only an agent's own entities and the human may change its triggers, a worker onl
 from collections.abc import Callable
 
 from actors.scheduler.trigger_store import TriggerStore
-from agiraph.core.config import Config
 from agiraph.core.errors import AgiraphError, Refused
 from agiraph.core.models import Event
 from agiraph.messages.authorization import is_name_of, is_worker, shown_name
@@ -20,6 +19,7 @@ from agiraph.messages.trigger import (
     TriggerState,
     TriggerTable,
 )
+from agiraph.settings.config import Config
 from agiraph.triggers.parsing import parse_trigger
 from agiraph.triggers.records import Trigger, trigger_id, trigger_view
 from agiraph.triggers.timetable import machine_zone

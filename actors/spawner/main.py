@@ -37,7 +37,7 @@ from agiraph.core.record import build_records
 
 MODULES = (
     *("asyncio", "msgpack", "zmq", "pydantic", "yaml", "setproctitle", "ctypes"),
-    *("agiraph.messages", "agiraph.core.config", "agiraph.storage.journal"),
+    *("agiraph.messages", "agiraph.settings.config", "agiraph.storage.journal"),
     *("agiraph.storage.home", "agiraph.logs.log", "agiraph.http.api", "agiraph.board.plans.plan"),
     *("transport.codec", "transport.endpoint", "actors.runtime.runtime"),
     *("actors.recorder.recorder", "actors.scheduler.scheduler"),
@@ -131,7 +131,7 @@ def probe() -> None:
 def prepare_texts() -> None:
     """Compile the prompts, read the tables of models, build the tools' schemas, as shipped."""
     from agiraph.agent import prompts
-    from agiraph.llm.registry import load_presets
+    from agiraph.models.registry import load_presets
     from agiraph.tools.table import TOOLS
 
     prompts.prepare()
@@ -145,7 +145,7 @@ def prepare_texts() -> None:
 def prepare_schemas() -> None:
     """Have the JSON Schema of a team's turns checked: the first check takes 40 milliseconds."""
     from agiraph.agentic_team.decisions import SCHEMA
-    from agiraph.core.result_schema import check_schema, misfits
+    from agiraph.core.results import check_schema, misfits
 
     misfits(check_schema(SCHEMA), {})
 

@@ -29,7 +29,6 @@ from actors.supervisor.process_handle import LocalHandle, ProcessFiles, ProcessH
 from actors.supervisor.reaper import Reaper
 from actors.supervisor.restarts import RestartPolicy
 from actors.supervisor.supervisor_endpoint import SupervisorEndpoint
-from agiraph.core.host_settings import config_for_hosts
 from agiraph.core.hosts import HOME_HOST
 from agiraph.core.ids import (
     FILES,
@@ -42,6 +41,7 @@ from agiraph.core.ids import (
     agent_of,
 )
 from agiraph.messages.child import ChildFailed, ChildSpec, ChildState, ExitCause
+from agiraph.settings.hosts import config_for_hosts
 from agiraph.storage.attendance import is_left
 from agiraph.storage.files import is_file
 from agiraph.storage.home import Home

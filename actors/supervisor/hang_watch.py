@@ -14,8 +14,8 @@ from actors.supervisor.heartbeat_monitor import (
     NotReady,
     SuspectedHang,
 )
-from agiraph.core.config import SupervisorConfig
 from agiraph.core.models import Activity
+from agiraph.settings.config import SupervisorConfig
 from agiraph.storage.disk_space import WAITS, has_room
 
 WAITS_FOR_ROOM = Activity(state="waiting_for_room", step=WAITS)

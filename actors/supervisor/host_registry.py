@@ -14,9 +14,8 @@ from typing import Final, TypeVar
 from pydantic import ValidationError
 
 from agiraph.core.errors import Corrupt, InvalidInput, Refused, listed, unknown
-from agiraph.core.hosts import CurveKey, MachineFacts, check_host_name, check_labels
+from agiraph.core.hosts import CurveKey, Invitation, MachineFacts, check_host_name, check_labels
 from agiraph.core.ids import HOST_PREFIX, INVITE_PREFIX
-from agiraph.core.invitation import Invitation
 from agiraph.core.record import Record
 from agiraph.messages.host import HostInvited, InviteHost, JoinHost
 from agiraph.storage.files import read_bytes, replace_bytes

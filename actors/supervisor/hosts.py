@@ -27,7 +27,6 @@ from actors.supervisor.remote_handle import RemoteHandle
 from actors.supervisor.supervisor_endpoint import SupervisorEndpoint
 from agiraph import __version__
 from agiraph.core.errors import Refused, listed
-from agiraph.core.host_settings import HostsConfig
 from agiraph.core.hosts import HOME_HOST, HostInfo, HostState, MachineFacts
 from agiraph.core.ids import HOST_PREFIX, ROUTER, Address, AgentId, agent_of
 from agiraph.messages.child import ChildSpec
@@ -42,6 +41,7 @@ from agiraph.messages.host import (
     SignalOnHost,
     SpawnOnHost,
 )
+from agiraph.settings.hosts import HostsConfig
 from agiraph.storage.home import Home
 from transport.errors import TransportError
 from transport.signal import Signal

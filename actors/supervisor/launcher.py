@@ -72,7 +72,7 @@ def named_by_providers(home: Path) -> frozenset[str]:
     file = home / "providers.yaml"
     if status_of(file) is None:
         return frozenset()
-    from agiraph.llm.registry import read_table  # most homes have no providers of their own
+    from agiraph.models.registry import read_table  # most homes have no providers of their own
 
     with suppress(InvalidInput, OSError):  # the broker says what is wrong with it
         return frozenset(_variables(read_table(file).values()))

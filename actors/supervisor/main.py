@@ -16,13 +16,13 @@ from actors.runtime.runtime import run_loop
 from actors.supervisor.interpreters import PrestartedProcesses
 from actors.supervisor.options import SupervisorOptions
 from actors.supervisor.supervisor import Supervisor
-from agiraph.core.config import Config, load_config
 from agiraph.core.errors import AgiraphError, InvalidInput
 from agiraph.core.ids import SUPERVISOR
-from agiraph.core.yaml_text import present
 from agiraph.logs.log import bound, set_up_logging
 from agiraph.logs.log_file import LogFile
 from agiraph.mcp.secrets import read_secrets
+from agiraph.settings.config import Config, load_config
+from agiraph.settings.yaml_text import present
 from agiraph.storage.home import Home, home_at
 from agiraph.storage.project_file import chosen_home
 from agiraph.storage.walk import UnsafeFile

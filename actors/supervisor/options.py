@@ -6,7 +6,6 @@ from pathlib import Path
 
 from actors.runtime.kinds import KINDS
 from actors.supervisor.interpreters import PrestartedProcesses
-from agiraph.core.config import Config
 from agiraph.core.ids import (
     BROKER,
     CLOCK,
@@ -22,6 +21,7 @@ from agiraph.core.ids import (
     tools_address,
 )
 from agiraph.mcp.registered import registered_names
+from agiraph.settings.config import Config
 from agiraph.storage.home import Home
 
 SERVICES = (ROUTER, RECORDER, BROKER, CLOCK, HUMAN)

@@ -12,9 +12,9 @@ from pydantic import ValidationError
 
 from agiraph.agent.transcript import Transcript
 from agiraph.core.errors import Refused
-from agiraph.core.evidence import CheckResult, Evidence
 from agiraph.core.models import Assignment
 from agiraph.core.record import Record
+from agiraph.core.results import CheckResult, Evidence
 from agiraph.storage.files import read_bytes, replace_file
 from agiraph.storage.home import NodeHome
 from agiraph.tools.checking import evidence_of, run_checks, why_not

@@ -8,7 +8,7 @@ from actors.runtime.launch import ActorLaunch
 from actors.runtime.runtime import Runtime, run_actor
 from actors.worker.worker import WorkerActor
 from agiraph.agent.custom_prompts import check_own_prompts
-from agiraph.core.prompt_folder import lay_over
+from agiraph.settings.prompt_folder import lay_over
 
 if TYPE_CHECKING:
     from actors.worker.mirror.mirror import Mirror

@@ -21,7 +21,7 @@ from agiraph.agent.prompts import assignment_facts, render
 from agiraph.agent.records import AnswerPublished
 from agiraph.core.errors import InvalidInput, Refused
 from agiraph.core.models import Assignment
-from agiraph.core.result_schema import RESULT_FILE, json_in
+from agiraph.core.results import RESULT_FILE, json_in
 from agiraph.core.turns import AssistantTurn, JsonObject, UserTurn
 from agiraph.storage.files import (
     MOST_BYTES,

@@ -21,7 +21,7 @@ from agiraph.board.shared_context import as_text
 from agiraph.core.errors import Refused
 from agiraph.core.ids import NodeId, derived_id
 from agiraph.core.models import Assignment
-from agiraph.core.result_schema import RESULT_FILE, read_result
+from agiraph.core.results import RESULT_FILE, read_result
 from agiraph.core.specs import NodeSpec, StageSpec, StageTerms, WorkerSpec
 from agiraph.core.turns import JsonObject
 from agiraph.messages.board import (

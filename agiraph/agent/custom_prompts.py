@@ -6,8 +6,8 @@ from pathlib import Path
 from jinja2 import Environment, TemplateSyntaxError, meta
 
 from agiraph.core.errors import InvalidInput, unknown
-from agiraph.core.prompt_folder import shipped
-from agiraph.core.yaml_text import read_text
+from agiraph.settings.prompt_folder import shipped
+from agiraph.settings.yaml_text import read_text
 
 SUFFIX = ".md"
 

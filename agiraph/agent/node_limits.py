@@ -20,9 +20,9 @@ from typing import Literal
 
 from agiraph.agent.records import LimitReached
 from agiraph.agent.transcript import Transcript
-from agiraph.core.config import RunConfig
 from agiraph.core.models import StageContract
 from agiraph.core.money import Shortage, SpendingLimits, shown
+from agiraph.settings.config import RunConfig
 
 Bound = Literal["turns", "tokens", "money", "context", "time", "calls"]
 

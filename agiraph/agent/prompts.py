@@ -13,7 +13,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from agiraph.core.models import Assignment, WorkNode
-from agiraph.core.prompt_folder import folders, shipped
+from agiraph.settings.prompt_folder import folders, shipped
 
 WORKER_REMINDER = (
     "[Runtime]: You answered without calling a tool. Go on with the work, or call `publish` "

@@ -6,10 +6,10 @@ from typing import Any
 
 from agiraph.agent.context_window import BYTES_PER_TOKEN, estimate_fixed
 from agiraph.core.turns import UsageRow
-from agiraph.llm.estimate import Estimate, EstimatePrices, estimate
-from agiraph.llm.prices import FREE, Price, load_prices, price_of
-from agiraph.llm.registry import load_presets, parse_model
 from agiraph.llm.token_counts import REAL_CHARACTERS_PER_TOKEN
+from agiraph.models.prices import FREE, Price, load_prices, price_of
+from agiraph.models.registry import load_presets, parse_model
+from agiraph.models.run_costs import Estimate, EstimatePrices, estimate
 from agiraph.tools.toolbox import Toolbox
 
 

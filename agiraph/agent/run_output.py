@@ -5,7 +5,7 @@ import re
 from typing import Any, Final
 
 from agiraph.core.errors import InvalidInput
-from agiraph.core.result_schema import read_result
+from agiraph.core.results import read_result
 
 MOST_MISFITS: Final = 3
 """How often an answer that does not fit is refused before the run fails."""

@@ -9,7 +9,7 @@ from pydantic import field_validator
 
 from agiraph.core.errors import InvalidInput
 from agiraph.core.record import Record
-from agiraph.core.result_schema import json_in
+from agiraph.core.results import json_in
 
 Action = Literal["message", "finalize"]
 

@@ -27,9 +27,9 @@ from agiraph.board.sub_nodes import (
 )
 from agiraph.board.wait_cycles import awaited_by, find_cycle
 from agiraph.core.errors import IllegalTransition, InvalidInput
-from agiraph.core.evidence import normal_checks
 from agiraph.core.ids import NodeId, slug
 from agiraph.core.models import HELD_NODE, Worker, WorkNode
+from agiraph.core.results import normal_checks
 from agiraph.core.specs import ForEach, NodeSpec, WorkerType
 from agiraph.storage.file_names import is_below
 

@@ -1,8 +1,13 @@
-"""The two clocks: wall time for records, monotonic time for deadlines."""
+"""Time: the two clocks, wall time for records and monotonic time for deadlines; and lengths of time
+as people, models and settings write them: `90`, `30s`, `5m`, `1h30m`, `2d`."""
 
+import math
+import re
 import time
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import Any, Final, Protocol
+
+from agiraph.core.errors import InvalidInput
 
 
 class Clock(Protocol):
@@ -37,3 +42,36 @@ def iso_date(ts: float) -> str:
 def iso(ts: float) -> str:
     """Return an epoch time as ISO 8601 in UTC, to the second."""
     return datetime.fromtimestamp(ts, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+LEAST_SECONDS: Final = 1.0
+MOST_SECONDS: Final = 10 * 366 * 86400.0
+UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+PART: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw])")
+
+
+def seconds_of(value: Any, what: str, *, least: float = LEAST_SECONDS) -> float:
+    """Return a length of time: a number of seconds, or text with units; InvalidInput.
+
+    It has `least` seconds and at most ten years; `what` names it in the error.
+    """
+    seconds = value if isinstance(value, int | float) and not isinstance(value, bool) else None
+    if isinstance(value, str):
+        seconds = _seconds_in(value)
+    if seconds is None or not math.isfinite(seconds):
+        raise InvalidInput(f"{what} '{value}' is no length of time (as 90, 30s, 5m, 1h30m, 2d)")
+    if not least <= seconds <= MOST_SECONDS:
+        unit = "second" if least == 1 else "seconds"
+        raise InvalidInput(f"{what} must be between {least:g} {unit} and ten years, not {value}")
+    return float(seconds)
+
+
+def _seconds_in(text: str) -> float | None:
+    text = text.strip().lower()
+    try:
+        return float(text)
+    except ValueError:
+        pass  # it has units
+    if not text or PART.sub("", text).strip():
+        return None
+    return sum(float(number) * UNITS[unit] for number, unit in PART.findall(text))

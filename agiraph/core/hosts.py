@@ -1,9 +1,19 @@
-"""Hosts: what is known of the other machines of a home, and how they and labels are spelled."""
+"""Hosts: what is known of the other machines of a home, their names and labels, and invitations.
 
+An invitation is the line with which another machine joins a home, once. It is secret while valid:
+
+    agiraph-invitation:1:{base64url of a msgpack map, without padding}
+
+It contains a temporary CURVE key: a connection to `url` with this key may only ask to join.
+"""
+
+import base64
+import binascii
 import re
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
-from pydantic import Field
+import msgpack
+from pydantic import Field, ValidationError
 
 from agiraph.core.errors import InvalidInput
 from agiraph.core.record import Count, Record
@@ -103,3 +113,59 @@ class HostInfo(Record):
     seen_at: float | None = None
     lease_seconds: float = 0.0
     """How much of its lease is left."""
+
+
+INVITATION_PREFIX: Final = "agiraph-invitation:"
+INVITATION_VERSION: Final = 1
+SHOWN_OF_INVITATION: Final = 24
+
+
+class Invitation(Record):
+    """How to reach a home and join it. Keys are CURVE keys in Z85.
+
+    `server_key` is the home's public key, `secret` the invitation's own, `id` its name there;
+    `name` is that of the host, empty if it may choose. `expires_at` is a Unix time, 0 for never.
+    """
+
+    url: str
+    server_key: str
+    id: str
+    secret: str
+    name: str = ""
+    expires_at: float = 0.0
+
+    def line(self) -> str:
+        """Return the invitation as the line that a person copies."""
+        packed: bytes = msgpack.packb(self.model_dump(exclude_defaults=True))
+        text = base64.urlsafe_b64encode(packed).decode().rstrip("=")
+        return f"{INVITATION_PREFIX}{INVITATION_VERSION}:{text}"
+
+
+def read_invitation(line: str, now: float) -> Invitation:
+    """Return the invitation of a line; `now` is a Unix time. Raises InvalidInput: what is wrong."""
+    text = "".join(line.split())  # a terminal may have broken it
+    if not text.startswith(INVITATION_PREFIX):
+        shown = f"{text[:SHOWN_OF_INVITATION]}..." if len(text) > SHOWN_OF_INVITATION else text
+        raise InvalidInput(
+            f"'{shown}' is no invitation: `agiraph host invite` on the home's machine prints one,"
+            f" which begins with {INVITATION_PREFIX}"
+        )
+    version, _, data = text.removeprefix(INVITATION_PREFIX).partition(":")
+    if version.isdecimal() and int(version) > INVITATION_VERSION:
+        raise InvalidInput(
+            f"the invitation has version {version}, this Agiraph reads version"
+            f" {INVITATION_VERSION}: install the home's version here"
+        )
+    try:
+        packed = base64.b64decode(data + "=" * (-len(data) % 4), b"-_", validate=True)
+        found = Invitation.model_validate(msgpack.unpackb(packed))
+    except (binascii.Error, ValueError, msgpack.exceptions.UnpackException, ValidationError):
+        raise InvalidInput(
+            f"the invitation is cut off or changed ({len(text)} characters): copy the whole line"
+        ) from None
+    if found.expires_at and found.expires_at <= now:
+        raise InvalidInput(
+            f"the invitation expired {now - found.expires_at:.0f} s ago: `agiraph host invite`"
+            " prints another"
+        )
+    return found

@@ -4,9 +4,9 @@ from typing import Any, Final, Literal, get_args
 
 from pydantic import Field
 
-from agiraph.core.evidence import Evidence
 from agiraph.core.ids import AgentId, NodeId, QuestionId, RunId, WorkerId
 from agiraph.core.record import Record, UnixTime
+from agiraph.core.results import Evidence
 from agiraph.core.specs import (
     CheckpointPolicy,
     ForEach,

@@ -20,7 +20,7 @@ from pydantic import (
 
 from agiraph.core.expressions import check_expression
 from agiraph.core.record import Record
-from agiraph.core.result_schema import check_schema
+from agiraph.core.results import check_schema
 from agiraph.core.team import TeamTerms
 from agiraph.core.turns import json_in
 

@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from agiraph.core.config import SandboxConfig
 from agiraph.core.errors import InvalidInput
 from agiraph.core.ids import split_model
 from agiraph.core.specs import AskedAgent
@@ -27,6 +26,7 @@ from agiraph.external.preset import (
     load_agents,
     meant_by,
 )
+from agiraph.settings.config import SandboxConfig
 from agiraph.tools.approvals.policy import SPEND, ActingEntity, ApprovalPolicy, ApprovalRule
 from agiraph.tools.approvals.policy_file import ApprovalPolicyFile
 from agiraph.tools.sandbox.sandbox import Sandbox, find_sandbox

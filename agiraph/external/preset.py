@@ -14,12 +14,12 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from agiraph.core.config import ConfigSection, configs_folder
 from agiraph.core.errors import InvalidInput, listed, unknown
 from agiraph.core.specs import Author
 from agiraph.core.team import SECTION as TEAM_SECTION
 from agiraph.core.turns import JsonObject
-from agiraph.llm.registry import read_row, read_table
+from agiraph.models.registry import read_row, read_table
+from agiraph.settings.config import ConfigSection, configs_folder
 
 DriverName = Literal["claude", "codex", "gemini", "opencode", "plain", "acp"]
 COMMAND = "command"

@@ -122,7 +122,7 @@ def checked_url(text: str) -> str:
 
 def require_private(remote: Remote) -> None:
     """Raise InvalidInput if the token would be sent in the clear to another machine."""
-    from agiraph.core.config import is_loopback  # it imports pydantic
+    from agiraph.settings.config import is_loopback  # it imports pydantic
 
     url = urlsplit(remote.url)
     if url.scheme == "https" or remote.insecure or is_loopback(url.hostname or ""):

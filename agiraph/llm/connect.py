@@ -2,12 +2,10 @@
 
 from collections.abc import Mapping
 
-from agiraph.core.config import configs_folder
 from agiraph.core.errors import unknown
 from agiraph.llm.base import Provider, ProviderError
 from agiraph.llm.providers.sdk import sdk_service
 from agiraph.llm.providers.service import HttpService, ServiceProvider, http_client
-from agiraph.llm.registry import ModelName, ProviderPreset, why_unusable
 from agiraph.llm.structured import PromptedSchemaProvider
 from agiraph.llm.text_tools.text_tools import TextToolsProvider
 from agiraph.llm.wire.anthropic import AnthropicFormat
@@ -15,6 +13,8 @@ from agiraph.llm.wire.chat import ChatFormat
 from agiraph.llm.wire.format import WireFormat
 from agiraph.llm.wire.google import GoogleFormat
 from agiraph.llm.wire.responses import ResponsesFormat
+from agiraph.models.registry import ModelName, ProviderPreset, why_unusable
+from agiraph.settings.config import configs_folder
 
 HTTP_CLIENT = "httpx2"
 # What is imported to call a service.

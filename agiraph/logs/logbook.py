@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from agiraph.core.event_filter import names_of
 from agiraph.core.naming import meant
+from agiraph.logs.event_filter import names_of
 from agiraph.logs.log_file import SUFFIX, log_files
 from agiraph.storage.files import entries, open_file, read_bytes, status_of
 from agiraph.storage.walk import UnsafeFile

@@ -12,10 +12,10 @@ from typing import Any
 
 from pydantic import Field
 
-from agiraph.core.mcp_settings import SEPARATOR, McpServerConfig
 from agiraph.core.record import Record
 from agiraph.mcp.mending import LeftOut
 from agiraph.mcp.schemas import JsonObject, parameters_of
+from agiraph.settings.mcp_servers import SEPARATOR, McpServerConfig
 from agiraph.storage.files import read_bytes
 
 LONGEST = 64

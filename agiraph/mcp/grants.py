@@ -13,9 +13,9 @@ from fnmatch import fnmatchcase
 from typing import Final
 
 from agiraph.core.errors import InvalidInput, Refused, unknown
-from agiraph.core.mcp_settings import EVERYONE, McpServerConfig
 from agiraph.core.models import Worker, WorkNode
 from agiraph.mcp.catalog import ServedTool, ToolCatalog, is_served, server_of
+from agiraph.settings.mcp_servers import EVERYONE, McpServerConfig
 
 CONFIGURED: Final = "the home's agiraph.yaml (docs/mcp.md)"
 Servers = Mapping[str, McpServerConfig]

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from agiraph.core.mcp_settings import McpServerConfig
 from agiraph.mcp.grants import Servers, granted_to_all
+from agiraph.settings.mcp_servers import McpServerConfig
 from agiraph.storage.files import (
     entries,
     make_private_folder,

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from agiraph.core.errors import InvalidInput, Refused
-from agiraph.core.mcp_settings import McpServerConfig
 from agiraph.core.redaction import BLOT, SECRET_NAME
-from agiraph.core.variables import VARIABLE, fill, variables_in
-from agiraph.core.yaml_text import is_absent, read_text
+from agiraph.settings.mcp_servers import McpServerConfig
+from agiraph.settings.variables import VARIABLE, fill, variables_in
+from agiraph.settings.yaml_text import is_absent, read_text
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 SHORTEST_SECRET = 6

@@ -5,8 +5,8 @@ is cut off. No rule deletes anything: the agent is asked, at the start of a run 
 what lasts to where it belongs and to remove what is out of date.
 """
 
-from agiraph.core.config import MemoryConfig
 from agiraph.memory.memory_files import DAILY, MAIN, MemoryFiles
+from agiraph.settings.config import MemoryConfig
 from agiraph.storage.files import entries, read_shown
 from agiraph.storage.home import AgentHome
 

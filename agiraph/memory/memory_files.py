@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agiraph.core.clock import iso
-from agiraph.core.config import MemoryConfig
 from agiraph.core.errors import InvalidInput, Refused, unknown
 from agiraph.core.ids import COORDINATOR_NAME
 from agiraph.memory.history import Author, Change, MemoryHistory, locked
+from agiraph.settings.config import MemoryConfig
 from agiraph.storage.files import (
     files_below,
     is_file,

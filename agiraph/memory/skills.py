@@ -16,7 +16,7 @@ from typing import Literal
 import yaml
 
 from agiraph.core.errors import InvalidInput, OutOfScope, unknown
-from agiraph.core.yaml_text import read_yaml
+from agiraph.settings.yaml_text import read_yaml
 from agiraph.storage.files import entries, files_below, read_part
 from agiraph.storage.walk import UnsafeFile
 

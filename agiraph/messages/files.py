@@ -10,9 +10,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from agiraph.core.file_records import FileEntry, FileOffer, FileRoot
 from agiraph.core.record import Record
 from agiraph.messages.body import Body
+from agiraph.storage.file_records import FileEntry, FileOffer, FileRoot
 
 DISK_FULL = "DiskFull"
 """The kind of a refusal for lack of room at home: whoever gets it asks again later."""

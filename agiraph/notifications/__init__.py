@@ -4,6 +4,6 @@
     notice.py          one thing to notify of, which channels want it, and its text
     webhooks.py        the bodies and signatures of webhooks, and the tokens of answer links
 
-The settings of channels are in `agiraph/core/channel_settings.py`; `actors/gateway/notifications`
+The settings of channels are in `agiraph/settings/channels.py`; `actors/gateway/notifications`
 delivers.
 """

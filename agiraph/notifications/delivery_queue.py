@@ -21,9 +21,9 @@ from dataclasses import asdict, astuple, dataclass, field, replace
 from hashlib import sha256
 from typing import Any, Literal
 
-from agiraph.core.channel_settings import ChannelConfig, channels_named
 from agiraph.core.clock import iso
 from agiraph.notifications.notice import Notice, wants
+from agiraph.settings.channels import ChannelConfig, channels_named
 
 JsonObject = dict[str, Any]
 

@@ -1,10 +1,10 @@
 """Notice: one thing that the person is notified of, which channels want it, and its text. Pure."""
 
-from agiraph.core.channel_settings import ChannelConfig, NoticeKind
 from agiraph.core.clock import iso
 from agiraph.core.ids import abbreviated
 from agiraph.core.naming import cut, with_unseen_shown
 from agiraph.core.record import Record
+from agiraph.settings.channels import ChannelConfig, NoticeKind
 
 MOST_CHARACTERS = 4000
 TITLES = {

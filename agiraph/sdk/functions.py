@@ -19,8 +19,8 @@ from pydantic import TypeAdapter
 from pydantic.errors import PydanticUndefinedAnnotation, PydanticUserError
 
 from agiraph.core.errors import InvalidInput
-from agiraph.core.mcp_settings import McpServerConfig
 from agiraph.mcp.registered import code_of, register, unregister
+from agiraph.settings.mcp_servers import McpServerConfig
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 MARK: Final = "__agiraph_tool__"

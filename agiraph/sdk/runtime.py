@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, TypedDict, TypeVar, get_args
 from weakref import finalize, ref
 
-from agiraph.core.config import load_config
 from agiraph.core.errors import InvalidInput
 from agiraph.core.specs import PlanningMode
 from agiraph.mcp.grants import granted_to_all
@@ -21,6 +20,7 @@ from agiraph.sdk.result import Result
 from agiraph.sdk.supervision import supervised
 from agiraph.sdk.task import Task, limit_of, seconds_of
 from agiraph.sdk.team_run import TeamRun
+from agiraph.settings.config import load_config
 from agiraph.storage.files import is_file
 from agiraph.storage.home import Home, home_at
 from agiraph.storage.project_file import chosen_home

@@ -9,8 +9,8 @@ import hashlib
 from pathlib import Path
 
 from agiraph.core.errors import InvalidInput
-from agiraph.core.file_records import FileOffer
 from agiraph.storage.copies import digest_of, sync_file, write_at
+from agiraph.storage.file_records import FileOffer
 from agiraph.storage.files import (
     entries,
     make_private_folder,

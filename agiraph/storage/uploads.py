@@ -18,9 +18,9 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from agiraph.core.errors import InvalidInput, Refused
-from agiraph.core.file_records import DIGEST, FileEntry, FileOffer
 from agiraph.core.ids import slug
 from agiraph.storage.copies import copy_file, digest_of, make_link, read_link
+from agiraph.storage.file_records import DIGEST, FileEntry, FileOffer
 from agiraph.storage.files import (
     entries,
     make_folder,

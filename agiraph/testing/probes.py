@@ -16,8 +16,8 @@ from agiraph.core.turns import (
     UserTurn,
 )
 from agiraph.llm.base import RETRYABLE, PartialUsage, ProviderError
-from agiraph.llm.registry import Api
 from agiraph.llm.token_counts import believed_usage, input_size
+from agiraph.models.registry import Api
 
 Outcome = Literal["works", "limited", "fails", "unknown"]
 """`limited`: Agiraph works without it, or with an estimate. `fails`: a team cannot rely on it.

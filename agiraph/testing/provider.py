@@ -22,11 +22,18 @@ from agiraph.core.errors import AgiraphError, InvalidInput
 from agiraph.core.turns import ModelRequest, Usage
 from agiraph.llm.base import PartialUsage, Provider, ProviderError, UsageSoFar
 from agiraph.llm.connect import adapted, connect
-from agiraph.llm.local_servers import find_servers
 from agiraph.llm.providers.forwarding import ForwardingProvider
 from agiraph.llm.providers.service import ServiceProvider
-from agiraph.llm.registry import BUILT_IN, Api, ModelName, ProviderPreset, load_presets, parse_model
 from agiraph.llm.token_counts import InputSize, input_size
+from agiraph.models.local_servers import find_servers
+from agiraph.models.registry import (
+    BUILT_IN,
+    Api,
+    ModelName,
+    ProviderPreset,
+    load_presets,
+    parse_model,
+)
 from agiraph.testing.probes import PROBES, Finding, ProbeCall, Subject, picture_body, without
 
 DONE, FAILED, WRONG_USAGE, INTERRUPTED, CLOSED_PIPE = 0, 1, 2, 130, 141

@@ -8,11 +8,11 @@ from typing import Annotated, Any, ClassVar, Generic, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
-from agiraph.core.prompt_folder import read
 from agiraph.core.record import Record
 from agiraph.core.specs import ABOUT_MACHINES
 from agiraph.core.turns import JsonObject, ToolSchema
 from agiraph.mcp.schemas import parameters_of
+from agiraph.settings.prompt_folder import read
 from agiraph.tools.ports import EntityKind, ToolContext
 
 EVERYONE: frozenset[EntityKind] = frozenset({"worker", "coordinator"})

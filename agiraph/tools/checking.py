@@ -16,9 +16,9 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from agiraph.core.config import Config
 from agiraph.core.errors import InvalidInput, Refused
-from agiraph.core.evidence import ARTIFACTS_NAMED, CheckResult, Evidence
+from agiraph.core.results import ARTIFACTS_NAMED, CheckResult, Evidence
+from agiraph.settings.config import Config
 from agiraph.storage.file_names import spelled
 from agiraph.storage.files import files_below, is_folder, open_file
 from agiraph.tools.command import (

@@ -22,7 +22,7 @@ from typing import Any
 
 import psutil
 
-from agiraph.core.config import ShellConfig
+from agiraph.settings.config import ShellConfig
 from agiraph.storage.files import entries, is_folder, make_folder, read_bytes, remove_tree
 from agiraph.tools import runner
 from agiraph.tools.sandbox.standin import remove_unused

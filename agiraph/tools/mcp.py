@@ -7,9 +7,9 @@ from typing import ClassVar
 from pydantic import ConfigDict
 
 from agiraph.core.ids import tools_address
-from agiraph.core.prompt_folder import read
 from agiraph.core.turns import JsonObject, ToolSchema
 from agiraph.mcp.catalog import ServedTool
+from agiraph.settings.prompt_folder import read
 from agiraph.tools.base import Recovery, Tool, ToolParams
 from agiraph.tools.ports import ToolContext
 

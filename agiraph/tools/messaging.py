@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from agiraph.core.durations import seconds_of
+from agiraph.core.clock import seconds_of
 from agiraph.core.models import DeliveryMode
 from agiraph.core.specs import Names
 from agiraph.tools.base import Duration, NoParams, ToolParams, tool

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from agiraph.context.remembered import RememberedSpec
-from agiraph.core.config import Config
 from agiraph.core.errors import Refused
 from agiraph.core.ids import Address
 from agiraph.core.models import DeliveryMode, Urgency
 from agiraph.core.specs import NodeSpec, StageSpec, StageTerms, WorkerSpec
 from agiraph.core.turns import ToolCall
 from agiraph.memory.skills import Skill
+from agiraph.settings.config import Config
 from agiraph.tools.scopes.scope import Scope
 
 EntityKind = Literal["worker", "coordinator"]

@@ -6,8 +6,8 @@ import os
 
 from pydantic import Field
 
-from agiraph.core.config import ShellConfig
 from agiraph.core.errors import InvalidInput, Refused
+from agiraph.settings.config import ShellConfig
 from agiraph.tools.base import Recovery, ToolParams, tool
 from agiraph.tools.command import (
     CommandLimits,

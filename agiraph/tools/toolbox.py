@@ -15,9 +15,9 @@ from agiraph.core.errors import InvalidInput, Refused, unknown
 from agiraph.core.record import misfit_in_words
 from agiraph.core.specs import RoleSpec, WorkerSpec
 from agiraph.core.turns import ToolCall, ToolSchema, ToolTurn
-from agiraph.core.yaml_text import keys_of, model_at
 from agiraph.mcp.catalog import ServedTool
 from agiraph.mcp.grants import own_and_served
+from agiraph.settings.yaml_text import keys_of, model_at
 from agiraph.tools.base import Tool, ToolParams, as_json, on_one_machine
 from agiraph.tools.mcp import McpTool, as_tool, guidance_of
 from agiraph.tools.ports import EntityKind, ToolContext

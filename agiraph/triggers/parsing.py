@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection
 from datetime import datetime
 from typing import Any, get_args
 
-from agiraph.core.durations import seconds_of
+from agiraph.core.clock import seconds_of
 from agiraph.core.errors import InvalidInput, unknown
 from agiraph.core.event_types import types_meant
 from agiraph.core.turns import JsonObject

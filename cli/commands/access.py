@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 import click
 from pydantic import ValidationError
 
-from agiraph.core.config import ui_folder
 from agiraph.core.record import misfit_in_words
 from agiraph.http.api import CreateTokenRequest, NewTokenView
 from agiraph.http.api.access import HOME_TOKEN, SCOPES, Scope
 from agiraph.http.remotes import checked_url
+from agiraph.settings.config import ui_folder
 from cli.api_command import api_command, api_group
 from cli.browser import how_to_reach, link_of, open_browser, ui_login, user_of_browser
 from cli.commands.remotes import log_in_at

@@ -12,7 +12,7 @@ from typing import Final
 import click
 
 from agiraph.core.errors import Refused, Unavailable
-from agiraph.core.invitation import read_invitation
+from agiraph.core.hosts import read_invitation
 from agiraph.storage.files import read_text
 from agiraph.storage.host_folder import HostFolder, folder_for, joined_folder
 from agiraph.storage.supervisor_note import pid_here

@@ -22,8 +22,8 @@ from cli.shared_options import remark
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from agiraph.core.config import Config
-    from agiraph.llm.registry import ProviderPreset
+    from agiraph.models.registry import ProviderPreset
+    from agiraph.settings.config import Config
 
     Presets = Mapping[str, ProviderPreset]
 
@@ -67,7 +67,7 @@ def init(model: str | None, yes: bool, is_tried: bool, home: Path, as_json: bool
     written, into agiraph.yaml in the home, after you agree, or with --yes. Exits 1 if there is no
     model, or if the one that is tried does not answer.
     """
-    from agiraph.llm.registry import load_presets
+    from agiraph.models.registry import load_presets
 
     config, presets = settings_of(home), load_presets(home / "providers.yaml")
     found = _discovered(home, config, presets)
@@ -94,7 +94,7 @@ def init(model: str | None, yes: bool, is_tried: bool, home: Path, as_json: bool
 
 
 def _ways() -> str:
-    from agiraph.llm.registry import WITHOUT_KEY
+    from agiraph.models.registry import WITHOUT_KEY
 
     return f"set a key (export ANTHROPIC_API_KEY=...), {WITHOUT_KEY}"
 
@@ -103,8 +103,8 @@ def _ways() -> str:
 
 
 def _discovered(home: Path, config: "Config", presets: "Presets") -> Discovery:
-    from agiraph.llm.local_servers import find_servers
-    from agiraph.llm.registry import is_out_of_reach
+    from agiraph.models.local_servers import find_servers
+    from agiraph.models.registry import is_out_of_reach
 
     environ = os.environ
     rows: list[JsonObject] = []
@@ -133,7 +133,7 @@ def _key_about(preset: "ProviderPreset", variable: str | None) -> str:
 def _beside_models(home: Path, config: "Config") -> list[JsonObject]:
     """Return the rows of the model on this machine, external agents and the sandbox."""
     from agiraph.external.preset import known_agents
-    from agiraph.llm.local_weights import why_not
+    from agiraph.models.local_weights import why_not
     from agiraph.tools.sandbox.sandbox import find_sandbox
 
     missing = why_not()
@@ -172,7 +172,7 @@ def _row(kind: str, name: str, found: bool, about: str) -> JsonObject:
 
 def _checked(model: str, presets: "Presets") -> str:
     """Return the model by its whole name; InvalidInput for one that cannot be called."""
-    from agiraph.llm.registry import parse_model, why_unusable
+    from agiraph.models.registry import parse_model, why_unusable
 
     name = parse_model(model, presets)
     missing = why_unusable(presets[name.provider], os.environ)
@@ -203,8 +203,8 @@ def set_default(own: Path, model: str) -> None:
     """
     import yaml
 
-    from agiraph.core.yaml_edit import YamlChange, edited
-    from agiraph.core.yaml_text import is_absent, read_text
+    from agiraph.settings.yaml_edit import YamlChange, edited
+    from agiraph.settings.yaml_text import is_absent, read_text
     from agiraph.storage.files import replace_bytes
 
     is_new = is_absent(own)
@@ -225,7 +225,7 @@ async def _tried(model: str, presets: "Presets") -> JsonObject:
     from agiraph.core.turns import ModelRequest, UserTurn
     from agiraph.llm.base import ProviderError
     from agiraph.llm.connect import connect as connect_provider
-    from agiraph.llm.registry import parse_model
+    from agiraph.models.registry import parse_model
 
     name, started = parse_model(model, presets), time.monotonic()
     request = ModelRequest(

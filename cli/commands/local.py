@@ -69,14 +69,14 @@ def _pip(step: tuple[str, ...]) -> None:
 def try_(text: str, model: str, home: Path, as_json: bool) -> int:
     """Send TEXT to the local model, without a supervisor; print its answer and how long it took."""
     from agiraph.llm.base import ProviderError
-    from agiraph.llm.registry import load_presets, parse_model
+    from agiraph.models.registry import load_presets, parse_model
 
     presets = load_presets(home / "providers.yaml")
     name = parse_model(model, presets)
     preset = presets[name.provider]
     if preset.api != "local":
         raise InvalidInput(f"{name.provider} is not the local model (known: local)")
-    from agiraph.llm.local_weights import file_of
+    from agiraph.models.local_weights import file_of
 
     file = file_of(name.name, preset.model)
     started = time.monotonic()
@@ -99,7 +99,7 @@ async def _ask(model: str, text: str, home: Path) -> tuple[str, int, int]:
     """Return the model's answer, and the tokens in and out."""
     from agiraph.core.turns import ModelRequest, UserTurn
     from agiraph.llm.connect import connect
-    from agiraph.llm.registry import load_presets
+    from agiraph.models.registry import load_presets
 
     presets = load_presets(home / "providers.yaml")
     name = model.partition("/")[0]

@@ -10,10 +10,10 @@ from pathlib import Path
 import click
 
 from agiraph import __version__
-from agiraph.core.config import is_loopback
 from agiraph.core.errors import Unavailable
 from agiraph.http.discovery import read_door
 from agiraph.http.errors import GatewayAway, NotReachable
+from agiraph.settings.config import is_loopback
 from agiraph.storage.files import make_folder
 from agiraph.storage.home import Home
 from cli.formats import as_is, format_time, yes_or_no

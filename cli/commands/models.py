@@ -82,9 +82,9 @@ def models(home: Path, as_json: bool) -> None:
 
 
 def _of_this_shell(home: Path) -> tuple[list[JsonObject], str | None, str]:
-    from agiraph.llm.local_servers import find_servers, with_answers, with_files
-    from agiraph.llm.prices import catalog, load_prices
-    from agiraph.llm.registry import load_presets, pick_default
+    from agiraph.models.local_servers import find_servers, with_answers, with_files
+    from agiraph.models.prices import catalog, load_prices
+    from agiraph.models.registry import load_presets, pick_default
 
     config = settings_of(home)
     presets, environ = load_presets(home / "providers.yaml"), dict(os.environ)

@@ -100,10 +100,10 @@ def show(home: Path, file: Path | None, as_json: bool) -> None:
     """Print the settings in force: the defaults, overridden by those of this home."""
     import yaml
 
-    from agiraph.core import mcp_settings
-    from agiraph.core.channel_settings import without_secrets
-    from agiraph.core.config import load_config
-    from agiraph.core.yaml_text import present
+    from agiraph.settings import mcp_servers as mcp_settings
+    from agiraph.settings.channels import without_secrets
+    from agiraph.settings.config import load_config
+    from agiraph.settings.yaml_text import present
     from agiraph.tools.approvals.policy_file import policy_file, read_policy
     from agiraph.tools.table import tool_names
 
@@ -124,6 +124,6 @@ def show(home: Path, file: Path | None, as_json: bool) -> None:
 @config.command(epilog=examples("agiraph config schema > agiraph.schema.json"))
 def schema() -> None:
     """Print the JSON Schema of the settings, for editors and validators."""
-    from agiraph.core.config import Config
+    from agiraph.settings.config import Config
 
     print_json(Config.model_json_schema())

@@ -108,7 +108,7 @@ def check_servers(context: DoctorContext) -> DoctorCheck:
 
 def check_providers(context: DoctorContext) -> DoctorCheck:
     """There is a model for a goal that names none."""
-    from agiraph.llm.registry import load_presets, pick_default, usable
+    from agiraph.models.registry import load_presets, pick_default, usable
 
     presets, config = load_presets(context.home.path / "providers.yaml"), context.settings()
     listed = usable(presets, context.environ, offline=config.models.offline)
@@ -149,7 +149,7 @@ def check_pages(_context: DoctorContext) -> DoctorCheck:
 
 def check_channels(context: DoctorContext) -> DoctorCheck:
     """What the channels need is set and installed."""
-    from agiraph.core.variables import variables_in
+    from agiraph.settings.variables import variables_in
 
     channels = context.settings().channels
     if not channels:

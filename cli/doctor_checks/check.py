@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from agiraph.core.config import Config, load_config
-from agiraph.core.yaml_text import present
+from agiraph.settings.config import Config, load_config
+from agiraph.settings.yaml_text import present
 from agiraph.storage.home import HOME_VARIABLE, Home
 
 Status = Literal["ok", "warn", "fail"]

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Final
 
 from actors.supervisor.paths import LONGEST_SOCKET, socket_folder, socket_length
-from agiraph.core.config import load_config
 from agiraph.core.errors import AgiraphError, Corrupt, InvalidInput, Refused
 from agiraph.core.ids import agent_of
-from agiraph.core.yaml_text import is_absent
 from agiraph.http.discovery import is_held
 from agiraph.http.errors import ApiError, NotReachable
+from agiraph.settings.config import load_config
+from agiraph.settings.yaml_text import is_absent
 from agiraph.storage.files import entries, open_file, read_bytes
 from agiraph.storage.home import AgentHome, Home, RunHome
 from agiraph.storage.home_format import FORMAT, OtherFormat, check_format

@@ -89,7 +89,7 @@ def section_of(file: Path | None) -> dict[str, Any] | None:
     """Return the `agentic_team` section of a file, or all of it if it has none; InvalidInput."""
     if file is None:
         return None
-    from agiraph.llm.registry import read_table
+    from agiraph.models.registry import read_table
 
     table = read_table(file)
     section = table.get(SECTION, table)

@@ -19,7 +19,7 @@ from ray.cluster_utils import Cluster
 
 from actors.scaler.ends import HostEnd
 from actors.scaler.ray_launcher import RayLauncher
-from agiraph.core.config import load_config
+from agiraph.settings.config import load_config
 from agiraph.storage.home import Home
 from tests.integration.house import until
 from tests.scenarios.place import Place, placed

@@ -11,9 +11,9 @@ from typing import Any
 from pydantic import BaseModel
 
 from agiraph.core.clock import SystemClock
-from agiraph.core.config import load_config
 from agiraph.core.models import Event
 from agiraph.messages.body import Body
+from agiraph.settings.config import load_config
 from agiraph.storage.home import Home
 from transport.endpoint import Received
 from transport.envelope import VERSION, Flag, Header

@@ -27,7 +27,6 @@ from actors.scheduler.scheduler import TimeSource
 from actors.scheduler.scheduler import serve as serve_scheduler
 from actors.worker.main import serve as serve_worker
 from agiraph.board.board import Board
-from agiraph.core.config import Config, load_config
 from agiraph.core.ids import (
     BROKER,
     CLOCK,
@@ -60,6 +59,7 @@ from agiraph.messages.event import ReportEvents
 from agiraph.messages.model import AskUsage, CallModel, CheckModel, ModelAnswer, UsageTable
 from agiraph.messages.question import AskQuestion, QuestionAnswered, WithdrawQuestion
 from agiraph.messages.text import TextMessage
+from agiraph.settings.config import Config, load_config
 from agiraph.storage.files import make_folder, read_bytes
 from agiraph.storage.home import Home
 from agiraph.tools.command import CommandResult

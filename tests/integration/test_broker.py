@@ -15,7 +15,6 @@ import pytest
 
 from actors.router.main import TOPOLOGY
 from actors.runtime.launch import ActorLaunch
-from agiraph.core.config import load_config
 from agiraph.core.ids import BROKER, RECORDER, SUPERVISOR, message_id
 from agiraph.messages.authorization import MESSAGES
 from agiraph.messages.child import ChildReady
@@ -27,6 +26,7 @@ from agiraph.messages.model import (
     ModelAnswer,
     UsageTable,
 )
+from agiraph.settings.config import load_config
 from tests.fakes.accounts import begin_run
 from tests.fakes.forked import forking
 from tests.fakes.model_server import (

@@ -15,13 +15,13 @@ import pytest
 import yaml
 
 from agiraph.agent.answers import answer_in_words
-from agiraph.core.config import load_config
 from agiraph.core.ids import AgentId, QuestionId
 from agiraph.core.models import Event
 from agiraph.http.api import ApiError, SetPresenceRequest
 from agiraph.messages.event import EventAppended
 from agiraph.messages.question import AskQuestion
 from agiraph.messages.text import TextMessage
+from agiraph.settings.config import load_config
 from tests.fakes.gateway import AGENT, World
 from tests.fakes.hook import Hook, Post
 from tests.fakes.line import arrived

@@ -12,7 +12,7 @@ import pytest
 
 from actors.gateway.notifications import desktop, email
 from actors.gateway.notifications.channel import DeliveryFailed, Notification
-from agiraph.core.channel_settings import ChannelConfig
+from agiraph.settings.channels import ChannelConfig
 from tests.fakes.mail import MailServer
 from tests.unit.notifications.notices import notice
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agiraph.core.errors import InvalidInput, Refused
-from agiraph.core.evidence import LONGEST_CHECK, MOST_CHECKS, CheckResult, normal_checks
+from agiraph.core.results import LONGEST_CHECK, MOST_CHECKS, CheckResult, normal_checks
 from agiraph.tools.checking import evidence_of, run_checks, why_not
 from agiraph.tools.sandbox.probe import probe
 from tests.unit.tools.desk import Desk

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from agiraph.core.file_records import FileEntry
 from agiraph.http.api import ApiError, DeclareInputRequest, NotReachable
 from agiraph.http.client import Client
+from agiraph.storage.file_records import FileEntry
 from cli.input_upload import PIECE, entries_below
 from tests.integration.commands import Commands, await_nothing_left
 from tests.integration.house import ROOT, until

@@ -17,9 +17,9 @@ from actors.scaler.ends import LauncherFailed
 from actors.tools.mcp import transports
 from actors.tools.mcp.mcp_calls import list_all
 from actors.tools.mcp.session import McpSession
-from agiraph.core.channel_settings import ChannelConfig
-from agiraph.core.config import load_config
 from agiraph.core.errors import Refused
+from agiraph.settings.channels import ChannelConfig
+from agiraph.settings.config import load_config
 from agiraph.storage.home import Home
 from agiraph.tools.web import searching
 from agiraph.tools.web.fetching import PageFetcher

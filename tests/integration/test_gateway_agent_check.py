@@ -13,10 +13,10 @@ from agiraph.http.api import (
     FieldProblemView,
 )
 from agiraph.http.client import Client
-from agiraph.llm.prices import no_dollars
 from agiraph.messages.child import StartChild
 from agiraph.messages.control import Ok, RefusedReply
 from agiraph.messages.model import CheckModel
+from agiraph.models.prices import no_dollars
 from tests.fakes.gateway import World, refused
 from transport.errors import DeadlineExceeded
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agiraph.core.config import load_config
+from agiraph.settings.config import load_config
 from agiraph.tools.command import RUNNER, CommandLimits, CommandResult, recover_command, run_command
 from agiraph.tools.sandbox.input_guard import is_empty_folder
 from agiraph.tools.sandbox.probe import probe

@@ -12,9 +12,9 @@ import pytest
 
 from actors.scaler.ends import LauncherFailed
 from actors.scaler.kubernetes import KubernetesLauncher, find_cluster
-from agiraph.core.config import load_config
 from agiraph.core.errors import Refused
-from agiraph.core.host_settings import ScalerConfig
+from agiraph.settings.config import load_config
+from agiraph.settings.hosts import ScalerConfig
 from agiraph.storage.home import Home
 
 NAME = "auto-1a2b3c"

@@ -17,7 +17,6 @@ from agiraph.core.ids import BROKER, SUPERVISOR, message_id
 from agiraph.core.money import SpendingLimits
 from agiraph.core.turns import JsonObject, ToolSchema, ToolTurn
 from agiraph.llm.connect import connect
-from agiraph.llm.registry import load_presets
 from agiraph.messages.control import RefusedReply
 from agiraph.messages.llm_proxy import (
     CloseProxy,
@@ -29,6 +28,7 @@ from agiraph.messages.llm_proxy import (
     SettleProxyCosts,
 )
 from agiraph.messages.model import AskUsage, UsageTable
+from agiraph.models.registry import load_presets
 from tests.fakes.accounts import begin_run
 from tests.fakes.model_server import (
     FakeModelServer,

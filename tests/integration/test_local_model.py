@@ -10,9 +10,9 @@ import pytest
 
 from agiraph.core.turns import UserTurn
 from agiraph.llm.connect import connect
-from agiraph.llm.local_weights import why_not
 from agiraph.llm.providers.local.provider import LocalProvider
-from agiraph.llm.registry import load_presets
+from agiraph.models.local_weights import why_not
+from agiraph.models.registry import load_presets
 from tests.integration.commands import Commands
 from tests.unit.llm.requests import BASH, ask
 

@@ -28,9 +28,9 @@ from agiraph.llm.base import (
     UsageSoFar,
     unmetered,
 )
-from agiraph.llm.prices import Price
-from agiraph.llm.registry import ModelName, load_presets
 from agiraph.llm.token_counts import guess_input_tokens
+from agiraph.models.prices import Price
+from agiraph.models.registry import ModelName, load_presets
 from tests.fakes.model_server import FakeModelServer, Reply, SeenRequest, call, cut
 from tests.integration.test_providers import APIS, api, server
 from tests.unit.broker.stubs import quick_config

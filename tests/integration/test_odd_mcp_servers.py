@@ -18,8 +18,8 @@ from actors.tools.mcp.connection import McpConnection
 from actors.tools.mcp.mcp_calls import call_tool
 from agiraph.core.clock import SystemClock
 from agiraph.core.errors import Refused
-from agiraph.core.mcp_settings import McpServerConfig
 from agiraph.mcp.catalog import MOST_TOOLS
+from agiraph.settings.mcp_servers import McpServerConfig
 from agiraph.storage.home import Home
 from tests.fakes import odd_mcp_server
 from tests.fakes.line import SilentLog

@@ -16,7 +16,7 @@ from agiraph.core.turns import (
     UserTurn,
 )
 from agiraph.llm.connect import connect
-from agiraph.llm.registry import load_presets
+from agiraph.models.registry import load_presets
 from tests.fakes.model_server import (
     Brain,
     Call,

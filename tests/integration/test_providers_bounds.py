@@ -14,9 +14,9 @@ from agiraph.foreign.http import ERROR_BYTES, PIECE_BYTES
 from agiraph.llm.base import OnText, Provider, ProviderError, UsageSoFar
 from agiraph.llm.connect import connect
 from agiraph.llm.network import STREAM_BYTES
-from agiraph.llm.registry import load_presets
 from agiraph.llm.wire.format import CONTENT_BYTES
 from agiraph.llm.wire.sse import LONGEST_EVENT
+from agiraph.models.registry import load_presets
 from tests.fakes.raw_service import EVENTS, Answering, RawAnswer, RawRequest, RawService
 from tests.integration.test_providers import api
 from tests.integration.test_providers_faults import VARIABLES

@@ -12,8 +12,8 @@ from agiraph.llm.base import ProviderError
 from agiraph.llm.connect import connect
 from agiraph.llm.providers.forwarding import ForwardingProvider
 from agiraph.llm.providers.service import ServiceProvider
-from agiraph.llm.registry import load_presets
 from agiraph.llm.token_counts import InputSize
+from agiraph.models.registry import load_presets
 from tests.fakes.model_server import (
     FakeModelServer,
     Reply,

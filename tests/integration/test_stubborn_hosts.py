@@ -15,9 +15,8 @@ import pytest
 from actors.host.facts import machine_facts
 from actors.host.joining import join_home
 from actors.runtime.launch import ActorLaunch
-from agiraph.core.config import Config
+from agiraph.core.hosts import read_invitation
 from agiraph.core.ids import SUPERVISOR, Address
-from agiraph.core.invitation import read_invitation
 from agiraph.messages.authorization import MESSAGES
 from agiraph.messages.control import RefusedReply
 from agiraph.messages.host import (
@@ -28,6 +27,7 @@ from agiraph.messages.host import (
     SignalOnHost,
     SpawnOnHost,
 )
+from agiraph.settings.config import Config
 from agiraph.storage.host_folder import HostFolder
 from tests.integration.house import House, running, until
 from tests.integration.machine import LISTENS, await_host, invited

@@ -17,9 +17,9 @@ import psutil
 import pytest
 
 from actors.supervisor.paths import socket_url
-from agiraph.core.config import load_config
 from agiraph.external.launching import AgentLaunch, argv_of, sandbox_readable
 from agiraph.external.preset import AgentPreset, ExternalAgent
+from agiraph.settings.config import load_config
 from agiraph.storage.home import Home
 from agiraph.tools.command import CommandLimits, CommandResult, run_command
 from agiraph.tools.sandbox.probe import probe

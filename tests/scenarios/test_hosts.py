@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psutil
 
-from agiraph.core.invitation import read_invitation
+from agiraph.core.hosts import read_invitation
 from tests.fakes.forked import Forked
 from tests.fakes.model_server import Reply, SeenRequest, calls
 from tests.integration.house import ROOT, await_gone, until

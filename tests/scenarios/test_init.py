@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agiraph.core.config import load_config
+from agiraph.settings.config import load_config
 from tests.scenarios.terminal import Terminal, needs_tmux
 
 KEY = "sk-not-a-real-one-0123456789"

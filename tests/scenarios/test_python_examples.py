@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from agiraph.core.mcp_settings import McpServerConfig
 from agiraph.mcp.registered import register, unregister
+from agiraph.settings.mcp_servers import McpServerConfig
 from tests.fakes.model_server import Reply, SeenRequest, call, calls, say
 from tests.scenarios.house import ROOT
 from tests.scenarios.place import Place

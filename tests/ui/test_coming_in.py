@@ -5,7 +5,7 @@ from pathlib import Path
 
 from playwright.sync_api import Response, expect
 
-from agiraph.core.config import ui_folder
+from agiraph.settings.config import ui_folder
 from tests.fakes.site import FakeSite
 from tests.scenarios.place import Place
 from tests.scenarios.steps import ask

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from agiraph.core.config import load_config
+from agiraph.settings.config import load_config
 from tests.unit.test_shown_commands import parse, parsing_alone
 
 ROOT = Path(__file__).resolve().parents[2]

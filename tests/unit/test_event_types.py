@@ -11,10 +11,10 @@ from typing import get_args
 import pytest
 
 from agiraph.core.errors import InvalidInput
-from agiraph.core.event_filter import EventFilter, names_of
 from agiraph.core.event_types import BY_NAME, EVENT_TYPES, GROUPS, types_meant
 from agiraph.core.ids import AgentId, NodeId
 from agiraph.core.models import Event
+from agiraph.logs.event_filter import EventFilter, names_of
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "events.md"

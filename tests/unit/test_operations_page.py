@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from agiraph.core.config import configs_folder
+from agiraph.settings.config import configs_folder
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "operations.md"
 ROW = re.compile(r"^\| `([a-z_]+\.[a-z_]+)` \| `(.*?)` \| \S.* \|$", re.M)

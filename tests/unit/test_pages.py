@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import yaml
 
-from agiraph.core.config import configs_folder
 from agiraph.core.event_types import BY_NAME
 from agiraph.messages.authorization import MESSAGES
+from agiraph.settings.config import configs_folder
 from tests.unit.pages import HISTORY, PAGES, ROOT, Found, Page
 
 SETTINGS: dict[str, dict[str, Any]] = yaml.safe_load(

@@ -22,7 +22,6 @@ from actors.broker.llm_proxy.call import ProxyRequest
 from actors.broker.llm_proxy.grant_table import ProxyGrant
 from actors.broker.llm_proxy.proxy import HOST, LlmProxy
 from actors.runtime.http_server import IS_EXTRA, ConnectionLimits, HttpServer, listen
-from agiraph.core.config import DoorConfig
 from agiraph.core.errors import InvalidInput, Refused
 from agiraph.core.record import why_not_stored
 from agiraph.core.turns import JsonObject
@@ -30,6 +29,7 @@ from agiraph.foreign.http import TooManyValues, read_json
 from agiraph.llm.connect import FORMATS
 from agiraph.llm.providers.forwarding import FORMAT_HEADERS, FORMAT_NAME, format_headers
 from agiraph.llm.wire.format import WireError, WireFormat
+from agiraph.settings.config import DoorConfig
 
 HEAD_BYTES = 65536
 HEAD_SECONDS = 20.0

@@ -21,11 +21,11 @@ from agiraph.core.errors import InvalidInput, Refused
 from agiraph.core.turns import JsonObject, ModelRequest
 from agiraph.llm.base import Provider, ProviderError
 from agiraph.llm.providers.forwarding import ForwardingProvider
-from agiraph.llm.registry import ModelName
 from agiraph.llm.request_body_cache import as_json
 from agiraph.llm.token_counts import InputSize, forwarded_size
 from agiraph.llm.wire.format import AnswerWriter, WireError, WireFormat
 from agiraph.logs.log import Logger
+from agiraph.models.registry import ModelName
 
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Report = Callable[[ModelRequest, str, JsonObject], None]

@@ -17,7 +17,7 @@ from agiraph.core.errors import InvalidInput
 from agiraph.core.ids import split_model
 from agiraph.core.money import Budget, SpendingLimits
 from agiraph.core.record import Record
-from agiraph.llm.registry import ProviderPreset
+from agiraph.models.registry import ProviderPreset
 from agiraph.storage.files import read_bytes, replace_bytes
 
 TOKEN_PREFIX = "agd-"

@@ -29,7 +29,7 @@ from agiraph.http.api import (
 from agiraph.messages.model import AskUsage, UsageTable
 
 if TYPE_CHECKING:
-    from agiraph.llm.estimate import Estimate
+    from agiraph.models.run_costs import Estimate
 
 UNBOUNDED = (
     "no budget is set, here or in the settings (budgets.run_usd, budgets.run_tokens): nothing "
@@ -84,7 +84,7 @@ async def _estimate(
 
 
 def _view(found: "Estimate") -> EstimateView:
-    from agiraph.llm.estimate import in_words
+    from agiraph.models.run_costs import in_words
 
     return EstimateView(
         tokens=(found.low, found.high),
@@ -174,7 +174,7 @@ async def plan_schema() -> dict[str, Any]:
 def _checked_plan(request: CheckPlanRequest) -> PlanCheckView:
     from agiraph.board.plans.graph import Graph, to_yaml
     from agiraph.board.plans.plan import parse_plan
-    from agiraph.core.yaml_text import read_yaml
+    from agiraph.settings.yaml_text import read_yaml
 
     try:
         plan = parse_plan(request.plan)

@@ -12,7 +12,6 @@ from actors.gateway.gateway import UNPROCESSABLE, Gateway
 from actors.gateway.notifications.channel import DeliveryFailed
 from actors.gateway.notifications.dispatcher import NotificationDispatcher, named
 from actors.gateway.strict_json import StrictRoute
-from agiraph.core.channel_settings import ChannelConfig, shown_url
 from agiraph.core.clock import iso
 from agiraph.core.errors import listed
 from agiraph.core.naming import cut
@@ -26,6 +25,7 @@ from agiraph.http.api import (
 )
 from agiraph.notifications.delivery_queue import ChannelStats, Delivery
 from agiraph.notifications.notice import Notice
+from agiraph.settings.channels import ChannelConfig, shown_url
 
 router = APIRouter(route_class=StrictRoute, tags=["channels"])
 TEXT_LIMIT = 200

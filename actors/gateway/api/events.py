@@ -22,12 +22,12 @@ from actors.gateway.strict_json import StrictRoute
 from agiraph.board.board import Board
 from agiraph.board.names import same
 from agiraph.core.errors import InvalidInput
-from agiraph.core.event_filter import EventFilter
 from agiraph.core.event_types import types_meant
 from agiraph.core.ids import COORDINATOR_NAME, RESERVED_NAMES
 from agiraph.core.models import Agent, Event
 from agiraph.http.api import EventPageView
 from agiraph.http.errors import AMBIGUOUS, ApiError
+from agiraph.logs.event_filter import EventFilter
 
 router = APIRouter(route_class=StrictRoute, tags=["events"])
 NODE_ID = re.compile(r"[0-9a-f]{6}")

@@ -16,11 +16,11 @@ from agiraph.core.models import Agent
 from agiraph.core.specs import Mode
 from agiraph.core.team import TeamTerms
 from agiraph.http.api import ApiError, CreateAgentRequest, RunRequest, TeamRequest
-from agiraph.llm.registry import check_folder
 from agiraph.mcp.grants import granted_to_all
 from agiraph.mcp.registered import with_registered
 from agiraph.messages.control import Ok
 from agiraph.messages.model import CheckModel, ListModels, ModelCatalog
+from agiraph.models.registry import check_folder
 from agiraph.tools.scopes.scope import is_private
 
 SERVER_ERROR = 500

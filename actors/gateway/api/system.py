@@ -14,10 +14,8 @@ from actors.gateway.gateway import UNPROCESSABLE, Gateway
 from actors.gateway.strict_json import StrictRoute
 from agiraph import __version__
 from agiraph.core.clock import iso
-from agiraph.core.config import Config
 from agiraph.core.errors import InvalidInput, Refused
 from agiraph.core.ids import BROKER, COORDINATOR_NAME, SUPERVISOR, tools_address
-from agiraph.core.mcp_settings import fingerprint
 from agiraph.http.api import (
     ApiError,
     ConsoleTicketView,
@@ -37,6 +35,8 @@ from agiraph.messages.child import AttachConsole, AttachTicket
 from agiraph.messages.control import RetryLetter
 from agiraph.messages.model import ListModels, ModelCatalog
 from agiraph.messages.tool import ListTools, ToolsListed
+from agiraph.settings.config import Config
+from agiraph.settings.mcp_servers import fingerprint
 
 SLACK_SECONDS = 5.0
 LAST_TIME = 1e11

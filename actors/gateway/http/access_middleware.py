@@ -38,8 +38,8 @@ from actors.gateway.http.ui_bundle import UiBundle, is_of_ui
 from actors.gateway.problems import problem_response
 from actors.runtime.http_server import IS_EXTRA
 from agiraph.core.clock import Clock
-from agiraph.core.config import HttpConfig
 from agiraph.http.errors import ApiError
+from agiraph.settings.config import HttpConfig
 
 STRANGERS_BURST: Final = 3
 POLICY_VIOLATION: Final = 1008

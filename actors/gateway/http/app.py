@@ -50,10 +50,10 @@ from actors.gateway.http.idempotency import IdempotencyMiddleware
 from actors.gateway.http.ui_bundle import UiBundle
 from actors.gateway.problems import no_room, problem_response
 from agiraph import __version__
-from agiraph.core.config import ui_folder
 from agiraph.core.errors import AgiraphError, OutOfScope, Refused, Unavailable
 from agiraph.core.record import misfit_in_words
 from agiraph.http.errors import ApiError
+from agiraph.settings.config import ui_folder
 from agiraph.storage.disk_space import DiskFull
 
 METHOD_NOT_ALLOWED = 405

@@ -9,8 +9,8 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from actors.gateway.auth.request_headers import header
-from agiraph.core.config import HttpConfig
 from agiraph.http.api.inputs import INPUT_PART_BYTES
+from agiraph.settings.config import HttpConfig
 
 # A page that names its own policy keeps it. With `no-referrer` a browser would send its own forms
 # with `Origin: null`, which nothing lets in: hence `same-origin`.

@@ -7,8 +7,8 @@ import socket
 import ssl
 
 from actors.runtime.http_server import App, ConnectionLimits, HttpServer, listen
-from agiraph.core.config import HttpConfig
 from agiraph.core.errors import Refused
+from agiraph.settings.config import HttpConfig
 
 FRAME_LIMIT = 4096
 FIRST_PORT = 8765

@@ -8,8 +8,8 @@ import importlib
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
-from agiraph.core.channel_settings import ChannelConfig, ChannelKind
 from agiraph.notifications.notice import Notice
+from agiraph.settings.channels import ChannelConfig, ChannelKind
 
 
 @dataclass(frozen=True, slots=True)

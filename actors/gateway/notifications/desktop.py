@@ -4,9 +4,9 @@ import asyncio
 import shutil
 
 from actors.gateway.notifications.channel import DeliveryFailed, Notification
-from agiraph.core.channel_settings import ChannelConfig
 from agiraph.core.naming import cut
 from agiraph.notifications.notice import body_of, title_of
+from agiraph.settings.channels import ChannelConfig
 
 BODY_LIMIT = 300
 SCRIPT = (

@@ -26,13 +26,13 @@ from actors.gateway.notifications.sources import (
 from actors.gateway.questions.questions import QuestionStore
 from actors.gateway.state.agents import AgentDirectory
 from actors.gateway.state.message_history import MessageHistory
-from agiraph.core.channel_settings import MissingChannelVariable, filled_in
 from agiraph.core.errors import Corrupt, InvalidInput
 from agiraph.core.ids import AgentId
 from agiraph.core.models import Agent
 from agiraph.http.errors import ApiError
 from agiraph.notifications.delivery_queue import Delivery, DeliveryQueue, backoff
 from agiraph.notifications.notice import Notice
+from agiraph.settings.channels import MissingChannelVariable, filled_in
 from transport.signal import Signal
 
 if TYPE_CHECKING:

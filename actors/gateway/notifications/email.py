@@ -9,8 +9,8 @@ from email.policy import SMTP
 from email.utils import format_datetime
 
 from actors.gateway.notifications.channel import DeliveryFailed, Notification
-from agiraph.core.channel_settings import ChannelConfig
 from agiraph.notifications.notice import body_of, title_of
+from agiraph.settings.channels import ChannelConfig
 
 PORTS = {"starttls": 587, "ssl": 465, "none": 25}
 

@@ -1,9 +1,9 @@
 """What becomes a notice: messages, questions and failures, and events that end a run. Pure."""
 
-from agiraph.core.event_filter import EventFilter
 from agiraph.core.ids import HUMAN_NAME
 from agiraph.core.models import Agent, Event, Question
 from agiraph.http.api import ConversationMessageView
+from agiraph.logs.event_filter import EventFilter
 from agiraph.notifications.notice import Notice
 
 ENDS = EventFilter(frozenset({"agent.completed", "agent.failed", "model.failed"}))

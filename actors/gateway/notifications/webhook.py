@@ -7,8 +7,8 @@ import time
 from urllib.parse import urlsplit
 
 from actors.gateway.notifications.channel import DeliveryFailed, Notification
-from agiraph.core.channel_settings import ChannelConfig
 from agiraph.notifications.webhooks import SHAPES, webhook_headers
+from agiraph.settings.channels import ChannelConfig
 
 LONGEST_RETRY_AFTER = 3600.0
 

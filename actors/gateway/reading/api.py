@@ -17,10 +17,10 @@ from actors.gateway.reading.copies import CopiedHome, copied
 from actors.gateway.reading.services import StoredServices
 from actors.runtime.ask_again import Reply
 from agiraph.core.clock import Clock, SystemClock
-from agiraph.core.config import Config
 from agiraph.http.errors import ApiError
 from agiraph.logs.log import logger
 from agiraph.messages.control import RefusedReply
+from agiraph.settings.config import Config
 
 if TYPE_CHECKING:
     from actors.runtime.runtime import Runtime

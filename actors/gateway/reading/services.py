@@ -11,12 +11,9 @@ from actors.broker.usage_reader import UsageReader
 from actors.gateway.reading.copies import CopiedHome
 from actors.supervisor.child_register import Desired, RegisteredChildren, fold
 from agiraph.core.clock import Clock
-from agiraph.core.config import Config
 from agiraph.core.errors import InvalidInput
 from agiraph.core.hosts import HostInfo
 from agiraph.core.ids import SUPERVISOR, AgentId
-from agiraph.llm.prices import load_prices
-from agiraph.llm.registry import load_presets
 from agiraph.messages.child import ChildInfo, ChildState, ChildTable, ListChildren
 from agiraph.messages.control import Ok, RefusedReply
 from agiraph.messages.host import HostTable, ListHosts
@@ -28,6 +25,9 @@ from agiraph.messages.model import (
     ModelCatalog,
 )
 from agiraph.messages.trigger import ListTriggers, TriggerTable
+from agiraph.models.prices import load_prices
+from agiraph.models.registry import load_presets
+from agiraph.settings.config import Config
 from agiraph.storage.files import read_bytes
 from agiraph.storage.journal import read_journal
 from agiraph.triggers.records import trigger_view

@@ -9,9 +9,7 @@ from actors.gateway.settings.files import SETTINGS_FILES, SettingsFile, problems
 from actors.gateway.settings.secrets import new_secrets, restored, shown, shown_values
 from actors.gateway.settings.store import SettingsStore, StoredText, readable, unified_diff
 from actors.gateway.settings.values import remarks, rows_of, values_in
-from agiraph.core.config import Config
 from agiraph.core.errors import InvalidInput, Refused, listed
-from agiraph.core.yaml_edit import YamlChange, edited
 from agiraph.http.api import (
     ApiError,
     EditSettingsRequest,
@@ -21,6 +19,8 @@ from agiraph.http.api import (
     SettingsFileView,
     SettingsProblemView,
 )
+from agiraph.settings.config import Config
+from agiraph.settings.yaml_edit import YamlChange, edited
 from agiraph.storage.home import Home
 
 CONFLICT: Final = 409

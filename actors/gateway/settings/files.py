@@ -15,10 +15,20 @@ from typing import Final
 import yaml
 from pydantic import BaseModel
 
-from agiraph.core.config import Config, load_config
 from agiraph.core.errors import InvalidInput
 from agiraph.core.team import SECTION, team_of
-from agiraph.core.yaml_text import (
+from agiraph.external.preset import AgentPreset, load_agents
+from agiraph.http.api import JsonObject, SettingsProblemView
+from agiraph.models.prices import Price, load_prices
+from agiraph.models.registry import (
+    ModelTraits,
+    ProviderPreset,
+    load_presets,
+    parse_model,
+    read_table,
+)
+from agiraph.settings.config import Config, load_config
+from agiraph.settings.yaml_text import (
     KeyPath,
     Lines,
     is_absent,
@@ -26,16 +36,6 @@ from agiraph.core.yaml_text import (
     present,
     read_text,
     read_yaml,
-)
-from agiraph.external.preset import AgentPreset, load_agents
-from agiraph.http.api import JsonObject, SettingsProblemView
-from agiraph.llm.prices import Price, load_prices
-from agiraph.llm.registry import (
-    ModelTraits,
-    ProviderPreset,
-    load_presets,
-    parse_model,
-    read_table,
 )
 from agiraph.tools.approvals.policy import ApprovalRule
 from agiraph.tools.approvals.policy_file import policy_file, read_policy

@@ -10,11 +10,11 @@ from typing import Any, Final
 
 import yaml
 
-from agiraph.core.channel_settings import SECRETS, shown_url
 from agiraph.core.redaction import BLOT, redact_text
-from agiraph.core.variables import VARIABLE
-from agiraph.core.yaml_text import LOADER, KeyPath, read_yaml
 from agiraph.http.api import SettingsProblemView
+from agiraph.settings.channels import SECRETS, shown_url
+from agiraph.settings.variables import VARIABLE
+from agiraph.settings.yaml_text import LOADER, KeyPath, read_yaml
 
 QUOTED: Final = f'"{BLOT}"'
 ADVICE: Final = "write ${NAME} there, and set the variable where the supervisor starts"

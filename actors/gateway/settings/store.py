@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from agiraph.core.errors import InvalidInput, Refused
-from agiraph.core.yaml_text import is_absent
-from agiraph.core.yaml_text import read_text as read_own
+from agiraph.settings.yaml_text import is_absent
+from agiraph.settings.yaml_text import read_text as read_own
 from agiraph.storage.files import make_private_folder, read_text, replace_bytes
 from agiraph.storage.home import Home
 

@@ -10,10 +10,10 @@ from pydantic import BaseModel
 
 from actors.gateway.settings.files import CONFIG, SETTINGS_FILES
 from actors.gateway.settings.secrets import shown_values
-from agiraph.core.config import Config, configs_folder, load_config
 from agiraph.core.errors import InvalidInput
-from agiraph.core.yaml_text import KeyPath, key_lines, parse_yaml, present, read_text
 from agiraph.http.api import JsonObject, SettingView
+from agiraph.settings.config import Config, configs_folder, load_config
+from agiraph.settings.yaml_text import KeyPath, key_lines, parse_yaml, present, read_text
 
 REMARK: Final = re.compile(r"(?:^|\s)#\s?(.*)$")
 QUOTED: Final = re.compile(r'"[^"]*"')

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agiraph.core.errors import Refused
-from agiraph.core.mcp_settings import McpServerConfig
+from agiraph.settings.mcp_servers import McpServerConfig
 from agiraph.storage.home import expanded
 from agiraph.tools.sandbox.bubblewrap import SandboxContents
 from agiraph.tools.sandbox.mounts import Mount

@@ -17,7 +17,6 @@ from actors.tools.mcp.session import McpSession
 from actors.tools.mcp.transports import Transport, over_http
 from agiraph.agent.summary import one_line
 from agiraph.core.errors import Refused
-from agiraph.core.mcp_settings import McpServerConfig, fingerprint
 from agiraph.mcp.catalog import (
     ServedTool,
     ToolCatalog,
@@ -26,6 +25,7 @@ from agiraph.mcp.catalog import (
     make_catalog,
 )
 from agiraph.mcp.secrets import filled_in, read_secrets, redacted, secrets_of
+from agiraph.settings.mcp_servers import McpServerConfig, fingerprint
 from agiraph.storage.files import replace_file
 
 RETRY_SECONDS = 2.0

@@ -17,7 +17,6 @@ from actors.tools.mcp.connection import McpConnection
 from actors.tools.mcp.mcp_calls import McpConnectionLost, call_tool
 from agiraph.core.errors import AgiraphError, Refused
 from agiraph.core.ids import TOOLS_PREFIX
-from agiraph.core.mcp_settings import McpServerConfig
 from agiraph.mcp.catalog import ServedTool
 from agiraph.mcp.registered import with_registered
 from agiraph.mcp.rendering import quoted
@@ -32,6 +31,7 @@ from agiraph.messages.tool import (
     ToolResult,
     ToolsListed,
 )
+from agiraph.settings.mcp_servers import McpServerConfig
 from transport.endpoint import Received
 
 MARK_BYTES = 4

@@ -33,7 +33,7 @@ from agiraph.core.errors import InvalidInput, ModelFailure, Refused
 from agiraph.core.ids import derived_id
 from agiraph.core.models import Assignment
 from agiraph.core.money import Shortage
-from agiraph.core.result_schema import RESULT_FILE, json_in
+from agiraph.core.results import RESULT_FILE, json_in
 from agiraph.external.agent_prompts import summary_of
 from agiraph.external.drivers import driver_for
 from agiraph.external.exchange_files import NOT_PUBLISHED, RESULT, ExchangeFolder, failure_in

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from actors.worker.mirror.file_client import FileClient, Progress
 from agiraph.core.errors import Refused
-from agiraph.core.file_records import FileEntry, FileRoot
 from agiraph.storage.copies import copy_file, digest_of, link_file
+from agiraph.storage.file_records import FileEntry, FileRoot
 from agiraph.storage.files import can_lock, move, opened, remove_file, set_mode, status_of
 
 LOOK_SECONDS = 0.2

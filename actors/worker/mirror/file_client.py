@@ -14,7 +14,6 @@ from pydantic import BaseModel
 from actors.runtime.ask_again import LONGEST_PAUSE_SECONDS, checked
 from actors.runtime.runtime import Runtime
 from agiraph.core.errors import OutOfScope, Refused
-from agiraph.core.file_records import FileEntry, FileOffer, FileRoot
 from agiraph.core.ids import FILES, message_id
 from agiraph.messages.body import Body
 from agiraph.messages.control import RefusedReply
@@ -34,6 +33,7 @@ from agiraph.messages.files import (
     WriteFile,
 )
 from agiraph.storage.copies import digest_of, write_at
+from agiraph.storage.file_records import FileEntry, FileOffer, FileRoot
 from agiraph.storage.files import read_part
 from transport.errors import DeadlineExceeded, PeerLost
 

@@ -25,7 +25,6 @@ from actors.worker.mirror.content_cache import ContentCache
 from actors.worker.mirror.file_client import FileClient, FoundFiles
 from actors.worker.mirror.tracked import TrackedFiles
 from agiraph.core.errors import OutOfScope, Refused
-from agiraph.core.file_records import SHARED, FileEntry, FileRoot
 from agiraph.core.ids import AgentId
 from agiraph.core.models import Activity, Assignment
 from agiraph.core.turns import ToolCall
@@ -39,6 +38,7 @@ from agiraph.messages.files import (
     WriteFile,
 )
 from agiraph.storage.copies import digest_of, make_link, read_link
+from agiraph.storage.file_records import SHARED, FileEntry, FileRoot
 from agiraph.storage.files import (
     FolderEntry,
     entries,

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from agiraph.board.plans.reading import GraphNode
 from agiraph.core.errors import unknown
 from agiraph.core.expressions import check_expression
-from agiraph.core.yaml_text import KeyPath
+from agiraph.settings.yaml_text import KeyPath
 
 
 def flow_mistakes(node: GraphNode, others: Mapping[str, GraphNode]) -> list[tuple[KeyPath, str]]:

@@ -20,7 +20,7 @@ from agiraph.board.plans.plan import Plan, PlanNode, graph_mistakes, parse_plan
 from agiraph.board.plans.reading import MANAGER, GraphNode, misfits, shown_path
 from agiraph.core.errors import InvalidInput
 from agiraph.core.specs import PlannedTerms, WorkerSpec
-from agiraph.core.yaml_text import read_text
+from agiraph.settings.yaml_text import read_text
 
 GraphForm = Literal["tree", "mermaid", "dot", "svg", "html", "json"]
 

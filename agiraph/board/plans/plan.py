@@ -32,7 +32,7 @@ from agiraph.core.specs import (
     StageTerms,
     WorkerSpec,
 )
-from agiraph.core.yaml_text import KeyPath, read_text
+from agiraph.settings.yaml_text import KeyPath, read_text
 
 
 class PlanNode(NodeSpec, PlannedTerms):

@@ -22,7 +22,7 @@ from pydantic import (
 from agiraph.core.errors import InvalidInput
 from agiraph.core.record import misfit_in_words
 from agiraph.core.specs import AnyWorkerType, ContractTerms, ForEach, Names, PlannedTerms
-from agiraph.core.yaml_text import (
+from agiraph.settings.yaml_text import (
     KeyPath,
     Lines,
     key_lines,

@@ -4,8 +4,8 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
-from agiraph.core.file_records import FileEntry
 from agiraph.http.api.base import ApiRequest, ApiView
+from agiraph.storage.file_records import FileEntry
 
 INPUT_PART_BYTES: Final = 16 * 1024 * 1024
 """The largest part of an input folder that one call brings."""

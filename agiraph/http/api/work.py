@@ -5,9 +5,9 @@ from typing import ClassVar, Literal
 from pydantic import ConfigDict, Field
 
 from agiraph.board.failure_class import FailureClass
-from agiraph.core.evidence import CheckResult, Evidence
 from agiraph.core.ids import NodeId, RunId, WorkerId
 from agiraph.core.models import Event, NodeMove
+from agiraph.core.results import CheckResult, Evidence
 from agiraph.core.specs import ForEach, PlannedTerms
 from agiraph.http.api.base import ApiRequest, ApiView
 

@@ -39,10 +39,11 @@ from typing import Annotated, Any
 import yaml
 from pydantic import Field, ValidationError
 
-from agiraph.core.config import ConfigSection
 from agiraph.core.errors import listed, unknown
-from agiraph.core.yaml_text import read_yaml
 from agiraph.llm.base import ProviderError
+from agiraph.models.local_servers import playbook_names
+from agiraph.settings.config import ConfigSection
+from agiraph.settings.yaml_text import read_yaml
 
 MOST_KEPT = 16
 # Names go into the ids of tool calls, which providers want to be short and plain.
@@ -93,12 +94,6 @@ class Playbook(ConfigSection):
             "bad_request",
             f"the playbook has no role for a {role} (it has: {listed(self.roles)})",
         )
-
-
-def playbook_names(folder: Path) -> tuple[str, ...]:
-    """Return the names of the playbooks in a folder."""
-    files = folder.glob("*.yaml")  # plain: shipped with the package
-    return tuple(sorted(path.stem for path in files))
 
 
 def load_playbook(folder: Path, name: str) -> Playbook:

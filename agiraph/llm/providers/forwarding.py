@@ -18,10 +18,10 @@ from agiraph.foreign.http import read_json
 from agiraph.llm.base import OnAnswer, OnText, PartialUsage, ProviderError, unmetered
 from agiraph.llm.failures import ServiceError, UnreadableAnswer, explained, is_error
 from agiraph.llm.providers.service import EVENT_STREAM, HttpService, events_of, refuse_page
-from agiraph.llm.registry import ModelTraits
 from agiraph.llm.request_body_cache import as_json
 from agiraph.llm.token_counts import InputSize
 from agiraph.llm.wire.format import UNREADABLE, WireFormat
+from agiraph.models.registry import ModelTraits
 
 if TYPE_CHECKING:
     from httpx2 import Response

@@ -19,10 +19,10 @@ from agiraph.llm.failures import (
     reason_in,
 )
 from agiraph.llm.network import CONNECT_SECONDS, client_options
-from agiraph.llm.registry import ProviderPreset
 from agiraph.llm.request_body_cache import RequestBodyCache
 from agiraph.llm.wire.format import UNREADABLE, AnswerReader, WireFormat
 from agiraph.llm.wire.sse import SseEvent, SseSplitter
+from agiraph.models.registry import ProviderPreset
 
 if TYPE_CHECKING:
     from httpx2 import AsyncClient, Response

@@ -15,7 +15,6 @@ from agiraph.core.turns import (
 )
 from agiraph.llm.base import FailureKind, PartialUsage
 from agiraph.llm.failures import ServiceError
-from agiraph.llm.registry import ModelTraits
 from agiraph.llm.token_counts import byte_length, token_count
 from agiraph.llm.wire.anthropic_requests import (
     API,
@@ -37,6 +36,7 @@ from agiraph.llm.wire.format import (
 )
 from agiraph.llm.wire.sse import encode_event
 from agiraph.llm.wire.transcript import Layout, name_text, read_call
+from agiraph.models.registry import ModelTraits
 
 GROWS_IN = {"text": "text", "thinking": "thinking"}
 IMPLICIT = {"text_delta": "text", "thinking_delta": "thinking"}

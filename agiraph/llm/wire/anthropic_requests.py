@@ -25,7 +25,6 @@ from agiraph.core.turns import (
     calls_in_words,
     result_in_words,
 )
-from agiraph.llm.registry import ModelTraits
 from agiraph.llm.request_body_cache import RequestBodyCache, as_json, body_with
 from agiraph.llm.wire.anthropic_rules import AnthropicRules
 from agiraph.llm.wire.format import (
@@ -38,6 +37,7 @@ from agiraph.llm.wire.format import (
     tools_in,
 )
 from agiraph.llm.wire.transcript import GO_ON, head_of, laid_out, tail_of, wire_id, wire_name
+from agiraph.models.registry import ModelTraits
 
 API = "anthropic"
 RULES = AnthropicRules()

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from agiraph.core.turns import JsonObject, ModelResponse, StopReason, ToolCall, Usage
 from agiraph.llm.base import FailureKind
 from agiraph.llm.failures import ServiceError, is_error
-from agiraph.llm.registry import ModelTraits
 from agiraph.llm.token_counts import charged_usd, token_count
 from agiraph.llm.wire.chat_requests import (
     API,
@@ -35,6 +34,7 @@ from agiraph.llm.wire.format import (
 )
 from agiraph.llm.wire.sse import encode_event
 from agiraph.llm.wire.transcript import arguments_text, name_text, read_arguments, read_call
+from agiraph.models.registry import ModelTraits
 
 STOP_REASONS: dict[str, StopReason] = {
     "tool_calls": "tool_use",

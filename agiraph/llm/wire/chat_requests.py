@@ -15,7 +15,6 @@ from agiraph.core.turns import (
     Turn,
     UserTurn,
 )
-from agiraph.llm.registry import ModelTraits
 from agiraph.llm.request_body_cache import RequestBodyCache, as_json, body_with
 from agiraph.llm.structured import SCHEMA_NAME, is_closed
 from agiraph.llm.wire.chat_rules import ChatRules
@@ -29,6 +28,7 @@ from agiraph.llm.wire.format import (
     tools_in,
 )
 from agiraph.llm.wire.transcript import head_of, read_call, short_id, spoken, tail_of, wire_name
+from agiraph.models.registry import ModelTraits
 
 API = "openai"
 EXTRA = "extra_content"

@@ -29,12 +29,12 @@ from agiraph.core.turns import (
 )
 from agiraph.llm.base import RETRYABLE, FailureKind, PartialUsage, ProviderError
 from agiraph.llm.failures import UnreadableAnswer
-from agiraph.llm.registry import ModelTraits
 from agiraph.llm.request_body_cache import RequestBodyCache
 from agiraph.llm.token_counts import byte_length
 from agiraph.llm.wire.request_rules import RequestRules
 from agiraph.llm.wire.sse import encode_event
 from agiraph.llm.wire.transcript import unique_calls
+from agiraph.models.registry import ModelTraits
 
 ANSWER_TOKENS = 8192
 """The longest answer if a request does not say."""

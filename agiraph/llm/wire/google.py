@@ -20,7 +20,6 @@ from agiraph.core.turns import (
 )
 from agiraph.llm.base import RETRYABLE, FailureKind
 from agiraph.llm.failures import ServiceError
-from agiraph.llm.registry import ModelTraits
 from agiraph.llm.token_counts import byte_length, token_count
 from agiraph.llm.wire.format import (
     AnswerContent,
@@ -44,6 +43,7 @@ from agiraph.llm.wire.google_requests import (
 )
 from agiraph.llm.wire.sse import encode_event
 from agiraph.llm.wire.transcript import Layout, read_call
+from agiraph.models.registry import ModelTraits
 
 SHORTEST_THINKING = 128  # the lowest budget that all models accept
 STOP_REASONS: dict[str, StopReason] = {

@@ -22,12 +22,12 @@ from agiraph.core.turns import (
     Turn,
     UserTurn,
 )
-from agiraph.llm.registry import ModelTraits
 from agiraph.llm.request_body_cache import RequestBodyCache, as_json, body_with
 from agiraph.llm.wire.chat_requests import NO_PARAMETERS
 from agiraph.llm.wire.format import parsed_request, tool_schema, tools_in
 from agiraph.llm.wire.google_rules import GoogleRules
 from agiraph.llm.wire.transcript import GO_ON, head_of, laid_out, tail_of, wire_id, wire_name
+from agiraph.models.registry import ModelTraits
 
 API = "google"
 RULES = GoogleRules()

@@ -9,7 +9,6 @@ from typing import Any
 from agiraph.core.turns import JsonObject, ModelResponse, StopReason, ToolCall, Usage
 from agiraph.llm.base import RETRYABLE, FailureKind
 from agiraph.llm.failures import ServiceError
-from agiraph.llm.registry import ModelTraits
 from agiraph.llm.token_counts import byte_length, token_count
 from agiraph.llm.wire.chat import OpenAIFormat
 from agiraph.llm.wire.format import (
@@ -36,6 +35,7 @@ from agiraph.llm.wire.responses_requests import (
 )
 from agiraph.llm.wire.sse import encode_event
 from agiraph.llm.wire.transcript import Layout
+from agiraph.models.registry import ModelTraits
 
 INCOMPLETE: dict[str, StopReason] = {
     "max_output_tokens": "max_tokens",

@@ -20,7 +20,6 @@ from agiraph.core.turns import (
     Turn,
     UserTurn,
 )
-from agiraph.llm.registry import ModelTraits
 from agiraph.llm.request_body_cache import RequestBodyCache, as_json, body_with
 from agiraph.llm.structured import SCHEMA_NAME, is_closed
 from agiraph.llm.wire.chat_requests import NO_PARAMETERS, SYSTEM_ROLES
@@ -34,6 +33,7 @@ from agiraph.llm.wire.transcript import (
     wire_id,
     wire_name,
 )
+from agiraph.models.registry import ModelTraits
 
 API = "responses"
 RULES = ResponsesRules()

@@ -18,10 +18,10 @@ from urllib.parse import urlsplit, urlunsplit
 
 from pydantic import Field
 
-from agiraph.core.mcp_settings import SEPARATOR
 from agiraph.core.models import ProposedAction
 from agiraph.core.record import Record
 from agiraph.core.turns import json_in
+from agiraph.settings.mcp_servers import SEPARATOR
 
 GIVE_WORK = ("create_work_node", "launch_roles")
 CHECKS = "checks"

@@ -12,11 +12,11 @@ from typing import Any, get_args
 
 from pydantic import ValidationError
 
-from agiraph.core.config import configs_folder
 from agiraph.core.errors import InvalidInput, unknown
 from agiraph.core.record import misfit_in_words
-from agiraph.core.yaml_text import is_absent, key_lines, parse_yaml, read_text
 from agiraph.mcp.catalog import is_served
+from agiraph.settings.config import configs_folder
+from agiraph.settings.yaml_text import is_absent, key_lines, parse_yaml, read_text
 from agiraph.tools.approvals.policy import PSEUDO_TOOLS, SPEND, Action, ApprovalPolicy, ApprovalRule
 
 FILE = "approvals.yaml"

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from agiraph.core.config import SandboxConfig
 from agiraph.core.errors import Refused
+from agiraph.settings.config import SandboxConfig
 from agiraph.storage.home import expanded
 from agiraph.tools.sandbox.bubblewrap import SandboxContents
 from agiraph.tools.sandbox.input_guard import InputGuard, guard_of

@@ -20,10 +20,10 @@ from types import MappingProxyType
 
 import httpx
 
-from agiraph.core.config import WebConfig
 from agiraph.core.errors import Refused
 from agiraph.foreign.http import ACCEPTED, AnswerRefused, bound
 from agiraph.foreign.proxies import proxy_for
+from agiraph.settings.config import WebConfig
 from agiraph.tools.web.addresses import is_local_name, parsed, target, why_host_refused, why_refused
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})

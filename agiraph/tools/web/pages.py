@@ -9,8 +9,8 @@ from typing import Any, Literal, Protocol
 import httpx
 
 from agiraph.core.clock import Clock
-from agiraph.core.config import WebConfig
 from agiraph.core.errors import Refused
+from agiraph.settings.config import WebConfig
 from agiraph.tools.web.addresses import origin, parsed
 from agiraph.tools.web.decoding import decoded, kind_of
 from agiraph.tools.web.fetching import FetchedPage, PageFetcher

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import httpx
 
-from agiraph.core.config import WebConfig
 from agiraph.core.errors import InvalidInput, Refused
 from agiraph.foreign.http import ACCEPTED, MOST_REDIRECTS, AnswerRefused, guard
 from agiraph.foreign.proxies import proxy_for
+from agiraph.settings.config import WebConfig
 from agiraph.tools.web.pages import ContentReader
 from agiraph.tools.web.services import (
     DUCKDUCKGO,

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from actors.files.requests import FileRequests
 from agiraph.board.commands import AssignNode, CompleteNode, CreateNode, SpawnWorker
-from agiraph.core.file_records import FileOffer
 from agiraph.core.ids import AgentId
 from agiraph.core.models import NodeResult
 from agiraph.core.specs import NodeSpec, WorkerSpec
@@ -36,6 +35,7 @@ from agiraph.messages.files import (
     SendPart,
     WriteFile,
 )
+from agiraph.storage.file_records import FileOffer
 from agiraph.storage.files import remove_tree, replace_file
 from agiraph.storage.home import plan_copy
 from tests.unit.files.desk import AGENT, HomeDesk

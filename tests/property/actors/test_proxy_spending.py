@@ -27,17 +27,17 @@ from actors.broker.llm_proxy.proxy import LlmProxy
 from actors.broker.provider_pool import ProviderPool
 from actors.runtime.crash_counter import CrashCounter
 from agiraph.core.clock import SystemClock
-from agiraph.core.config import load_config
 from agiraph.core.errors import InvalidInput
 from agiraph.core.money import SpendingLimits
 from agiraph.core.turns import JsonObject
 from agiraph.llm.base import Provider
 from agiraph.llm.connect import FORMATS
-from agiraph.llm.prices import Price
 from agiraph.llm.providers.service import HttpService, ServiceProvider
-from agiraph.llm.registry import ModelName, load_presets
 from agiraph.llm.token_counts import MOST_HIDDEN_TOKENS
 from agiraph.logs.log import logger
+from agiraph.models.prices import Price
+from agiraph.models.registry import ModelName, load_presets
+from agiraph.settings.config import load_config
 from agiraph.storage.home import Home
 from tests.fakes.accounts import begin_run
 from tests.unit.broker.stubs import quick_config

@@ -16,8 +16,8 @@ from agiraph.agent.records import CallFinished, InputReceived, MemoryFlushStarte
 from agiraph.agent.transcript import Transcript
 from agiraph.core.turns import AssistantTurn, JsonObject, ModelRequest, ToolCall, Turn
 from agiraph.llm.connect import FORMATS
-from agiraph.llm.registry import ModelTraits
 from agiraph.llm.request_body_cache import RequestBodyCache
+from agiraph.models.registry import ModelTraits
 from tests.fakes import wire_anthropic, wire_google, wire_openai, wire_responses
 from tests.unit.agent.conversations import anew, are_whole
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from actors.gateway.settings.team_section import section_changes
 from agiraph.core.team import DEFAULT_ROLES, SECTION, team_of
-from agiraph.core.yaml_edit import YamlChange, edited
-from agiraph.core.yaml_text import read_yaml
+from agiraph.settings.yaml_edit import YamlChange, edited
+from agiraph.settings.yaml_text import read_yaml
 
 WORDS = st.sampled_from(["", "x", "Do: it # now", "two\nlines", "null", "12"])
 ROLE = st.fixed_dictionaries(

@@ -16,11 +16,11 @@ from agiraph.core.record import why_not_stored
 from agiraph.core.turns import JsonObject
 from agiraph.llm.connect import FORMATS
 from agiraph.llm.providers.local.schemas import answer_schema
-from agiraph.llm.registry import ModelTraits
 from agiraph.llm.request_body_cache import RequestBodyCache, as_json
 from agiraph.llm.structured import with_schema_as_text
 from agiraph.llm.text_tools.text_tools import as_text
 from agiraph.llm.wire.format import readable
+from agiraph.models.registry import ModelTraits
 
 SCHEMA: JsonObject = {"type": "object", "properties": {"file_id": {"type": "string"}}}
 DATA = "data:image/png;base64,aGk="

@@ -23,11 +23,11 @@ from agiraph.core.turns import (
 from agiraph.llm.base import RETRYABLE, FailureKind, ProviderError
 from agiraph.llm.connect import FORMATS
 from agiraph.llm.failures import ServiceError
-from agiraph.llm.registry import ModelTraits
 from agiraph.llm.request_body_cache import RequestBodyCache
 from agiraph.llm.wire.format import NO_RESULT, WireFormat
 from agiraph.llm.wire.sse import SseSplitter
 from agiraph.llm.wire.transcript import short_id
+from agiraph.models.registry import ModelTraits
 from tests.unit.llm.requests import ask
 
 every_format = pytest.mark.parametrize("wire", FORMATS.values(), ids=FORMATS)

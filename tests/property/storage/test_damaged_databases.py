@@ -16,9 +16,9 @@ from actors.gateway.questions.questions import QuestionStore
 from actors.gateway.state.database import GatewayDatabase
 from actors.gateway.state.message_history import MessageHistory
 from agiraph.core.clock import SystemClock
-from agiraph.core.config import load_config
 from agiraph.core.errors import Corrupt
 from agiraph.core.models import QuestionStatus
+from agiraph.settings.config import load_config
 from tests.unit.broker.test_ledger import spent
 from tests.unit.gateway.test_database import fill, live
 

@@ -13,10 +13,10 @@ from agiraph.agent.loop import AgentLoop, CallEffects, PartialAnswer, PauseSwitc
 from agiraph.agent.records import InputReceived, StateNoted
 from agiraph.agent.transcript import OpenCall
 from agiraph.core.clock import SystemClock
-from agiraph.core.config import load_config
 from agiraph.core.ids import WorkerId
 from agiraph.core.models import DeliveryMode
 from agiraph.core.turns import JsonObject, ModelRequest, ModelResponse, ToolCall
+from agiraph.settings.config import load_config
 from agiraph.storage.home import AgentHome, RunHome
 from agiraph.tools.base import Recovery, Tool, ToolParams
 from agiraph.tools.ports import Team, ToolContext

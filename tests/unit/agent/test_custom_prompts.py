@@ -8,7 +8,7 @@ import pytest
 from agiraph.agent.custom_prompts import check_own_prompts
 from agiraph.agent.prompts import render
 from agiraph.core.errors import InvalidInput
-from agiraph.core.prompt_folder import lay_over, shipped
+from agiraph.settings.prompt_folder import lay_over, shipped
 from agiraph.tools.shell import bash
 
 

@@ -12,11 +12,11 @@ from agiraph.agent.node_limits import (
 )
 from agiraph.agent.records import AssignmentTaken, ModelAnswered, NodeClosed
 from agiraph.agent.transcript import Transcript
-from agiraph.core.config import load_config
 from agiraph.core.ids import NodeId, RunId
 from agiraph.core.models import Assignment, StageContract, WorkNode
 from agiraph.core.money import BudgetState, Shortage, SpendingLimits, Unit
 from agiraph.core.turns import Usage
+from agiraph.settings.config import load_config
 
 NODE = WorkNode(id=NodeId("n1"), name="facts", task="t", folder="facts-worker-n1")
 

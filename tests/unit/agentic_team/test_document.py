@@ -15,7 +15,6 @@ from agiraph.agent.prompts import render
 from agiraph.agentic_team.decisions import SCHEMA, TeamDecision, parse_decision
 from agiraph.agentic_team.engine import ESCALATED, Failure, TeamState, TeamTurn, edges_of
 from agiraph.agentic_team.on_board import Attempt, worker_for
-from agiraph.core.config import load_config
 from agiraph.core.errors import InvalidInput
 from agiraph.core.event_types import EVENT_TYPES
 from agiraph.core.models import Event
@@ -26,7 +25,8 @@ from agiraph.external.preset import load_agents
 from agiraph.http.api import CheckTeamRequest, CreateAgentRequest, TeamRunView
 from agiraph.http.mcp_server.clients import ApiClients
 from agiraph.http.mcp_server.toolset import make_server
-from agiraph.llm.registry import load_presets, only_writes, preset_of
+from agiraph.models.registry import load_presets, only_writes, preset_of
+from agiraph.settings.config import load_config
 from cli.options import text_argument
 from cli.progress import RunProgress
 from cli.team.command import team as team_command

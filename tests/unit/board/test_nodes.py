@@ -14,8 +14,8 @@ from agiraph.board.commands import (
     UnblockNode,
 )
 from agiraph.core.errors import IllegalTransition, InvalidInput
-from agiraph.core.evidence import Evidence
 from agiraph.core.models import NodeResult
+from agiraph.core.results import Evidence
 from tests.unit.board.desk import Desk
 
 

@@ -8,8 +8,8 @@ import pytest
 from actors.broker.calls import ModelCalls
 from actors.broker.ledger import UsageLedger
 from agiraph.core.clock import Clock, SystemClock
-from agiraph.core.config import Config
-from agiraph.llm.prices import Price
+from agiraph.models.prices import Price
+from agiraph.settings.config import Config
 from tests.unit.broker.stubs import MODEL, PRICE, StubProvider, StubServices, quick_config
 
 CallsOf = Callable[..., ModelCalls]

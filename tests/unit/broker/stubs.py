@@ -4,11 +4,11 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from actors.broker.provider_pool import ProviderPool
-from agiraph.core.config import Config, load_config
 from agiraph.core.turns import ModelRequest, ModelResponse, Usage
 from agiraph.llm.base import OnAnswer, OnText, Provider, unmetered
-from agiraph.llm.prices import Price
-from agiraph.llm.registry import ModelName, load_presets
+from agiraph.models.prices import Price
+from agiraph.models.registry import ModelName, load_presets
+from agiraph.settings.config import Config, load_config
 
 PRICE = Price(input=1, output=10)
 MODEL = "anthropic/stub"

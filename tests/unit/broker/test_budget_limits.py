@@ -7,10 +7,10 @@ from typing import Any
 from actors.broker.budget_limits import BudgetLimits
 from actors.broker.ledger import LedgerRow, UsageLedger
 from agiraph.core.clock import SystemClock
-from agiraph.core.config import BudgetsConfig, load_config
 from agiraph.core.money import Budget, Shortage, is_outdated
 from agiraph.core.turns import ModelRequest, Usage
 from agiraph.messages.authorization import owns_budget
+from agiraph.settings.config import BudgetsConfig, load_config
 from tests.unit.llm.requests import ask
 
 DAY = 86_400.0

@@ -8,7 +8,7 @@ from actors.broker.call_retries import AttemptFailure
 from actors.broker.calls import ModelCalls
 from agiraph.core.turns import ModelRequest, ModelResponse, Usage
 from agiraph.llm.base import OnText, ProviderError
-from agiraph.llm.prices import Price
+from agiraph.models.prices import Price
 from tests.unit.broker.conftest import CallsOf
 from tests.unit.broker.stubs import MODEL, StubProvider, answer, quick_config
 from tests.unit.llm.requests import ask

@@ -6,13 +6,13 @@ from actors.broker.call_retries import AttemptFailure
 from actors.broker.calls import ModelCalls
 from actors.broker.ledger import UsageLedger
 from agiraph.core.clock import SystemClock
-from agiraph.core.config import Config
 from agiraph.core.errors import InvalidInput
 from agiraph.core.turns import AssistantTurn, ModelRequest, ModelResponse, UserTurn
 from agiraph.llm.base import FailureKind, Provider, ProviderError
 from agiraph.llm.fallback import FallbackStarted, chain_of, is_handed_on
-from agiraph.llm.prices import Price
-from agiraph.llm.registry import ModelName
+from agiraph.models.prices import Price
+from agiraph.models.registry import ModelName
+from agiraph.settings.config import Config
 from tests.unit.broker.stubs import MODEL, StubProvider, StubServices, answer, quick_config
 from tests.unit.llm.requests import ask
 

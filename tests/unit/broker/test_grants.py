@@ -4,7 +4,7 @@ import pytest
 
 from actors.broker.llm_proxy.grant_table import ProxyGrant, model_for
 from agiraph.core.errors import InvalidInput
-from agiraph.llm.registry import load_presets
+from agiraph.models.registry import load_presets
 
 GRANT = ProxyGrant(
     entity="shop-1/ada",

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from actors.broker.provider_pool import ProviderPool
-from agiraph.core.config import load_config
 from agiraph.core.errors import InvalidInput
-from agiraph.llm.registry import load_presets
+from agiraph.models.registry import load_presets
+from agiraph.settings.config import load_config
 
 
 def write(table: Path, **ports: int) -> None:

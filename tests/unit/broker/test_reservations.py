@@ -12,8 +12,8 @@ from actors.broker.reservations import SHORTEST_ANSWER, BudgetReservations, affo
 from agiraph.core.money import BudgetState
 from agiraph.core.turns import ModelRequest
 from agiraph.llm.base import ProviderError
-from agiraph.llm.prices import MILLION, Price
 from agiraph.llm.token_counts import InputSize, guess_input_tokens, input_size
+from agiraph.models.prices import MILLION, Price
 from tests.unit.llm.requests import ask
 
 PRICE = Price(input=1, output=10)

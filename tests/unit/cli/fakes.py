@@ -11,7 +11,6 @@ from typing import Any
 
 from click.testing import CliRunner, Result
 
-from agiraph.core.event_filter import EventFilter
 from agiraph.core.event_types import types_meant
 from agiraph.core.ids import AgentId, NodeId, RunId, ids_meant
 from agiraph.core.models import Event
@@ -41,6 +40,7 @@ from agiraph.http.api import (
     UsageView,
     WorkerView,
 )
+from agiraph.logs.event_filter import EventFilter
 from cli.main import agiraph
 from cli.options import CliContext
 

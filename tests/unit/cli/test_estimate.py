@@ -2,7 +2,7 @@
 
 import pytest
 
-from agiraph.llm.estimate import Estimate, in_words
+from agiraph.models.run_costs import Estimate, in_words
 
 
 @pytest.mark.parametrize(

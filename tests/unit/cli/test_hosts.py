@@ -12,8 +12,7 @@ from click.testing import CliRunner
 from actors.supervisor.host_registry import HostRegistry
 from actors.supervisor.main import load, options_again, with_options
 from agiraph import __version__
-from agiraph.core.hosts import HostInfo, MachineFacts
-from agiraph.core.invitation import read_invitation
+from agiraph.core.hosts import HostInfo, MachineFacts, read_invitation
 from agiraph.http.api import (
     EntityView,
     HostsView,

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from agiraph.core.config import load_config
 from agiraph.core.errors import Refused
-from agiraph.llm.registry import NO_KEY, load_presets
+from agiraph.models.registry import NO_KEY, load_presets
+from agiraph.settings.config import load_config
 from cli.commands.init import set_default
 from tests.fakes.model_server import FakeModelServer, say
 from tests.unit.cli.fakes import command, json_of

@@ -8,15 +8,15 @@ import pytest
 
 from actors.gateway.settings.store import SettingsStore
 from actors.supervisor.main import load
-from agiraph.core.config import load_config
 from agiraph.core.errors import InvalidInput
 from agiraph.core.models import ProposedAction
 from agiraph.core.specs import AskedAgent
 from agiraph.external.preflight import check_agent
 from agiraph.external.preset import load_agents
-from agiraph.llm.prices import load_prices
-from agiraph.llm.registry import load_presets
 from agiraph.mcp.secrets import read_secrets
+from agiraph.models.prices import load_prices
+from agiraph.models.registry import load_presets
+from agiraph.settings.config import load_config
 from agiraph.storage.home import Home
 from agiraph.tools.approvals.policy import ActingEntity
 from agiraph.tools.approvals.policy_file import ApprovalPolicyFile

@@ -5,8 +5,8 @@ from agiraph.agent.prompts import system_prompt
 from agiraph.core.ids import AgentId
 from agiraph.core.models import Agent
 from agiraph.core.turns import JsonObject
-from agiraph.llm.prices import catalog, load_prices
-from agiraph.llm.registry import load_presets
+from agiraph.models.prices import catalog, load_prices
+from agiraph.models.registry import load_presets
 
 HEADING = "## What your workers can use"
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from actors.coordinator.stages import warnings_of
-from agiraph.core.config import load_config
 from agiraph.core.specs import AskedAgent
+from agiraph.settings.config import load_config
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 
 from agiraph.core.ids import NodeId
 from agiraph.core.record import NESTING, read_strict, why_not_stored
-from agiraph.core.result_schema import check_schema, json_in, read_result
+from agiraph.core.results import check_schema, json_in, read_result
 from agiraph.core.turns import json_in as argument_in
 from agiraph.external.text import JsonLinesReader
 from agiraph.llm.wire.transcript import read_arguments

@@ -10,8 +10,8 @@ from agiraph.agent.compaction import SMALLEST_BUDGET
 from agiraph.agent.context_window import WindowUsage, room_for_turns
 from agiraph.core.errors import ModelFailure
 from agiraph.core.turns import ModelRequest
-from agiraph.llm.model_limits import ModelLimits
 from agiraph.messages.model import CountTokens, TokensCounted
+from agiraph.models.limits import ModelLimits
 from agiraph.tools.toolbox import Toolbox
 from tests.fakes.line import FakeLine
 from tests.unit.entity.contexts import entity_context

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from actors.entity.sandbox_report import guidance_of, report_sandbox
-from agiraph.core.config import SandboxConfig, load_config
 from agiraph.core.ids import AgentId
 from agiraph.core.models import Event
+from agiraph.settings.config import SandboxConfig, load_config
 from agiraph.tools.sandbox.input_news import EVENT, event_data, note
 from agiraph.tools.sandbox.probe import SandboxProbe
 from agiraph.tools.sandbox.survey import FoundAutorun

@@ -16,12 +16,12 @@ from agiraph.board.commands import (
     author_of,
 )
 from agiraph.board.plans.planner import plan_of_answer
-from agiraph.core.config import load_config
 from agiraph.core.errors import InvalidInput
 from agiraph.core.specs import NodeSpec, RoleSpec, StageSpec, WorkerSpec
 from agiraph.external.launching import AgentLaunch, argv_of, environment_of, files_of
 from agiraph.external.preflight import check_agent
 from agiraph.external.preset import AgentPreset, ExternalAgent, load_agents, meant_by
+from agiraph.settings.config import load_config
 from agiraph.tools.table import TOOLS
 
 ENVIRON = {"PATH": "/usr/bin:/bin", "HOME": "/me"}

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from agiraph.core.config import load_config
 from agiraph.core.errors import InvalidInput
 from agiraph.core.specs import AskedAgent, Author
 from agiraph.external.preflight import (
@@ -14,6 +13,7 @@ from agiraph.external.preflight import (
     why_not_confined,
 )
 from agiraph.external.preset import AgentPreset, ExternalAgent, RulesHeld, load_agents, meant_by
+from agiraph.settings.config import load_config
 from agiraph.tools.approvals.policy import ActingEntity, ApprovalPolicy, ApprovalRule
 from agiraph.tools.sandbox.probe import SandboxProbe
 from agiraph.tools.sandbox.sandbox import Sandbox

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from agiraph.core.config import load_config
 from agiraph.core.errors import InvalidInput
 from agiraph.core.specs import AskedAgent, Author
 from agiraph.external.launching import (
@@ -27,6 +26,7 @@ from agiraph.external.preset import (
     load_agents,
     meant_by,
 )
+from agiraph.settings.config import load_config
 
 PROXY = ProxyEndpoint("http://127.0.0.1:7", "t0k")
 ENVIRON = {

@@ -10,7 +10,6 @@ import pytest
 
 from actors.files.requests import FileRequests
 from agiraph.board.commands import CompleteNode
-from agiraph.core.file_records import FileOffer
 from agiraph.core.models import NodeResult
 from agiraph.messages.body import Body
 from agiraph.messages.control import RefusedReply
@@ -31,6 +30,7 @@ from agiraph.messages.files import (
     SendPart,
     WriteFile,
 )
+from agiraph.storage.file_records import FileOffer
 from agiraph.storage.files import replace_file
 from tests.unit.files.desk import RUN, HomeDesk
 

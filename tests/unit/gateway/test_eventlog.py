@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from actors.recorder.event_log import LOOKED_AT, STRIDE, EventLog
 from agiraph.core.errors import Corrupt
-from agiraph.core.event_filter import EventFilter
+from agiraph.logs.event_filter import EventFilter
 from agiraph.storage.files import remove_tree
 from agiraph.storage.journal import encode_record
 

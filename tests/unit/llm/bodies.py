@@ -5,8 +5,8 @@ from typing import Any
 
 from agiraph.core.turns import JsonObject, ModelRequest, Turn
 from agiraph.llm.connect import FORMATS
-from agiraph.llm.registry import ModelTraits, ProviderPreset, load_presets
 from agiraph.llm.request_body_cache import RequestBodyCache
+from agiraph.models.registry import ModelTraits, ProviderPreset, load_presets
 from tests.unit.llm.requests import ask
 
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from agiraph.core.config import configs_folder, load_config
 from agiraph.core.errors import InvalidInput
 from agiraph.core.ids import WorkerId
 from agiraph.core.models import DeliveryMode
 from agiraph.core.specs import NodeSpec, StageTerms, WorkerSpec
 from agiraph.core.turns import ModelRequest, ToolTurn, Turn, UserTurn
 from agiraph.llm.embedded.script import ScriptProvider
+from agiraph.settings.config import configs_folder, load_config
 from agiraph.storage.home import AgentHome, NodeHome
 from agiraph.tools.ports import EntityKind, Team, ToolContext, WaitOutcome
 from agiraph.tools.scopes.publishing import publish_files

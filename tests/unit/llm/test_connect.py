@@ -10,11 +10,11 @@ import pytest
 from agiraph.foreign.proxies import is_loopback
 from agiraph.llm.connect import connect
 from agiraph.llm.network import trusted
-from agiraph.llm.registry import load_presets
+from agiraph.models.registry import load_presets
 
 IMPORTS = """
 import sys
-import agiraph.llm.connect, agiraph.llm.registry, agiraph.llm.prices, actors.broker.main
+import agiraph.llm.connect, agiraph.models.registry, agiraph.models.prices, actors.broker.main
 print([name for name in ("anthropic", "openai", "httpx", "httpx2") if name in sys.modules])
 """
 

@@ -8,9 +8,9 @@ import pytest
 from agiraph.core.errors import InvalidInput
 from agiraph.core.turns import AssistantTurn, ModelRequest, ToolTurn, UserTurn
 from agiraph.llm.failures import ServiceError
-from agiraph.llm.registry import ModelTraits
 from agiraph.llm.wire.format import NO_RESULT
 from agiraph.llm.wire.google import GoogleFormat
+from agiraph.models.registry import ModelTraits
 
 WIRE = GoogleFormat()
 TRAITS = ModelTraits(api="google")

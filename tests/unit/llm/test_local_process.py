@@ -9,9 +9,9 @@ import psutil
 import pytest
 
 from agiraph.core.errors import InvalidInput
-from agiraph.llm import local_weights
 from agiraph.llm.base import ProviderError
 from agiraph.llm.providers.local.process import LocalModelAddress, LocalProcess
+from agiraph.models import local_weights
 
 ECHO = """
 import json, os, sys

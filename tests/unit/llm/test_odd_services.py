@@ -15,9 +15,9 @@ from agiraph.core.turns import ModelRequest, ModelResponse, ToolCall, ToolTurn, 
 from agiraph.foreign.http import MOST_VALUES, TooManyValues, read_json
 from agiraph.llm.connect import FORMATS
 from agiraph.llm.failures import PageAnswered, ServiceError, explain, is_overflow
-from agiraph.llm.registry import ModelTraits
 from agiraph.llm.request_body_cache import RequestBodyCache
 from agiraph.llm.wire.sse import SseSplitter, encode_event
+from agiraph.models.registry import ModelTraits
 from tests.unit.llm.requests import ask
 
 HM = {"type": "text", "text": "Hm"}

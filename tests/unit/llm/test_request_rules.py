@@ -10,11 +10,11 @@ from agiraph.core.errors import InvalidInput
 from agiraph.core.turns import JsonObject
 from agiraph.llm.connect import FORMATS
 from agiraph.llm.providers.forwarding import format_headers
-from agiraph.llm.registry import ModelTraits
 from agiraph.llm.token_counts import Attachment, InputSize, forwarded_size
 from agiraph.llm.wire.google_rules import GoogleRules
 from agiraph.llm.wire.request_rules import from_url
 from agiraph.llm.wire.responses_rules import CONTENT
+from agiraph.models.registry import ModelTraits
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "door.md"
 TRAITS = ModelTraits(api="openai", max_tokens_field="max_completion_tokens")

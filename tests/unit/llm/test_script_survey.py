@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from agiraph.core.config import configs_folder
 from agiraph.llm.embedded.playbook import load_playbook
+from agiraph.settings.config import configs_folder
 from tests.unit.llm.script_team import ScriptTeam
 
 SAMPLE = configs_folder() / "sample"

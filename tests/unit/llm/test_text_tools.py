@@ -14,7 +14,6 @@ from agiraph.core.turns import (
     UserTurn,
 )
 from agiraph.llm.base import OnAnswer, OnText, ProviderError, unmetered
-from agiraph.llm.registry import load_presets, parse_model
 from agiraph.llm.text_tools.text_tools import (
     TEXT_CHARACTERS,
     StreamFilter,
@@ -22,6 +21,7 @@ from agiraph.llm.text_tools.text_tools import (
     as_text,
     from_text,
 )
+from agiraph.models.registry import load_presets, parse_model
 from tests.unit.llm.requests import ask
 
 

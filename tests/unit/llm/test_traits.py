@@ -6,7 +6,7 @@ import pytest
 
 from agiraph.core.errors import InvalidInput
 from agiraph.core.turns import AssistantTurn, ToolCall, ToolTurn, UserTurn
-from agiraph.llm.registry import ProviderPreset, load_presets, usable, why_unusable
+from agiraph.models.registry import ProviderPreset, load_presets, usable, why_unusable
 from tests.unit.llm.bodies import anthropic_body, google_body, openai_body, responses_body
 from tests.unit.llm.requests import ask
 from tests.unit.llm.test_openai_wire import answer

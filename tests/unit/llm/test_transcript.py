@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from agiraph.core.turns import AssistantTurn, ToolCall, ToolTurn, Turn, UserTurn
 from agiraph.llm.connect import FORMATS
-from agiraph.llm.registry import ModelTraits, load_presets
 from agiraph.llm.request_body_cache import RequestBodyCache
 from agiraph.llm.wire.transcript import (
     read_arguments,
@@ -20,6 +19,7 @@ from agiraph.llm.wire.transcript import (
     wire_id,
     wire_name,
 )
+from agiraph.models.registry import ModelTraits, load_presets
 from tests.fakes import wire_anthropic, wire_google, wire_openai, wire_responses
 from tests.unit.llm.bodies import anthropic_body, encoded, google_body, openai_body
 from tests.unit.llm.requests import ask

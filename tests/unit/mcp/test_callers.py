@@ -11,13 +11,13 @@ import pytest
 from actors.tools.mcp import host
 from actors.tools.mcp.host import ToolHost
 from agiraph.board.commands import AssignNode, CompleteNode, CreateNode, SpawnWorker, StartNode
-from agiraph.core.mcp_settings import McpServerConfig
 from agiraph.core.models import NodeResult
 from agiraph.core.specs import NodeSpec, WorkerSpec
 from agiraph.mcp.catalog import ServedTool, ToolCatalog
 from agiraph.messages.body import Body
 from agiraph.messages.control import RefusedReply
 from agiraph.messages.tool import CallTool, ListTools, ToolResult, ToolsListed
+from agiraph.settings.mcp_servers import McpServerConfig
 from agiraph.storage.files import replace_file
 from tests.fakes.line import FakeLine, arrived
 from tests.unit.files.desk import HomeDesk

@@ -6,7 +6,6 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agiraph.core.mcp_settings import McpServerConfig
 from agiraph.mcp.catalog import (
     LONGEST,
     MOST_TOOLS,
@@ -18,6 +17,7 @@ from agiraph.mcp.catalog import (
     server_of,
     tool_names,
 )
+from agiraph.settings.mcp_servers import McpServerConfig
 
 TAKEN_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 

@@ -10,7 +10,7 @@ import pytest
 from actors.tools.mcp import connection
 from actors.tools.mcp.connection import McpConnection
 from agiraph.core.clock import SystemClock
-from agiraph.core.mcp_settings import McpServerConfig
+from agiraph.settings.mcp_servers import McpServerConfig
 from agiraph.storage.home import Home
 from tests.fakes.line import SilentLog
 

@@ -3,10 +3,10 @@
 import pytest
 
 from agiraph.core.errors import InvalidInput
-from agiraph.core.mcp_settings import McpServerConfig
 from agiraph.mcp.catalog import ServedTool, ToolCatalog
 from agiraph.mcp.grants import ToolHolder, check_lent, granted, own_and_served, wanted_servers
 from agiraph.mcp.mending import LeftOut
+from agiraph.settings.mcp_servers import McpServerConfig
 from agiraph.tools.toolbox import Toolbox
 
 SERVERS = {

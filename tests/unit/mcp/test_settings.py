@@ -8,9 +8,7 @@ import pytest
 
 from actors.runtime.environment import environment_for, naming_settings
 from actors.tools.mcp.command_line import command_of
-from agiraph.core.config import load_config
 from agiraph.core.errors import InvalidInput
-from agiraph.core.mcp_settings import McpServerConfig, fingerprint, without_secrets
 from agiraph.mcp.secrets import (
     MissingServerVariable,
     filled_in,
@@ -19,6 +17,8 @@ from agiraph.mcp.secrets import (
     secrets_of,
     why_unusable,
 )
+from agiraph.settings.config import load_config
+from agiraph.settings.mcp_servers import McpServerConfig, fingerprint, without_secrets
 from agiraph.storage.home import Home
 from agiraph.tools.approvals.policy_file import read_policy
 from cli.doctor_checks.beside import check_servers

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from agiraph.core.config import load_config
 from agiraph.core.errors import InvalidInput
 from agiraph.memory.history import Author, MemoryHistory
 from agiraph.memory.memory_files import ChangedMeanwhile, MemoryFiles
+from agiraph.settings.config import load_config
 from agiraph.storage.home import AgentHome
 
 ADA = Author("human", "laptop")

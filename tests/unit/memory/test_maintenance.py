@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from agiraph.core.config import MemoryConfig, load_config
 from agiraph.memory.loading import maintenance_reasons, memory_text, old_logs
 from agiraph.memory.memory_files import INSIGHTS_FILE, Insight, MemoryFiles, store_insight
+from agiraph.settings.config import MemoryConfig, load_config
 from agiraph.storage.home import AgentHome
 
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from agiraph.core.channel_settings import ChannelConfig
 from agiraph.notifications.notice import Notice
+from agiraph.settings.channels import ChannelConfig
 
 
 def notice(id: str = "n1", **facts: Any) -> Notice:

@@ -5,8 +5,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agiraph.core.channel_settings import ChannelConfig
 from agiraph.notifications.delivery_queue import MOST_WAITING, DeliveryQueue, backoff, delivery_id
+from agiraph.settings.channels import ChannelConfig
 from tests.unit.notifications.notices import notice, webhook
 
 PHONE = {"phone": webhook()}

@@ -9,7 +9,6 @@ import pytest
 
 from actors.gateway.notifications.channel import Notification
 from actors.gateway.notifications.email import mail_of
-from agiraph.core.channel_settings import ChannelConfig
 from agiraph.core.errors import InvalidInput
 from agiraph.notifications.notice import body_of, title_of
 from agiraph.notifications.webhooks import (
@@ -20,6 +19,7 @@ from agiraph.notifications.webhooks import (
     read_answer_token,
     webhook_headers,
 )
+from agiraph.settings.channels import ChannelConfig
 from tests.unit.notifications.notices import notice
 
 LINK = "https://agents.example.org/answer/abc.def"

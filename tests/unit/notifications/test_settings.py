@@ -7,16 +7,16 @@ import pytest
 from actors.entity.messenger import Messenger
 from actors.entity.questions import ArrivedAnswers
 from actors.runtime.environment import environment_for, holds_secrets
-from agiraph.core.channel_settings import (
+from agiraph.core.errors import InvalidInput
+from agiraph.settings.channels import (
     ChannelConfig,
     MissingChannelVariable,
     filled_in,
     shown_url,
     without_secrets,
 )
-from agiraph.core.config import Config, load_config
-from agiraph.core.errors import InvalidInput
-from agiraph.core.variables import variables_in
+from agiraph.settings.config import Config, load_config
+from agiraph.settings.variables import variables_in
 from agiraph.tools.ports import NewQuestion
 from tests.unit.entity.contexts import entity_context
 from tests.unit.notifications.notices import webhook

@@ -16,11 +16,11 @@ from actors.recorder import event_file, message_log, recorder
 from actors.recorder.event_file import EventFile
 from actors.recorder.event_log import DELETED, EventLog
 from actors.recorder.message_log import JOURNAL, MessageLog, read_messages
-from agiraph.core.config import load_config
-from agiraph.core.event_filter import EventFilter
 from agiraph.core.ids import AgentId
 from agiraph.core.models import Event
+from agiraph.logs.event_filter import EventFilter
 from agiraph.messages.event import ReportEvents
+from agiraph.settings.config import load_config
 from agiraph.storage.home import Home
 from agiraph.storage.journal import Journal
 from agiraph.storage.segments import segments_of

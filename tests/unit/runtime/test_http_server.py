@@ -18,8 +18,8 @@ from actors.runtime.http_server import (
     HttpServer,
     listen,
 )
-from agiraph.core.config import load_config
 from agiraph.core.errors import Refused
+from agiraph.settings.config import load_config
 
 HOST = "127.0.0.1"
 LIMITS = ConnectionLimits(connections=2, head_bytes=4096, head_seconds=30, drain_seconds=0)

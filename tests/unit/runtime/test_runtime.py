@@ -13,13 +13,13 @@ from actors.runtime.event_reporter import BATCH, EventReporter
 from actors.runtime.launch import ActorLaunch
 from actors.runtime.message_queue import PASSING_LIMIT, MessageQueue
 from actors.runtime.runtime import Runtime, run_actor
-from agiraph.core.config import load_config
 from agiraph.core.ids import AgentId
 from agiraph.core.models import Activity, Event
 from agiraph.logs.log import OURS, logger
 from agiraph.messages.authorization import MESSAGES
 from agiraph.messages.control import Stop
 from agiraph.messages.event import EntityStatus, ReportEvents
+from agiraph.settings.config import load_config
 from tests.fakes.launches import launch_of
 from transport.codec import Codec
 from transport.endpoint import Received

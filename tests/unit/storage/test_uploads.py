@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from agiraph.core.errors import InvalidInput, Refused
-from agiraph.core.file_records import FileEntry
+from agiraph.storage.file_records import FileEntry
 from agiraph.storage.transfers import FORGOTTEN_SECONDS
 from agiraph.storage.uploads import Upload, Uploads, check_manifest, stays_inside
 

@@ -13,8 +13,7 @@ from actors.supervisor.host_requests import reachable
 from actors.supervisor.hosts import check_version
 from agiraph import __version__
 from agiraph.core.errors import AgiraphError, Refused
-from agiraph.core.hosts import MachineFacts
-from agiraph.core.invitation import read_invitation
+from agiraph.core.hosts import MachineFacts, read_invitation
 from agiraph.messages.host import InviteHost, JoinHost
 from agiraph.storage.home import Home
 

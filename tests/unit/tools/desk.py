@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from agiraph.core.config import Config, load_config
 from agiraph.core.errors import InvalidInput
 from agiraph.core.ids import WorkerId
 from agiraph.core.specs import NodeSpec, StageSpec, StageTerms, WorkerSpec
 from agiraph.core.turns import ToolCall, ToolTurn
+from agiraph.settings.config import Config, load_config
 from agiraph.storage.home import AgentHome, NodeHome, RunHome
 from agiraph.tools.ports import (
     EntityKind,

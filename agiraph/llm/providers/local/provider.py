@@ -10,15 +10,15 @@ from agiraph.core.ids import split_model
 from agiraph.core.turns import JsonObject, ModelRequest, ModelResponse
 from agiraph.llm.base import OnAnswer, OnText, ProviderError, unmetered
 from agiraph.llm.failures import explained
-from agiraph.llm.local_weights import file_of
 from agiraph.llm.providers.local.process import LocalModelAddress, LocalProcess
 from agiraph.llm.providers.local.prompts import as_rendered, read_answer
 from agiraph.llm.providers.local.schemas import answer_schema, plain
 from agiraph.llm.providers.service import HttpService, http_client
-from agiraph.llm.registry import UNKNOWN_WINDOW, ModelTraits, ProviderPreset
 from agiraph.llm.request_body_cache import RequestBodyCache, as_json
 from agiraph.llm.wire.chat import ChatFormat
 from agiraph.llm.wire.chat_requests import encode_request
+from agiraph.models.local_weights import file_of
+from agiraph.models.registry import UNKNOWN_WINDOW, ModelTraits, ProviderPreset
 
 PLAIN = ModelTraits(api="openai")
 LOOPBACK = "http://127.0.0.1"

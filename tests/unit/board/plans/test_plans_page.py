@@ -17,7 +17,7 @@ from agiraph.board.plans.reading import (
     RoleForm,
     StageForm,
 )
-from agiraph.core.yaml_text import keys_of
+from agiraph.settings.yaml_text import keys_of
 
 PAGE = (Path(__file__).resolve().parents[4] / "docs" / "plans.md").read_text("utf-8")
 EXAMPLES = re.findall(r"^```(?:yaml|json)\n(.*?)^```", PAGE, re.M | re.S)

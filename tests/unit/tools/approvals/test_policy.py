@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from agiraph.core.config import configs_folder
 from agiraph.core.errors import InvalidInput
 from agiraph.core.models import ProposedAction
+from agiraph.settings.config import configs_folder
 from agiraph.tools.approvals.policy import (
     SPEND,
     STAGE,

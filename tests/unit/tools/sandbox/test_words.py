@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from agiraph.core.config import SandboxConfig, load_config
 from agiraph.core.errors import InvalidInput, Refused
+from agiraph.settings.config import SandboxConfig, load_config
 from agiraph.storage.home import plan_copy
 from agiraph.tools.sandbox.mounts import mounts_of
 from agiraph.tools.sandbox.probe import SandboxProbe

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from agiraph.core.config import WebConfig, load_config
 from agiraph.core.errors import Refused
+from agiraph.settings.config import WebConfig, load_config
 from agiraph.tools.web.addresses import why_refused
 from agiraph.tools.web.fetching import FetchedPage, PageFetcher, Resolve, resolve
 from tests.fakes.site import FakeSite

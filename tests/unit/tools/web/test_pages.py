@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import pytest
 
 from agiraph.core.clock import SystemClock
-from agiraph.core.config import WebConfig, load_config
 from agiraph.core.errors import Refused
+from agiraph.settings.config import WebConfig, load_config
 from agiraph.tools.web.fetching import PageFetcher
 from agiraph.tools.web.pages import PageCache, PageReader, PageText
 from tests.fakes.site import FakeSite

@@ -13,8 +13,8 @@ import psutil
 import pytest
 
 from actors.tools.web.reader_process import ReaderProcess, own_code
-from agiraph.core.config import load_config
 from agiraph.core.errors import Refused
+from agiraph.settings.config import load_config
 from agiraph.tools.sandbox.probe import probe
 from agiraph.tools.sandbox.sandbox import Sandbox
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from agiraph.core.config import load_config
 from agiraph.core.errors import InvalidInput, Refused
+from agiraph.settings.config import load_config
 from agiraph.tools.web.key_names import KEY_NAMES
 from agiraph.tools.web.searching import WebSearch
 from agiraph.tools.web.services import (

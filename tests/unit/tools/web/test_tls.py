@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from agiraph.core.config import load_config
 from agiraph.core.errors import Refused
+from agiraph.settings.config import load_config
 from agiraph.tools.web.fetching import FetchedPage, PageFetcher
 
 pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the key")

@@ -13,7 +13,6 @@ from actors.runtime.launch import ActorLaunch
 from actors.runtime.runtime import Parking, Runtime
 from actors.tools.web.web import WebActor
 from agiraph.board.commands import AssignNode, CreateNode, SpawnWorker
-from agiraph.core.config import load_config
 from agiraph.core.errors import Refused
 from agiraph.core.ids import SUPERVISOR, WEB
 from agiraph.core.specs import NodeSpec, WorkerSpec
@@ -21,6 +20,7 @@ from agiraph.messages.authorization import MESSAGES
 from agiraph.messages.child import ChildReady
 from agiraph.messages.control import Ok
 from agiraph.messages.tool import CallTool, CancelTool, ToolResult
+from agiraph.settings.config import load_config
 from agiraph.storage.home import Home
 from agiraph.tools.web.pages import PageText
 from agiraph.tools.web.services import SearchHit

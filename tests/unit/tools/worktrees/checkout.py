@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from agiraph.core.config import load_config
 from agiraph.core.ids import NodeId, RunId
 from agiraph.core.models import WorktreeOrder
+from agiraph.settings.config import load_config
 from agiraph.tools.sandbox.sandbox import find_sandbox
 from agiraph.tools.worktrees.git import node_branch
 from agiraph.tools.worktrees.repository import RunRepository

@@ -8,7 +8,7 @@ import yaml
 
 from agiraph.board.plans.plan import parse_plan
 from agiraph.core.errors import InvalidInput
-from agiraph.core.yaml_text import DEEPEST, read_yaml
+from agiraph.settings.yaml_text import DEEPEST, read_yaml
 
 LAUGHS = "nodes:\n- &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
     f"- &{here} [{','.join([f'*{before}'] * 9)}]\n"
@@ -68,7 +68,7 @@ def test_a_plan_of_aliases_is_refused_before_anything_is_made_of_it() -> None:
 def test_it_takes_little_memory() -> None:
     program = (
         "import resource; resource.setrlimit(resource.RLIMIT_AS, (1 << 29, 1 << 29));"
-        "from tests.unit.core.test_yaml_text import LAUGHS;"
+        "from tests.unit.settings.test_yaml_text import LAUGHS;"
         "from agiraph.board.plans.plan import parse_plan\n"
         "try: parse_plan(LAUGHS)\n"
         "except Exception as error: print(type(error).__name__)"

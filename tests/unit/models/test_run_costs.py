@@ -1,8 +1,8 @@
 """Estimates of a run: a range from earlier runs, or the least that is known."""
 
 from agiraph.core.turns import Usage, UsageRow
-from agiraph.llm.estimate import EstimatePrices, estimate
-from agiraph.llm.prices import Price
+from agiraph.models.prices import Price
+from agiraph.models.run_costs import EstimatePrices, estimate
 
 PRICES = EstimatePrices(Price(input=10, output=10), Price(input=1, output=1))
 PROMPTS = (4000, 3000)

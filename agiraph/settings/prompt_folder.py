@@ -10,8 +10,8 @@ import stat
 from functools import lru_cache
 from pathlib import Path
 
-from agiraph.core.config import configs_folder
-from agiraph.core.yaml_text import read_text
+from agiraph.settings.config import configs_folder
+from agiraph.settings.yaml_text import read_text
 
 _own: list[Path] = []
 

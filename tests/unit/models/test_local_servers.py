@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from agiraph.llm import local_servers
-from agiraph.llm.local_servers import LocalServer, find_servers, with_answers, with_files
-from agiraph.llm.prices import catalog
-from agiraph.llm.registry import load_presets, usable
+from agiraph.models import local_servers
+from agiraph.models.local_servers import LocalServer, find_servers, with_answers, with_files
+from agiraph.models.prices import catalog
+from agiraph.models.registry import load_presets, usable
 from agiraph.storage.home import Home
 from tests.fakes.model_server import FakeModelServer, say
 from tests.fakes.raw_service import RawAnswer, RawService

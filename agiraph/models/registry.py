@@ -14,13 +14,13 @@ from typing import Any, Final, Literal, TypeVar
 
 from pydantic import Field, ValidationError, field_validator
 
-from agiraph.core.config import Config, ConfigSection, configs_folder
 from agiraph.core.errors import InvalidInput, unknown
 from agiraph.core.ids import TEXT_PREFIX
 from agiraph.core.record import misfit_in_words
-from agiraph.core.yaml_text import is_absent, key_lines, nearest, parse_yaml, read_text
 from agiraph.foreign.proxies import is_loopback, proxy_for
-from agiraph.llm.local_weights import HONESTLY, own_name, why_not
+from agiraph.models.local_weights import HONESTLY, own_name, why_not
+from agiraph.settings.config import Config, ConfigSection, configs_folder
+from agiraph.settings.yaml_text import is_absent, key_lines, nearest, parse_yaml, read_text
 
 JsonObject = dict[str, Any]
 SURVEY = "script/survey"

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from agiraph.core.errors import unknown
 from agiraph.core.redaction import BLOT
-from agiraph.core.variables import VARIABLE, fill
+from agiraph.settings.variables import VARIABLE, fill
 
 ChannelKind = Literal["webhook", "email", "desktop"]
 NoticeKind = Literal["questions", "approvals", "finished", "failed", "out_of_budget", "messages"]

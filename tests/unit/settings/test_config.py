@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from agiraph.core.config import Config, configs_folder, load_config
 from agiraph.core.errors import InvalidInput
+from agiraph.settings.config import Config, configs_folder, load_config
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from typing import Any, Final
 import yaml
 
 from agiraph.core.errors import Refused
-from agiraph.core.yaml_text import LOADER, KeyPath, read_yaml
+from agiraph.settings.yaml_text import LOADER, KeyPath, read_yaml
 
 ONE_LINE: Final = 88
 STEP: Final = 2

@@ -17,13 +17,13 @@ from pydantic import (
     model_validator,
 )
 
-from agiraph.core.channel_settings import ChannelConfig
 from agiraph.core.errors import InvalidInput
-from agiraph.core.host_settings import HostsConfig, ScalerConfig
-from agiraph.core.mcp_settings import McpServerConfig, ServerName, check_names
 from agiraph.core.record import misfit_in_words
 from agiraph.core.specs import CheckpointPolicy, PlanningMode, WhenSpent
-from agiraph.core.yaml_text import KeyPath, Lines, key_lines, nearest, parse_yaml, read_text
+from agiraph.settings.channels import ChannelConfig
+from agiraph.settings.hosts import HostsConfig, ScalerConfig
+from agiraph.settings.mcp_servers import McpServerConfig, ServerName, check_names
+from agiraph.settings.yaml_text import KeyPath, Lines, key_lines, nearest, parse_yaml, read_text
 
 ChannelName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,31}$")]
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from agiraph.core.redaction import BLOT
-from agiraph.core.variables import VARIABLE
+from agiraph.settings.variables import VARIABLE
 
 SEPARATOR = "__"
 """Stands between a server's name and its tool's."""

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agiraph.core.errors import Refused
-from agiraph.core.yaml_edit import YamlChange, edited
-from agiraph.core.yaml_text import read_yaml
+from agiraph.settings.yaml_edit import YamlChange, edited
+from agiraph.settings.yaml_text import read_yaml
 
 OWN = """\
 # mine

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from agiraph.core.config import configs_folder
 from agiraph.foreign.http import why_not_followed
-from agiraph.llm.embedded.playbook import playbook_names
-from agiraph.llm.registry import BUILT_IN, JsonObject, ProviderPreset
+from agiraph.models.registry import BUILT_IN, JsonObject, ProviderPreset
+from agiraph.settings.config import configs_folder
 from agiraph.storage.files import entries
 from agiraph.storage.home import Home
 
@@ -123,6 +122,12 @@ def with_files(rows: Iterable[JsonObject], home: Path) -> tuple[JsonObject, ...]
     """
     played = {"script": playbook_names(configs_folder() / "playbooks"), "replay": _recorded(home)}
     return tuple(_with_models(row, played.get(row["name"], ())) for row in rows)
+
+
+def playbook_names(folder: Path) -> tuple[str, ...]:
+    """Return the names of the playbooks in a folder."""
+    files = folder.glob("*.yaml")  # plain: shipped with the package
+    return tuple(sorted(path.stem for path in files))
 
 
 def _recorded(home: Path) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agiraph.core.errors import InvalidInput
-from agiraph.llm.registry import UNKNOWN_WINDOW, load_presets, parse_model
+from agiraph.models.registry import UNKNOWN_WINDOW, load_presets, parse_model
 
 SMALL_WINDOW = 16_384
 """With fewer tokens the long prompts and runbooks would leave too little room for the work."""

@@ -5,7 +5,7 @@ import json
 import pytest
 from pydantic import ValidationError
 
-from agiraph.core.result_schema import LONGEST_SCHEMA, misfits, read_result
+from agiraph.core.results import LONGEST_SCHEMA, misfits, read_result
 from agiraph.core.specs import NodeSpec
 
 SCORE = {

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from agiraph.llm.model_limits import SMALL_WINDOW, ModelLimits, limits_of
-from agiraph.llm.registry import UNKNOWN_WINDOW
+from agiraph.models.limits import SMALL_WINDOW, ModelLimits, limits_of
+from agiraph.models.registry import UNKNOWN_WINDOW
 
 OWN = (
     "lab: {api: openai, context: 8192, models: {writer: {tool_mode: none}, big: {context: 99999}}}"

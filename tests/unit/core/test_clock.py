@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from agiraph.core.durations import seconds_of
+from agiraph.core.clock import seconds_of
 from agiraph.core.errors import InvalidInput
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from pydantic import Field
 
-from agiraph.core.config import ConfigSection, configs_folder
 from agiraph.core.turns import Usage
-from agiraph.llm.registry import DATE, JsonObject, ProviderPreset, read_row, read_table, usable
+from agiraph.models.registry import DATE, JsonObject, ProviderPreset, read_row, read_table, usable
+from agiraph.settings.config import ConfigSection, configs_folder
 
 MILLION = 1_000_000
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agiraph.core.turns import Usage, UsageRow
-from agiraph.llm.prices import Price
+from agiraph.models.prices import Price
 
 LEAST_CALLS = 2
 """A node takes one call to work and one to publish, a coordinator one to wait and one to finish."""

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agiraph.core.errors import InvalidInput
-from agiraph.core.hosts import check_host_name
-from agiraph.core.invitation import PREFIX, Invitation, read_invitation
+from agiraph.core.hosts import INVITATION_PREFIX, Invitation, check_host_name, read_invitation
 
 NOW = 1_000_000.0
 INVITATION = Invitation(
@@ -35,9 +34,9 @@ def test_a_terminal_may_have_broken_the_line() -> None:
     [
         ("", "'' is no invitation: `agiraph host invite` "),
         ("ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAA", "is no invitation"),
-        (f"{PREFIX}2:abc", "has version 2, this Agiraph reads version 1"),
-        (f"{PREFIX}1:", "cut off or changed"),
-        (f"{PREFIX}x:abc", "cut off or changed"),
+        (f"{INVITATION_PREFIX}2:abc", "has version 2, this Agiraph reads version 1"),
+        (f"{INVITATION_PREFIX}1:", "cut off or changed"),
+        (f"{INVITATION_PREFIX}x:abc", "cut off or changed"),
         (LINE.replace("1:", "1:ä"), "cut off or changed"),
         (INVITATION.model_copy(update={"expires_at": NOW}).line(), "expired 0 s ago"),
     ],
@@ -48,7 +47,7 @@ def test_what_is_no_good_says_why(line: str, told: str) -> None:
 
 
 def test_a_line_that_is_cut_off_anywhere_says_so() -> None:
-    for length in range(len(PREFIX) + 2, len(LINE)):
+    for length in range(len(INVITATION_PREFIX) + 2, len(LINE)):
         with pytest.raises(InvalidInput, match="cut off or changed"):
             read_invitation(LINE[:length], NOW)
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from agiraph.core.config import Config, load_config
 from agiraph.core.errors import InvalidInput
-from agiraph.llm.registry import check_folder, load_presets, parse_model, pick_default, usable
+from agiraph.models.registry import check_folder, load_presets, parse_model, pick_default, usable
+from agiraph.settings.config import Config, load_config
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ import pytest
 from agiraph.core.errors import InvalidInput
 from agiraph.core.turns import JsonObject, Usage
 from agiraph.llm.connect import FORMATS
-from agiraph.llm.prices import Price, load_prices, price_of
-from agiraph.llm.registry import load_presets, parse_model
+from agiraph.models.prices import Price, load_prices, price_of
+from agiraph.models.registry import load_presets, parse_model
 
 PRICE = Price(input=10, output=100, cache_read=1, cache_write=12.5)
 CACHED = {"input_tokens": 1000, "output_tokens": 50, "cache_read_tokens": 600}

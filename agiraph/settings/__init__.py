@@ -1,0 +1,1 @@
+"""Settings: the files in which a person configures Agiraph, read, checked and edited."""

@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from actors.recorder.event_log import EventLog
 from actors.recorder.recorder import BATCH, Recorder
 from agiraph.core.ids import AgentId
 from agiraph.core.models import Event
+from agiraph.logs.event_log import EventLog
 from agiraph.logs.log import logger
 from agiraph.messages.event import ReportEvents
 from agiraph.settings.config import load_config

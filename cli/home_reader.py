@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Final
 
 from actors.gateway.reading.api import resting_api
-from actors.gateway.reading.copies import HomeHeld
 from agiraph.http.client import Client
 from agiraph.http.discovery import why_unreachable
 from agiraph.http.httpx_alone import httpx
 from agiraph.logs.log import set_up_logging
+from agiraph.readmodel.home_copy import HomeHeld
 from agiraph.settings.config import Config
 from agiraph.storage.home import Home
 from agiraph.storage.home_format import check_format

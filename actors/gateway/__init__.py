@@ -12,12 +12,11 @@ same loop), which the command line, web pages and other programs use.
     context/           the context database: its thread, scans of folders
     event_reporter.py  events of the gateway, to the recorder
     live/              followers: of events, of changes in the home, of text as it streams
-    state/             the database and what is in it: messages, dead letters; agents and boards,
-                       read from their files; what each entity reported last; counters
+    state/             the database: messages, dead letters, idempotency keys
     questions/         questions and standing approvals, and how answers reach their askers
     notifications/     webhooks, mails and desktop notifications
     api/               the endpoints, one module a resource;  http/  the application round them
-    auth/              tokens, sessions, scopes, rates, the audit log: who may do what
 
-Reading about agents never disturbs them: it reads their files.
+`agiraph.api` is the part of the HTTP API that needs no bus: credentials, middleware, downloads.
+Reading about agents never disturbs them: `agiraph.readmodel` reads their files.
 """

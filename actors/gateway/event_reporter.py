@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING, Any
 
-from actors.gateway.state.agents import AgentDirectory
 from agiraph.core.ids import HUMAN, HUMAN_NAME, RECORDER, AgentId, derived_message_id
 from agiraph.core.models import Event
 from agiraph.messages.event import ReportEvents
+from agiraph.readmodel.agents import AgentDirectory
 from transport.errors import TransportError
 
 if TYPE_CHECKING:

@@ -15,24 +15,24 @@ from actors.gateway.live.changes import HomeChanges
 from actors.gateway.live.event_feed import LogSignals
 from actors.gateway.live.streams import TextStreams
 from actors.gateway.notifications.dispatcher import NotificationDispatcher
-from actors.gateway.problems import INSUFFICIENT_STORAGE
 from actors.gateway.questions.answer_delivery import AnswerDelivery
 from actors.gateway.questions.questions import QuestionStore
-from actors.gateway.state.activities import EntityActivities, GatewayCounters
-from actors.gateway.state.agents import AgentDirectory
-from actors.gateway.state.boards import BoardReader
 from actors.gateway.state.database import GatewayDatabase
 from actors.gateway.state.dead_letters import DeadLetterStore
 from actors.gateway.state.idempotency_store import IdempotencyStore
-from actors.gateway.state.log_folds import LogFolds, add_to_timeline, add_to_traffic
 from actors.gateway.state.message_history import MessageHistory
-from actors.gateway.statuses import StatusReader
 from actors.runtime.ask_again import Reply, ask_for
+from agiraph.api.problems import INSUFFICIENT_STORAGE
 from agiraph.core.errors import InvalidInput, Refused
 from agiraph.core.ids import SUPERVISOR, agent_of
 from agiraph.http.errors import ApiError
 from agiraph.messages.child import ChildInfo, ChildTable, ListChildren
 from agiraph.messages.host import HostRefused
+from agiraph.readmodel.activities import EntityActivities, GatewayCounters
+from agiraph.readmodel.agents import AgentDirectory
+from agiraph.readmodel.boards import BoardReader
+from agiraph.readmodel.log_folds import LogFolds, add_to_timeline, add_to_traffic
+from agiraph.readmodel.statuses import StatusReader
 from agiraph.storage.uploads import Uploads
 from agiraph.tools.approvals.policy_file import ApprovalPolicyFile
 from agiraph.tools.table import tool_names

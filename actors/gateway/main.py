@@ -9,8 +9,6 @@ from contextlib import suppress
 from typing import Any
 
 from actors.gateway.api.lifecycle import remove_half_deleted
-from actors.gateway.auth.audit import AuditFile, AuditLog
-from actors.gateway.auth.credential_store import CredentialStore
 from actors.gateway.bus_handlers import attend
 from actors.gateway.context_requests import ContextRequestHandler
 from actors.gateway.gateway import Gateway
@@ -19,6 +17,8 @@ from actors.gateway.http.server import bind, server_of, tls_of, url_of
 from actors.runtime.http_server import HttpServer
 from actors.runtime.launch import ActorLaunch
 from actors.runtime.runtime import Runtime, run_actor
+from agiraph.api.auth.audit import AuditFile, AuditLog
+from agiraph.api.auth.credential_store import CredentialStore
 from agiraph.http.discovery import read_port
 from agiraph.settings.config import HttpConfig, is_loopback
 from agiraph.storage.disk_space import outlasting

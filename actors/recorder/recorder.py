@@ -18,8 +18,6 @@ from pathlib import Path
 from typing import Any
 
 from actors.recorder.event_file import ClosedLog, EventFile
-from actors.recorder.event_log import DELETED
-from actors.recorder.message_log import MessageLog
 from actors.runtime.launch import ActorLaunch
 from actors.runtime.runtime import Runtime, run_actor
 from agiraph.core.errors import Corrupt
@@ -35,9 +33,11 @@ from agiraph.core.ids import (
     is_plain_name,
 )
 from agiraph.core.models import Agent, Event
+from agiraph.logs.event_log import DELETED
 from agiraph.messages.authorization import is_person, is_worker, shown_name
 from agiraph.messages.event import EventAppended, EventsGrew, ReportEvents
 from agiraph.messages.text import TextMessage
+from agiraph.readmodel.message_log import MessageLog
 from agiraph.settings.config import RetentionConfig
 from agiraph.storage.files import entries, is_folder, read_bytes, remove_file
 from agiraph.storage.home import AgentHome, Home

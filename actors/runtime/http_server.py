@@ -25,14 +25,13 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
+from agiraph.http.errors import IS_EXTRA
+
 App = Callable[[MutableMapping[str, Any], Any, Any], Awaitable[None]]
 
 BACKLOG = 128
 SPARE_CONNECTIONS = 64
 """So many connections beyond the bound are answered (see IS_EXTRA), further ones are reset."""
-
-IS_EXTRA = "is_extra_connection"
-"""The key in an ASGI scope's `state` that is true on a connection beyond the bound."""
 
 DATE_SECONDS = 1.0
 """How often the date is read that answers carry."""

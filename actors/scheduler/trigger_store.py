@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
-from actors.recorder.event_log import EventLog
-from actors.runtime.agent_folders import AgentFolders
 from agiraph.core.errors import Corrupt, InvalidInput
 from agiraph.core.ids import CLOCK, AgentId
 from agiraph.core.models import Event
+from agiraph.logs.event_log import EventLog
+from agiraph.storage.agent_folders import AgentFolders
 from agiraph.storage.files import is_folder, read_bytes, replace_file
 from agiraph.storage.home import AgentHome, Home
 from agiraph.storage.walk import is_about_place

@@ -16,15 +16,15 @@ from typing import Any
 
 import psutil
 
-from actors.recorder.event_log import EventLog
-from actors.runtime.agent_folders import AgentFolders
 from actors.runtime.background_tasks import first_to_end
 from actors.runtime.launch import ActorLaunch
 from actors.runtime.runtime import Runtime, run_actor
 from actors.tracer.export import SpanExporter
 from agiraph.core.errors import Corrupt, Refused
 from agiraph.core.models import Agent, Event
+from agiraph.logs.event_log import EventLog
 from agiraph.messages.event import EventsGrew
+from agiraph.storage.agent_folders import AgentFolders
 from agiraph.storage.files import read_bytes, replace_file
 from agiraph.storage.home import Home
 from agiraph.storage.walk import UnsafeFile

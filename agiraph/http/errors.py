@@ -8,6 +8,9 @@ BLANK = "about:blank"
 AMBIGUOUS = "urn:agiraph:problem:ambiguous"
 """A name may be that of several; the detail lists them."""
 
+IS_EXTRA = "is_extra_connection"
+"""The key in an ASGI scope's `state` that is true on a connection beyond a server's bound."""
+
 
 class NotReachable(Unavailable):
     """No gateway answers there: no supervisor runs on that home, or it is just restarting."""

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-from actors.gateway.reading.copies import copy_if_there
 from actors.supervisor.child_register import RegisteredChildren, fold, lost_from
 from agiraph.core.errors import Corrupt
 from agiraph.core.ids import coordinator_address
 from agiraph.core.models import ENDED_AGENT, Agent
 from agiraph.http.discovery import is_held
+from agiraph.readmodel.home_copy import copy_if_there
 from agiraph.storage.files import read_bytes, status_of
 from agiraph.storage.home import AgentHome, Home
 from agiraph.storage.journal import DamagedJournal, read_journal

@@ -20,7 +20,6 @@ import pytest
 
 from actors.coordinator.main import serve as serve_coordinator
 from actors.entity.args import CoordinatorArgs
-from actors.gateway.state.boards import BoardReader
 from actors.runtime.launch import ActorLaunch
 from actors.runtime.runtime import CODEC, EXIT_PARKED, Runtime, _serve_until_told
 from actors.scheduler.scheduler import TimeSource
@@ -59,6 +58,7 @@ from agiraph.messages.event import ReportEvents
 from agiraph.messages.model import AskUsage, CallModel, CheckModel, ModelAnswer, UsageTable
 from agiraph.messages.question import AskQuestion, QuestionAnswered, WithdrawQuestion
 from agiraph.messages.text import TextMessage
+from agiraph.readmodel.boards import BoardReader
 from agiraph.settings.config import Config, load_config
 from agiraph.storage.files import make_folder, read_bytes
 from agiraph.storage.home import Home

@@ -13,8 +13,8 @@ from fastapi.routing import APIRoute
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from actors.gateway.auth.scopes import is_open
 from actors.gateway.http.app import ROUTERS
+from agiraph.api.auth.scopes import is_open
 from agiraph.http.client import read_door
 from tests.fakes.gateway import AGENT, World, gateway_world
 

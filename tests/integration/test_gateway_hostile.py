@@ -14,10 +14,10 @@ from fastapi.routing import APIRoute
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
-from actors.gateway.auth.scopes import WEBSOCKET, rules_of
 from actors.gateway.http.app import ROUTERS
-from actors.gateway.strict_json import StrictRoute
 from actors.runtime.http_server import SPARE_CONNECTIONS
+from agiraph.api.auth.scopes import WEBSOCKET, rules_of
+from agiraph.api.strict_json import StrictRoute
 from agiraph.http.api import CreateTokenRequest
 from agiraph.http.client import Client
 from tests.fakes.gateway import AGENT, RUN, World, gateway_world

@@ -16,7 +16,6 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
 from actors.gateway.live import feeds
-from actors.recorder.message_log import MessageLog
 from agiraph.core.ids import NodeId
 from agiraph.core.models import Activity, Event
 from agiraph.core.turns import Usage
@@ -35,6 +34,7 @@ from agiraph.http.errors import ApiError
 from agiraph.messages.event import EntityStatus, EventAppended
 from agiraph.messages.model import AskUsage, StreamDelta, SubscribeToStream, UsageTable
 from agiraph.messages.text import TextMessage
+from agiraph.readmodel.message_log import MessageLog
 from cli.console.ui.source import ConsoleSource
 from cli.console.ui.state import ConsoleState
 from tests.fakes.gateway import AGENT, RUN, World, ask, gateway_world

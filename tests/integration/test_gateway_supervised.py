@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from actors.recorder.event_log import EventLog
 from agiraph.core.models import Event
 from agiraph.http.api import AgentView, CreateAgentRequest
 from agiraph.http.client import Client, NotReachable
 from agiraph.http.event_follower import EventFollower
+from agiraph.logs.event_log import EventLog
 from agiraph.storage.home import AgentHome, Home
 from agiraph.storage.segments import segments_of
 from tests.integration.commands import Commands

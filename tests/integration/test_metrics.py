@@ -7,13 +7,13 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from actors.gateway.state.activities import Histogram
 from agiraph.core.ids import QuestionId
 from agiraph.core.models import Event
 from agiraph.http.client import read_door
 from agiraph.messages.child import ListChildren
 from agiraph.messages.event import EventAppended
 from agiraph.messages.question import AskQuestion
+from agiraph.readmodel.activities import Histogram
 from tests.fakes.gateway import AGENT, World, gateway_world
 from tests.fakes.line import arrived
 from transport.errors import DeadlineExceeded

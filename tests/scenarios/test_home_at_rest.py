@@ -370,7 +370,7 @@ def test_a_damaged_agent_is_left_out_and_told(rest: Rest, tmp_path: Path) -> Non
 def test_a_supervisor_that_starts_meanwhile_is_asked_instead(
     rest: Rest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from actors.gateway.reading import copies
+    from agiraph.readmodel import home_copy as copies
 
     with placed(tmp_path) as place:
         assert place.supervisor.stdin is not None

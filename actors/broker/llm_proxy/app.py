@@ -21,11 +21,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from actors.broker.llm_proxy.call import ProxyRequest
 from actors.broker.llm_proxy.grant_table import ProxyGrant
 from actors.broker.llm_proxy.proxy import HOST, LlmProxy
-from actors.runtime.http_server import IS_EXTRA, ConnectionLimits, HttpServer, listen
+from actors.runtime.http_server import ConnectionLimits, HttpServer, listen
 from agiraph.core.errors import InvalidInput, Refused
 from agiraph.core.record import why_not_stored
 from agiraph.core.turns import JsonObject
 from agiraph.foreign.http import TooManyValues, read_json
+from agiraph.http.errors import IS_EXTRA
 from agiraph.llm.connect import FORMATS
 from agiraph.llm.providers.forwarding import FORMAT_HEADERS, FORMAT_NAME, format_headers
 from agiraph.llm.wire.format import WireError, WireFormat

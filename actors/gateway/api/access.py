@@ -11,14 +11,14 @@ from fastapi.requests import HTTPConnection
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from actors.gateway.api.dependencies import CallerDep, CauseDep, GatewayDep
-from actors.gateway.auth.audit import AuditLog
-from actors.gateway.auth.credential_store import CredentialStore
-from actors.gateway.auth.credentials import ApiToken, BrowserSession
-from actors.gateway.auth.page import HEADERS, login_page
-from actors.gateway.auth.request_headers import cookies, is_from_elsewhere
-from actors.gateway.auth.scopes import CONTROL, READ
-from actors.gateway.auth.socket_owner import owner_of
-from actors.gateway.strict_json import StrictRoute
+from agiraph.api.auth.audit import AuditLog
+from agiraph.api.auth.credential_store import CredentialStore
+from agiraph.api.auth.credentials import ApiToken, BrowserSession
+from agiraph.api.auth.page import HEADERS, login_page
+from agiraph.api.auth.request_headers import cookies, is_from_elsewhere
+from agiraph.api.auth.scopes import CONTROL, READ
+from agiraph.api.auth.socket_owner import owner_of
+from agiraph.api.strict_json import StrictRoute
 from agiraph.http.api import (
     ApiError,
     AuditedCallView,

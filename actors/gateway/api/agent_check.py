@@ -11,9 +11,9 @@ from fastapi import APIRouter
 
 from actors.gateway.api.dependencies import GatewayDep
 from actors.gateway.api.run_checks import RunCheck
-from actors.gateway.auth.scopes import CONTROL, READ
 from actors.gateway.gateway import UNPROCESSABLE, Gateway
-from actors.gateway.strict_json import StrictRoute
+from agiraph.api.auth.scopes import CONTROL, READ
+from agiraph.api.strict_json import StrictRoute
 from agiraph.board.plans.plan import Plan, plan_commands
 from agiraph.core.errors import InvalidInput, Refused
 from agiraph.core.ids import BROKER

@@ -10,13 +10,11 @@ from actors.gateway.api.dependencies import AgentDep, CallerDep, CauseDep, Gatew
 from actors.gateway.api.entities import DOWN, child_at, children, if_answered, shown_activity
 from actors.gateway.api.money import spent_in_run
 from actors.gateway.api.run_checks import RunCheck
-from actors.gateway.auth.credentials import Principal
-from actors.gateway.auth.scopes import CONTROL, READ
-from actors.gateway.call_cause import CallCause
 from actors.gateway.gateway import Gateway
-from actors.gateway.state.agents import agent_summary
-from actors.gateway.statuses import StatusReader
-from actors.gateway.strict_json import StrictRoute
+from agiraph.api.auth.credentials import Principal
+from agiraph.api.auth.scopes import CONTROL, READ
+from agiraph.api.call_cause import CallCause
+from agiraph.api.strict_json import StrictRoute
 from agiraph.board.failure_class import suspended_by
 from agiraph.core.ids import (
     HUMAN,
@@ -45,6 +43,8 @@ from agiraph.messages.child import (
 )
 from agiraph.messages.control import Ok
 from agiraph.messages.run import BeginRun
+from agiraph.readmodel.agents import agent_summary
+from agiraph.readmodel.statuses import StatusReader
 from agiraph.storage.attendance import let_go_on
 
 NAME_WORDS = 4

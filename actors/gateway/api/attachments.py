@@ -15,12 +15,12 @@ from starlette.requests import ClientDisconnect, Request
 
 from actors.gateway.api.dependencies import AgentDep, GatewayDep
 from actors.gateway.api.work import BegunDep
-from actors.gateway.auth.scopes import TALK
-from actors.gateway.media_types import kind_of
-from actors.gateway.strict_json import StrictRoute
+from agiraph.api.auth.scopes import TALK
+from agiraph.api.strict_json import StrictRoute
 from agiraph.core.errors import unknown
 from agiraph.http.api import AttachmentView
 from agiraph.http.errors import ApiError
+from agiraph.readmodel.media_types import kind_of
 from agiraph.storage.disk_space import patiently
 from agiraph.storage.files import (
     PART_SUFFIX,

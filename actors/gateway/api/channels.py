@@ -7,11 +7,11 @@ from typing import Literal
 from fastapi import APIRouter
 
 from actors.gateway.api.dependencies import GatewayDep
-from actors.gateway.auth.scopes import CONTROL, READ, TALK
 from actors.gateway.gateway import UNPROCESSABLE, Gateway
 from actors.gateway.notifications.channel import DeliveryFailed
 from actors.gateway.notifications.dispatcher import NotificationDispatcher, named
-from actors.gateway.strict_json import StrictRoute
+from agiraph.api.auth.scopes import CONTROL, READ, TALK
+from agiraph.api.strict_json import StrictRoute
 from agiraph.core.clock import iso
 from agiraph.core.errors import listed
 from agiraph.core.naming import cut

@@ -13,11 +13,11 @@ from fastapi.responses import Response, StreamingResponse
 from starlette.background import BackgroundTask
 
 from actors.gateway.api.dependencies import CallerDep, CauseDep, GatewayDep, Limit
-from actors.gateway.auth.scopes import CONTROL, READ
 from actors.gateway.context.database import ContextUnavailable
 from actors.gateway.gateway import Gateway
-from actors.gateway.strict_json import StrictRoute
-from actors.gateway.zipped import MOST_FILES, zip_response
+from agiraph.api.auth.scopes import CONTROL, READ
+from agiraph.api.strict_json import StrictRoute
+from agiraph.api.zipped import MOST_FILES, zip_response
 from agiraph.context.obsidian.vault import export_vault
 from agiraph.context.records import (
     ContextEdge,

@@ -5,10 +5,10 @@ from typing import Annotated
 from fastapi import Depends, Query
 from fastapi.requests import HTTPConnection
 
-from actors.gateway.auth.credentials import Principal
-from actors.gateway.auth.scopes import get_caller
-from actors.gateway.call_cause import SCOPE_KEY, CallCause, new_cause
 from actors.gateway.gateway import Gateway
+from agiraph.api.auth.credentials import Principal
+from agiraph.api.auth.scopes import get_caller
+from agiraph.api.call_cause import SCOPE_KEY, CallCause, new_cause
 from agiraph.core.models import Agent
 from agiraph.storage.home import RunHome
 

@@ -7,11 +7,9 @@ from typing import Any, TypeVar
 from fastapi import APIRouter
 
 from actors.gateway.api.dependencies import GatewayDep
-from actors.gateway.auth.scopes import READ
 from actors.gateway.gateway import Gateway
-from actors.gateway.state.agents import AgentDirectory
-from actors.gateway.statuses import StatusReader
-from actors.gateway.strict_json import StrictRoute
+from agiraph.api.auth.scopes import READ
+from agiraph.api.strict_json import StrictRoute
 from agiraph.core.clock import iso
 from agiraph.core.errors import AgiraphError
 from agiraph.core.hosts import HOME_HOST
@@ -32,6 +30,8 @@ from agiraph.http.api import (
 from agiraph.messages.child import ChildInfo, ChildTable, ListChildren
 from agiraph.messages.control import AskMailboxDepths, MailboxDepths
 from agiraph.messages.model import AskUsage, UsageTable
+from agiraph.readmodel.agents import AgentDirectory
+from agiraph.readmodel.statuses import StatusReader
 from agiraph.triggers.trigger_set import TriggerSet, load_triggers
 
 Answer = TypeVar("Answer")

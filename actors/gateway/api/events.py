@@ -13,12 +13,11 @@ from actors.gateway.api.dependencies import (
     GatewayDep,
     Limit,
 )
-from actors.gateway.auth.scopes import READ
 from actors.gateway.gateway import Gateway
 from actors.gateway.live.event_feed import follow
 from actors.gateway.live.feeds import MEDIA_TYPE, Feed, send_feed, streamed
-from actors.gateway.names import member_named, node_named
-from actors.gateway.strict_json import StrictRoute
+from agiraph.api.auth.scopes import READ
+from agiraph.api.strict_json import StrictRoute
 from agiraph.board.board import Board
 from agiraph.board.names import same
 from agiraph.core.errors import InvalidInput
@@ -28,6 +27,7 @@ from agiraph.core.models import Agent, Event
 from agiraph.http.api import EventPageView
 from agiraph.http.errors import AMBIGUOUS, ApiError
 from agiraph.logs.event_filter import EventFilter
+from agiraph.readmodel.names import member_named, node_named
 
 router = APIRouter(route_class=StrictRoute, tags=["events"])
 NODE_ID = re.compile(r"[0-9a-f]{6}")

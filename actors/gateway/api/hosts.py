@@ -5,11 +5,11 @@ from fastapi import APIRouter
 from actors.gateway.api.dependencies import CauseDep, GatewayDep
 from actors.gateway.api.entities import child_at, children
 from actors.gateway.api.lifecycle import entity_named
-from actors.gateway.auth.scopes import CONTROL, READ
-from actors.gateway.call_cause import CallCause
 from actors.gateway.gateway import TOO_LATE, UNPROCESSABLE, Gateway
-from actors.gateway.strict_json import StrictRoute
 from actors.runtime.ask_again import Reply
+from agiraph.api.auth.scopes import CONTROL, READ
+from agiraph.api.call_cause import CallCause
+from agiraph.api.strict_json import StrictRoute
 from agiraph.core.hosts import HOME_HOST, HostAct
 from agiraph.core.ids import SUPERVISOR
 from agiraph.core.models import Agent

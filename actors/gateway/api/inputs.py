@@ -9,10 +9,9 @@ from fastapi import APIRouter, Query
 from starlette.requests import ClientDisconnect, Request
 
 from actors.gateway.api.dependencies import LAST_CURSOR, GatewayDep
-from actors.gateway.auth.scopes import CONTROL
 from actors.gateway.gateway import CONFLICT, UNPROCESSABLE, Gateway
-from actors.gateway.state.agents import ARCHIVE, AgentDirectory
-from actors.gateway.strict_json import StrictRoute
+from agiraph.api.auth.scopes import CONTROL
+from agiraph.api.strict_json import StrictRoute
 from agiraph.core.errors import InvalidInput, Refused
 from agiraph.http.api import (
     INPUT_PART_BYTES,
@@ -21,6 +20,7 @@ from agiraph.http.api import (
     InputView,
     WantedFileView,
 )
+from agiraph.readmodel.agents import ARCHIVE, AgentDirectory
 from agiraph.storage.uploads import Upload, Uploads
 
 TOO_LARGE: Final = 413

@@ -18,13 +18,11 @@ from actors.gateway.api.entities import (
     if_answered,
 )
 from actors.gateway.api.steering import check_can_pause, interrupt_all, pause_all, step_all
-from actors.gateway.auth.scopes import CONTROL, READ
-from actors.gateway.call_cause import CallCause
 from actors.gateway.context.database import ContextUnavailable
 from actors.gateway.gateway import Gateway
-from actors.gateway.names import meant
-from actors.gateway.state.agents import ARCHIVE, AgentDirectory, agent_summary
-from actors.gateway.strict_json import StrictRoute
+from agiraph.api.auth.scopes import CONTROL, READ
+from agiraph.api.call_cause import CallCause
+from agiraph.api.strict_json import StrictRoute
 from agiraph.context.store import ContextStore
 from agiraph.core.ids import (
     CLOCK,
@@ -50,6 +48,8 @@ from agiraph.http.api import (
 from agiraph.messages.child import ChildInfo, ChildStopped, StopChild
 from agiraph.messages.control import Resume
 from agiraph.messages.trigger import ListTriggers, TriggerTable
+from agiraph.readmodel.agents import ARCHIVE, AgentDirectory, agent_summary
+from agiraph.readmodel.names import meant
 from agiraph.storage.attendance import let_go_on
 from agiraph.storage.files import entries, files_below, move, remove_tree, status_of
 from agiraph.storage.home import Home

@@ -10,12 +10,11 @@ from pydantic import BaseModel
 from actors.gateway.api.dependencies import AgentDep, GatewayDep
 from actors.gateway.api.entities import shown_activity
 from actors.gateway.api.events import entity_meant
-from actors.gateway.auth.scopes import READ
 from actors.gateway.gateway import Gateway
 from actors.gateway.live.changes import Subject
 from actors.gateway.live.feeds import MEDIA_TYPE, Feed, send_feed, streamed
-from actors.gateway.statuses import StatusReader
-from actors.gateway.strict_json import StrictRoute
+from agiraph.api.auth.scopes import READ
+from agiraph.api.strict_json import StrictRoute
 from agiraph.core.errors import Corrupt
 from agiraph.core.ids import (
     COORDINATOR_NAME,
@@ -36,6 +35,7 @@ from agiraph.http.api import (
 )
 from agiraph.http.errors import ApiError
 from agiraph.messages.model import StreamDelta
+from agiraph.readmodel.statuses import StatusReader
 
 router = APIRouter(route_class=StrictRoute, tags=["live"])
 

@@ -11,10 +11,9 @@ from starlette.requests import Request
 from actors.gateway.api.dependencies import AgentDep, CallerDep, CauseDep, GatewayDep
 from actors.gateway.api.messages import tell_coordinator
 from actors.gateway.api.work import DESCRIBED, As, FileForm, Shown
-from actors.gateway.auth.scopes import CONTROL, READ
 from actors.gateway.gateway import Gateway
-from actors.gateway.media_types import kind_of
-from actors.gateway.strict_json import StrictRoute
+from agiraph.api.auth.scopes import CONTROL, READ
+from agiraph.api.strict_json import StrictRoute
 from agiraph.core.errors import InvalidInput, Refused, unknown
 from agiraph.core.ids import HUMAN_NAME
 from agiraph.core.models import Agent
@@ -37,6 +36,7 @@ from agiraph.memory.memory_files import (
     MemoryWritten,
 )
 from agiraph.memory.search import search
+from agiraph.readmodel.media_types import kind_of
 from agiraph.storage.files import status_of
 from agiraph.storage.walk import etag_of
 

@@ -20,14 +20,11 @@ from actors.gateway.api.dependencies import (
     RunDep,
     Search,
 )
-from actors.gateway.auth.scopes import READ, TALK
-from actors.gateway.call_cause import CallCause
 from actors.gateway.gateway import Gateway
-from actors.gateway.names import member_named
-from actors.gateway.state.transcripts import transcript_page
-from actors.gateway.strict_json import StrictRoute
-from actors.recorder.message_log import read_messages
 from agiraph.agent.replies import ReplyReference, quote
+from agiraph.api.auth.scopes import READ, TALK
+from agiraph.api.call_cause import CallCause
+from agiraph.api.strict_json import StrictRoute
 from agiraph.core.ids import (
     COORDINATOR_NAME,
     HUMAN_NAME,
@@ -49,6 +46,9 @@ from agiraph.http.api import (
     TranscriptPageView,
 )
 from agiraph.messages.text import TextMessage
+from agiraph.readmodel.message_log import read_messages
+from agiraph.readmodel.names import member_named
+from agiraph.readmodel.transcripts import transcript_page
 from agiraph.storage.home import RunHome
 
 JsonObject = dict[str, Any]

@@ -13,9 +13,9 @@ from fastapi.responses import PlainTextResponse
 
 from actors.gateway.api.dependencies import GatewayDep
 from actors.gateway.api.entities import EXTRA_SECONDS, entity_rows, if_answered
-from actors.gateway.auth.scopes import READ
 from actors.gateway.gateway import Gateway
-from actors.gateway.strict_json import StrictRoute
+from agiraph.api.auth.scopes import READ
+from agiraph.api.strict_json import StrictRoute
 from agiraph.core.hosts import HostState
 from agiraph.core.ids import SUPERVISOR, agent_of
 from agiraph.core.models import QuestionKind

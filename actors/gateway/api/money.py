@@ -6,10 +6,10 @@ from fastapi import APIRouter
 
 from actors.gateway.api.dependencies import AgentDep, GatewayDep
 from actors.gateway.api.entities import EXTRA_SECONDS, triggers_of
-from actors.gateway.auth.scopes import CONTROL, READ
 from actors.gateway.gateway import UNPROCESSABLE, Gateway
 from actors.gateway.questions.question_records import write_outcome
-from actors.gateway.strict_json import StrictRoute
+from agiraph.api.auth.scopes import CONTROL, READ
+from agiraph.api.strict_json import StrictRoute
 from agiraph.core.errors import AgiraphError, InvalidInput
 from agiraph.core.ids import (
     BROKER,

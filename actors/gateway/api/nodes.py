@@ -5,12 +5,10 @@ from fastapi import APIRouter
 from actors.gateway.api.agents import start_coordinator
 from actors.gateway.api.dependencies import AgentDep, CauseDep, GatewayDep
 from actors.gateway.api.entities import DOWN, child_at, children
-from actors.gateway.auth.scopes import CONTROL
-from actors.gateway.call_cause import CallCause
 from actors.gateway.gateway import UNPROCESSABLE, Gateway
-from actors.gateway.names import member_named, node_named
-from actors.gateway.state.boards import node_detail
-from actors.gateway.strict_json import StrictRoute
+from agiraph.api.auth.scopes import CONTROL
+from agiraph.api.call_cause import CallCause
+from agiraph.api.strict_json import StrictRoute
 from agiraph.core.ids import BROKER, SUPERVISOR, NodeId, coordinator_address
 from agiraph.core.models import Agent
 from agiraph.http.api import (
@@ -24,6 +22,8 @@ from agiraph.messages.child import ChildStopped, StopChild
 from agiraph.messages.control import Ok
 from agiraph.messages.model import CheckModel
 from agiraph.messages.node import CancelByHuman, MoveByHuman, RetryNodeMessage
+from agiraph.readmodel.boards import node_detail
+from agiraph.readmodel.names import member_named, node_named
 from agiraph.storage.attendance import let_go_on
 
 ORDER_SECONDS = 20.0

@@ -16,17 +16,17 @@ from actors.gateway.api.entities import (
     shown_activity,
 )
 from actors.gateway.api.live import last_event
-from actors.gateway.auth.scopes import READ
 from actors.gateway.gateway import Gateway
-from actors.gateway.state.boards import worker_view
-from actors.gateway.statuses import StatusReader
-from actors.gateway.strict_json import StrictRoute
+from agiraph.api.auth.scopes import READ
+from agiraph.api.strict_json import StrictRoute
 from agiraph.core.errors import AgiraphError
 from agiraph.core.ids import BROKER, agent_of, worker_address
 from agiraph.core.models import Agent
 from agiraph.core.turns import Usage
 from agiraph.http.api import TeamView, WorkerView
 from agiraph.messages.model import AskUsage, UsageTable
+from agiraph.readmodel.boards import worker_view
+from agiraph.readmodel.statuses import StatusReader
 from agiraph.storage.home import RunHome
 
 router = APIRouter(route_class=StrictRoute, tags=["agents"])

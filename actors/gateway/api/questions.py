@@ -12,14 +12,14 @@ from actors.gateway.api.dependencies import (
     GatewayDep,
     Limit,
 )
-from actors.gateway.auth.credentials import Principal
-from actors.gateway.auth.scopes import CONTROL, READ, TALK
-from actors.gateway.call_cause import CallCause
 from actors.gateway.gateway import Gateway
 from actors.gateway.questions.answer_page import POLICY, page, question_page, thanks_page
 from actors.gateway.questions.question_records import question_view, write_outcome
 from actors.gateway.questions.standing_approvals import approval_view, revoke, standing
-from actors.gateway.strict_json import StrictRoute
+from agiraph.api.auth.credentials import Principal
+from agiraph.api.auth.scopes import CONTROL, READ, TALK
+from agiraph.api.call_cause import CallCause
+from agiraph.api.strict_json import StrictRoute
 from agiraph.core.errors import InvalidInput
 from agiraph.core.ids import (
     HUMAN_NAME,

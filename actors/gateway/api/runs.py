@@ -8,9 +8,9 @@ from fastapi import APIRouter, Query
 
 from actors.gateway.api.dependencies import AgentDep, GatewayDep, Limit
 from actors.gateway.api.entities import EXTRA_SECONDS, if_answered
-from actors.gateway.auth.scopes import READ
 from actors.gateway.gateway import Gateway
-from actors.gateway.strict_json import StrictRoute
+from agiraph.api.auth.scopes import READ
+from agiraph.api.strict_json import StrictRoute
 from agiraph.board.board import RunFacts
 from agiraph.board.failure_class import class_of
 from agiraph.core.errors import AgiraphError

@@ -9,8 +9,8 @@ from typing import Annotated
 from fastapi import APIRouter, Header
 
 from actors.gateway.api.dependencies import GatewayDep
-from actors.gateway.auth.scopes import CONTROL, READ
-from actors.gateway.strict_json import StrictRoute
+from agiraph.api.auth.scopes import CONTROL, READ
+from agiraph.api.strict_json import StrictRoute
 from agiraph.http.api import (
     DoctorView,
     EditSettingsRequest,
@@ -30,7 +30,7 @@ IfMatch = Annotated[
 @router.get("/settings", dependencies=[CONTROL])
 async def files(gateway: GatewayDep) -> list[SettingsFileView]:
     """List the settings files of this home, with what is wrong with each."""
-    from actors.gateway.settings import editing
+    from agiraph.api.settings import editing
 
     return await asyncio.to_thread(editing.files, gateway.home)
 
@@ -38,7 +38,7 @@ async def files(gateway: GatewayDep) -> list[SettingsFileView]:
 @router.get("/settings/{file}", dependencies=[CONTROL])
 async def content(file: str, gateway: GatewayDep) -> SettingsContentView:
     """Show a settings file: its text, the values in force and where each comes from, its schema."""
-    from actors.gateway.settings import editing
+    from agiraph.api.settings import editing
 
     return await asyncio.to_thread(editing.content, gateway.home, file, gateway.config)
 
@@ -46,7 +46,7 @@ async def content(file: str, gateway: GatewayDep) -> SettingsContentView:
 @router.post("/settings/{file}/check", dependencies=[CONTROL])
 async def check(file: str, body: EditSettingsRequest, gateway: GatewayDep) -> SettingsCheckView:
     """Say what a change would make of a settings file, and what is wrong with that."""
-    from actors.gateway.settings import editing
+    from agiraph.api.settings import editing
 
     return await asyncio.to_thread(editing.check, gateway.home, file, body)
 
@@ -59,7 +59,7 @@ async def save(
 
     It is checked as a whole before anything is written; the version before is kept.
     """
-    from actors.gateway.settings import editing
+    from agiraph.api.settings import editing
 
     async with gateway.settings_turn:
         saved = await asyncio.to_thread(editing.save, gateway.home, file, body, if_match)

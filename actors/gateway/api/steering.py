@@ -4,9 +4,8 @@ from collections.abc import Sequence
 
 from actors.gateway.api.entities import AT_WORK, entity_names
 from actors.gateway.api.messages import INTERRUPTION, send_texts
-from actors.gateway.call_cause import CallCause
 from actors.gateway.gateway import Gateway
-from actors.gateway.statuses import StatusReader
+from agiraph.api.call_cause import CallCause
 from agiraph.core.ids import (
     COORDINATOR_NAME,
     Address,
@@ -19,6 +18,7 @@ from agiraph.core.models import ENDED_AGENT
 from agiraph.http.api import ApiError, SteeredEntityView
 from agiraph.messages.child import ChildInfo
 from agiraph.messages.control import Pause, Step
+from agiraph.readmodel.statuses import StatusReader
 
 PAUSED = "paused"
 AT_REST = ("idle", "parked")

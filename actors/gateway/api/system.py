@@ -9,10 +9,10 @@ from fastapi import APIRouter, Query
 
 from actors.gateway.api.dependencies import CauseDep, GatewayDep, Limit
 from actors.gateway.api.entities import children
-from actors.gateway.auth.scopes import CONTROL, READ
 from actors.gateway.gateway import UNPROCESSABLE, Gateway
-from actors.gateway.strict_json import StrictRoute
 from agiraph import __version__
+from agiraph.api.auth.scopes import CONTROL, READ
+from agiraph.api.strict_json import StrictRoute
 from agiraph.core.clock import iso
 from agiraph.core.errors import InvalidInput, Refused
 from agiraph.core.ids import BROKER, COORDINATOR_NAME, SUPERVISOR, tools_address

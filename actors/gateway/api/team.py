@@ -8,12 +8,12 @@ from fastapi import APIRouter, Query
 from actors.gateway.api.dependencies import AgentDep, GatewayDep, RunDep
 from actors.gateway.api.run_checks import unnamed_model
 from actors.gateway.api.settings import IfMatch
-from actors.gateway.auth.scopes import CONTROL, READ
 from actors.gateway.gateway import UNPROCESSABLE, Gateway
-from actors.gateway.strict_json import StrictRoute
 from actors.gateway.team_config import AGENTS_FILE, bound_team, configured_team
 from agiraph.agentic_team.engine import edges_of
 from agiraph.agentic_team.on_board import current_turn, turn_times
+from agiraph.api.auth.scopes import CONTROL, READ
+from agiraph.api.strict_json import StrictRoute
 from agiraph.board.board import Board
 from agiraph.core.errors import InvalidInput
 from agiraph.core.models import Agent
@@ -54,7 +54,7 @@ async def save(
 
     The rest of the file and its comments stay. A run that is at work keeps its team.
     """
-    from actors.gateway.settings.team_section import save_team
+    from agiraph.api.settings.team_section import save_team
 
     asked = CheckTeamRequest(section=body.section, named_only=True)
     shown = await _checked(gateway, asked)
@@ -69,7 +69,7 @@ async def save(
 
 def _etag(gateway: Gateway) -> str:
     """Return the etag of agents.yaml, '' for one that cannot be read."""
-    from actors.gateway.settings.store import SettingsStore
+    from agiraph.api.settings.store import SettingsStore
 
     try:
         return SettingsStore(gateway.home).read(AGENTS_FILE).etag

@@ -7,15 +7,15 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Query
 
 from actors.gateway.api.dependencies import AgentDep, GatewayDep, RunDep
-from actors.gateway.auth.scopes import READ
 from actors.gateway.gateway import Gateway
-from actors.gateway.strict_json import StrictRoute
-from actors.recorder.message_log import JOURNAL
+from agiraph.api.auth.scopes import READ
+from agiraph.api.strict_json import StrictRoute
 from agiraph.board.board import Board
 from agiraph.board.critical_path import CriticalStretch, Wait, critical_path, divided
 from agiraph.core.ids import COORDINATOR_NAME, NodeId, coordinator_address, worker_address
 from agiraph.core.models import Agent
 from agiraph.http.api import CriticalStretchView, SpanView, TimelineView, TrafficView
+from agiraph.readmodel.message_log import JOURNAL
 from agiraph.tracing.timeline import Bar, RunTimeline, bounded, entity_order, marked
 
 MOST_BARS: Final = 2000

@@ -6,10 +6,10 @@ from fastapi import APIRouter
 from pydantic import BaseModel
 
 from actors.gateway.api.dependencies import AgentDep, CauseDep, GatewayDep
-from actors.gateway.auth.scopes import CONTROL, READ
-from actors.gateway.call_cause import CallCause
 from actors.gateway.gateway import ANSWER_SECONDS, CONFLICT, TOO_LATE, UNPROCESSABLE, Gateway
-from actors.gateway.strict_json import StrictRoute
+from agiraph.api.auth.scopes import CONTROL, READ
+from agiraph.api.call_cause import CallCause
+from agiraph.api.strict_json import StrictRoute
 from agiraph.board.names import find_node
 from agiraph.core.errors import InvalidInput
 from agiraph.core.ids import CLOCK, HUMAN_NAME

@@ -11,16 +11,12 @@ from starlette.requests import Request
 from actors.gateway.api.dependencies import After, AgentDep, At, GatewayDep, Limit, Offset, RunDep
 from actors.gateway.api.entities import children, if_answered
 from actors.gateway.api.overview import spent_in, team
-from actors.gateway.auth.scopes import READ
-from actors.gateway.delivered import delivered, zipped_result
-from actors.gateway.file_browser import browse
 from actors.gateway.gateway import Gateway
-from actors.gateway.names import node_named
-from actors.gateway.served_files import raw_file, rendered_file
-from actors.gateway.state.boards import board_view, earlier_attempts, node_detail
-from actors.gateway.strict_json import StrictRoute
-from actors.gateway.zipped import zipped_folder
-from actors.recorder.event_log import EventLog
+from agiraph.api.auth.scopes import READ
+from agiraph.api.delivered import delivered, zipped_result
+from agiraph.api.served_files import raw_file, rendered_file
+from agiraph.api.strict_json import StrictRoute
+from agiraph.api.zipped import zipped_folder
 from agiraph.board.plans.export import plan_of_board
 from agiraph.core.errors import Corrupt
 from agiraph.core.models import WorkNode
@@ -35,6 +31,10 @@ from agiraph.http.api import (
     WorkerView,
 )
 from agiraph.http.errors import ApiError
+from agiraph.logs.event_log import EventLog
+from agiraph.readmodel.boards import board_view, earlier_attempts, node_detail
+from agiraph.readmodel.files import browse
+from agiraph.readmodel.names import node_named
 from agiraph.storage.home import RunHome
 
 work_router = APIRouter(route_class=StrictRoute, dependencies=[READ], tags=["work"])

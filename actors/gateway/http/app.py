@@ -38,18 +38,18 @@ from actors.gateway.api import (
     triggers,
     work,
 )
-from actors.gateway.auth.audit import AuditLog
-from actors.gateway.auth.credential_store import CredentialStore
-from actors.gateway.auth.request_headers import TrustedHosts
-from actors.gateway.auth.scopes import RouteRule, methods_at, rules_of
 from actors.gateway.gateway import Gateway
-from actors.gateway.http.access_middleware import AccessMiddleware
-from actors.gateway.http.body_limits import BodyLimitMiddleware
-from actors.gateway.http.document import DESCRIPTION, complete_document, operation_id
 from actors.gateway.http.idempotency import IdempotencyMiddleware
-from actors.gateway.http.ui_bundle import UiBundle
-from actors.gateway.problems import no_room, problem_response
 from agiraph import __version__
+from agiraph.api.access_middleware import AccessMiddleware
+from agiraph.api.auth.audit import AuditLog
+from agiraph.api.auth.credential_store import CredentialStore
+from agiraph.api.auth.request_headers import TrustedHosts
+from agiraph.api.auth.scopes import RouteRule, methods_at, rules_of
+from agiraph.api.body_limits import BodyLimitMiddleware
+from agiraph.api.document import DESCRIPTION, complete_document, operation_id
+from agiraph.api.problems import no_room, problem_response
+from agiraph.api.ui_bundle import UiBundle
 from agiraph.core.errors import AgiraphError, OutOfScope, Refused, Unavailable
 from agiraph.core.record import misfit_in_words
 from agiraph.http.errors import ApiError

@@ -15,17 +15,17 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from actors.gateway.auth.request_headers import header
-from actors.gateway.call_cause import SCOPE_KEY, cause_of_key
 from actors.gateway.gateway import CONFLICT
-from actors.gateway.http.body_limits import is_upload
-from actors.gateway.problems import (
+from actors.gateway.state.idempotency_store import IdempotencyStore
+from agiraph.api.auth.request_headers import header
+from agiraph.api.body_limits import is_upload
+from agiraph.api.call_cause import SCOPE_KEY, cause_of_key
+from agiraph.api.problems import (
     INSUFFICIENT_STORAGE,
     MEDIA_TYPE,
     problem_bytes,
     problem_response,
 )
-from actors.gateway.state.idempotency_store import IdempotencyStore
 from agiraph.core.clock import Clock
 from agiraph.http.errors import ApiError
 from agiraph.storage.disk_space import DiskFull

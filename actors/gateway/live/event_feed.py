@@ -10,11 +10,11 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 
 from actors.gateway.live.feeds import FAULT, GONE, LONGEST_REASON, STOPPING, Goodbye
-from actors.recorder.event_log import EVERYTHING, EventLog
 from agiraph.core.errors import Corrupt
 from agiraph.core.ids import AgentId
 from agiraph.core.models import Event
 from agiraph.logs.event_filter import EventFilter
+from agiraph.logs.event_log import EVERYTHING, EventLog
 from transport.signal import Signal
 
 PAGE = 200

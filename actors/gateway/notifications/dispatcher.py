@@ -24,7 +24,6 @@ from actors.gateway.notifications.sources import (
     notice_of_message,
 )
 from actors.gateway.questions.questions import QuestionStore
-from actors.gateway.state.agents import AgentDirectory
 from actors.gateway.state.message_history import MessageHistory
 from agiraph.core.errors import Corrupt, InvalidInput
 from agiraph.core.ids import AgentId
@@ -32,6 +31,7 @@ from agiraph.core.models import Agent
 from agiraph.http.errors import ApiError
 from agiraph.notifications.delivery_queue import Delivery, DeliveryQueue, backoff
 from agiraph.notifications.notice import Notice
+from agiraph.readmodel.agents import AgentDirectory
 from agiraph.settings.channels import MissingChannelVariable, filled_in
 from transport.signal import Signal
 

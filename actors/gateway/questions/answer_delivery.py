@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING
 from actors.gateway.event_reporter import GatewayEventReporter
 from actors.gateway.questions.question_records import QuestionRecord, outcome_event, write_outcome
 from actors.gateway.questions.questions import QuestionStore
-from actors.gateway.state.agents import AgentDirectory
-from actors.gateway.state.boards import BoardReader
 from actors.gateway.state.message_history import MessageHistory
 from agiraph.board.board import Board
 from agiraph.core.errors import AgiraphError
@@ -31,6 +29,8 @@ from agiraph.core.models import BUDGET, Question
 from agiraph.core.money import SET_ANEW, named_in, parse_raise
 from agiraph.messages.model import RaiseBudget
 from agiraph.messages.question import QuestionAnswered
+from agiraph.readmodel.agents import AgentDirectory
+from agiraph.readmodel.boards import BoardReader
 from transport.errors import Nacked, TransportError
 from transport.signal import Signal
 

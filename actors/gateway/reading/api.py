@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from pydantic import BaseModel
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from actors.gateway.auth.credentials import Principal
 from actors.gateway.context.database import ContextDatabase
 from actors.gateway.gateway import ANSWER_SECONDS, CONFLICT, UNAVAILABLE, Gateway
 from actors.gateway.http.app import GatewayApi
-from actors.gateway.reading.copies import CopiedHome, copied
 from actors.gateway.reading.services import StoredServices
 from actors.runtime.ask_again import Reply
+from agiraph.api.auth.credentials import Principal
 from agiraph.core.clock import Clock, SystemClock
 from agiraph.http.errors import ApiError
 from agiraph.logs.log import logger
 from agiraph.messages.control import RefusedReply
+from agiraph.readmodel.home_copy import CopiedHome, copied
 from agiraph.settings.config import Config
 
 if TYPE_CHECKING:

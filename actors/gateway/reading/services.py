@@ -8,7 +8,6 @@ from pydantic import BaseModel
 from actors.broker.agent_budgets import AgentBudgets
 from actors.broker.ledger import UsageLedger
 from actors.broker.usage_reader import UsageReader
-from actors.gateway.reading.copies import CopiedHome
 from actors.supervisor.child_register import Desired, RegisteredChildren, fold
 from agiraph.core.clock import Clock
 from agiraph.core.errors import InvalidInput
@@ -27,6 +26,7 @@ from agiraph.messages.model import (
 from agiraph.messages.trigger import ListTriggers, TriggerTable
 from agiraph.models.prices import load_prices
 from agiraph.models.registry import load_presets
+from agiraph.readmodel.home_copy import CopiedHome
 from agiraph.settings.config import Config
 from agiraph.storage.files import read_bytes
 from agiraph.storage.journal import read_journal

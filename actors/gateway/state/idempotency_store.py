@@ -6,7 +6,7 @@ The state is the fold of a journal of these records:
     answered  the call was carried out, and this is its answer
 
 A key that has begun and has no answer was cut off: its call is carried out again, with the same
-cause (`actors.gateway.call_cause`). Only success is an answer to keep; what was refused made
+cause (`agiraph.api.call_cause`). Only success is an answer to keep; what was refused made
 nothing.
 """
 

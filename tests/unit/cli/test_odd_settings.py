@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from actors.gateway.settings.store import SettingsStore
 from actors.supervisor.main import load
+from agiraph.api.settings.store import SettingsStore
 from agiraph.core.errors import InvalidInput
 from agiraph.core.models import ProposedAction
 from agiraph.core.specs import AskedAgent

@@ -7,7 +7,7 @@ import string
 import pytest
 
 from actors.broker.llm_proxy.grant_table import TOKEN_PREFIX
-from actors.gateway.auth.credential_store import LOGIN_MARK, SESSION_MARK, TOKEN_MARK
+from agiraph.api.auth.credential_store import LOGIN_MARK, SESSION_MARK, TOKEN_MARK
 from agiraph.core.redaction import BLOT, KINDS, redact, redact_text, redact_texts
 from agiraph.notifications.webhooks import answer_token
 

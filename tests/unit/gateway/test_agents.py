@@ -7,10 +7,10 @@ from typing import Any, cast
 import pytest
 
 from actors.gateway.api.lifecycle import remove_half_deleted
-from actors.gateway.state.agents import AgentDirectory
 from agiraph.core.ids import AgentId
 from agiraph.core.models import Agent
 from agiraph.http.errors import ApiError
+from agiraph.readmodel.agents import AgentDirectory
 from agiraph.storage.files import make_folder, replace_file
 from agiraph.storage.home import Home
 

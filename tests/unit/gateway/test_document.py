@@ -9,8 +9,8 @@ from pydantic import BaseModel
 
 import agiraph.http.api
 from actors.gateway.http.app import GatewayApi
-from actors.gateway.http.document import CHANGES
-from actors.gateway.http.examples import EXAMPLES
+from agiraph.api.document import CHANGES
+from agiraph.api.examples import EXAMPLES
 from agiraph.core.models import Event
 
 JsonObject = dict[str, Any]

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
-from actors.gateway.auth.credentials import Principal
-from actors.gateway.call_cause import SCOPE_KEY, CallCause
 from actors.gateway.http.idempotency import IdempotencyMiddleware
 from actors.gateway.state.idempotency_store import IdempotencyStore
+from agiraph.api.auth.credentials import Principal
+from agiraph.api.call_cause import SCOPE_KEY, CallCause
 from agiraph.core.clock import SystemClock
 
 

@@ -6,8 +6,8 @@ import pytest
 from fastapi import APIRouter, FastAPI
 from starlette.testclient import TestClient
 
-from actors.gateway.auth.scopes import CONTROL, OPEN, READ, WEBSOCKET, is_open, methods_at, rules_of
 from actors.gateway.http.app import ROUTERS, GatewayApi
+from agiraph.api.auth.scopes import CONTROL, OPEN, READ, WEBSOCKET, is_open, methods_at, rules_of
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 RULES = rules_of(ROUTERS)

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from actors.recorder.message_log import JOURNAL, MessageLog, read_messages
 from actors.recorder.recorder import Recorder, name_of, serve
 from agiraph.core.ids import AgentId, RunId
 from agiraph.core.models import Agent, Event
 from agiraph.messages.event import EventAppended, ReportEvents
 from agiraph.messages.text import TextMessage
+from agiraph.readmodel.message_log import JOURNAL, MessageLog, read_messages
 from agiraph.settings.config import load_config
 from agiraph.storage.home import Home
 from tests.fakes.line import FakeLine, SilentLog, arrived, events_of

@@ -12,14 +12,15 @@ import pytest
 
 from actors.gateway.live.event_feed import LogSignals, follow
 from actors.gateway.live.feeds import Goodbye
-from actors.recorder import event_file, message_log, recorder
+from actors.recorder import event_file, recorder
 from actors.recorder.event_file import EventFile
-from actors.recorder.event_log import DELETED, EventLog
-from actors.recorder.message_log import JOURNAL, MessageLog, read_messages
 from agiraph.core.ids import AgentId
 from agiraph.core.models import Event
 from agiraph.logs.event_filter import EventFilter
+from agiraph.logs.event_log import DELETED, EventLog
 from agiraph.messages.event import ReportEvents
+from agiraph.readmodel import message_log
+from agiraph.readmodel.message_log import JOURNAL, MessageLog, read_messages
 from agiraph.settings.config import load_config
 from agiraph.storage.home import Home
 from agiraph.storage.journal import Journal

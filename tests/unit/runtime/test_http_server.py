@@ -12,13 +12,13 @@ import pytest
 from actors.gateway.http.server import FIRST_PORT, PORTS_TRIED, bind, url_of
 from actors.runtime import http_server
 from actors.runtime.http_server import (
-    IS_EXTRA,
     SPARE_CONNECTIONS,
     ConnectionLimits,
     HttpServer,
     listen,
 )
 from agiraph.core.errors import Refused
+from agiraph.http.errors import IS_EXTRA
 from agiraph.settings.config import load_config
 
 HOST = "127.0.0.1"

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from actors.gateway.state.boards import node_view
 from agiraph.board.commands import DecideNode
 from agiraph.board.plans.graph import Graph, Node
 from agiraph.board.plans.plan import plan_commands
 from agiraph.core.errors import InvalidInput
+from agiraph.readmodel.boards import node_view
 from tests.unit.board.desk import Desk
 
 TASKS = st.text(min_size=1, max_size=40).filter(lambda text: text.strip())

@@ -7,7 +7,7 @@ from fastapi.routing import APIRoute
 
 import agiraph.http.api
 from actors.gateway.http.app import ROUTERS
-from actors.gateway.http.examples import EXAMPLES
+from agiraph.api.examples import EXAMPLES
 from agiraph.http.client import AsyncClient, Client
 from agiraph.http.client.call import ApiCall, ApiMethod
 from agiraph.http.client.connection import ApiCalls

@@ -1,0 +1,309 @@
+"""The keys of a home: who may do what, stored in `human/tokens.json`, changed here alone.
+
+A change is on disk before its secret is shown, and counts at once: what an ended key had open is
+cut off. The file holds digests only. One that cannot be read is set aside, which ends every
+named token and session (fails closed); the home's own token, a file of its own, still opens.
+"""
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final
+
+from agiraph.api.auth.credentials import (
+    ApiToken,
+    BrowserSession,
+    Credentials,
+    LoginLink,
+    Principal,
+    caller_of,
+)
+from agiraph.api.private_files import read_private, write_private
+from agiraph.core.clock import Clock
+from agiraph.http.api.access import HOME_TOKEN, CreateTokenRequest, Scope
+from agiraph.http.errors import ApiError
+from agiraph.storage.files import is_missing, move, status_of
+from agiraph.storage.home import Home
+
+TOKEN_BYTES = 32
+TOKEN_MARK = "agt_"
+
+LOGIN_MARK: Final = "agl_"
+SESSION_MARK: Final = "ags_"
+"""How a secret begins, so that people, scanners and logs know one when they see it."""
+
+SHORTEST_SECRET: Final = 32
+"""No secret of a home is shorter."""
+
+NEEDED: Final = "this needs a token of the home: Authorization: Bearer TOKEN"
+
+
+def digest_of(secret: str) -> str:
+    """Return what is stored of a secret."""
+    return sha256(secret.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+class CredentialsEnded(Exception):
+    """The token or session by which a call came opens nothing any more."""
+
+    def __init__(self) -> None:
+        super().__init__("the key that opened this has ended")
+
+
+class CredentialStore:
+    """Everything that opens this home's API; the home's own token is made if there is none.
+
+    Raises OSError.
+    """
+
+    def __init__(self, home: Home, clock: Clock, log: Any) -> None:
+        self._clock = clock
+        self._path = home.human.tokens
+        self._home_path = home.system.token
+        self._know_home(load_token(self._home_path))
+        self._used: dict[str, float] = {}
+        self._live: dict[asyncio.Timeout, Principal] = {}
+        self._by_digest: dict[str, ApiToken | BrowserSession] = {}
+        self.cookie = f"agiraph_{digest_of(str(home.path))[:8]}"
+        self.credentials = Credentials()
+        self._use(_read(self._path, clock, log))
+
+    def _know_home(self, secret: str) -> None:
+        self._home_secret = secret
+        self._home_digest = digest = digest_of(secret)
+        self._home = Principal(HOME_TOKEN, "control", digest=digest)
+
+    def keep_home_token(self) -> None:
+        """Write the home's own token again if its file was removed, is empty, or is no regular
+        file; OSError.
+        """
+        if is_missing(self._home_path):
+            write_private(self._home_path, self._home_secret + "\n")
+
+    def now(self) -> float:
+        """Return the time by which keys end."""
+        return self._clock.now()
+
+    # --- who calls ---
+
+    def caller(self, secret: str, *, is_cookie: bool = False) -> Principal:
+        """Return who shows this token (or this session's cookie); ApiError 401."""
+        digest = digest_of(secret)
+        if digest == self._home_digest and not is_cookie:
+            found = self._home
+        else:
+            key = self._by_digest.get(digest)
+            if key is None or isinstance(key, BrowserSession) != is_cookie:
+                raise ApiError(401, NEEDED)
+            found = caller_of(key, digest, self._clock.now())
+        self._used[found.key] = self._clock.now()
+        return found
+
+    def is_secret(self, text: str) -> bool:
+        """Whether this text is a token, a session or an unused code of this home, ended or not."""
+        digest = digest_of(text)
+        return (
+            digest == self._home_digest
+            or digest in self._by_digest
+            or any(login.digest == digest for login in self.credentials.logins)
+        )
+
+    def last_used(self, caller: str) -> float | None:
+        """Return when a key was last shown to this process, by `Principal.key`."""
+        return self._used.get(caller)
+
+    @asynccontextmanager
+    async def while_valid(self, caller: Principal) -> AsyncIterator[None]:
+        """Cut the block off when the caller's token or session ends; raise CredentialsEnded."""
+        deadline = asyncio.timeout_at(self._end_of(caller))
+        self._live[deadline] = caller
+        try:
+            async with deadline:
+                yield
+        except TimeoutError:
+            if not deadline.expired():
+                raise
+            raise CredentialsEnded from None
+        finally:
+            del self._live[deadline]
+
+    # --- tokens ---
+
+    def add(self, wanted: CreateTokenRequest, by: str, cause: str = "") -> tuple[ApiToken, str]:
+        """Make a named token; return it and its secret, which is nowhere else."""
+        now, secret = self._clock.now(), TOKEN_MARK + secrets.token_urlsafe(32)
+        token = ApiToken(
+            name=wanted.name,
+            scope=wanted.scope,
+            digest=digest_of(secret),
+            created_at=now,
+            created_by=by,
+            expires_at=now + wanted.expires_in_seconds if wanted.expires_in_seconds else None,
+            calls_per_second=wanted.calls_per_second,
+            cause=cause,
+        )
+        self._write(self.credentials.with_token(token, now))
+        return token, secret
+
+    def rotate(
+        self, name: str, grace_seconds: float, cause: str = ""
+    ) -> tuple[ApiToken, str | None]:
+        """Change a token's secret; return it with the new one, None for the home's own.
+
+        The home's is in its file, where the commands find it.
+        """
+        now = self._clock.now()
+        if name == HOME_TOKEN:
+            self._rotate_home(now, grace_seconds, cause)
+            return self.home_entry(), None
+        secret = TOKEN_MARK + secrets.token_urlsafe(32)
+        self._write(self.credentials.rotated(name, digest_of(secret), now, grace_seconds, cause))
+        return self.credentials.token(name, now), secret
+
+    def _rotate_home(self, now: float, grace_seconds: float, cause: str) -> None:
+        noted = self.home_entry()
+        if cause and noted.cause == cause and noted.old_digest not in ("", self._home_digest):
+            return  # this call was carried out already, but for its answer
+        self._write(self.credentials.home_rotated(self._home_digest, now, grace_seconds, cause))
+        self._know_home(renew_token(self._home_path))
+        self._cut_off()
+
+    def revoke(self, name: str) -> ApiToken:
+        """End a token, and the links and sessions that were made by it."""
+        if name == HOME_TOKEN:
+            raise ApiError(409, "the home's own token can be rotated, not revoked")
+        self._write(self.credentials.revoked(name, self._clock.now()))
+        return next(token for token in self.credentials.tokens if token.name == name)
+
+    def tokens(self) -> list[ApiToken]:
+        """Return the home's own token and every named one, those that ended lately too."""
+        return [
+            self.home_entry(),
+            *(one for one in self.credentials.tokens if one.name != HOME_TOKEN),
+        ]
+
+    def home_entry(self) -> ApiToken:
+        """Return the home's own token as an entry of the credentials."""
+        noted = next((one for one in self.credentials.tokens if one.name == HOME_TOKEN), None)
+        if noted is not None:
+            return noted
+        made = status_of(self._home_path)
+        made_at = made.st_mtime if made else 0.0
+        return ApiToken(
+            name=HOME_TOKEN, scope="control", digest="", created_at=made_at, created_by=HOME_TOKEN
+        )
+
+    # --- login links and sessions ---
+
+    def begin_login(
+        self,
+        scope: Scope,
+        by: str,
+        within_seconds: float,
+        session_seconds: float,
+        user: int | None = None,
+    ) -> tuple[LoginLink, str]:
+        """Make a one-time link; return it and its code, which is nowhere else."""
+        code = LOGIN_MARK + secrets.token_urlsafe(32)
+        login = LoginLink(
+            digest=digest_of(code),
+            scope=scope,
+            created_by=by,
+            expires_at=self._clock.now() + within_seconds,
+            session_seconds=session_seconds,
+            user=user,
+        )
+        self._write(self.credentials.with_login(login))
+        return login, code
+
+    def enter(self, code: str, browser: str, user: int | None = None) -> tuple[BrowserSession, str]:
+        """Turn a link's code into a session; return it and its secret. ApiError 403.
+
+        `user` is the user of this machine who sends it, if that is known.
+        """
+        secret, id = SESSION_MARK + secrets.token_urlsafe(32), secrets.token_hex(4)
+        now, digests = self._clock.now(), (digest_of(code), id, digest_of(secret))
+        self._write(self.credentials.entered(*digests, browser, now, user))
+        return self.credentials.session(id), secret
+
+    def sessions(self) -> list[BrowserSession]:
+        """Return the browsers that are logged in, oldest first."""
+        return list(self.credentials.pruned(self.now()).sessions)
+
+    def end_session(self, id: str) -> BrowserSession:
+        """Log a browser out; ApiError 404."""
+        session = self.credentials.session(id)
+        self._write(self.credentials.without_session(id))
+        return session
+
+    # --- the file ---
+
+    def _write(self, credentials: Credentials) -> None:
+        """Write changed credentials to disk, then use them."""
+        stored = credentials.pruned(self._clock.now())
+        write_private(self._path, stored.model_dump_json(exclude_defaults=True) + "\n")
+        self._use(stored)
+        self._cut_off()
+
+    def _use(self, credentials: Credentials) -> None:
+        self.credentials = credentials
+        keys: dict[str, ApiToken | BrowserSession] = {
+            one.digest: one for one in credentials.sessions
+        }
+        keys |= {one.old_digest: one for one in credentials.tokens if one.old_digest}
+        keys |= {one.digest: one for one in credentials.tokens if one.digest}
+        self._by_digest = keys
+
+    def _cut_off(self) -> None:
+        """Set the deadlines of open calls to the ends of their keys, which may be now."""
+        for deadline, caller in list(self._live.items()):
+            if not deadline.expired():
+                deadline.reschedule(self._end_of(caller))
+
+    def _end_of(self, caller: Principal) -> float | None:
+        """Return the loop's time at which a caller's key ends, None if it does not."""
+        loop_now, now = asyncio.get_running_loop().time(), self._clock.now()
+        if caller.digest == self._home_digest:
+            return None
+        key = self._by_digest.get(caller.digest)
+        try:
+            found = caller_of(key, caller.digest, now) if key is not None else None
+        except ApiError:
+            return loop_now
+        if found is None:
+            return loop_now
+        return None if found.expires_at is None else loop_now + found.expires_at - now
+
+
+def _read(path: Path, clock: Clock, log: Any) -> Credentials:
+    """Return the stored keys; raises OSError."""
+    data = read_private(path)
+    if data is None:
+        return Credentials()
+    try:
+        return Credentials.model_validate_json(data)
+    except ValueError as error:
+        quarantined = path.with_name(f"{path.name}.corrupt-{int(clock.now())}")
+        move(path, quarantined)
+        log.error(
+            "every named token and session is void", moved=str(quarantined), reason=str(error)[:200]
+        )
+        return Credentials()
+
+
+def load_token(path: Path) -> str:
+    """Return the home's token, made on the first call; its file is for this user alone."""
+    token = (read_private(path) or b"").decode("ascii", "replace").strip()
+    if len(token) >= TOKEN_BYTES and token.isascii():
+        return token
+    return renew_token(path)
+
+
+def renew_token(path: Path) -> str:
+    """Write a new token in the old one's place and return it."""
+    token = TOKEN_MARK + secrets.token_urlsafe(TOKEN_BYTES)
+    write_private(path, token + "\n")
+    return token

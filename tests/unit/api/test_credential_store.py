@@ -1,0 +1,347 @@
+"""Tokens, links and sessions: what opens, until when, and what of it is on disk."""
+
+import json
+import stat
+from pathlib import Path
+
+import pytest
+
+from agiraph.api.auth import credential_store as keys_module
+from agiraph.api.auth.credential_store import CredentialStore
+from agiraph.api.auth.credentials import KEEP_SECONDS, MOST_LOGINS
+from agiraph.http.api import ApiError, CreateTokenRequest
+from agiraph.storage.home import Home
+from agiraph.storage.walk import UnsafeFile
+from tests.fakes.line import SilentLog
+from tests.fakes.odd_files import UNREADABLE
+from tests.unit.api.turned import TurnedClock
+
+DAY = 86400.0
+
+
+@pytest.fixture
+def clock() -> TurnedClock:
+    return TurnedClock()
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path)
+
+
+def opened(home: Home, clock: TurnedClock) -> CredentialStore:
+    return CredentialStore(home, clock, SilentLog())
+
+
+@pytest.fixture
+def keys(home: Home, clock: TurnedClock) -> CredentialStore:
+    return opened(home, clock)
+
+
+def refusal(keys: CredentialStore, secret: str, *, is_cookie: bool = False) -> str:
+    with pytest.raises(ApiError) as refused:
+        keys.caller(secret, is_cookie=is_cookie)
+    assert refused.value.status == 401
+    assert not secret or secret not in refused.value.detail
+    return refused.value.detail
+
+
+def test_the_homes_own_token_may_do_everything(keys: CredentialStore, home: Home) -> None:
+    caller = keys.caller(home.system.token.read_text().strip())
+    assert (caller.name, caller.scope) == ("home", "control")
+    for wrong in ("", "x", "ä", "\udcff", home.system.token.read_text()[:-2]):
+        assert "needs a token" in refusal(keys, wrong)
+
+
+def test_a_named_token_opens_at_once_and_after_a_restart(
+    keys: CredentialStore, home: Home, clock: TurnedClock
+) -> None:
+    _, secret = keys.add(CreateTokenRequest(name="ci", scope="talk"), "home")
+    for ring in (keys, opened(home, clock)):
+        caller = ring.caller(secret)
+        assert (caller.name, caller.scope) == ("ci", "talk")
+        assert caller.may("read")
+        assert not caller.may("control")
+
+
+def test_only_digests_are_on_disk_and_for_this_user_alone(
+    keys: CredentialStore, home: Home
+) -> None:
+    _, secret = keys.add(CreateTokenRequest(name="ci"), "home")
+    _, code = keys.begin_login("read", "home", 60, DAY)
+    _, cookie = keys.enter(code, "Firefox")
+    text = home.human.tokens.read_text()
+    for hidden in (secret, code, cookie, home.system.token.read_text().strip()):
+        assert hidden not in text
+    assert stat.S_IMODE(home.human.tokens.stat().st_mode) == 0o600
+
+
+def test_a_link_for_one_user_of_the_machine_serves_no_other(keys: CredentialStore) -> None:
+    for user in (1000, 0, None):
+        _, code = keys.begin_login("read", "home", 60, DAY, 1000)
+        with pytest.raises(ApiError, match="for user 1000 of this machine alone"):
+            keys.enter(code, "Firefox", 1001)
+        assert keys.enter(code, "Firefox", user)
+    _, code = keys.begin_login("read", "home", 60, DAY)
+    assert keys.enter(code, "Firefox", 1001)
+
+
+def test_an_expired_token_says_so(keys: CredentialStore, clock: TurnedClock) -> None:
+    _, secret = keys.add(CreateTokenRequest(name="ci", expires_in_seconds=60), "home")
+    clock.time += 59
+    assert keys.caller(secret).expires_at == clock.time + 1
+    clock.time += 1
+    assert "'ci' expired at" in refusal(keys, secret)
+    keys.add(CreateTokenRequest(name="ci"), "home")  # its name is free again
+    assert "needs a token" in refusal(keys, secret)
+
+
+def test_a_revoked_token_ends_with_what_was_made_by_it(keys: CredentialStore) -> None:
+    _, secret = keys.add(CreateTokenRequest(name="ci", scope="control"), "home")
+    code = keys.begin_login("control", "ci", 60, DAY)[1]
+    mine = keys.enter(keys.begin_login("control", "ci", 60, DAY)[1], "")[1]
+    other = keys.enter(keys.begin_login("read", "home", 60, DAY)[1], "")[1]
+    keys.revoke("ci")
+    assert "'ci' was revoked at" in refusal(keys, secret)
+    refusal(keys, mine, is_cookie=True)
+    with pytest.raises(ApiError):
+        keys.enter(code, "")
+    assert keys.caller(other, is_cookie=True).scope == "read"
+
+
+def test_what_ended_long_ago_is_forgotten(
+    keys: CredentialStore, home: Home, clock: TurnedClock
+) -> None:
+    keys.add(CreateTokenRequest(name="old"), "home")
+    keys.revoke("old")
+    clock.time += KEEP_SECONDS + 1
+    keys.add(CreateTokenRequest(name="new"), "home")
+    assert [token.name for token in keys.tokens()] == ["home", "new"]
+    assert "old" not in home.human.tokens.read_text()
+
+
+def test_a_rotated_token_opens_beside_the_old_one_for_the_grace_alone(
+    keys: CredentialStore, home: Home, clock: TurnedClock
+) -> None:
+    _, first = keys.add(CreateTokenRequest(name="ci", scope="talk"), "home")
+    _, second = keys.rotate("ci", 600)
+    assert second is not None
+    for ring in (keys, opened(home, clock)):
+        assert ring.caller(first).expires_at == clock.time + 600
+        assert ring.caller(second).expires_at is None
+    clock.time += 600
+    assert "rotated" in refusal(keys, first)
+    _, third = keys.rotate("ci", 0)
+    assert third is not None
+    refusal(keys, second)
+    assert keys.caller(third).scope == "talk"
+
+
+def test_the_homes_own_token_is_rotated_in_its_file(
+    keys: CredentialStore, home: Home, clock: TurnedClock
+) -> None:
+    first = home.system.token.read_text().strip()
+    token, shown = keys.rotate("home", 60)
+    assert (token.name, token.scope, shown) == ("home", "control", None)
+    second = home.system.token.read_text().strip()
+    for ring in (keys, opened(home, clock)):
+        assert ring.caller(second).name == "home"
+        assert ring.caller(first).scope == "control"
+    clock.time += 60
+    refusal(keys, first)
+    keys.rotate("home", 0)
+    refusal(keys, second)
+    assert [token.name for token in keys.tokens()] == ["home"]
+
+
+@pytest.mark.parametrize(
+    ("act", "status", "said"),
+    [
+        (lambda keys: keys.rotate("nobody", 0), 404, "known: ci, home"),
+        (lambda keys: keys.revoke("nobody"), 404, "known: ci, home"),
+        (lambda keys: keys.revoke("home"), 409, "rotated, not revoked"),
+        (lambda keys: keys.add(CreateTokenRequest(name="ci"), "home"), 409, "rotate or revoke"),
+        (lambda keys: keys.add(CreateTokenRequest(name="home"), "home"), 409, "home's own"),
+        (lambda keys: keys.end_session("x"), 404, "known: none"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_what_can(
+    keys: CredentialStore, act: object, status: int, said: str
+) -> None:
+    keys.add(CreateTokenRequest(name="ci"), "home")
+    with pytest.raises(ApiError, match=said) as refused:
+        act(keys)  # type: ignore[operator]
+    assert refused.value.status == status
+
+
+def test_a_login_link_opens_once(keys: CredentialStore, home: Home, clock: TurnedClock) -> None:
+    _, code = keys.begin_login("talk", "home", 60, DAY)
+    restarted = opened(home, clock)
+    session, cookie = restarted.enter(code, "Firefox")
+    for ring in (restarted, opened(home, clock)):
+        with pytest.raises(ApiError, match="used already"):
+            ring.enter(code, "Firefox")
+        caller = ring.caller(cookie, is_cookie=True)
+        assert (caller.name, caller.scope, caller.session) == ("home", "talk", session.id)
+
+
+def test_a_login_link_that_is_too_old_opens_nothing(
+    keys: CredentialStore, clock: TurnedClock
+) -> None:
+    _, code = keys.begin_login("talk", "home", 60, DAY)
+    clock.time += 60
+    with pytest.raises(ApiError, match="too old"):
+        keys.enter(code, "")
+
+
+def test_of_too_many_links_the_oldest_go(keys: CredentialStore) -> None:
+    codes = [keys.begin_login("read", "home", 60, DAY)[1] for _ in range(MOST_LOGINS + 1)]
+    with pytest.raises(ApiError):
+        keys.enter(codes[0], "")
+    assert keys.enter(codes[1], "")
+
+
+def test_a_session_ends_by_its_time_or_by_hand(keys: CredentialStore, clock: TurnedClock) -> None:
+    _, one = keys.enter(keys.begin_login("read", "home", 60, DAY)[1], "")
+    session, two = keys.enter(keys.begin_login("read", "home", 60, 2 * DAY)[1], "")
+    clock.time += DAY
+    assert "log in again" in refusal(keys, one, is_cookie=True)
+    assert [known.id for known in keys.sessions()] == [session.id]
+    keys.end_session(session.id)
+    refusal(keys, two, is_cookie=True)
+    assert keys.sessions() == []
+
+
+def test_a_cookie_is_no_token_and_a_token_no_cookie(keys: CredentialStore, home: Home) -> None:
+    _, secret = keys.add(CreateTokenRequest(name="ci"), "home")
+    _, cookie = keys.enter(keys.begin_login("read", "home", 60, DAY)[1], "")
+    refusal(keys, cookie)
+    refusal(keys, secret, is_cookie=True)
+    refusal(keys, home.system.token.read_text().strip(), is_cookie=True)
+
+
+def test_a_change_that_cannot_be_written_does_not_count(
+    keys: CredentialStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, secret = keys.add(CreateTokenRequest(name="ci"), "home")
+
+    def full(path: Path, text: str) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(keys_module, "write_private", full)
+    with pytest.raises(OSError, match="No space"):
+        keys.revoke("ci")
+    assert keys.caller(secret).name == "ci"
+
+
+def test_a_call_made_again_after_a_death_makes_one_token_with_a_secret(
+    keys: CredentialStore, home: Home, clock: TurnedClock
+) -> None:
+    _, lost = keys.add(CreateTokenRequest(name="ci"), "home", "call-1")
+    restarted = opened(home, clock)
+    _, told = restarted.add(CreateTokenRequest(name="ci"), "home", "call-1")
+    refusal(restarted, lost)
+    assert restarted.caller(told).name == "ci"
+    with pytest.raises(ApiError, match="rotate or revoke"):
+        restarted.add(CreateTokenRequest(name="ci"), "home", "call-2")
+
+
+def test_a_rotation_made_again_after_a_death_keeps_the_grace_of_the_one_before(
+    keys: CredentialStore, home: Home, clock: TurnedClock
+) -> None:
+    _, first = keys.add(CreateTokenRequest(name="ci"), "home", "call-1")
+    _, lost = keys.rotate("ci", 60, "call-2")
+    assert lost is not None
+    restarted = opened(home, clock)
+    _, told = restarted.rotate("ci", 60, "call-2")
+    assert told is not None
+    assert restarted.caller(first).expires_at == clock.time + 60
+    assert restarted.caller(told).expires_at is None
+    refusal(restarted, lost)
+
+
+def test_a_rotation_of_the_homes_own_made_again_changes_nothing_more(
+    keys: CredentialStore, home: Home, clock: TurnedClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = home.system.token.read_text().strip()
+
+    def die(path: Path) -> str:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(keys_module, "renew_token", die)  # between the book and the token's file
+        with pytest.raises(KeyboardInterrupt):
+            keys.rotate("home", 60, "call-1")
+    restarted = opened(home, clock)
+    assert restarted.caller(first).name == "home"
+    restarted.rotate("home", 60, "call-1")
+    second = home.system.token.read_text().strip()
+    assert second != first
+    again = opened(home, clock)
+    again.rotate("home", 60, "call-1")
+    assert home.system.token.read_text().strip() == second
+    assert again.caller(first).expires_at == clock.time + 60
+
+
+def test_a_token_that_was_revoked_can_be_revoked_again(
+    keys: CredentialStore, clock: TurnedClock
+) -> None:
+    keys.add(CreateTokenRequest(name="ci"), "home")
+    first = keys.revoke("ci")
+    clock.time += 5
+    assert keys.revoke("ci") == first
+
+
+def test_a_file_that_says_nothing_ends_every_token_but_the_homes(
+    home: Home, clock: TurnedClock
+) -> None:
+    _, secret = opened(home, clock).add(CreateTokenRequest(name="ci"), "home")
+    whole = home.human.tokens.read_text()
+    for damaged in (whole[:-9], "[]", '{"tokens": 3}'):
+        home.human.tokens.write_text(damaged)
+        log = SilentLog()
+        keys = CredentialStore(home, clock, log)
+        refusal(keys, secret)
+        assert keys.caller(home.system.token.read_text().strip()).name == "home"
+        assert "void" in log.lines[0]
+        assert not home.human.tokens.exists()
+        clock.time += 1
+    assert len(list(home.human.path.glob("tokens.json.corrupt-*"))) == 3
+
+
+def test_a_newer_file_with_more_fields_still_opens(home: Home, clock: TurnedClock) -> None:
+    _, secret = opened(home, clock).add(CreateTokenRequest(name="ci"), "home")
+    book = json.loads(home.human.tokens.read_text())
+    book["tokens"][0]["colour"] = "red"
+    home.human.tokens.write_text(json.dumps(book | {"more": 1}))
+    assert opened(home, clock).caller(secret).name == "ci"
+
+
+def test_two_homes_have_two_cookies(tmp_path: Path, clock: TurnedClock) -> None:
+    names = {opened(Home(tmp_path / name), clock).cookie for name in ("a", "b")}
+    assert len(names) == 2
+
+
+@pytest.mark.parametrize("kind", UNREADABLE)
+def test_a_running_gateway_replaces_a_token_that_is_no_regular_file(
+    keys: CredentialStore, home: Home, kind: str
+) -> None:
+    token = home.system.token.read_text()
+    home.system.token.unlink()
+    UNREADABLE[kind](home.system.token)
+    keys.keep_home_token()
+    assert not home.system.token.is_symlink()
+    assert home.system.token.read_text() == token
+    assert stat.S_IMODE(home.system.token.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("kind", UNREADABLE)
+@pytest.mark.parametrize("name", ["system/token", "human/tokens.json"])
+def test_tokens_that_are_no_regular_file_are_named(
+    home: Home, clock: TurnedClock, name: str, kind: str
+) -> None:
+    path = home.path / name
+    path.parent.mkdir()
+    UNREADABLE[kind](path)
+    with pytest.raises(UnsafeFile, match=f"^{path} "):
+        opened(home, clock)

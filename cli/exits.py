@@ -67,12 +67,12 @@ def explanation(error: BaseException) -> str:
 
 
 def is_unexpected(error: BaseException) -> bool:
-    """Whether an error is a fault of ours, not one of input, of the machine or of the outside."""
+    """Whether an error is a fault of Agiraph, not of its input, the machine or another service."""
     return not isinstance(error, click.ClickException | click.Abort | AgiraphError | OSError)
 
 
 def discard_unread() -> bool:
-    """Discard what is written to a pipe whose reader has gone; whether stdout or stderr is one."""
+    """Discard further output to pipes without a reader; return whether stdout or stderr is one."""
     unread = [number for number in (STDOUT, STDERR) if _is_closed(number, timeout_milliseconds=0)]
     for number in unread:  # the interpreter flushes its streams as it ends
         os.dup2(os.open(os.devnull, os.O_WRONLY), number)  # plain: /dev/null
@@ -80,7 +80,7 @@ def discard_unread() -> bool:
 
 
 def end_when_unread(*descriptors: int) -> None:
-    """Exit as soon as the readers of all these pipes have gone, also while nothing is written.
+    """Exit as soon as all these pipes have lost their readers, even between two writes.
 
     Without it `agiraph events AGENT --follow | head -1` would wait for the event after the first.
     """

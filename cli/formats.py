@@ -12,7 +12,7 @@ GOAL_SHOWN = 300
 
 
 def as_is(value: Any) -> str:
-    """Return a value as text, None as nothing, a boolean as a word."""
+    """Return a value as text: None as '', a boolean as yes or no."""
     if isinstance(value, bool):
         return yes_or_no(value)
     return "" if value is None else str(value)

@@ -41,11 +41,10 @@ ENDED: Final = ("completed", "failed")
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """What `agiraph run` is asked for, checked as far as it can be without a supervisor.
+    """The options of `agiraph run`, checked as far as possible without a supervisor.
 
-    `terms` are the fields of its request that are given (`given_terms`). `agent` is the one that
-    works on it; None creates a new one. Unless `is_attended`, the run goes on when the command has
-    ended.
+    `terms` are the given fields of its request (`given_terms`). `agent` works on the goal; None
+    creates a new agent. Unless `is_attended`, the run continues after the command has ended.
     """
 
     home: Path

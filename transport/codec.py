@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 from transport.errors import MalformedBody, UnknownType
 
 ODD_NUMBER = re.compile(rb"\xcb[\x7f\xff][\xf0-\xff]|\xca[\x7f\xff][\x80-\xff]", re.DOTALL)
-"""How infinity, and what is no number, begin in msgpack with 64 and with 32 bits."""
+"""The beginning of infinity and NaN in msgpack, with 64 and with 32 bits."""
 
 
 class Codec:

@@ -23,17 +23,17 @@ from transport.signal import Signal
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """The coordinator does nothing but wait: for what, and since when."""
+    """A pause of the coordinator: the reason (`doing`) and its start."""
 
     doing: Activity
     since: float
 
 
 class CoordinatorContext(EntityContext):
-    """What a coordinator's parts share. Which run it is in follows from its conversation.
+    """The state that a coordinator's parts share. Its conversation determines its run.
 
-    `args` are those of the agent's first run. `rest` is there while it waits; `rests` is set when
-    it begins to wait. `timer` is when its own wait ends in any case.
+    `args` are the arguments of the current run. `rest` is set while it waits; `rests` signals the
+    beginning of a wait. `timer` is the latest end of its own wait.
     """
 
     def __init__(

@@ -11,7 +11,7 @@ from agiraph.core.turns import JsonObject
 class CoordinatorArgs(Record):
     """The arguments of a coordinator: `agent` has the terms of its run.
 
-    Those of the first run come with its launch, those of a later one from its record. `began_at` is
+    The first run gets its arguments with the launch, a later run from its record. `began_at` is
     None in the first run, which began when the agent was created.
     """
 
@@ -36,7 +36,7 @@ class CoordinatorArgs(Record):
 class WorkerArgs(Record):
     """The arguments of a worker. `today` is kept, so that its prompt never changes.
 
-    `spec` has no plan. `has_leader`: whether a model reads what is written to the coordinator.
+    `spec` has no plan. `has_leader`: whether a model reads the messages to the coordinator.
     """
 
     agent: AgentId

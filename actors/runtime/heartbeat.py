@@ -29,7 +29,7 @@ SETTLE_SECONDS = 0.05
 class HeartbeatSender:
     """The heartbeats of one actor; the caller runs `run`.
 
-    `note` gets each activity at once, `on_report` what is reported of it.
+    `note` gets each activity at once, `on_report` each status that is sent.
     """
 
     def __init__(

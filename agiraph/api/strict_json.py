@@ -21,7 +21,7 @@ class StrictRequest(Request):
     """A request whose JSON body has finite numbers and few levels."""
 
     async def json(self) -> Any:
-        """Return the body's value; HTTPException for one that cannot be stored."""
+        """Return the body's value; HTTPException if the value cannot be stored."""
         try:
             return read_strict(await self.body())
         except json.JSONDecodeError:

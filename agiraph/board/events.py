@@ -31,7 +31,7 @@ MOST_DETAILS = 4000
 class RunSetup(Record):
     """The run that a board is for, and its bounds.
 
-    `epoch` is random: nobody can foresee the board's ids. `max_stages` and `may_reconvene` come
+    `epoch` is random, so the board's ids are unpredictable. `max_stages` and `may_reconvene` come
     from the plan; in a run that `is_fixed` no node is added to the plan's. `team`: the run is the
     work of these roles.
     """

@@ -244,7 +244,7 @@ def complete(board: Board, command: c.CompleteNode, now: float) -> tuple[BoardEv
 
 
 def _require_below(folder: str, files: Iterable[str]) -> None:
-    """Raise InvalidInput for a name that is not that of a file below a node's folder."""
+    """Raise InvalidInput for a path that leads out of a node's folder."""
     for file in files:
         if not is_below(file):
             raise InvalidInput(

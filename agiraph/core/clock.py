@@ -53,7 +53,7 @@ PART: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw])")
 def seconds_of(value: Any, what: str, *, least: float = LEAST_SECONDS) -> float:
     """Return a length of time: a number of seconds, or text with units; InvalidInput.
 
-    It has `least` seconds and at most ten years; `what` names it in the error.
+    It has `least` seconds and at most ten years. An error calls it `what`.
     """
     seconds = value if isinstance(value, int | float) and not isinstance(value, bool) else None
     if isinstance(value, str):

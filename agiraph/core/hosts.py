@@ -1,4 +1,4 @@
-"""Hosts: what is known of the other machines of a home, their names and labels, and invitations.
+"""Hosts: records of the other machines of a home, their names and labels, and invitations.
 
 An invitation is the line with which another machine joins a home, once. It is secret while valid:
 
@@ -124,7 +124,7 @@ class Invitation(Record):
     """How to reach a home and join it. Keys are CURVE keys in Z85.
 
     `server_key` is the home's public key, `secret` the invitation's own, `id` its name there;
-    `name` is that of the host, empty if it may choose. `expires_at` is a Unix time, 0 for never.
+    `name` is the host's name, empty if it may choose. `expires_at` is a Unix time, 0 for never.
     """
 
     url: str
@@ -142,7 +142,7 @@ class Invitation(Record):
 
 
 def read_invitation(line: str, now: float) -> Invitation:
-    """Return the invitation of a line; `now` is a Unix time. Raises InvalidInput: what is wrong."""
+    """Return the invitation of a line; `now` is a Unix time. Raises InvalidInput."""
     text = "".join(line.split())  # a terminal may have broken it
     if not text.startswith(INVITATION_PREFIX):
         shown = f"{text[:SHOWN_OF_INVITATION]}..." if len(text) > SHOWN_OF_INVITATION else text

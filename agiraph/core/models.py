@@ -78,7 +78,7 @@ ActivityState = Literal[
 
 
 class Activity(Record):
-    """What a process does; `step` says more for people, `model` is the model that is asked."""
+    """The activity of a process; `step` describes it for people, `model` is the model it calls."""
 
     state: ActivityState = ""
     step: str = ""

@@ -109,8 +109,8 @@ def _below(record: type[Record]) -> Iterator[type[Record]]:
 # size. Such a value cannot be written as JSON again: its record would be damaged.
 
 NESTING: Final = 64
-"""How deep JSON of a foreign program may be nested. Of what pydantic writes, it reads back at most
-190 levels: a record with more would damage its journal."""
+"""The deepest nesting of JSON from a foreign program. pydantic writes more levels than the 190 that
+it reads back: a deeper record would damage its journal."""
 SHOWN_CHARACTERS: Final = 40
 
 
@@ -133,7 +133,7 @@ def why_not_stored(value: Any) -> str:
 
 
 def finite(number: str) -> float:
-    """Return the number of a JSON text; ValueError for one that is too large."""
+    """Return the number of a JSON text; ValueError if it is too large for a float."""
     value = float(number)
     if not math.isfinite(value):
         raise ValueError(f"{number[:SHOWN_CHARACTERS]} is not a finite number")

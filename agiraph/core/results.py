@@ -142,7 +142,7 @@ PASSED = 0
 
 
 class CheckResult(Record):
-    """How one check ended. `exit_code` None: its time ran out; `output` is the end of what it said.
+    """The outcome of a check. `exit_code` None: its time ran out; `output` is cut at its beginning.
 
     `is_walled`: whether it ran behind the sandbox's wall.
     """
@@ -159,7 +159,7 @@ class CheckResult(Record):
 
 
 class Evidence(Record):
-    """The checks of a published result, and the SHA-256 of what is in `published/`.
+    """The checks of a published result, and the SHA-256 sums of the files in `published/`.
 
     `artifacts` are hexadecimal sums by relative path, the first `ARTIFACTS_NAMED` of them; `digest`
     is the sum over all of them: of the lines `{sum}  {path}` in the order of the paths, as
@@ -173,7 +173,7 @@ class Evidence(Record):
 
 
 def normal_checks(checks: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the checks of a node, stripped; InvalidInput for too many or what is no command."""
+    """Return the checks of a node, stripped; InvalidInput for too many or invalid ones."""
     kept = tuple(stripped for check in checks if (stripped := check.strip()))
     if len(kept) > MOST_CHECKS:
         raise InvalidInput(f"a node may have {MOST_CHECKS} checks, not {len(kept)}; join some: &&")

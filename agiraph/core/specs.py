@@ -36,7 +36,7 @@ PlanningMode = Literal["dynamic", "static", "hybrid"]
 a skeleton before, whose managers plan below."""
 
 Leader = Literal["model", "plan"]
-"""What leads a run: its coordinator's model, or its plan, which is carried out as it is."""
+"""The leader of a run: its coordinator's model, or its plan, which is carried out unchanged."""
 
 WhenSpent = Literal["ask", "stop"]
 """The act of an entity that is out of budget: ask the human for more, or fail."""
@@ -141,8 +141,8 @@ class RunSpec(Record):
     """The terms of a run, as it is asked for. None: as the settings say, or as in the run before.
 
     A plan is made, and may be approved or be all, only in a run whose `planning` is static or
-    hybrid. A run whose `plan` leads it asks no model to lead it: its result is that of the plan's
-    last nodes, or with `summary` the text that the coordinator's model writes of them.
+    hybrid. A run whose `plan` leads it has no model as its leader: its result is the result of the
+    plan's last nodes, or with `summary` a text about them by the coordinator's model.
     """
 
     goal: str = Field(min_length=1)

@@ -57,9 +57,9 @@ class MessageLog:
         in_reply_to: str = "",
         copy_of: str = "",
     ) -> bool:
-        """Write a message down; return False if it stood there. Raises OSError.
+        """Append a message; return False if the log already has it. Raises OSError.
 
-        `in_reply_to` is the id of the message that it answers, `copy_of` that of the first message
+        `in_reply_to` is the id of the message that it answers, `copy_of` the id of the first copy
         of a text to several receivers.
         """
         if id in self._ids:

@@ -14,7 +14,7 @@ from typing import Final
 _ODD: Final = re.compile("[\x00-\x1f\x7f\udc80-\udcff]")
 _TO_ESCAPE: Final = re.compile("[\\\\\x00-\x1f\x7f\udc80-\udcff]")
 _ESCAPE: Final = re.compile(rb"\\(\\|[ntr]|x(?:[0189a-f][0-9a-f]|7f))")
-"""Only what `spelled` escapes: no escape stands for a dot or a slash."""
+"""Only the escapes of `spelled`: none of them means a dot or a slash."""
 _SHORT: Final = {"\\": "\\\\", "\n": r"\n", "\t": r"\t", "\r": r"\r"}
 _MEANS: Final = {text[1:].encode(): char.encode() for char, text in _SHORT.items()}
 
@@ -55,7 +55,7 @@ def unspelled(text: str) -> str:
 
 
 def is_below(text: str) -> bool:
-    """Whether this can be the spelling of a file below a folder: nothing that leads out of it."""
+    """Whether a spelling stays below the folder that it is relative to."""
     names = unspelled(text).split("/")
     return not {"", ".", ".."} & set(names) and "\0" not in unspelled(text)
 

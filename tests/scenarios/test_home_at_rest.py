@@ -91,7 +91,7 @@ class Rest:
     def run_unread(
         self, *lines: tuple[str, ...], is_stderr_unread: bool = False
     ) -> Iterator[Ending]:
-        """Run commands whose stdout nobody reads; yield each exit code and what stderr shows."""
+        """Run commands with an unread stdout; yield each exit code and stderr."""
         environ = {**self.environ, "AGIRAPH_HOME": str(self.home)}
         for first in range(0, len(lines), 4):
             started = []

@@ -262,7 +262,7 @@ def _parsed(data: bytes) -> JsonObject:
 
 
 def _format_headers(request: Request) -> dict[str, str]:
-    """Return the headers about the format; InvalidInput. One that comes twice is a list."""
+    """Return the headers about the format; InvalidInput. Repeated headers are joined by commas."""
     headers = request.headers
     return format_headers({name: ",".join(headers.getlist(name)) for name in FORMAT_HEADERS})
 

@@ -159,13 +159,13 @@ class LlmProxy:
         return self._table.grant(token)
 
     async def count(self, asked: ProxyRequest) -> int:
-        """Return how many tokens of input a request has: what the service says, or an estimate.
+        """Return the number of input tokens of a request: the service's count, or an estimate.
 
         Raises InvalidInput for a request that would not be forwarded either.
         """
         wire = asked.wire
         with readable():
-            # A count runs no tool and costs nothing, so the tools of the service are counted.
+            # A count is free and runs no tool, so the tools of the service are counted.
             tools = wire.rules.all_service_tools(asked.body)
             asked = replace(asked, body=wire.rules.checked(asked.body, tools))
             request = self._request(asked)

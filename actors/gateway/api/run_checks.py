@@ -1,4 +1,4 @@
-"""RunCheck: whether a run may begin as it is requested, and what is wrong with it if it may not."""
+"""RunCheck: whether a run may begin as it is requested, and its problems if it may not."""
 
 import asyncio
 import os
@@ -257,7 +257,7 @@ async def team_for(
 ) -> TeamTerms | None:
     """Return the team that a run is asked for, as it is now; ApiError 422 if it cannot work.
 
-    `model` is that of roles that name no agent.
+    `model` is for roles that name no agent.
     """
     if request.team is None:
         return None
@@ -288,7 +288,7 @@ def name_for(gateway: Gateway, request: CreateAgentRequest) -> str:
 async def unnamed_model(gateway: Gateway, team: TeamRequest | None) -> str:
     """Return the model of a run that names none; ApiError 422 says how to get one.
 
-    It is the default, else one that a role of its team names: then no other is needed.
+    It is the default model, else a model that a role of its team names.
     """
     try:
         return await default_model(gateway)
@@ -303,7 +303,7 @@ async def unnamed_model(gateway: Gateway, team: TeamRequest | None) -> str:
 
 
 async def default_model(gateway: Gateway) -> str:
-    """Return the model of who names none; ApiError 422 says how to get one."""
+    """Return the default model; ApiError 422 says how to get one."""
     if named := gateway.config.models.default:
         return named  # whether it can be called is checked with every other name
     catalog = await gateway.ask(BROKER, ListModels(), ModelCatalog)
@@ -321,7 +321,7 @@ def require_folder(model: str, folder: str | None) -> None:
 
 
 def needs_tools(request: RunRequest, mode: Mode) -> str:
-    """Return what a coordinator cannot do for this request without tools, '' if nothing."""
+    """Return the part of this request that needs a coordinator with tools, '' if there is none."""
     if request.input is not None:
         return "read the input folder"
     return "work in cycles" if mode == "infinite" else ""

@@ -15,7 +15,7 @@ ID_CHARACTERS = 12
 
 
 class DeadLetterStore:
-    """The dead letters; one that was sent back may come again. Raises Corrupt, OSError."""
+    """The dead letters. A letter that was sent again may return. Raises Corrupt, OSError."""
 
     def __init__(self, database: GatewayDatabase) -> None:
         self.database = database

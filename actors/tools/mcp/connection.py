@@ -103,7 +103,7 @@ class McpConnection:
         return self.redacted(f"server '{self._server}' cannot be used: {error}")
 
     def _last_words(self) -> str:
-        """Return what a server wrote on its stderr before it failed to start, '' if nothing."""
+        """Return the stderr of a server that failed to start, for an error; '' if it is empty."""
         if not self._said:
             return ""
         return f"; it wrote: {' / '.join(self._said)}"

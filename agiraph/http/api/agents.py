@@ -18,9 +18,9 @@ ENTITY_ACTS: tuple[EntityAct, ...] = get_args(EntityAct)
 class RunRequest(RunSpec, ApiRequest):
     """The terms of any run.
 
-    With a `team` the run is the work of its roles. `run` is an id for the run (as
-    `agiraph.core.ids.new_run_id` makes them): asked again with it, it is the same run, so a caller
-    who got no answer may ask again.
+    With a `team` the run is the work of its roles. `run` is the id of the run, in the form of
+    `agiraph.core.ids.new_run_id`: a repeated request with the same id begins no second run, so a
+    caller without an answer may repeat it.
     """
 
     team: TeamRequest | None = None

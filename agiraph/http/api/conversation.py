@@ -113,8 +113,9 @@ class TranscriptEntryView(ApiView):
     heard: text from `sender`, the message `message`. said: the model's text and `tool_calls`; a
     coordinator passes a text without calls on to the human as the message `message`. tool.started,
     tool.finished: the call `call_id` of the tool `name` with its `arguments`; its result in
-    `content` as the model read it, in whole. `exit_code` is that of a command (below 0: the signal
-    that ended it). Other kinds are the runtime's. What took time has `started_at` and `seconds`.
+    `content` as the model read it, in whole. `exit_code` is a command's exit code (below 0: the
+    signal that ended it). Other kinds are the runtime's. Records of steps that took time have
+    `started_at` and `seconds`.
     """
 
     seq: int

@@ -56,9 +56,9 @@ class AnswerBrokenOff(ProviderError):
 
 
 def format_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    """Return the agent's headers that are forwarded: those about the format itself, no others.
+    """Return the agent's headers that are forwarded: only headers about the format itself.
 
-    Raises InvalidInput for one that is no name, in which a service might read another name.
+    Raises InvalidInput for a value that is not a plain name: a service might read another name.
     """
     kept = {name: headers[name] for name in FORMAT_HEADERS if headers.get(name)}
     betas = [beta.strip(" \t") for beta in kept.pop(BETAS, "").split(",")]

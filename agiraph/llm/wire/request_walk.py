@@ -1,8 +1,8 @@
-"""The walk over a whole request: nothing in it refers to content that it does not contain. Pure.
+"""Check that a whole request refers to no content outside of the request itself. Pure.
 
 The tables of a format (`request_rules`) say which items and fields are forwarded. The walk judges
-all values, at every depth: a field has an object or a list only if it is one of those that may have
-one; no field names an object at the service; an address is a data URL or leads to the web. Schemas
+all values, at every depth: only certain fields may have an object or a list; no field names an
+object at the service; an address is a data URL or leads to the web. Schemas
 and arguments are left out: a model reads them as text, and no service looks into them.
 """
 
@@ -133,7 +133,7 @@ class Places:
 
 
 def plain(name: str) -> str:
-    """Return a name in the one form in which names are compared."""
+    """Return a name in lower case without underscores, for comparing."""
     return name.replace("_", "").lower()
 
 

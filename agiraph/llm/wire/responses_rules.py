@@ -123,8 +123,8 @@ CONTENT = {
     "program": "code",
     "program_output": "result",
 }
-"""The fields without which an item has no content: by its id alone the service would read what it
-has stored."""
+"""The fields that are an item's content. Without them a service would read its stored content by
+the item's id."""
 WITH_ID = frozenset({
     "local_shell_call", "local_shell_call_output", "shell_call", "shell_call_output",
     "apply_patch_call", "apply_patch_call_output", "computer_call", "computer_call_output",

@@ -147,10 +147,10 @@ class ApprovalPolicy:
         spent_usd: float = 0.0,
         spellings: Sequence[str] = (),
     ) -> PolicyDecision:
-        """Return what the first matching rule says, with the subject that the rule matches.
+        """Return the decision of the first matching rule, with the subject that the rule matches.
 
-        `spellings` are further texts that name the same file, address or receiver: rules that ask
-        or deny look at them too, rules that allow do not.
+        `spellings` are further names of the same file, address or receiver: rules that ask or deny
+        look at them too, rules that allow do not.
         """
         spelled = [act.model_copy(update={"subject": text}) for text in spellings]
         for rule in self.rules:
@@ -185,12 +185,12 @@ class ApprovalPolicy:
 
 
 def subject_of(arguments: Mapping[str, Any]) -> str:
-    """Return what a tool call is about: its command, path, address; else all its arguments."""
+    """Return the subject of a tool call: its command, path, address; else all its arguments."""
     return next(_subjects_in(arguments))[1]
 
 
 def actions_of_call(tool: str, arguments: Mapping[str, Any]) -> list[SpelledAction]:
-    """Return what the rules judge of one call: an action for each subject.
+    """Return the actions of one call that the rules judge, one for each subject.
 
     The arguments of Agiraph's own tools are known, so the first subject is enough. A call of
     another tool has an action for each of its subjects: an unused `command` hides no `path`.
@@ -216,7 +216,7 @@ def _subjects_in(arguments: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def spellings_of(name: str, subject: str) -> tuple[str, ...]:
-    """Return further texts that name what `subject`, the argument `name`, names.
+    """Return other spellings of `subject`, the value of the argument `name`.
 
     A path without a known first name is below scratch/; the host of an address may be written with
     other dots and without the scheme; a receiver with `@`.

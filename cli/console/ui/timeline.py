@@ -111,7 +111,7 @@ class Timeline:
 
 
 def _joined(known: TimelineEntry, entry: TimelineEntry) -> TimelineEntry:
-    """Return what two entries of one key are shown as; `known` itself if nothing is new."""
+    """Return the one entry for two with the same key; `known` itself if `entry` repeats it."""
     match known.kind, entry.kind:
         case "thought", "text":
             return entry

@@ -2383,7 +2383,7 @@ export interface components {
             form?: "tree" | "mermaid" | "dot" | "svg" | "html" | "json" | "yaml";
         };
         /**
-         * @description How one check ended. `exit_code` None: its time ran out; `output` is the end of what it said.
+         * @description The outcome of a check. `exit_code` None: its time ran out; `output` is cut at its beginning.
          *
          *     `is_walled`: whether it ran behind the sandbox's wall.
          */
@@ -2888,7 +2888,7 @@ export interface components {
             previous: number | null;
         };
         /**
-         * @description The checks of a published result, and the SHA-256 of what is in `published/`.
+         * @description The checks of a published result, and the SHA-256 sums of the files in `published/`.
          *
          *     `artifacts` are hexadecimal sums by relative path, the first `ARTIFACTS_NAMED` of them; `digest`
          *     is the sum over all of them: of the lines `{sum}  {path}` in the order of the paths, as
@@ -4390,8 +4390,9 @@ export interface components {
          *     heard: text from `sender`, the message `message`. said: the model's text and `tool_calls`; a
          *     coordinator passes a text without calls on to the human as the message `message`. tool.started,
          *     tool.finished: the call `call_id` of the tool `name` with its `arguments`; its result in
-         *     `content` as the model read it, in whole. `exit_code` is that of a command (below 0: the signal
-         *     that ended it). Other kinds are the runtime's. What took time has `started_at` and `seconds`.
+         *     `content` as the model read it, in whole. `exit_code` is a command's exit code (below 0: the
+         *     signal that ended it). Other kinds are the runtime's. Records of steps that took time have
+         *     `started_at` and `seconds`.
          */
         TranscriptEntryView: {
             seq: number;

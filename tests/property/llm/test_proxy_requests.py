@@ -1,7 +1,7 @@
 """Requests of external agents, changed at any place: refused with the field, or forwarded whole.
 
-Each request is one that a coding agent could send, with one value replaced, one field added or one
-removed. Nothing but a refusal is raised on its way, and nothing that is forwarded has a reference.
+Each request is a request of a coding agent, with one value replaced, one field added or one field
+removed. The only possible error is a refusal, and no forwarded request has a reference.
 """
 
 import copy

@@ -1,4 +1,4 @@
-"""The board's effects: a worker finds a node's folder when it is told of the node."""
+"""The board's effects: a node's folder exists before its worker gets the node."""
 
 import asyncio
 from pathlib import Path

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cli.exits import DONE
-from cli.listing import Shown
-from cli.options import Subcommands, connect_to_read, examples, home_option, json_option
+from cli.options.shared import Subcommands, connect_to_read, examples, home_option, json_option
+from cli.output.listing import Shown
 
 if TYPE_CHECKING:
     from agiraph.http.client import Client

@@ -19,7 +19,7 @@ class CommandEntry(NamedTuple):
 
 
 _TABLE = {
-    (START, "run"): {"run": "Give a team a goal and watch it work."},
+    (START, "run.command"): {"run": "Give a team a goal and watch it work."},
     (START, "plan"): {"plan": "Write, check, show or draw a plan; export a run's."},
     (START, "team.command"): {"team": "Give a task to a team of roles, or look at that team."},
     (START, "team.shell"): {"agentic-shell": "Type tasks for a team of roles at a prompt."},

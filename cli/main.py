@@ -15,7 +15,7 @@ import click
 
 from agiraph.core.errors import unknown
 from cli.command_table import AT_HOME, COMMANDS, FAMILIES
-from cli.shared_options import group_options, is_verbose, with_shared_options
+from cli.options.everywhere import group_options, is_verbose, with_shared_options
 
 DEBUG_VARIABLE = "AGIRAPH_DEBUG"
 COMPLETE_VARIABLE = "_AGIRAPH_COMPLETE"
@@ -40,7 +40,7 @@ class CommandGroup(click.Group):
         assert isinstance(command, click.Command)
         with_shared_options(command, _at_home if cmd_name in AT_HOME else None)
         if COMPLETE_VARIABLE in os.environ:
-            from cli.completion import with_completion
+            from cli.options.completion import with_completion
 
             with_completion(command)
             return command
@@ -117,7 +117,7 @@ def _ending_at_closed_pipe() -> Iterator[None]:
 
 def _at_home(ctx: click.Context, _option: click.Parameter, _value: Any) -> None:
     """Refuse a home on another machine, also one that the environment names."""
-    from cli.remote import require_here
+    from cli.options.remote import require_here
 
     with ctx.scope(cleanup=False):
         require_here()

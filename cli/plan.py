@@ -15,10 +15,8 @@ from agiraph.core.ids import is_plain_name, new_run_id
 from agiraph.storage.files import entries, is_folder
 from agiraph.storage.home import Home
 from cli.api_command import api_command
-from cli.deliverables import wanted_destination
 from cli.exits import DONE
-from cli.listing import Done, Shown, print_json
-from cli.options import (
+from cli.options.shared import (
     budgets_option,
     examples,
     home_option,
@@ -26,7 +24,9 @@ from cli.options import (
     run_option,
     text_argument,
 )
-from cli.run_target import RunOptions, given_terms
+from cli.output.listing import Done, Shown, print_json
+from cli.run.deliverables import wanted_destination
+from cli.run.target import RunOptions, given_terms
 
 if TYPE_CHECKING:
     from agiraph.board.plans.graph import Graph, GraphForm
@@ -129,7 +129,7 @@ def write(
 
     It goes to stdout or --output. The agent that made it is kept, with what it cost.
     """
-    from cli.run import limits_of_run, run_to_the_end
+    from cli.run.command import limits_of_run, run_to_the_end
 
     terms = given_terms(
         **limits_of_run(budgets),

@@ -9,8 +9,8 @@ import click
 
 from agiraph.storage.home import HOME_VARIABLE, Home
 from agiraph.storage.project_file import RUN_KEYS, ProjectFile, project_file
-from cli.listing import Column, JsonObject, Listing
-from cli.options import settings_of
+from cli.options.shared import settings_of
+from cli.output.listing import Column, JsonObject, Listing
 
 DEFAULT: Final = "default"
 OPTION: Final = "--home"

@@ -14,9 +14,9 @@ from agiraph.settings.config import ui_folder
 from cli.api_command import api_command, api_group
 from cli.browser import how_to_reach, link_of, open_browser, ui_login, user_of_browser
 from cli.commands.remotes import log_in_at
-from cli.formats import format_time
-from cli.listing import Column, Done, Listing, Shown
-from cli.options import (
+from cli.options.everywhere import given, remark
+from cli.options.remote import is_elsewhere
+from cli.options.shared import (
     DURATION,
     Parsed,
     PositiveNumber,
@@ -25,8 +25,8 @@ from cli.options import (
     home_option,
     json_option,
 )
-from cli.remote import is_elsewhere
-from cli.shared_options import given, remark
+from cli.output.formats import format_time
+from cli.output.listing import Column, Done, Listing, Shown
 
 if TYPE_CHECKING:
     from agiraph.http.client import Client

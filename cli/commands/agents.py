@@ -8,9 +8,9 @@ from agiraph.core.models import AgentStatus
 from agiraph.core.naming import meant
 from agiraph.core.specs import Mode
 from cli.api_command import api_command
-from cli.formats import format_goal, format_time
-from cli.listing import Column, Details, Done, Listing, Shown
-from cli.options import run_option
+from cli.options.shared import run_option
+from cli.output.formats import format_goal, format_time
+from cli.output.listing import Column, Details, Done, Listing, Shown
 
 if TYPE_CHECKING:
     from agiraph.http.api import RunView

@@ -15,14 +15,14 @@ from agiraph.core.models import ENDED_AGENT
 from agiraph.http.discovery import is_held, why_unreachable
 from cli.commands.console import only_one
 from cli.exits import FAILED, INTERRUPTED, STDERR, STDOUT, end_when_unread
-from cli.options import DURATION, connect_to_read, examples, home_option, json_option
-from cli.remote import is_elsewhere
-from cli.screen import TerminalScreen, can_prompt
-from cli.supervisor_share import shared_supervisor
+from cli.options.remote import is_elsewhere
+from cli.options.shared import DURATION, connect_to_read, examples, home_option, json_option
+from cli.run.screen import TerminalScreen, can_prompt
+from cli.run.supervisor_share import shared_supervisor
 
 if TYPE_CHECKING:
-    from cli.outcome import RunOutcome
-    from cli.watch import RunWatcher
+    from cli.run.outcome import RunOutcome
+    from cli.run.watch import RunWatcher
 
 OUTCOME = "one JSON object: agent, run, status, reason, failure_class, result ..."
 
@@ -42,7 +42,7 @@ def attach(ctx: click.Context, agent: str | None, home: Path, as_json: bool) -> 
     prompts = can_prompt() and not as_json
     end_when_unread(STDOUT, STDERR)
     with _watching(agent, home, sys.stderr, can_prompt=prompts) as watch:
-        from cli.outcome import show, verdict
+        from cli.run.outcome import show, verdict
 
         screen = watch.target.screen
         screen.note(f"agent {watch.agent.id}: {watch.agent.status}")
@@ -82,8 +82,8 @@ def wait(ctx: click.Context, agent: str, timeout: float | None, home: Path, as_j
         open(os.devnull, "w", encoding="utf-8") as nowhere,  # plain: /dev/null
         _watching(agent, home, nowhere, can_prompt=False) as watch,
     ):
-        from cli.listing import print_json
-        from cli.outcome import too_late, verdict
+        from cli.output.listing import print_json
+        from cli.run.outcome import too_late, verdict
 
         watch.catch_up()
         is_ended = _follow(watch, asked_at, timeout)
@@ -108,8 +108,8 @@ def _watching(
     How a run ended can be read with nothing running; NotReachable for one that has not.
     """
     with shared_supervisor(home), connect_to_read(home) as client:
-        from cli.run_target import RunTarget
-        from cli.watch import RunWatcher
+        from cli.run.target import RunTarget
+        from cli.run.watch import RunWatcher
 
         found = client.agent(agent or only_one(client, "attach").id)
         if found.status not in ENDED_AGENT and not (is_elsewhere() or is_held(home)):
@@ -133,6 +133,6 @@ def _began_at(watch: "RunWatcher") -> float:
 
 
 def _outcome(watch: "RunWatcher", began_at: float) -> "RunOutcome":
-    from cli.outcome import outcome_of
+    from cli.run.outcome import outcome_of
 
     return outcome_of(watch, time.monotonic() - began_at)

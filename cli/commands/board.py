@@ -6,9 +6,9 @@ import click
 
 from agiraph.core.hosts import is_other_machine
 from cli.api_command import api_command
-from cli.formats import entity_name, format_goal
-from cli.listing import Column, Details, JsonObject, Listing, Shown, to_rows
-from cli.options import run_option
+from cli.options.shared import run_option
+from cli.output.formats import entity_name, format_goal
+from cli.output.listing import Column, Details, JsonObject, Listing, Shown, to_rows
 
 if TYPE_CHECKING:
     from agiraph.http.client import Client

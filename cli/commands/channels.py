@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cli.api_command import api_command, api_group
-from cli.formats import format_time
-from cli.listing import Column, Done, Listing, Shown
-from cli.options import NEXT_TIME
+from cli.options.shared import NEXT_TIME
+from cli.output.formats import format_time
+from cli.output.listing import Column, Done, Listing, Shown
 
 if TYPE_CHECKING:
     from agiraph.http.client import Client

@@ -17,9 +17,9 @@ from cli.chaos.network import run_apart
 from cli.chaos.random_run import RandomModelRun
 from cli.chaos.schedule import KINDS, hammer, strikes
 from cli.interrupts import signals_interrupt
-from cli.listing import print_json
-from cli.options import DURATION, duration, examples, json_option
-from cli.shared_options import remark
+from cli.options.everywhere import remark
+from cli.options.shared import DURATION, duration, examples, json_option
+from cli.output.listing import print_json
 
 HAMMER_SECONDS = 60.0
 STRIKES = 40

@@ -4,7 +4,7 @@ from typing import Literal, NoReturn
 
 import click
 
-from cli.options import examples
+from cli.options.shared import examples
 
 SHELLS = ("bash", "zsh", "fish")
 INTO = examples(

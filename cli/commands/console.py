@@ -10,9 +10,9 @@ import click
 from agiraph.core.errors import InvalidInput, listed
 from agiraph.core.models import ENDED_AGENT
 from agiraph.http.api import AgentView
-from cli.options import cli_context, duration, examples, home_option
-from cli.shared_options import remark
-from cli.supervisor_share import shared_supervisor
+from cli.options.everywhere import remark
+from cli.options.shared import cli_context, duration, examples, home_option
+from cli.run.supervisor_share import shared_supervisor
 
 if TYPE_CHECKING:
     from agiraph.http.client import Client

@@ -13,9 +13,9 @@ from agiraph.core.event_types import types_meant
 from agiraph.core.models import Event
 from cli.console.event_text import EventNarrator
 from cli.exits import STDOUT, end_when_unread
-from cli.formats import format_time
-from cli.listing import print_json
-from cli.options import connect, connect_to_read, examples, home_option, json_option
+from cli.options.shared import connect, connect_to_read, examples, home_option, json_option
+from cli.output.formats import format_time
+from cli.output.listing import print_json
 from cli.sanitize import broken_for
 
 if TYPE_CHECKING:

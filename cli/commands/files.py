@@ -11,12 +11,12 @@ import click
 from agiraph.core.errors import InvalidInput
 from agiraph.http.api import ApiError, FileContentView, FolderView
 from cli.api_command import api_command
-from cli.deliverables import read_whole
-from cli.formats import format_size, format_time
-from cli.listing import Column, Done, JsonObject, Listing, Shown, print_json
-from cli.options import connect_to_read, examples, home_option, json_option, run_option
+from cli.options.everywhere import remark
+from cli.options.shared import connect_to_read, examples, home_option, json_option, run_option
+from cli.output.formats import format_size, format_time
+from cli.output.listing import Column, Done, JsonObject, Listing, Shown, print_json
+from cli.run.deliverables import read_whole
 from cli.sanitize import printable
-from cli.shared_options import remark
 
 if TYPE_CHECKING:
     from agiraph.http.client import Client

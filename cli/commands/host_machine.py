@@ -17,8 +17,8 @@ from agiraph.storage.files import read_text
 from agiraph.storage.host_folder import HostFolder, folder_for, joined_folder
 from agiraph.storage.supervisor_note import pid_here
 from cli.exits import DONE
-from cli.options import examples
-from cli.shared_options import remark
+from cli.options.everywhere import remark
+from cli.options.shared import examples
 
 STOP_SECONDS: Final = 15.0
 

@@ -14,10 +14,10 @@ from agiraph.core.errors import InvalidInput
 from agiraph.core.hosts import LABEL_PATTERN, NAME_PATTERN, UPLINK_PATTERN, HostAct
 from cli.api_command import api_command
 from cli.commands import host_machine
-from cli.formats import as_is, format_age, format_count, format_short_size, format_time
-from cli.listing import Column, Done, JsonObject, Listing, Shown
-from cli.options import DURATION, Parsed, Subcommands, examples
-from cli.shared_options import remark
+from cli.options.everywhere import remark
+from cli.options.shared import DURATION, Parsed, Subcommands, examples
+from cli.output.formats import as_is, format_age, format_count, format_short_size, format_time
+from cli.output.listing import Column, Done, JsonObject, Listing, Shown
 
 if TYPE_CHECKING:
     from agiraph.http.client import Client

@@ -13,11 +13,11 @@ import click
 from agiraph.core.errors import InvalidInput, Refused
 from agiraph.storage.home import Home
 from cli.exits import DONE, FAILED
-from cli.formats import yes_or_no
-from cli.listing import Column, JsonObject, Listing, print_json
-from cli.options import examples, home_option, json_option, settings_of
-from cli.screen import can_prompt
-from cli.shared_options import remark
+from cli.options.everywhere import remark
+from cli.options.shared import examples, home_option, json_option, settings_of
+from cli.output.formats import yes_or_no
+from cli.output.listing import Column, JsonObject, Listing, print_json
+from cli.run.screen import can_prompt
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

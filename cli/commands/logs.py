@@ -11,9 +11,9 @@ from agiraph.logs.logbook import LEVELS, JsonObject, LogQuery, LogTail, logs_of,
 from agiraph.storage.files import is_folder
 from agiraph.storage.home import Home
 from cli.exits import STDOUT, end_when_unread
-from cli.options import PAST_TIME, examples, home_option, json_option
+from cli.options.everywhere import remark
+from cli.options.shared import PAST_TIME, examples, home_option, json_option
 from cli.sanitize import one_line, printable
-from cli.shared_options import remark
 
 POLL_SECONDS = 0.2
 LINES = 200

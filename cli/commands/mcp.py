@@ -16,9 +16,9 @@ from agiraph.http.errors import GatewayAway, NotReachable
 from agiraph.settings.config import is_loopback
 from agiraph.storage.files import make_folder
 from agiraph.storage.home import Home
-from cli.formats import as_is, format_time, yes_or_no
-from cli.listing import Column, JsonObject, Listing
-from cli.options import (
+from cli.options.everywhere import remark
+from cli.options.remote import TOKEN_VARIABLE, chosen_remote, client_of, is_elsewhere, require_here
+from cli.options.shared import (
     Subcommands,
     cli_context,
     connect_to_read,
@@ -27,9 +27,9 @@ from cli.options import (
     json_option,
     settings_of,
 )
-from cli.remote import TOKEN_VARIABLE, chosen_remote, client_of, is_elsewhere, require_here
-from cli.shared_options import remark
-from cli.supervisor_share import connect_or_start, shared_supervisor
+from cli.output.formats import as_is, format_time, yes_or_no
+from cli.output.listing import Column, JsonObject, Listing
+from cli.run.supervisor_share import connect_or_start, shared_supervisor
 
 SDK = "mcp"
 NO_SDK = "the MCP SDK is not installed: pip install 'agiraph[mcp]'"

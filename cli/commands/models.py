@@ -9,11 +9,11 @@ from typing import Any
 import click
 
 from agiraph.http.errors import GatewayAway, NotReachable, UrlUnreachable
-from cli.formats import yes_or_no
-from cli.listing import Column, JsonObject, Listing, to_rows
-from cli.options import connect, examples, home_option, json_option, settings_of
-from cli.remote import is_elsewhere
-from cli.shared_options import remark
+from cli.options.everywhere import remark
+from cli.options.remote import is_elsewhere
+from cli.options.shared import connect, examples, home_option, json_option, settings_of
+from cli.output.formats import yes_or_no
+from cli.output.listing import Column, JsonObject, Listing, to_rows
 
 
 def _short(reason: Any) -> str:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cli.api_command import api_command
-from cli.listing import Done, Shown
+from cli.output.listing import Done, Shown
 from cli.sanitize import one_line
 
 if TYPE_CHECKING:

@@ -14,7 +14,10 @@ from cli.api_command import api_command, api_group
 from cli.commands.console import is_screen
 from cli.console.entities import SORTS, ordered, top_rows
 from cli.exits import START_ONE
-from cli.formats import (
+from cli.options.everywhere import remark
+from cli.options.remote import is_elsewhere
+from cli.options.shared import cli_context, duration, examples, home_option, json_option
+from cli.output.formats import (
     format_age,
     format_count,
     format_money,
@@ -24,10 +27,7 @@ from cli.formats import (
     state_label,
     with_estimate,
 )
-from cli.listing import Column, Done, Listing, Shown
-from cli.options import cli_context, duration, examples, home_option, json_option
-from cli.remote import is_elsewhere
-from cli.shared_options import remark
+from cli.output.listing import Column, Done, Listing, Shown
 
 if TYPE_CHECKING:
     from agiraph.http.client import Client

@@ -9,9 +9,9 @@ import click
 from agiraph.core.ids import abbreviated, ids_meant, open_ids_meant
 from agiraph.http.api import QuestionView
 from cli.api_command import api_command
-from cli.formats import format_time
-from cli.listing import Column, Done, JsonObject, Listing, Shown
-from cli.options import connect_to_read, examples, home_option, json_option, text_argument
+from cli.options.shared import connect_to_read, examples, home_option, json_option, text_argument
+from cli.output.formats import format_time
+from cli.output.listing import Column, Done, JsonObject, Listing, Shown
 
 if TYPE_CHECKING:
     from agiraph.http.client import Client

@@ -10,10 +10,10 @@ import click
 
 from agiraph.core.errors import InvalidInput
 from agiraph.http.remotes import Remote, read_remotes, remotes_file, write_remotes
-from cli.formats import yes_or_no
-from cli.listing import Column, Done, Listing
-from cli.options import Subcommands, examples, json_option
-from cli.remote import as_given, client_of
+from cli.options.remote import as_given, client_of
+from cli.options.shared import Subcommands, examples, json_option
+from cli.output.formats import yes_or_no
+from cli.output.listing import Column, Done, Listing
 from cli.sanitize import require_utf8
 
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")

@@ -11,10 +11,17 @@ from agiraph.core.models import ENDED_AGENT
 from agiraph.core.naming import meant
 from cli.api_command import api_command
 from cli.exits import DONE
-from cli.formats import format_goal, format_size, format_time
-from cli.listing import Column, Done, Listing, Shown
-from cli.options import connect, connect_to_read, duration, examples, home_option, json_option
-from cli.shared_options import remark
+from cli.options.everywhere import remark
+from cli.options.shared import (
+    connect,
+    connect_to_read,
+    duration,
+    examples,
+    home_option,
+    json_option,
+)
+from cli.output.formats import format_goal, format_size, format_time
+from cli.output.listing import Column, Done, Listing, Shown
 
 if TYPE_CHECKING:
     from agiraph.http.api import AgentView, DeletedView

@@ -7,12 +7,12 @@ import click
 
 from agiraph.storage.file_names import spelled
 from cli.commands.agents import run_of
-from cli.deliverables import deliver, deliverables, output_options, wanted_destination
 from cli.exits import DONE, FAILED
-from cli.listing import print_json
-from cli.options import connect_to_read, examples, home_option, json_option, run_option
+from cli.options.everywhere import remark
+from cli.options.shared import connect_to_read, examples, home_option, json_option, run_option
+from cli.output.listing import print_json
+from cli.run.deliverables import deliver, deliverables, output_options, wanted_destination
 from cli.sanitize import printable
-from cli.shared_options import remark
 
 RUNNING = "running"
 STOPPED = "stopped"
@@ -48,7 +48,7 @@ def result(
     """
     to = wanted_destination(output, may_replace=force)
     with connect_to_read(home) as client:
-        from cli.outcome import answer_of
+        from cli.run.outcome import answer_of
 
         found = client.agent(agent)
         run = run_of(client, found.id, run_id or str(found.run))

@@ -11,8 +11,8 @@ import click
 
 from agiraph.storage.home import Home
 from cli.exits import DONE, FAILED
-from cli.listing import print_json
-from cli.options import Subcommands, examples, home_option, json_option
+from cli.options.shared import Subcommands, examples, home_option, json_option
+from cli.output.listing import print_json
 from cli.sanitize import in_lines
 
 if TYPE_CHECKING:

@@ -18,9 +18,7 @@ from agiraph.core.money import (
 from agiraph.core.turns import UsageGroup
 from cli.api_command import api_command
 from cli.console.plain_text import format_budget, limits_of, owner_of
-from cli.formats import format_count, format_money, with_estimate
-from cli.listing import Column, Done, JsonObject, Listing, Shown, print_json, to_rows
-from cli.options import (
+from cli.options.shared import (
     AMOUNT,
     connect_to_read,
     examples,
@@ -29,6 +27,8 @@ from cli.options import (
     run_option,
     together,
 )
+from cli.output.formats import format_count, format_money, with_estimate
+from cli.output.listing import Column, Done, JsonObject, Listing, Shown, print_json, to_rows
 
 if TYPE_CHECKING:
     from agiraph.http.api import BudgetView

@@ -23,8 +23,6 @@ from agiraph.storage.home import Home
 from agiraph.storage.home_users import is_used
 from agiraph.storage.supervisor_note import holder_of, pid_here, read_note
 from cli.exits import DONE, NO_SUPERVISOR, WRONG_USAGE
-from cli.formats import format_goal, format_seconds, format_size, format_time, format_usage
-from cli.listing import Column, JsonObject, Listing, print_json, to_rows
 from cli.login_service import (
     LoginService,
     NoLoginServices,
@@ -35,10 +33,12 @@ from cli.login_service import (
     start,
     unknown_at_login,
 )
-from cli.options import connect, examples, home_option, json_option
-from cli.remote import is_elsewhere
+from cli.options.everywhere import remark
+from cli.options.remote import is_elsewhere
+from cli.options.shared import connect, examples, home_option, json_option
+from cli.output.formats import format_goal, format_seconds, format_size, format_time, format_usage
+from cli.output.listing import Column, JsonObject, Listing, print_json, to_rows
 from cli.sanitize import broken_for, printable
-from cli.shared_options import remark
 
 if TYPE_CHECKING:
     from agiraph.http.client import Client

@@ -7,9 +7,9 @@ import click
 
 from agiraph.core.models import DeliveryMode
 from cli.api_command import api_command
-from cli.formats import format_time
-from cli.listing import Column, Done, Listing, Shown
-from cli.options import run_option, text_argument
+from cli.options.shared import run_option, text_argument
+from cli.output.formats import format_time
+from cli.output.listing import Column, Done, Listing, Shown
 
 if TYPE_CHECKING:
     from agiraph.http.api import SentView

@@ -14,9 +14,8 @@ from agiraph.core.naming import meant
 from agiraph.http.errors import ApiError, NotReachable
 from cli.console.event_text import arguments_in_lines
 from cli.exits import DONE
-from cli.formats import entity_name, format_time
-from cli.listing import print_json, to_rows
-from cli.options import (
+from cli.options.everywhere import remark
+from cli.options.shared import (
     connect_to_read,
     examples,
     home_option,
@@ -24,8 +23,9 @@ from cli.options import (
     require_writable,
     run_option,
 )
+from cli.output.formats import entity_name, format_time
+from cli.output.listing import print_json, to_rows
 from cli.sanitize import one_line, printable
-from cli.shared_options import remark
 
 if TYPE_CHECKING:
     from agiraph.core.turns import ToolCall

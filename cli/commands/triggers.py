@@ -11,9 +11,9 @@ from agiraph.http.api import CreateTriggerRequest, JsonObject
 from agiraph.http.errors import ApiError
 from agiraph.triggers.records import MissedPolicy, TriggerType
 from cli.api_command import api_command
-from cli.formats import as_is
-from cli.listing import Column, Done, Listing, Shown, to_rows
-from cli.options import DURATION, budgets_option, examples, together
+from cli.options.shared import DURATION, budgets_option, examples, together
+from cli.output.formats import as_is
+from cli.output.listing import Column, Done, Listing, Shown, to_rows
 
 if TYPE_CHECKING:
     from agiraph.core.money import NamedLimit

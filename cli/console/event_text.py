@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from agiraph.core.models import Event
 from agiraph.core.money import Unit, shown
-from cli.formats import format_time
+from cli.output.formats import format_time
 from cli.sanitize import one_line, short_name
 
 Tone = Literal["plain", "quiet", "good", "bad", "voice", "ask"]

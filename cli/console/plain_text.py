@@ -20,7 +20,7 @@ from agiraph.http.api import (
     FolderView,
 )
 from cli.console.entities import entity_name
-from cli.formats import format_size
+from cli.output.formats import format_size
 from cli.sanitize import one_line, printable
 
 BINARY_LIMIT: Final = 256

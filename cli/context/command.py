@@ -26,12 +26,12 @@ from cli.context.export import (
     kinds_option,
     project_option,
 )
-from cli.formats import format_size, format_time
-from cli.listing import Column, Details, Done, JsonObject, Listing, Shown
-from cli.options import duration, examples, home_option, json_option, text_argument
-from cli.remote import is_elsewhere
+from cli.options.remote import is_elsewhere
+from cli.options.shared import duration, examples, home_option, json_option, text_argument
+from cli.output.formats import format_size, format_time
+from cli.output.listing import Column, Details, Done, JsonObject, Listing, Shown
+from cli.run.supervisor_share import connect_or_start
 from cli.sanitize import printable
-from cli.supervisor_share import connect_or_start
 
 if TYPE_CHECKING:
     from agiraph.http.client import Client

@@ -13,9 +13,9 @@ from agiraph.context.records import (
     ContextNode,
     kinds_named,
 )
-from cli.listing import Done
-from cli.options import Parsed, connect_to_read, examples, home_option, json_option
-from cli.remote import is_elsewhere
+from cli.options.remote import is_elsewhere
+from cli.options.shared import Parsed, connect_to_read, examples, home_option, json_option
+from cli.output.listing import Done
 
 
 def _kinds(text: str) -> tuple[ContextKind, ...]:

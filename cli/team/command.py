@@ -11,9 +11,8 @@ from agiraph.core.ids import new_run_id
 from agiraph.core.team import MOST_TURNS, SECTION, Role, TeamSpec
 from cli.api_command import api_command
 from cli.exits import DONE, FAILED
-from cli.formats import how_it_works, shown_agent, yes_or_no
-from cli.listing import Column, Details, Done, Listing, Shown, print_json
-from cli.options import (
+from cli.options.everywhere import remark
+from cli.options.shared import (
     budgets_option,
     connect_to_read,
     examples,
@@ -22,11 +21,12 @@ from cli.options import (
     notes_option,
     text_argument,
 )
+from cli.output.formats import how_it_works, shown_agent, yes_or_no
+from cli.output.listing import Column, Details, Done, Listing, Shown, print_json
 from cli.plan import PlanGroup, refuse_agent_as_goal
-from cli.run import limits_of_run, run_to_the_end
-from cli.run_target import RunOptions, given_terms
-from cli.screen import can_prompt
-from cli.shared_options import remark
+from cli.run.command import limits_of_run, run_to_the_end
+from cli.run.screen import can_prompt
+from cli.run.target import RunOptions, given_terms
 
 if TYPE_CHECKING:
     from agiraph.core.money import NamedLimit

@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field
 from agiraph.core.errors import InvalidInput
 from agiraph.core.record import Record
 from agiraph.core.team import MOST_TURNS
-from cli.options import require_writable
+from cli.options.shared import require_writable
 
 MOST_BYTES: Final = 64_000_000
 NO_SESSION: Final = "it is no session that /save has written"

@@ -16,11 +16,11 @@ from agiraph.http.errors import NotReachable
 from agiraph.storage.home import Home, expanded
 from cli.exits import DONE
 from cli.interrupts import EndedBySignal, signals_interrupt
-from cli.listing import Listing
-from cli.options import examples, home_option
-from cli.run_target import RunOptions, RunTarget, given_terms, supervised
+from cli.options.shared import examples, home_option
+from cli.output.listing import Listing
+from cli.run.screen import TerminalScreen, can_prompt
+from cli.run.target import RunOptions, RunTarget, given_terms, supervised
 from cli.sanitize import broken_for, one_line, printable
-from cli.screen import TerminalScreen, can_prompt
 from cli.team.command import (
     ROLES,
     TURNS,
@@ -195,7 +195,7 @@ class AgenticShell:
 
     def _work_on(self, task: str) -> None:
         """Have the team do a task, and show what its roles have said and what came of it."""
-        from cli.watch import RunWatcher  # imports the records
+        from cli.run.watch import RunWatcher  # imports the records
 
         options, agent = self._wanted(task), None
         try:

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Final
 
-from cli.formats import how_it_works, shown_agent
+from cli.output.formats import how_it_works, shown_agent
 from cli.sanitize import one_line
 from cli.team.typed_lines import files_like
 

@@ -37,7 +37,13 @@ Size = tuple[int, int]
 SMALL: Final[Size] = (80, 24)
 WIDE: Final[Size] = (160, 50)
 END_SECONDS: Final = 60.0
-PRELOADED: Final = ("rich.table", "cli.home_reader", "cli.progress", "cli.watch", "mcp")
+PRELOADED: Final = (
+    "rich.table",
+    "cli.options.home_reader",
+    "cli.run.progress",
+    "cli.run.watch",
+    "mcp",
+)
 FORKED: Final = {"run", "up", "down", "console", "chaos", "mcp", "init", "host", "delete"}
 PROGRAMS: Final = {"agiraph": "main", "agiraph-supervisor": "supervisor_main"}
 COLOUR = re.compile(r"\x1b\[[\d;]*m|\x1b\[\?25[lh]")

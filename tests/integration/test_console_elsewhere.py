@@ -14,7 +14,7 @@ import pytest
 from agiraph.http.api import ApiError, DeclareInputRequest, NotReachable
 from agiraph.http.client import Client
 from agiraph.storage.file_records import FileEntry
-from cli.input_upload import PIECE, entries_below
+from cli.run.input_upload import PIECE, entries_below
 from tests.integration.commands import Commands, await_nothing_left
 from tests.integration.house import ROOT, until
 from tests.integration.test_gateway_listening import certificate, needs_openssl

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pytest
 
-from cli.formats import format_short_count
+from cli.output.formats import format_short_count
 from tests.fakes.model_server import Reply, SeenRequest
 from tests.integration.house import until
 from tests.scenarios.house import MODEL

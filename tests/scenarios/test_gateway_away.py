@@ -47,7 +47,7 @@ def test_a_gateway_that_hangs_is_waited_for_until_its_successor_answers(known: P
 def test_a_gateway_that_stays_away_is_named_with_its_state(
     known: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cli.options.AWAY_SECONDS", 0.0)
+    monkeypatch.setattr("cli.options.shared.AWAY_SECONDS", 0.0)
     address = known.home / "human" / "address.json"
     before = address.read_text()
     address.write_text(before.replace(str(gateway_of(known)), str(2**22 + 1)))

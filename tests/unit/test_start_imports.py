@@ -45,13 +45,13 @@ WITHOUT_BUS = (*NEVER, "pydantic", "asyncio")
         pytest.param(
             [
                 ("import cli.main", WITHOUT_BUS),
-                ("import cli.run", (*WITHOUT_BUS, "zmq", "yaml", "psutil")),
+                ("import cli.run.command", (*WITHOUT_BUS, "zmq", "yaml", "psutil")),
                 (
                     "from agiraph.http.client import Client",
                     [name for name in NEVER if name != "httpx"],
                 ),
                 (
-                    "import cli.home_reader",
+                    "import cli.options.home_reader",
                     [name for name in (*BESIDE_LOGS, "zmq") if name not in OF_THE_API],
                 ),
             ],

@@ -14,7 +14,7 @@ from textual.strip import Strip
 from agiraph.core.ids import HUMAN_NAME
 from cli.console.ui.entries import TimelineEntry
 from cli.console.ui.theme import BOLD, QUIET, TONES, voice
-from cli.formats import format_age
+from cli.output.formats import format_age
 
 MARK: Final = "▌"
 OUTCOMES: Final = {"running": "…", "done": "✓", "failed": "✗", "none": ""}

@@ -7,7 +7,7 @@ from rich.text import Text
 from cli.console.commands import HELP
 from cli.console.ui.state import ConsoleState, HeaderNotice
 from cli.console.ui.theme import BOLD, QUIET, TONES, state_style, voice
-from cli.formats import format_short_usage
+from cli.output.formats import format_short_usage
 from cli.sanitize import one_line
 
 HELP_PAGE: Final = (

@@ -18,7 +18,7 @@ from cli.console.plain_text import TreeRow, entry_name, entry_size, format_file,
 from cli.console.ui.drawing import markdown, sided
 from cli.console.ui.state import ConsoleState
 from cli.console.ui.theme import BOLD, QUIET, TONES, state_style, voice
-from cli.formats import format_age, format_short_usage, spent_cells
+from cli.output.formats import format_age, format_short_usage, spent_cells
 from cli.sanitize import one_line, printable
 
 ROOM: Final = 2

@@ -12,7 +12,7 @@ from textual.widgets import Static
 
 from agiraph.http.api import QuestionView
 from cli.console.ui.theme import BOLD, QUIET, TONES
-from cli.formats import format_age
+from cli.output.formats import format_age
 from cli.sanitize import one_line
 
 ARMED_SECONDS: Final = 0.7

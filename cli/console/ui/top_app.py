@@ -29,7 +29,7 @@ from cli.console.ui.app import TaskApp
 from cli.console.ui.panels import PromptScreen, RowTable
 from cli.console.ui.source import TopSource
 from cli.console.ui.theme import BOLD, QUIET, TONES, state_style
-from cli.formats import (
+from cli.output.formats import (
     format_age,
     format_short_size,
     format_short_usage,

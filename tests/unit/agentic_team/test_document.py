@@ -27,8 +27,8 @@ from agiraph.http.mcp_server.clients import ApiClients
 from agiraph.http.mcp_server.toolset import make_server
 from agiraph.models.registry import load_presets, only_writes, preset_of
 from agiraph.settings.config import load_config
-from cli.options import text_argument
-from cli.progress import RunProgress
+from cli.options.shared import text_argument
+from cli.run.progress import RunProgress
 from cli.team.command import team as team_command
 from cli.team.shell import agentic_shell
 from cli.team.shell_words import ABOUT

@@ -42,7 +42,7 @@ from agiraph.http.api import (
 )
 from agiraph.logs.event_filter import EventFilter
 from cli.main import agiraph
-from cli.options import CliContext
+from cli.options.shared import CliContext
 
 NEVER = threading.Event()
 AGENT = AgentId("survey-3fa9c1")

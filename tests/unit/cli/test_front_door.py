@@ -67,7 +67,7 @@ main()
         ("click.core", ("ps",)),
         ("cli.commands.processes", ("ps",)),
         ("agiraph.http.discovery", ("ps",)),
-        ("cli.run", ("run", "x")),
+        ("cli.run.command", ("run", "x")),
         ("cli.exits", ("nonsense",)),
         ("actors.supervisor.main", ("_supervisor",)),
         ("psutil", ("_supervisor",)),

@@ -20,7 +20,7 @@ from agiraph.settings.config import load_config
 from agiraph.storage.home import Home
 from agiraph.tools.approvals.policy import ActingEntity
 from agiraph.tools.approvals.policy_file import ApprovalPolicyFile
-from cli.options import settings_of
+from cli.options.shared import settings_of
 from tests.fakes.odd_files import SPARSE, UNREADABLE
 from tests.unit.cli.fakes import command
 

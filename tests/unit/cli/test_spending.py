@@ -7,7 +7,7 @@ import pytest
 from agiraph.core.ids import AgentId
 from agiraph.core.turns import Usage
 from agiraph.http.api import BudgetView
-from cli.formats import format_short_usage, format_usage
+from cli.output.formats import format_short_usage, format_usage
 from tests.unit.cli.fakes import FakeClient, command, json_of
 
 

@@ -21,8 +21,8 @@ from agiraph.http.api import (
     TeamRoleView,
     TeamRunView,
 )
-from cli.run_target import RunOptions, RunTarget
-from cli.screen import TerminalScreen
+from cli.run.screen import TerminalScreen
+from cli.run.target import RunOptions, RunTarget
 from cli.team.session import MOST_BYTES, load_session
 from cli.team.shell import AgenticShell
 from cli.team.shell_words import ABOUT, changes, completions

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 from agiraph.core.errors import AgiraphError, InvalidInput, listed
 from agiraph.core.money import mark_estimate
 from agiraph.storage.attendance import Attendance, left_agents
-from cli.formats import format_age, format_money
-from cli.remote import is_elsewhere
-from cli.run_target import RunTarget, home_option_of
+from cli.options.remote import is_elsewhere
+from cli.output.formats import format_age, format_money
+from cli.run.target import RunTarget, home_option_of
 
 if TYPE_CHECKING:
     from agiraph.http.api import AgentView

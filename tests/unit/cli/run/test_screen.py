@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 
 from cli.console.event_text import EventLine
+from cli.run.screen import TerminalScreen
 from cli.sanitize import cells
-from cli.screen import TerminalScreen
 
 
 @pytest.fixture

@@ -17,8 +17,8 @@ from agiraph.storage.attendance import left_agents
 from agiraph.storage.files import make_private_folder
 from agiraph.storage.home import Home
 from cli.interrupts import EndedBySignal
-from cli.progress import RunProgress
-from cli.run import MODES, WHEN_SPENT
+from cli.run.command import MODES, WHEN_SPENT
+from cli.run.progress import RunProgress
 from tests.unit.cli.fakes import (
     AGENT,
     RUN,
@@ -359,7 +359,7 @@ def test_a_question_says_how_to_answer_it(tmp_path: Path) -> None:
 
 
 def test_an_end_that_only_an_event_told_is_believed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cli.watch.RECORD_WITHIN_SECONDS", 0.0)
+    monkeypatch.setattr("cli.run.watch.RECORD_WITHIN_SECONDS", 0.0)
     client = FakeClient(script=[event("agent.failed", reason="given up")])
     result = command(client, "run", "x")
     assert result.exit_code == 1
@@ -445,7 +445,7 @@ def test_a_gateway_that_comes_back_elsewhere_is_found_again(
         return client.record
 
     monkeypatch.setattr(client, "agent", agent)
-    monkeypatch.setattr("cli.watch.REFRESH_SECONDS", 0.0)
+    monkeypatch.setattr("cli.run.watch.REFRESH_SECONDS", 0.0)
     client.script += [
         event("agent.started"), event("agent.paused"), event("agent.resumed"),
         client.end("completed"), event("agent.completed"),
@@ -467,9 +467,9 @@ def test_a_gateway_is_waited_for_as_long_as_the_disk_is_full(
         return client.record
 
     seconds = iter(range(0, 1_000_000, 100))
-    monkeypatch.setattr("cli.watch.time.monotonic", lambda: float(next(seconds)))
+    monkeypatch.setattr("cli.run.watch.time.monotonic", lambda: float(next(seconds)))
     monkeypatch.setattr(client, "agent", agent)
-    monkeypatch.setattr("cli.watch.has_room", lambda _home: not refusals)
+    monkeypatch.setattr("cli.run.watch.has_room", lambda _home: not refusals)
     client.script += [
         *(event("agent.resumed") for _ in range(6)),
         client.end("completed"), event("agent.completed"),

@@ -22,9 +22,9 @@ from agiraph.core.errors import InvalidInput, unknown
 from agiraph.http.errors import GatewayAway, NotReachable, UrlUnreachable
 from agiraph.storage.home import Home, home_at
 from agiraph.storage.project_file import chosen_home
-from cli.remote import checked, chosen_remote, client_of
+from cli.options.everywhere import HOME, SharedOption, is_quiet, remark
+from cli.options.remote import checked, chosen_remote, client_of
 from cli.sanitize import require_utf8
-from cli.shared_options import HOME, SharedOption, is_quiet, remark
 
 if TYPE_CHECKING:
     from agiraph.core.money import NamedLimit
@@ -52,7 +52,7 @@ def _connect(home: Path) -> "Client":
 def _read(home: Path) -> "Client | None":
     gc.disable()  # a fifth of this long import would go to it
     try:
-        from cli.home_reader import client_of_files
+        from cli.options.home_reader import client_of_files
     finally:
         gc.freeze()
         gc.enable()

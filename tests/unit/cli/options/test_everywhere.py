@@ -7,7 +7,7 @@ import click
 import pytest
 
 from cli.main import agiraph
-from cli.shared_options import group_options
+from cli.options.everywhere import group_options
 from tests.unit.cli.fakes import FakeClient, command, json_of, summary
 
 HOME: Final = ("--home", "/tmp/named")

@@ -13,9 +13,9 @@ import click
 from pydantic import BaseModel
 
 from cli.exits import DONE, FAILED
-from cli.formats import as_is, format_money, format_time
+from cli.options.everywhere import remark
+from cli.output.formats import as_is, format_money, format_time
 from cli.sanitize import broken_for, one_line, printable
-from cli.shared_options import remark
 
 JsonObject = dict[str, Any]
 WIDE_LEAST, WRAPPED_LEAST = 16, 32

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from cli.formats import format_count, format_money, format_percent, format_size, format_time
-from cli.listing import Column, Details, Listing, fitting
+from cli.output.formats import format_count, format_money, format_percent, format_size, format_time
+from cli.output.listing import Column, Details, Listing, fitting
 from tests.fakes.model_server import FakeModelServer, say
 from tests.unit.cli.fakes import AGENT, FakeClient, command, event, json_of, question, summary
 

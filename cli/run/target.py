@@ -23,11 +23,11 @@ from agiraph.storage.attendance import Attendance
 from agiraph.storage.disk_space import has_room
 from agiraph.storage.home import Home, default_home
 from agiraph.storage.home_format import check_format
-from cli.deliverables import Destination
-from cli.options import connect, settings_of
-from cli.remote import chosen_remote, is_elsewhere
-from cli.screen import TerminalScreen
-from cli.supervisor_share import RETRY_SECONDS, SETTLE_SECONDS, Startup, supervised_client
+from cli.options.remote import chosen_remote, is_elsewhere
+from cli.options.shared import connect, settings_of
+from cli.run.deliverables import Destination
+from cli.run.screen import TerminalScreen
+from cli.run.supervisor_share import RETRY_SECONDS, SETTLE_SECONDS, Startup, supervised_client
 
 if TYPE_CHECKING:
     from agiraph.http.api import AgentView
@@ -234,7 +234,7 @@ def supervised(options: RunOptions, screen: TerminalScreen) -> Iterator[RunTarge
 def send_input(options: RunOptions, client: "Client", screen: TerminalScreen) -> None:
     """Have the input folder on the home's machine, if that is another one."""
     if is_elsewhere() and "input" in options.terms:
-        from cli.input_upload import upload_input
+        from cli.run.input_upload import upload_input
 
         folder = Path(options.terms["input"])
         options.terms["input"] = upload_input(client, folder, screen.status, screen.note)
@@ -251,7 +251,7 @@ def _full_disk(home: Path) -> OSError:
 
 def _import_the_rest() -> None:
     """Import what the run needs once its supervisor is ready."""
-    for module in ("agiraph.http.client.sync", "httpcore", "cli.watch", "cli.outcome"):
+    for module in ("agiraph.http.client.sync", "httpcore", "cli.run.watch", "cli.run.outcome"):
         import_module(module)
 
 

@@ -15,8 +15,8 @@ from agiraph.core.errors import InvalidInput
 from agiraph.core.hosts import HOME_HOST
 from agiraph.storage.files import entries, read_bytes, read_shown
 from agiraph.storage.home import Home
-from cli.remote import is_elsewhere
-from cli.shared_options import home_of
+from cli.options.everywhere import home_of
+from cli.options.remote import is_elsewhere
 
 LOG: Final = ".log"
 Find = Callable[[click.Context, str], Iterable[str]]

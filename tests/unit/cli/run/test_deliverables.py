@@ -5,8 +5,8 @@ from typing import Any, cast
 
 import pytest
 
-from cli import deliverables as module
-from cli.deliverables import Delivered, Destination, deliver
+from cli.run import deliverables as module
+from cli.run.deliverables import Delivered, Destination, deliver
 
 
 def delivered(folder: Path, monkeypatch: pytest.MonkeyPatch, *names: str) -> Delivered:

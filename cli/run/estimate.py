@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 import click
 
 from cli.exits import DONE
-from cli.listing import print_json
-from cli.options import connect_to_read, settings_of
-from cli.run_target import RunOptions, default_model
+from cli.options.shared import connect_to_read, settings_of
+from cli.output.listing import print_json
+from cli.run.target import RunOptions, default_model
 
 if TYPE_CHECKING:
     from agiraph.http.client import Client

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Final, TextIO
 
 import click
 
+from cli.options.everywhere import is_quiet
 from cli.sanitize import cells, cut, fitted, one_line, printable
-from cli.shared_options import is_quiet
 
 if TYPE_CHECKING:
     from cli.console.event_text import EventLine, Tone

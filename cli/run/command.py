@@ -18,10 +18,11 @@ from agiraph.core.errors import AgiraphError
 from agiraph.core.ids import new_run_id
 from agiraph.http.errors import ApiError, GatewayAway, NotReachable, UrlUnreachable
 from agiraph.storage.project_file import NAME
-from cli.deliverables import output_options, wanted_destination
 from cli.exits import DONE, INTERRUPTED
 from cli.interrupts import EndedBySignal, signals_interrupt
-from cli.options import (
+from cli.options.everywhere import remark
+from cli.options.remote import is_elsewhere
+from cli.options.shared import (
     DURATION,
     budgets_option,
     connect,
@@ -34,12 +35,11 @@ from cli.options import (
     text_argument,
     together,
 )
-from cli.project_defaults import RunCommand, is_of_project
-from cli.remote import is_elsewhere
-from cli.run_target import RunOptions, RunTarget, given_terms, planned_terms, send_input, supervised
+from cli.run.deliverables import output_options, wanted_destination
+from cli.run.project_defaults import RunCommand, is_of_project
+from cli.run.screen import TerminalScreen, can_prompt
+from cli.run.target import RunOptions, RunTarget, given_terms, planned_terms, send_input, supervised
 from cli.sanitize import require_utf8
-from cli.screen import TerminalScreen, can_prompt
-from cli.shared_options import remark
 
 if TYPE_CHECKING:
     from agiraph.core.money import NamedLimit
@@ -304,7 +304,7 @@ def _require_sound(terms: dict[str, Any], record: Path | None) -> None:
 
 
 def _estimate(options: RunOptions) -> int:
-    from cli.estimate import print_estimate
+    from cli.run.estimate import print_estimate
 
     return print_estimate(options)
 
@@ -350,7 +350,7 @@ def _start_only(options: RunOptions) -> int:
         agent = RunTarget(options.home, client, None, screen).begin(options)
         _show_ui(options, client, agent, remark)
     if options.as_json:
-        from cli.outcome import print_started
+        from cli.run.outcome import print_started
 
         print_started(agent, time.monotonic() - started_at)
     else:
@@ -371,9 +371,12 @@ def run_to_the_end(options: RunOptions, *, resumes: bool) -> int:
         contextlib.closing(screen),
         supervised(options, screen) as target,
     ):
-        from cli.neighbours import only_unfinished, resume_unfinished  # these import the records
-        from cli.outcome import conclude
-        from cli.watch import RunWatcher
+        from cli.run.other_agents import (  # these import the records
+            only_unfinished,
+            resume_unfinished,
+        )
+        from cli.run.outcome import conclude
+        from cli.run.watch import RunWatcher
 
         agent = None
         try:
@@ -404,7 +407,7 @@ def run_to_the_end(options: RunOptions, *, resumes: bool) -> int:
 def _show_estimate(target: RunTarget, options: RunOptions) -> None:
     """Say what a plan may take, before it begins; what is wrong with it, its beginning says."""
     from agiraph.models.run_costs import in_words
-    from cli.estimate import estimate_of
+    from cli.run.estimate import estimate_of
 
     with contextlib.suppress(AgiraphError):
         target.screen.note(in_words(estimate_of(options, target.client)))
@@ -412,7 +415,7 @@ def _show_estimate(target: RunTarget, options: RunOptions) -> None:
 
 def _introduce(target: RunTarget, options: RunOptions, agent: "AgentView") -> None:
     """Say which agent works with which model, and what else is in its home."""
-    from cli.neighbours import show_neighbours
+    from cli.run.other_agents import show_neighbours
 
     target.screen.note(f"agent {agent.id}")
     target.screen.note(f"model {agent.model}: {_why(target.client, options, agent)}")
@@ -428,7 +431,7 @@ def _introduce(target: RunTarget, options: RunOptions, agent: "AgentView") -> No
 def _introduce_roles(target: RunTarget, asked: dict[str, Any], model: str) -> None:
     """Say who does the work of each role, and what was left out for the network."""
     from agiraph.http.api import CheckTeamRequest
-    from cli.formats import how_it_works, shown_agent
+    from cli.output.formats import how_it_works, shown_agent
 
     wanted = {"section": asked.get("section"), "offline": asked.get("offline", False)}
     found = target.client.check_team(CheckTeamRequest(**wanted, model=model))

@@ -9,7 +9,7 @@ import click
 from agiraph.http.remotes import Remote, checked_url, read_remotes, remotes_file, require_private
 from agiraph.storage.home import HOME_VARIABLE
 from agiraph.storage.project_file import project_file
-from cli.shared_options import given
+from cli.options.everywhere import given
 
 if TYPE_CHECKING:
     from agiraph.http.client import Client

@@ -15,9 +15,9 @@ from agiraph.http.remotes import (
     require_private,
     write_remotes,
 )
-from cli import remote
 from cli.command_table import AT_HOME, COMMANDS, OVER_API, WITHOUT_HOME
-from cli.shared_options import SharedOption
+from cli.options import remote
+from cli.options.everywhere import SharedOption
 from tests.unit.cli.fakes import command
 
 ATLAS = Remote("https://atlas.example", "tok-a", "atlas")

@@ -13,9 +13,9 @@ from agiraph.http.discovery import is_held
 from agiraph.http.errors import GatewayAway, NotReachable
 from agiraph.http.own_supervisor import OwnSupervisor, SupervisorFailed
 from agiraph.storage.home_users import HomeShare
-from cli.options import cli_context, connect
-from cli.remote import is_elsewhere
-from cli.shared_options import remark
+from cli.options.everywhere import remark
+from cli.options.remote import is_elsewhere
+from cli.options.shared import cli_context, connect
 
 if TYPE_CHECKING:
     from agiraph.http.client import Client

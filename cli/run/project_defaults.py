@@ -8,8 +8,8 @@ import click
 
 from agiraph.core.errors import InvalidInput
 from agiraph.storage.project_file import CALLS_TOOLS, NAME, ProjectFile, project_file
-from cli.options import settings_of, together
-from cli.shared_options import remark
+from cli.options.everywhere import remark
+from cli.options.shared import settings_of, together
 
 OF_LAST_RUN: Final = ("model", "worker_model", "folder")
 

@@ -11,7 +11,7 @@ from agiraph.core.errors import InvalidInput
 from agiraph.http.api import ApiError, DeclareInputRequest, InputView, WantedFileView
 from agiraph.storage.file_records import FileEntry
 from agiraph.storage.uploads import check_manifest
-from cli.formats import format_size
+from cli.output.formats import format_size
 
 if TYPE_CHECKING:
     from agiraph.http.client import Client

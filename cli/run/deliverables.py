@@ -19,7 +19,7 @@ from agiraph.core.errors import InvalidInput
 from agiraph.http.errors import ApiError
 from agiraph.storage.file_names import spelled, unspelled
 from agiraph.tools.sandbox.autorun import GIT, is_git_folder, program_of
-from cli.options import require_writable
+from cli.options.shared import require_writable
 
 if TYPE_CHECKING:
     from agiraph.http.api import FileContentView

@@ -14,10 +14,10 @@ from agiraph.http.api import AgentView, ApiError, NotReachable, QuestionView
 from agiraph.http.discovery import why_unreachable
 from agiraph.storage.disk_space import has_room
 from cli.console.event_text import EventLine
-from cli.progress import RunProgress
-from cli.remote import is_elsewhere
-from cli.run_target import RunTarget, home_option_of
-from cli.shared_options import is_verbose
+from cli.options.everywhere import is_verbose
+from cli.options.remote import is_elsewhere
+from cli.run.progress import RunProgress
+from cli.run.target import RunTarget, home_option_of
 
 if TYPE_CHECKING:
     from agiraph.http.event_follower import EventFollower

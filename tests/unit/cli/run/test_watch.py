@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from agiraph.core.models import Event
-from cli.run_target import RunTarget
-from cli.screen import TerminalScreen
-from cli.watch import RunWatcher
+from cli.run.screen import TerminalScreen
+from cli.run.target import RunTarget
+from cli.run.watch import RunWatcher
 from tests.unit.cli.fakes import FakeClient, event, question
 
 

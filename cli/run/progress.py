@@ -9,7 +9,7 @@ from agiraph.core.models import AgentEnding, Event
 from agiraph.core.team import USER
 from agiraph.core.turns import Usage
 from cli.console.event_text import EventLine, EventNarrator, text_of
-from cli.formats import format_seconds, format_usage
+from cli.output.formats import format_seconds, format_usage
 from cli.sanitize import one_line
 
 MESSAGE_LIMIT: Final = 200

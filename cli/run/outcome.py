@@ -20,16 +20,16 @@ from agiraph.http.errors import ApiError, NotReachable
 from agiraph.storage.file_names import spelled
 from agiraph.storage.files import is_file, open_file
 from agiraph.storage.home import Home
-from cli.deliverables import deliver, read_whole
 from cli.exits import DONE, FAILED, OUT_OF_BUDGET
-from cli.formats import format_seconds, format_usage
-from cli.listing import print_json
-from cli.progress import is_about_budget
-from cli.remote import is_elsewhere
-from cli.run_target import RunOptions, home_option_of
+from cli.options.remote import is_elsewhere
+from cli.output.formats import format_seconds, format_usage
+from cli.output.listing import print_json
+from cli.run.deliverables import deliver, read_whole
+from cli.run.progress import is_about_budget
+from cli.run.screen import TerminalScreen
+from cli.run.target import RunOptions, home_option_of
+from cli.run.watch import RunWatcher
 from cli.sanitize import broken_for, printable
-from cli.screen import TerminalScreen
-from cli.watch import RunWatcher
 
 if TYPE_CHECKING:
     from agiraph.http.client import Client

@@ -1,8 +1,8 @@
 """The options that every command takes, before its name or after it: --home, --url and what belongs
 to it, --json, -q and -v.
 
-A command declares --home and --json (`cli.options`) if it uses them; all else is added to it when
-it is loaded.
+A command declares --home and --json (`cli.options.shared`) if it uses them; all else is added to
+it when it is loaded.
 """
 
 import sys

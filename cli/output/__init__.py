@@ -1,0 +1,1 @@
+"""What commands print: listings, values and texts, safe for a terminal."""

@@ -1,0 +1,1 @@
+"""`agiraph run`: where it happens, its progress, its outcome."""

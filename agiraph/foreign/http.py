@@ -20,6 +20,9 @@ from agiraph.core.errors import Refused
 PIECE_BYTES = 1 << 16
 ERROR_BYTES = 1 << 16
 """How much is read of an answer whose status is an error; the rest is left out."""
+MOST_LINES = 1_000_000
+"""The lines of an answer. A reader of events needs about 2 microseconds for an empty one, and gzip
+packs a thousand of them into one byte. An answer of 300,000 tokens, each an event, has fewer."""
 MOST_REDIRECTS = 3
 SHOWN_CHARACTERS = 200
 SHOWN_ENCODING = 40
@@ -50,8 +53,8 @@ def guard(answer_bytes: int, stream_bytes: int | None = None) -> Hook:
     """Return a response hook that refuses redirects to another origin and bounds the body.
 
     The body may have `answer_bytes`; one that is a stream of events `stream_bytes` (None: no limit,
-    for a stream that stays open). Of an error the first ERROR_BYTES are read, nothing of one whose
-    encoding is not read: its status says enough.
+    for a stream that stays open). It may have MOST_LINES lines. Of an error the first ERROR_BYTES
+    are read, nothing of one whose encoding is not read: its status says enough.
     """
 
     async def check(response: Any) -> None:
@@ -63,7 +66,7 @@ def guard(answer_bytes: int, stream_bytes: int | None = None) -> Hook:
                 del response.headers["content-encoding"]
             bound(response, ERROR_BYTES if is_read else 0, cuts=True)
         else:
-            bound(response, stream_bytes if is_stream else answer_bytes)
+            bound(response, stream_bytes if is_stream else answer_bytes, most_lines=MOST_LINES)
 
     return check
 
@@ -141,17 +144,20 @@ def read_json(data: bytes) -> Any:
 # --- size and compression ------------------------------------------------------------------------
 
 
-def bound(response: Any, most: int | None, *, cuts: bool = False) -> None:
+def bound(
+    response: Any, most: int | None, *, most_lines: int | None = None, cuts: bool = False
+) -> None:
     """Inflate the body of a response while it is read; reading more than `most` bytes is an error.
 
-    With `cuts` the body ends there instead. The encodings gzip and deflate are read, no others.
+    `most` bounds the bytes as they are sent, too. More than `most_lines` lines are an error.
+    With `cuts` the body ends at `most` instead. The encodings gzip and deflate are read, no others.
     The error is an AnswerRefused, and a StreamError of the response's library, which SDKs expect.
     """
     encoding = response.headers.pop("content-encoding", "").strip().lower()
     if encoding not in ("", "identity"):
         response.headers.pop("content-length", None)
     body, error = _classes_of(type(response).__module__.partition(".")[0])
-    response.stream = body(response.stream, encoding, most, cuts, error)
+    response.stream = body(response.stream, encoding, most, most_lines, cuts, error)
 
 
 class Inflater:
@@ -194,20 +200,44 @@ class Inflater:
         return rest
 
 
+class LineCount:
+    """Counts the lines of a body, which end with a newline, a carriage return or both. Pure."""
+
+    def __init__(self, most: int | None) -> None:
+        self._most = most
+        self._newlines = self._returns = 0
+
+    def is_exceeded_by(self, piece: bytes) -> bool:
+        """Count the lines of the next piece; return whether they are too many."""
+        if self._most is None:
+            return False
+        self._newlines += piece.count(b"\n")
+        self._returns += piece.count(b"\r")
+        return max(self._newlines, self._returns) > self._most
+
+
 class BoundedBody:
     """The body of a response, inflated and counted while it is read. Raises `error`."""
 
     def __init__(
-        self, body: Any, encoding: str, most: int | None, cuts: bool, error: type[AnswerRefused]
+        self,
+        body: Any,
+        encoding: str,
+        most: int | None,
+        most_lines: int | None,
+        cuts: bool,
+        error: type[AnswerRefused],
     ) -> None:
         self._body = body
         self._encoding = encoding
         self._most = most
+        self._most_lines = most_lines
         self._cuts = cuts
         self._error = error
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         left = self._most
+        lines = LineCount(self._most_lines)
         async with aclosing(self._inflated()) as pieces:
             async for piece in pieces:
                 if left is not None and len(piece) > left:
@@ -216,6 +246,8 @@ class BoundedBody:
                     yield piece[:left]
                     return
                 left = None if left is None else left - len(piece)
+                if lines.is_exceeded_by(piece):
+                    raise self._error(f"the answer has more than {self._most_lines:,} lines")
                 yield piece
 
     async def _inflated(self) -> AsyncGenerator[bytes, None]:
@@ -226,9 +258,13 @@ class BoundedBody:
         if self._encoding not in ENCODINGS:
             shown = self._encoding[:SHOWN_ENCODING]
             raise self._error(f"the answer has the encoding '{shown}' (possible: {ACCEPTED}, none)")
-        inflater = Inflater()
+        inflater, sent = Inflater(), 0
         try:
             async for packed in self._body:
+                sent += len(packed)
+                if self._most is not None and sent > self._most and not self._cuts:
+                    # Each part of a packed body can be empty.
+                    raise AnswerRefused(f"the answer has more than {self._most} bytes")
                 for piece in inflater.pieces(packed):
                     yield piece
                     await asyncio.sleep(0)  # one packed piece can inflate to thousands of these

@@ -1,6 +1,7 @@
 """Services other than models that redirect, send too much or too slowly: readers have limits."""
 
 import asyncio
+import gzip
 import zlib
 from collections.abc import Awaitable, Callable, Iterator
 from contextvars import ContextVar
@@ -18,6 +19,7 @@ from actors.tools.mcp import transports
 from actors.tools.mcp.mcp_calls import list_all
 from actors.tools.mcp.session import McpSession
 from agiraph.core.errors import Refused
+from agiraph.foreign.http import MOST_LINES
 from agiraph.settings.channels import ChannelConfig
 from agiraph.settings.config import load_config
 from agiraph.storage.home import Home
@@ -120,6 +122,18 @@ async def test_a_compressed_bomb_is_not_inflated(read: Reader, tmp_path: Path) -
             await read(service.url, tmp_path)
             return
         with pytest.raises(FAILURES, match=f"more than {4 * MEBIBYTE} bytes"):
+            await read(service.url, tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["application/json", "text/event-stream"])
+async def test_an_answer_of_blank_lines_without_end_is_refused(kind: str, tmp_path: Path) -> None:
+    headers = {"content-type": kind, "content-encoding": "gzip"}
+    packed = [gzip.compress(b"\n" * (MOST_LINES // 4))] * 1200
+    answer = RawAnswer(packed, headers=headers)
+    for read in (search, list_pods, list_tools):
+        # The MCP SDK reports the end of a stream, whatever its cause.
+        said = f"more than {MOST_LINES:,} lines|SSE stream ended without a response"
+        with RawService(lambda asked: answer) as service, pytest.raises(FAILURES, match=said):
             await read(service.url, tmp_path)
 
 

@@ -10,7 +10,9 @@ from functools import cache
 import pytest
 
 from agiraph.core.turns import ModelRequest, ModelResponse
+from agiraph.foreign import http
 from agiraph.foreign.http import ERROR_BYTES, PIECE_BYTES
+from agiraph.llm import network
 from agiraph.llm.base import OnText, Provider, ProviderError, UsageSoFar
 from agiraph.llm.connect import connect
 from agiraph.llm.network import STREAM_BYTES
@@ -27,6 +29,7 @@ from tests.unit.llm.requests import ask
 __all__ = ["api", "calls_of", "ledger"]
 
 MEBIBYTE = 1 << 20
+MOST_LINES = 50_000
 KEY = "sk-very-secret-0123456789"
 TRANSPORTS = pytest.mark.parametrize("api", ["openai", "google"])
 """An SDK, and the plain HTTP client."""
@@ -130,6 +133,48 @@ async def test_an_answer_of_more_bytes_than_a_stream_may_have_is_refused() -> No
     error = await failure("openai", lambda asked: RawAnswer(more, headers=PACKED))
     assert error.kind == "bad_answer"
     assert f"more than {STREAM_BYTES} bytes" in str(error)
+
+
+SHORT_LINES = {
+    "blank lines": (EVENTS, b"\n"),
+    "blank lines of a text": ("text/plain", b"\n"),
+    "returns": (EVENTS, b"\r"),
+    "comments": (EVENTS, b": ping\n\n"),
+    "lines of one event": (EVENTS, b"data:\n"),
+}
+
+
+@pytest.fixture
+def few_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http, "MOST_LINES", MOST_LINES)
+
+
+@pytest.mark.parametrize(("kind", "line"), SHORT_LINES.values(), ids=SHORT_LINES)
+@pytest.mark.usefixtures("few_lines")
+async def test_an_answer_of_more_lines_than_are_read_is_refused(kind: str, line: bytes) -> None:
+    error = await failure("openai", lambda asked: short_lines(line, kind))
+    assert (error.kind, error.is_retryable) == ("bad_answer", True)
+    assert f"more than {MOST_LINES:,} lines" in str(error)
+
+
+@pytest.mark.usefixtures("few_lines")
+async def test_an_answer_of_empty_events_is_refused(api: str) -> None:
+    error = await failure(api, lambda asked: short_lines(b"data: {}\n\n"))
+    assert f"more than {MOST_LINES:,} lines" in str(error)
+
+
+def short_lines(line: bytes, kind: str = EVENTS) -> RawAnswer:
+    """Return an answer of more lines than are read, with few bytes on the wire."""
+    packed = gzip.compress(line * (MOST_LINES // 10))
+    return RawAnswer([packed] * 12, headers=PACKED | {"content-type": kind})
+
+
+async def test_a_packed_answer_of_empty_parts_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(network, "STREAM_BYTES", MEBIBYTE)
+    empty = [gzip.compress(b"") * 3000] * 40
+    error = await failure("openai", lambda asked: RawAnswer(empty, headers=PACKED))
+    assert error.kind == "bad_answer"
+    assert f"more than {MEBIBYTE} bytes" in str(error)
 
 
 @pytest.mark.parametrize(("name", "pack"), [("gzip", gzip.compress), ("deflate", zlib.compress)])

@@ -9,7 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agiraph.foreign.http import PIECE_BYTES, Inflater, is_within_origin, why_not_followed
+from agiraph.foreign.http import (
+    PIECE_BYTES,
+    Inflater,
+    LineCount,
+    is_within_origin,
+    why_not_followed,
+)
 from agiraph.foreign.lines import END_BYTES, SHOWN_BYTES, Line, LineSplitter
 from agiraph.llm.wire.sse import SseSplitter
 
@@ -107,3 +113,16 @@ def test_any_location_is_judged_without_an_error(location: str) -> None:
     if is_within_origin(url, location):
         assert not location.startswith(("http:", "//evil", "ftp:"))
     assert "is not followed" in why_not_followed(url, location)
+
+
+@given(st.lists(st.sampled_from([b"a", b"\n", b"\r", b"\r\n"]), max_size=60), CUTS)
+def test_lines_are_counted_however_they_arrive(parts: list[bytes], places: list[int]) -> None:
+    data = b"".join(parts)
+    lines = len(data.splitlines())
+
+    def is_exceeded(most: int) -> bool:
+        count = LineCount(most)
+        return any(count.is_exceeded_by(piece) for piece in cut(data, places))
+
+    assert not is_exceeded(lines)
+    assert lines < 2 or is_exceeded((lines - 1) // 2 - 1)

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING
 
-from agiraph.foreign.http import ACCEPTED, bound
+from agiraph.foreign.http import ACCEPTED, MOST_LINES, bound
 from agiraph.foreign.proxies import proxy_for
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ async def over_http(
 
     async def check(response: httpx2.Response) -> None:
         is_stream = "text/event-stream" in response.headers.get("content-type", "")
-        bound(response, None if is_stream else ANSWER_BYTES)
+        bound(response, None if is_stream else ANSWER_BYTES, most_lines=MOST_LINES)
         request = response.request
         is_of_session = request.method == "POST" and SESSION_HEADER in request.headers
         if is_of_session and response.status_code in UNKNOWN_SESSION:

@@ -128,7 +128,8 @@ class ChatReader(AnswerReader):
             self._grow(piece)
         self._refused = self._refused or bool(delta.get("refusal"))
         text = content_text(delta.get("content")) or str(delta.get("refusal") or "")
-        self._text.append(text)
+        if text:
+            self._text.append(text)
         return text
 
     def _count(self, event: JsonObject, choice: JsonObject) -> None:
@@ -144,7 +145,7 @@ class ChatReader(AnswerReader):
     def _unread(self, message: object) -> JsonObject:
         """Return the part of a whole message, in place of a delta, that was not streamed before."""
         whole = mapping(message)
-        read = {"content"} if any(self._text) else set()
+        read = {"content"} if self._text else set()
         read |= {"tool_calls"} if self._calls else set()
         return {name: value for name, value in whole.items() if name not in read}
 

@@ -121,7 +121,7 @@ def _host() -> None:
 
 def _run_supervisor() -> None:
     """Run the supervisor of one run; its first processes import while it does."""
-    interpreters = importlib.import_module("actors.supervisor.interpreters")
+    interpreters = importlib.import_module("actors.supervisor.processes.interpreters")
     prestarted = interpreters.prestart(os.environ)
     _hide_environment()
     importlib.import_module("actors.supervisor.main").main(prestarted=prestarted)

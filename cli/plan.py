@@ -129,7 +129,8 @@ def write(
 
     It goes to stdout or --output. The agent that made it is kept, with what it cost.
     """
-    from cli.run.command import limits_of_run, run_to_the_end
+    from cli.run.command import limits_of_run
+    from cli.run.follow import run_to_the_end
 
     terms = given_terms(
         **limits_of_run(budgets),

@@ -11,8 +11,8 @@ from agiraph.agent.records import InputReceived
 from agiraph.board import events as e
 from agiraph.board.board import Board
 from agiraph.board.progress import MOST_NOTICES, lines_of
-from agiraph.board.stage_rules import over_in_words
-from agiraph.board.sub_nodes import is_coordinators, open_below
+from agiraph.board.rules.stages import over_in_words
+from agiraph.board.rules.sub_nodes import is_coordinators, open_below
 from agiraph.board.view import node_row, suggestion
 from agiraph.core.ids import NodeId
 from agiraph.core.models import Standstill, WorkNode

@@ -23,11 +23,11 @@ from actors.runtime.background_tasks import BackgroundTasks, first_to_end
 from agiraph.board import commands as c
 from agiraph.board import events as e
 from agiraph.board.board import Board
-from agiraph.board.flow_rules import refs_of
+from agiraph.board.rules.flow import refs_of
+from agiraph.board.rules.stages import node_contract
+from agiraph.board.rules.sub_nodes import node_to_notify, notifications_due
 from agiraph.board.scheduler import Schedule, SchedulingLimits
-from agiraph.board.stage_rules import node_contract
 from agiraph.board.store import BoardStore
-from agiraph.board.sub_nodes import node_to_notify, notifications_due
 from agiraph.core.clock import iso_date
 from agiraph.core.errors import Refused
 from agiraph.core.ids import HUMAN, Address, NodeId, WorkerId, worker_address

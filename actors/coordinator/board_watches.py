@@ -6,7 +6,7 @@ from contextlib import suppress
 from actors.coordinator.board_service import BoardService
 from agiraph.board import commands as c
 from agiraph.board.deadlock import Deadlock, find_deadlocks
-from agiraph.board.stage_rules import due_at
+from agiraph.board.rules.stages import due_at
 from agiraph.core.clock import Clock
 
 SETTLE_SECONDS = 1.0

@@ -12,20 +12,20 @@ from actors.coordinator.board_service import BoardService
 from actors.coordinator.board_watches import DeadlockWatch, StageTimeouts
 from actors.coordinator.context import CoordinatorContext
 from actors.coordinator.coordinator_tools import CoordinatorTools
-from actors.coordinator.cycles import Cycles
 from actors.coordinator.earlier_work import EarlierWork
 from actors.coordinator.files import coordinator_belongings
 from actors.coordinator.insight_review import InsightReview
 from actors.coordinator.node_orders import Order, carry_out
-from actors.coordinator.plan_lead import PlanLead
-from actors.coordinator.planner import RunPlanner
 from actors.coordinator.progress_watch import ProgressWatch
 from actors.coordinator.prompt_facts import PromptFacts, facts_for
 from actors.coordinator.public_events import events_of
-from actors.coordinator.run_start import fill_board, has_unopened_stage, start_run, task_of
-from actors.coordinator.run_transition import NextRunRequested, RunTransition
-from actors.coordinator.team_lead import TeamLead
-from actors.coordinator.trigger_handler import TriggerHandler
+from actors.coordinator.runs.cycles import Cycles
+from actors.coordinator.runs.plan_lead import PlanLead
+from actors.coordinator.runs.planner import RunPlanner
+from actors.coordinator.runs.start import fill_board, has_unopened_stage, start_run, task_of
+from actors.coordinator.runs.team_lead import TeamLead
+from actors.coordinator.runs.transition import NextRunRequested, RunTransition
+from actors.coordinator.runs.triggers import TriggerHandler
 from actors.coordinator.worker_requests import WorkerRequestHandler
 from actors.entity.args import CoordinatorArgs
 from actors.entity.entity import Entity, toolbox_for

@@ -9,8 +9,8 @@ from typing import Any, Final, Literal
 from actors.coordinator.board_notifications import BoardNotifications
 from actors.coordinator.board_service import BoardService
 from actors.coordinator.context import CoordinatorContext
-from actors.coordinator.cycles import Cycles
-from actors.coordinator.run_start import fill_board, require_own_contract, unopened_nodes
+from actors.coordinator.runs.cycles import Cycles
+from actors.coordinator.runs.start import fill_board, require_own_contract, unopened_nodes
 from actors.coordinator.stages import closed_stage, hired_worker, launch_roles, warnings_of
 from actors.entity.entity_tools import EntityTools
 from actors.entity.mcp_tools import require_node, require_worker
@@ -21,8 +21,8 @@ from agiraph.agent.run_output import MOST_MISFITS, fitted
 from agiraph.board import commands as c
 from agiraph.board.board import Board
 from agiraph.board.names import find_node, find_worker
-from agiraph.board.plan_rules import is_of_plan
-from agiraph.board.sub_nodes import is_coordinators
+from agiraph.board.rules.plans import is_of_plan
+from agiraph.board.rules.sub_nodes import is_coordinators
 from agiraph.board.view import board_view, ending_in_words, waited_row
 from agiraph.core.errors import IllegalTransition, InvalidInput
 from agiraph.core.ids import NodeId

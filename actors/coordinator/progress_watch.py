@@ -24,7 +24,7 @@ from agiraph.board.progress import (
     find_standstill,
     lines_of,
 )
-from agiraph.board.stage_rules import due_at
+from agiraph.board.rules.stages import due_at
 from agiraph.core.ids import ROUTER, SUPERVISOR, WorkerId, worker_address
 from agiraph.core.models import Standstill
 from agiraph.messages.child import ChildInfo, ChildTable, ListChildren

@@ -7,7 +7,7 @@ from actors.entity.mcp_tools import require_worker
 from actors.runtime.runtime import Runtime
 from agiraph.board import commands as c
 from agiraph.board.board import Board
-from agiraph.board.stage_rules import node_contract
+from agiraph.board.rules.stages import node_contract
 from agiraph.board.view import node_row
 from agiraph.core.errors import Refused
 from agiraph.core.specs import AskedAgent, StageSpec

@@ -30,7 +30,7 @@ from actors.supervisor.paths import (
     remove_socket_folder,
     socket_url,
 )
-from actors.supervisor.stopping import kill_descendants
+from actors.supervisor.processes.stopping import kill_descendants
 from agiraph.core.errors import AgiraphError, Refused
 from agiraph.core.ids import HOST_PREFIX, SUPERVISOR
 from agiraph.logs.log import logger

@@ -17,12 +17,12 @@ from actors.runtime.background_tasks import BackgroundTasks
 from actors.runtime.kinds import entry_named
 from actors.runtime.launch import ActorLaunch
 from actors.runtime.linux import adopt_orphans
-from actors.supervisor.launcher import ExecLauncher, ForkLauncher, further_variables
 from actors.supervisor.orphan_processes import OrphanProcesses, kill_leftovers
-from actors.supervisor.process_handle import LocalHandle, ProcessFiles
-from actors.supervisor.reaper import Reaper
-from actors.supervisor.restarts import ProcessExit, RestartPolicy
-from actors.supervisor.stopping import end_process, kill_process
+from actors.supervisor.processes.handle import LocalHandle, ProcessFiles
+from actors.supervisor.processes.launcher import ExecLauncher, ForkLauncher, further_variables
+from actors.supervisor.processes.reaper import Reaper
+from actors.supervisor.processes.restarts import ProcessExit, RestartPolicy
+from actors.supervisor.processes.stopping import end_process, kill_process
 from agiraph.core.errors import Refused, Unavailable
 from agiraph.core.ids import Address
 from agiraph.messages.host import ExitedOnHost, HostProcess

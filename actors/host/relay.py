@@ -18,7 +18,7 @@ import msgpack
 
 from actors.runtime.child import set_title
 from actors.runtime.linux import die_with_parent, hide_environment
-from actors.supervisor.interpreters import PASSED_FD, start_relay
+from actors.supervisor.processes.interpreters import PASSED_FD, start_relay
 from transport.errors import BindRefused
 from transport.relay import Relay
 from transport.sockets import UplinkTarget

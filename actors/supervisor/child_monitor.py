@@ -11,11 +11,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, assert_never
 
-from actors.supervisor.causes import KillReason, cause_of, fault_of, is_from_outside
 from actors.supervisor.child_register import Desired
-from actors.supervisor.launcher import EXIT_NOT_MADE, SpawnFailed
-from actors.supervisor.process_handle import ExitEvidence, ProcessHandle
-from actors.supervisor.restarts import (
+from actors.supervisor.processes.causes import KillReason, cause_of, fault_of, is_from_outside
+from actors.supervisor.processes.handle import ExitEvidence, ProcessHandle
+from actors.supervisor.processes.launcher import EXIT_NOT_MADE, SpawnFailed
+from actors.supervisor.processes.restarts import (
     EXIT_NO_SPACE,
     EXIT_PARKED,
     LONGEST_WAIT_FOR_ROOM,
@@ -29,7 +29,7 @@ from actors.supervisor.restarts import (
     Verdict,
     decide,
 )
-from actors.supervisor.stopping import end_process, kill_process
+from actors.supervisor.processes.stopping import end_process, kill_process
 from agiraph.core.models import Activity
 from agiraph.messages.child import ChildSpec, ChildState, ExitCause
 from agiraph.storage.disk_space import is_full_disk

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from actors.runtime.kinds import entry_named
 from actors.runtime.launch import ActorLaunch
 from actors.runtime.linux import adopt_orphans
-from actors.supervisor.causes import fault_of
 from actors.supervisor.child_monitor import ChildMonitor, MonitorHooks
 from actors.supervisor.child_register import (
     ChildRegister,
@@ -21,13 +20,14 @@ from actors.supervisor.child_register import (
     open_register,
 )
 from actors.supervisor.hang_watch import HangWatch
-from actors.supervisor.launcher import ExecLauncher, ForkLauncher, further_variables
 from actors.supervisor.options import SERVICES, SPAWNER, SupervisorOptions
 from actors.supervisor.orphan_processes import OrphanProcesses, boot_id, kill_leftovers, started_at
 from actors.supervisor.paths import socket_url
-from actors.supervisor.process_handle import LocalHandle, ProcessFiles, ProcessHandle
-from actors.supervisor.reaper import Reaper
-from actors.supervisor.restarts import RestartPolicy
+from actors.supervisor.processes.causes import fault_of
+from actors.supervisor.processes.handle import LocalHandle, ProcessFiles, ProcessHandle
+from actors.supervisor.processes.launcher import ExecLauncher, ForkLauncher, further_variables
+from actors.supervisor.processes.reaper import Reaper
+from actors.supervisor.processes.restarts import RestartPolicy
 from actors.supervisor.supervisor_endpoint import SupervisorEndpoint
 from agiraph.core.hosts import HOME_HOST
 from agiraph.core.ids import (
@@ -236,7 +236,9 @@ class Children:
             return self.hosts.place(spec)
         if spec.host in (None, HOME_HOST) and not spec.labels:
             return ""
-        from actors.supervisor.placement import place_at_home  # no other machine, rarely asked
+        from actors.supervisor.placement import (
+            place_at_home,  # no other machine, rarely asked
+        )
 
         return place_at_home(spec.host, spec.labels)
 

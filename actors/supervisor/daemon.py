@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from actors.runtime.child import log_file, open_log
-from actors.supervisor.causes import size_of, tail_of
 from actors.supervisor.paths import make_folders
+from actors.supervisor.processes.causes import size_of, tail_of
 from agiraph.core.errors import Unavailable
 from agiraph.core.ids import SUPERVISOR
 from agiraph.http.discovery import is_held

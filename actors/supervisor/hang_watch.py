@@ -5,7 +5,6 @@ from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import Any, assert_never
 
-from actors.supervisor.causes import KillReason
 from actors.supervisor.child_monitor import ChildMonitor, ChildProcess
 from actors.supervisor.heartbeat_monitor import (
     HeartbeatLimits,
@@ -14,6 +13,7 @@ from actors.supervisor.heartbeat_monitor import (
     NotReady,
     SuspectedHang,
 )
+from actors.supervisor.processes.causes import KillReason
 from agiraph.core.models import Activity
 from agiraph.settings.config import SupervisorConfig
 from agiraph.storage.disk_space import WAITS, has_room

@@ -13,8 +13,8 @@ import setproctitle
 from actors.runtime.child import title_of
 from actors.runtime.kinds import KINDS
 from actors.runtime.runtime import run_loop
-from actors.supervisor.interpreters import PrestartedProcesses
 from actors.supervisor.options import SupervisorOptions
+from actors.supervisor.processes.interpreters import PrestartedProcesses
 from actors.supervisor.supervisor import Supervisor
 from agiraph.core.errors import AgiraphError, InvalidInput
 from agiraph.core.ids import SUPERVISOR

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from actors.runtime.kinds import KINDS
-from actors.supervisor.interpreters import PrestartedProcesses
+from actors.supervisor.processes.interpreters import PrestartedProcesses
 from agiraph.core.ids import (
     BROKER,
     CLOCK,

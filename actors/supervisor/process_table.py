@@ -3,9 +3,9 @@
 import os
 
 from actors.supervisor.child_monitor import ChildMonitor
-from actors.supervisor.launcher import ForkLauncher
 from actors.supervisor.options import SPAWNER
-from actors.supervisor.process_stats import ProcessStats, stats_of
+from actors.supervisor.processes.launcher import ForkLauncher
+from actors.supervisor.processes.stats import ProcessStats, stats_of
 from agiraph.core.ids import SUPERVISOR
 from agiraph.messages.child import ChildInfo
 

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import psutil
 
-from actors.supervisor.causes import LINE_LIMIT, TAIL_LINES, KillReason
-from actors.supervisor.launcher import EXIT_NOT_MADE
-from actors.supervisor.process_handle import ExitEvidence
-from actors.supervisor.process_stats import ProcessStats
-from actors.supervisor.restarts import ProcessExit
+from actors.supervisor.processes.causes import LINE_LIMIT, TAIL_LINES, KillReason
+from actors.supervisor.processes.handle import ExitEvidence
+from actors.supervisor.processes.launcher import EXIT_NOT_MADE
+from actors.supervisor.processes.restarts import ProcessExit
+from actors.supervisor.processes.stats import ProcessStats
 from agiraph.core.ids import Address
 from agiraph.messages.host import ExitedOnHost, HostProcess, SignalOnHost
 from agiraph.storage.disk_space import WAITS

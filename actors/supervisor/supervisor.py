@@ -27,7 +27,7 @@ from actors.supervisor.paths import (
     remove_socket_folder,
     remove_stale_socket_folders,
 )
-from actors.supervisor.stopping import kill_descendants
+from actors.supervisor.processes.stopping import kill_descendants
 from actors.supervisor.supervisor_endpoint import SupervisorEndpoint
 from actors.supervisor.supervisor_service import SupervisorService
 from agiraph.core.ids import HUMAN, ROUTER, SCALER, SUPERVISOR, TRACER, Address, agent_of

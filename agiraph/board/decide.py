@@ -7,76 +7,67 @@ InvalidInput if a name or value is wrong. A command that has had its effect alre
 from typing import assert_never
 
 from agiraph.board import commands as c
-from agiraph.board import (
-    flow_rules,
-    launch_rules,
-    move_rules,
-    node_rules,
-    retry_rules,
-    run_rules,
-    stage_rules,
-    worker_rules,
-)
 from agiraph.board.board import Board
 from agiraph.board.events import BoardEvent
+from agiraph.board.rules import flow, launches, moves, nodes, retries, runs, stages, workers
 
 
 def decide(board: Board, command: c.Command, now: float) -> tuple[BoardEvent, ...]:
     """Return what happens if `command` is carried out at `now`; IllegalTransition, InvalidInput."""
     match command:
         case c.StartRun():
-            return run_rules.start(board, command, now)
+            return runs.start(board, command, now)
         case c.FinishRun() | c.StopRun():
-            return run_rules.end(board, command, now)
+            return runs.end(board, command, now)
         case c.Reconvene():
-            return stage_rules.reconvene(board, command, now)
+            return stages.reconvene(board, command, now)
         case c.LaunchRoles():
-            return launch_rules.launch(board, command, now)
+            return launches.launch(board, command, now)
         case c.LaunchStage():
-            return stage_rules.begin_wait(board, now)
+            return stages.begin_wait(board, now)
         case c.EndStageEarly():
-            return stage_rules.end_early(board, command, now)
+            return stages.end_early(board, command, now)
         case c.CreateNode():
-            return node_rules.create(board, command, now)
+            return nodes.create(board, command, now)
         case c.ReserveNode():
-            return node_rules.reserve(board, command, now)
+            return nodes.reserve(board, command, now)
         case c.AssignNode():
-            return node_rules.assign(board, command, now)
+            return nodes.assign(board, command, now)
         case c.StartNode():
-            return node_rules.start(board, command, now)
+            return nodes.start(board, command, now)
         case c.BlockNode():
-            return node_rules.block(board, command, now)
+            return nodes.block(board, command, now)
         case c.UnblockNode():
-            return node_rules.unblock(board, command, now)
+            return nodes.unblock(board, command, now)
         case c.NoteDeadlock():
-            return node_rules.note_deadlock(board, command, now)
+            return nodes.note_deadlock(board, command, now)
         case c.NoteStandstill():
-            return run_rules.note_standstill(board, command, now)
+            return runs.note_standstill(board, command, now)
         case c.CompleteNode():
-            return node_rules.complete(board, command, now)
+            return nodes.complete(board, command, now)
         case c.FailNode():
-            return node_rules.fail(board, command, now)
+            return nodes.fail(board, command, now)
         case c.CancelNode():
-            return node_rules.cancel(board, command, now)
+            return nodes.cancel(board, command, now)
         case c.RetryNode():
-            return retry_rules.retry(board, command, now)
+            return retries.retry(board, command, now)
         case c.DoAgain():
-            return retry_rules.do_again(board, command, now)
+            return retries.do_again(board, command, now)
         case c.DecideNode():
-            return flow_rules.decide_node(board, command, now)
+            return flow.decide_node(board, command, now)
         case c.MoveNode():
-            return move_rules.move(board, command, now)
+            return moves.move(board, command, now)
         case c.ReleaseNode():
-            return move_rules.release(board, command, now)
+            return moves.release(board, command, now)
         case c.SpawnWorker():
-            return worker_rules.spawn(board, command, now)
+            return workers.spawn(board, command, now)
         case c.RetireWorker():
-            return worker_rules.retire(board, command, now)
+            return workers.retire(board, command, now)
         case c.LoseWorker():
-            return worker_rules.lose(board, command, now)
+            return workers.lose(board, command, now)
         case c.EndCycle():
-            return run_rules.end_cycle(board, command, now)
+            return runs.end_cycle(board, command, now)
         case c.StartCycle():
-            return run_rules.start_cycle(board, command, now)
+            return runs.start_cycle(board, command, now)
         case _:
             assert_never(command)

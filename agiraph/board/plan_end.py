@@ -3,7 +3,7 @@
 from agiraph.board.board import Board
 from agiraph.board.commands import FinishRun, StopRun
 from agiraph.board.deadlock import find_deadlocks
-from agiraph.board.plan_rules import (
+from agiraph.board.rules.plans import (
     incomplete_of_plan,
     lost_to,
     named_with_reason,

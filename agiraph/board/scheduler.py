@@ -39,7 +39,7 @@ from agiraph.board.commands import (
 )
 from agiraph.board.matching import can_do, what_it_asks_for
 from agiraph.board.plan_stages import ALL, can_be_enough, cohort_of, stragglers
-from agiraph.board.stage_rules import stage_to_meet
+from agiraph.board.rules.stages import stage_to_meet
 from agiraph.core.ids import NodeId, WorkerId, slug
 from agiraph.core.models import Worker, WorkNode
 from agiraph.core.specs import WorkerSpec

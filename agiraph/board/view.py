@@ -7,7 +7,7 @@ with a suggestion of how to continue, which can be followed as it is.
 from collections import Counter
 
 from agiraph.board.board import Board
-from agiraph.board.run_rules import cancelled_at_end
+from agiraph.board.rules.runs import cancelled_at_end
 from agiraph.core.ids import NodeId, WorkerId
 from agiraph.core.models import Worker, WorkNode
 from agiraph.core.turns import JsonObject

@@ -4,24 +4,19 @@ Records and the client of the API are imported while the supervisor that this st
 take as long as the supervisor's own first imports.
 """
 
-import contextlib
 import sys
 import time
-from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from agiraph.core.errors import AgiraphError
 from agiraph.core.ids import new_run_id
-from agiraph.http.errors import ApiError, GatewayAway, NotReachable, UrlUnreachable
+from agiraph.http.errors import GatewayAway, NotReachable, UrlUnreachable
 from agiraph.storage.project_file import NAME
-from cli.exits import DONE, INTERRUPTED
-from cli.interrupts import EndedBySignal, signals_interrupt
+from cli.exits import DONE
+from cli.options import remote
 from cli.options.everywhere import remark
-from cli.options.remote import is_elsewhere
 from cli.options.shared import (
     DURATION,
     budgets_option,
@@ -36,30 +31,34 @@ from cli.options.shared import (
     together,
 )
 from cli.run.deliverables import output_options, wanted_destination
+from cli.run.follow import run_to_the_end, show_ui
 from cli.run.project_defaults import RunCommand, is_of_project
 from cli.run.screen import TerminalScreen, can_prompt
-from cli.run.target import RunOptions, RunTarget, given_terms, planned_terms, send_input, supervised
+from cli.run.target import RunOptions, RunTarget, given_terms, planned_terms, send_input
 from cli.sanitize import require_utf8
 
 if TYPE_CHECKING:
     from agiraph.core.money import NamedLimit
-    from agiraph.http.api import AgentView
-    from agiraph.http.client import Client
 
 MODES: Final = ("finite", "infinite")
 PLANNING: Final = ("dynamic", "static", "hybrid")
 WHEN_SPENT: Final = ("ask", "stop")
-SMALL_MODEL: Final = "local/smollm2"
 REPLAY: Final = "replay/"
-DETACH_OR_STOP: Final = "detach (the team continues) or stop it? d or s, Ctrl-C stops> "
-DETACH: Final = ("d", "detach")
-STOP: Final = ("s", "stop")
-LOOK_SECONDS: Final = 1.0
 OF_ANY_RUN: Final = frozenset(
-    {"resumes", "agent", "timeout", "output", "force", "shows_ui", "home", "as_json"}
-    | {"quiet", "verbose"}
+    [
+        "resumes",
+        "agent",
+        "timeout",
+        "output",
+        "force",
+        "shows_ui",
+        "home",
+        "as_json",
+        "quiet",
+        "verbose",
+    ]
 )
-"""What may be given to a run that is only resumed."""
+"""The options that a run may have that is only resumed."""
 
 
 @click.command(
@@ -294,7 +293,7 @@ def _refuse_files_of_home(given: dict[str, Any]) -> None:
 
 
 def _require_sound(terms: dict[str, Any], record: Path | None) -> None:
-    if is_elsewhere():
+    if remote.is_elsewhere():
         _refuse_files_of_home(click.get_current_context().params)
     for term, value in terms.items():
         if isinstance(value, str):
@@ -348,7 +347,7 @@ def _start_only(options: RunOptions) -> int:
         screen = TerminalScreen(sys.stderr, is_live=False)
         send_input(options, client, screen)
         agent = RunTarget(options.home, client, None, screen).begin(options)
-        _show_ui(options, client, agent, remark)
+        show_ui(options, client, agent, remark)
     if options.as_json:
         from cli.run.outcome import print_started
 
@@ -361,142 +360,3 @@ def _start_only(options: RunOptions) -> int:
 
 
 # --- running to the end --------------------------------------------------------------------------
-
-
-def run_to_the_end(options: RunOptions, *, resumes: bool) -> int:
-    screen = TerminalScreen(sys.stderr, is_live=sys.stderr.isatty())
-    started_at = time.monotonic()
-    with (
-        signals_interrupt(),
-        contextlib.closing(screen),
-        supervised(options, screen) as target,
-    ):
-        from cli.run.other_agents import (  # these import the records
-            only_unfinished,
-            resume_unfinished,
-        )
-        from cli.run.outcome import conclude
-        from cli.run.watch import RunWatcher
-
-        agent = None
-        try:
-            if resumes and options.is_new:
-                resume_unfinished(target)
-            elif options.agent is None and not options.is_new:
-                options = replace(options, agent=only_unfinished(target))
-            if "plan" in options.terms and not is_elsewhere():
-                _show_estimate(target, options)
-            agent = target.begin(options)
-            _introduce(target, options, agent)
-            _show_ui(options, target.client, agent, screen.note)
-            watch = RunWatcher(target, agent, can_prompt=can_prompt())
-            is_ended = watch.until_the_end(started_at, options.timeout_seconds)
-        except KeyboardInterrupt as interrupt:
-            screen.end_prompt()
-            is_asked = not (isinstance(interrupt, EndedBySignal) or options.as_json)
-            if agent is not None and is_asked and _wants_to_detach(target):
-                target.detach()
-                target.say_detached(agent)
-                return INTERRUPTED
-            _stop_early(target, options, agent, interrupt)
-            raise
-        screen.close()
-        return conclude(options, watch, started_at, is_ended=is_ended)
-
-
-def _show_estimate(target: RunTarget, options: RunOptions) -> None:
-    """Say what a plan may take, before it begins; what is wrong with it, its beginning says."""
-    from agiraph.models.run_costs import in_words
-    from cli.run.estimate import estimate_of
-
-    with contextlib.suppress(AgiraphError):
-        target.screen.note(in_words(estimate_of(options, target.client)))
-
-
-def _introduce(target: RunTarget, options: RunOptions, agent: "AgentView") -> None:
-    """Say which agent works with which model, and what else is in its home."""
-    from cli.run.other_agents import show_neighbours
-
-    target.screen.note(f"agent {agent.id}")
-    target.screen.note(f"model {agent.model}: {_why(target.client, options, agent)}")
-    if team := options.terms.get("team"):
-        _introduce_roles(target, team, agent.worker_model)
-    if agent.model == SMALL_MODEL:
-        from agiraph.models.local_weights import HONESTLY
-
-        target.screen.note(HONESTLY)
-    show_neighbours(target, agent)
-
-
-def _introduce_roles(target: RunTarget, asked: dict[str, Any], model: str) -> None:
-    """Say who does the work of each role, and what was left out for the network."""
-    from agiraph.http.api import CheckTeamRequest
-    from cli.output.formats import how_it_works, shown_agent
-
-    wanted = {"section": asked.get("section"), "offline": asked.get("offline", False)}
-    found = target.client.check_team(CheckTeamRequest(**wanted, model=model))
-    for role in found.roles:
-        facts, lead = role.model_dump(), ", the lead" if role.is_lead else ""
-        target.screen.note(f"{role.name}{lead}: {shown_agent(facts)}, {how_it_works(facts)}")
-
-
-def _show_ui(
-    options: RunOptions, client: "Client", agent: "AgentView", say: Callable[[str], None]
-) -> None:
-    """Open the web UI at an agent, if that is asked for."""
-    if not options.shows_ui:
-        return
-    from cli.browser import link_of, open_browser, ui_login
-
-    url = link_of(client, ui_login(client, agent.id))
-    open_browser(url)
-    say(f"web UI {url}")
-
-
-def _wants_to_detach(target: RunTarget) -> bool:
-    """Ask at a terminal whether the team continues on a supervisor that continues without us."""
-    if target.own is not None or not can_prompt():
-        return False
-    screen = target.screen
-    try:
-        while True:
-            if not screen.is_prompting:
-                screen.prompt(DETACH_OR_STOP)
-            answer = (screen.typed(LOOK_SECONDS) or "").casefold()
-            if answer in DETACH or answer in STOP:
-                return answer in DETACH
-    except (EOFError, KeyboardInterrupt):
-        return False
-    finally:
-        screen.end_prompt()
-
-
-def _stop_early(
-    target: RunTarget,
-    options: RunOptions,
-    agent: "AgentView | None",
-    interrupt: KeyboardInterrupt,
-) -> None:
-    """Stop the team; what a person did not end with Ctrl-C stays known as unfinished."""
-    target.screen.note("interrupted: stopping the team", "bad")
-    if agent is None:
-        # The same request returns the same agent, created by now or not.
-        with contextlib.suppress(AgiraphError):
-            agent = target.begin(options)
-    if agent is not None and isinstance(interrupt, EndedBySignal):
-        target.stop_agent(agent.id)
-    elif agent is not None:
-        target.dismiss(agent.id)
-
-
-def _why(client: "Client", options: RunOptions, agent: "AgentView") -> str:
-    """Return why this model is used."""
-    if options.model:
-        return f"from {options.model_from}"
-    if options.agent or not options.is_new:
-        return "as in its last run"
-    try:
-        known = client.models()
-    except (ApiError, NotReachable):
-        return "chosen by the gateway"
-    return known.why if known.default == agent.model else "chosen by the gateway"

@@ -24,7 +24,8 @@ from cli.options.shared import (
 from cli.output.formats import how_it_works, shown_agent, yes_or_no
 from cli.output.listing import Column, Details, Done, Listing, Shown, print_json
 from cli.plan import PlanGroup, refuse_agent_as_goal
-from cli.run.command import limits_of_run, run_to_the_end
+from cli.run.command import limits_of_run
+from cli.run.follow import run_to_the_end
 from cli.run.screen import can_prompt
 from cli.run.target import RunOptions, given_terms
 

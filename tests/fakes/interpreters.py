@@ -29,8 +29,8 @@ from actors.spawner.main import (
     prepare_schemas,
     prepare_texts,
 )
-from actors.supervisor import interpreters
 from actors.supervisor.main import main as supervisor_main
+from actors.supervisor.processes import interpreters
 from agiraph import __main__ as front_door
 from agiraph.core.record import build_records
 from agiraph.llm.network import trusted

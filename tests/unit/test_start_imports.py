@@ -34,7 +34,7 @@ WITHOUT_BUS = (*NEVER, "pydantic", "asyncio")
     [
         pytest.param(
             [
-                ("import actors.supervisor.interpreters", (*NEVER, *OURS)),
+                ("import actors.supervisor.processes.interpreters", (*NEVER, *OURS)),
                 ("import actors.router.main", WITHOUT_BUS),
                 ("import actors.supervisor.main", BESIDE_LOGS),
                 ("import actors.broker.main", BESIDE_LOGS),

@@ -5,7 +5,7 @@ the file it stands between two marks; the rest of the file is the coordinator's 
 """
 
 from agiraph.board.board import Board
-from agiraph.board.stage_rules import nodes_of, over_in_words
+from agiraph.board.rules.stages import nodes_of, over_in_words
 from agiraph.board.view import node_row
 from agiraph.core.models import Stage, StageContract, StagePlan, WorkNode
 

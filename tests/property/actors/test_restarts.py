@@ -6,7 +6,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.supervisor.restarts import (
+from actors.supervisor.processes.restarts import (
     EndedInOrder,
     GiveUp,
     ProcessExit,

@@ -8,8 +8,8 @@ from agiraph.board import commands as c
 from agiraph.board.board import Board, fold
 from agiraph.board.decide import decide
 from agiraph.board.events import BOARD_EVENT, BoardEvent
+from agiraph.board.rules.stages import due_at, is_policy_met
 from agiraph.board.scheduler import SchedulingLimits, plan
-from agiraph.board.stage_rules import due_at, is_policy_met
 from agiraph.board.view import board_view
 from agiraph.board.wait_cycles import awaited_by, find_cycle
 from agiraph.core.errors import Refused

@@ -5,8 +5,8 @@ import pytest
 from actors.coordinator.board_notifications import notice
 from agiraph.board.commands import BlockNode, NoteDeadlock, ReserveNode, StopRun
 from agiraph.board.deadlock import find_deadlocks
-from agiraph.board.node_rules import WaitCycle
 from agiraph.board.plan_end import end_of_plan
+from agiraph.board.rules.nodes import WaitCycle
 from tests.unit.board.desk import Desk
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from agiraph.board.board import Board
 from agiraph.board.commands import AssignNode, Command, CreateNode, SpawnWorker, agents_hired
-from agiraph.board.stage_rules import node_contract
+from agiraph.board.rules.stages import node_contract
 from agiraph.core.errors import IllegalTransition, InvalidInput
 from agiraph.core.models import StageContract
 from agiraph.core.specs import NodeSpec, RoleSpec, StageSpec, WorkerSpec

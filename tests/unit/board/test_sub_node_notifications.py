@@ -8,7 +8,7 @@ from agiraph.board.commands import (
     FailNode,
 )
 from agiraph.board.events import BoardEvent
-from agiraph.board.sub_nodes import node_to_notify, notifications_due
+from agiraph.board.rules.sub_nodes import node_to_notify, notifications_due
 from tests.unit.board.desk import Desk
 
 

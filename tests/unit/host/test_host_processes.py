@@ -8,8 +8,8 @@ import pytest
 
 from actors.host.host_processes import HostProcesses
 from actors.runtime.launch import ActorLaunch
-from actors.supervisor.launcher import ExecLauncher, SpawnedProcess, SpawnFailed
-from actors.supervisor.restarts import ProcessExit
+from actors.supervisor.processes.launcher import ExecLauncher, SpawnedProcess, SpawnFailed
+from actors.supervisor.processes.restarts import ProcessExit
 from agiraph.core.errors import Refused
 from agiraph.core.ids import Address
 from agiraph.logs.log import logger

@@ -13,7 +13,7 @@ from actors.runtime.crash_counter import (
     is_repeated_crash,
     read_note,
 )
-from actors.supervisor.causes import fault_of
+from actors.supervisor.processes.causes import fault_of
 from agiraph.messages.child import ExitCause
 from tests.fakes.odd_files import UNREADABLE
 

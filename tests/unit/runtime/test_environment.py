@@ -7,7 +7,7 @@ import pytest
 
 from actors.gateway.doctor import ELSEWHERE, _environment
 from actors.runtime.environment import addresses_in, environment_for, secret_names
-from actors.supervisor.launcher import further_variables
+from actors.supervisor.processes.launcher import further_variables
 from agiraph.storage.home import Home
 from agiraph.storage.supervisor_note import write_note
 from tests.fakes.launches import launch_of

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from actors.supervisor.child_monitor import ChildMonitor, MonitorHooks
-from actors.supervisor.launcher import SpawnedProcess
-from actors.supervisor.process_handle import LocalHandle, ProcessFiles
-from actors.supervisor.restarts import ProcessExit, RestartPolicy
+from actors.supervisor.processes.handle import LocalHandle, ProcessFiles
+from actors.supervisor.processes.launcher import SpawnedProcess
+from actors.supervisor.processes.restarts import ProcessExit, RestartPolicy
 from agiraph.core.ids import Address
 from agiraph.messages.child import ChildSpec
 

@@ -5,10 +5,10 @@ import os
 import signal
 from pathlib import Path
 
-from actors.supervisor.interpreters import start_actor
-from actors.supervisor.launcher import ExecLauncher, environment_of
-from actors.supervisor.reaper import Reaper
-from actors.supervisor.restarts import ProcessExit
+from actors.supervisor.processes.interpreters import start_actor
+from actors.supervisor.processes.launcher import ExecLauncher, environment_of
+from actors.supervisor.processes.reaper import Reaper
+from actors.supervisor.processes.restarts import ProcessExit
 from tests.fakes.launches import launch_of
 
 

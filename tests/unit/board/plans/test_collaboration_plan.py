@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from actors.coordinator.board_service import BoardService
-from actors.coordinator.run_start import fill_board, has_unopened_stage, plan_notice
+from actors.coordinator.runs.start import fill_board, has_unopened_stage, plan_notice
 from agiraph.board.commands import CancelNode, FailNode, Reconvene
 from agiraph.board.plans.export import plan_of_board
 from agiraph.board.plans.plan import parse_plan, plan_commands

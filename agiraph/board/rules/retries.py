@@ -18,8 +18,8 @@ from agiraph.board.board import Board
 from agiraph.board.events import BoardEvent
 from agiraph.board.names import find_node
 from agiraph.board.plan_stages import ALL, cohort_of, is_enough
-from agiraph.board.run_rules import cancelled_at_end
-from agiraph.board.stage_rules import is_late
+from agiraph.board.rules.runs import cancelled_at_end
+from agiraph.board.rules.stages import is_late
 from agiraph.core.errors import IllegalTransition
 from agiraph.core.ids import NodeId
 from agiraph.core.models import WorkNode

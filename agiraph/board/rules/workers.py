@@ -4,10 +4,10 @@ from agiraph.board import commands as c
 from agiraph.board import events as e
 from agiraph.board.board import Board
 from agiraph.board.events import BoardEvent
-from agiraph.board.move_rules import released
 from agiraph.board.names import find_worker, idle_names, new_id, new_worker_name
-from agiraph.board.run_rules import require_running
-from agiraph.board.sub_nodes import cancelled_with
+from agiraph.board.rules.moves import released
+from agiraph.board.rules.runs import require_running
+from agiraph.board.rules.sub_nodes import cancelled_with
 from agiraph.core.errors import IllegalTransition, InvalidInput
 from agiraph.core.ids import WorkerId, slug
 from agiraph.core.models import Worker

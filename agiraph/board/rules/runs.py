@@ -6,7 +6,7 @@ from agiraph.board import commands as c
 from agiraph.board import events as e
 from agiraph.board.board import Board, RunFacts
 from agiraph.board.events import BoardEvent
-from agiraph.board.plan_rules import (
+from agiraph.board.rules.plans import (
     given_up_of_plan,
     incomplete_of_plan,
     named,

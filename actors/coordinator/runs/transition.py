@@ -10,7 +10,7 @@ from typing import NoReturn
 
 from actors.coordinator.board_service import BoardService
 from actors.coordinator.context import CoordinatorContext
-from actors.coordinator.run_start import terms_notice, upkeep_turn
+from actors.coordinator.runs.start import terms_notice, upkeep_turn
 from actors.coordinator.worker_requests import WorkerRequestHandler
 from actors.entity.context import interrupted_calls
 from agiraph.agent.loop import INTERRUPTED_CALL

@@ -11,7 +11,7 @@ from agiraph.board.commands import (
     StartRun,
 )
 from agiraph.board.decide import decide
-from agiraph.board.sub_nodes import depth, overseer
+from agiraph.board.rules.sub_nodes import depth, overseer
 from agiraph.core.errors import IllegalTransition, InvalidInput
 from agiraph.core.ids import RunId
 from tests.unit.board.desk import Desk

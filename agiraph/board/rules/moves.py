@@ -12,9 +12,9 @@ from agiraph.board.board import Board, fold
 from agiraph.board.events import BoardEvent
 from agiraph.board.matching import can_do, require_can_do, what_it_asks_for, worker_model
 from agiraph.board.names import find_node, find_worker
-from agiraph.board.retry_rules import retry
-from agiraph.board.run_rules import require_running
-from agiraph.board.sub_nodes import cancelled_with, refuse_parent_cycle
+from agiraph.board.rules.retries import retry
+from agiraph.board.rules.runs import require_running
+from agiraph.board.rules.sub_nodes import cancelled_with, refuse_parent_cycle
 from agiraph.core.errors import IllegalTransition, InvalidInput
 from agiraph.core.models import HELD_NODE, NodeMove, Worker, WorkNode
 

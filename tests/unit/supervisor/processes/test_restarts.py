@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from actors.supervisor.restarts import (
+from actors.supervisor.processes.restarts import (
     EndedInOrder,
     GiveUp,
     Parked,

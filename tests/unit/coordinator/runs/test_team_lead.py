@@ -9,7 +9,7 @@ import pytest
 from actors.coordinator.board_service import BoardService
 from actors.coordinator.context import CoordinatorContext
 from actors.coordinator.earlier_work import EarlierWork
-from actors.coordinator.team_lead import TeamLead
+from actors.coordinator.runs.team_lead import TeamLead
 from actors.entity.args import CoordinatorArgs
 from actors.runtime.runtime import Runtime
 from agiraph.agent.inbox import EntityInbox, IncomingMessage

@@ -10,7 +10,7 @@ from agiraph.board.commands import (
     Reconvene,
     SpawnWorker,
 )
-from agiraph.board.worker_rules import require_lead
+from agiraph.board.rules.workers import require_lead
 from agiraph.core.errors import IllegalTransition, InvalidInput, Refused
 from agiraph.core.specs import ContractTerms, RoleSpec, StageSpec, StageTerms, WorkerSpec
 from tests.unit.board.desk import Desk

@@ -11,7 +11,7 @@ steps are repeated, and each has its effect once.
 
 from actors.coordinator.board_service import BoardService
 from actors.coordinator.context import CoordinatorContext
-from actors.coordinator.run_start import upkeep_turn
+from actors.coordinator.runs.start import upkeep_turn
 from agiraph.agent.prompts import render
 from agiraph.board import commands as c
 from agiraph.board.board import RunFacts

@@ -12,8 +12,8 @@ from collections.abc import Callable
 import psutil
 
 from actors.runtime.processes import descendants, kill_all, kill_trees
-from actors.supervisor.process_handle import ProcessHandle
-from actors.supervisor.reaper import Reaper
+from actors.supervisor.processes.handle import ProcessHandle
+from actors.supervisor.processes.reaper import Reaper
 
 KILL_SECONDS = 2.0
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from actors.coordinator.board_service import BoardService
 from actors.coordinator.context import CoordinatorContext
-from actors.coordinator.run_start import fill_board, planning_of
+from actors.coordinator.runs.start import fill_board, planning_of
 from actors.entity.entity import Entity
 from actors.entity.questions import ask, question_id
 from agiraph.agent.loop import PartialAnswer

@@ -18,7 +18,7 @@ from agiraph.board import events as e
 from agiraph.board.board import Board
 from agiraph.board.events import BoardEvent
 from agiraph.board.names import find_node, free_name, new_id
-from agiraph.board.run_rules import require_running
+from agiraph.board.rules.runs import require_running
 from agiraph.core.expressions import ExpressionFailed, evaluate
 from agiraph.core.ids import NodeId, slug
 from agiraph.core.models import WorkNode

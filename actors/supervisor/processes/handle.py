@@ -17,11 +17,11 @@ import psutil
 from actors.runtime.child import log_file
 from actors.runtime.crash_counter import ProcessNote, is_repeated_crash, read_note
 from actors.runtime.processes import descendants
-from actors.supervisor.causes import KillReason, oom_kills, size_of, tail_of
-from actors.supervisor.launcher import SpawnedProcess
-from actors.supervisor.process_stats import ProcessStats, stats_of
-from actors.supervisor.reaper import kill_group
-from actors.supervisor.restarts import ProcessExit
+from actors.supervisor.processes.causes import KillReason, oom_kills, size_of, tail_of
+from actors.supervisor.processes.launcher import SpawnedProcess
+from actors.supervisor.processes.reaper import kill_group
+from actors.supervisor.processes.restarts import ProcessExit
+from actors.supervisor.processes.stats import ProcessStats, stats_of
 from agiraph.storage.home import Home
 
 

@@ -10,7 +10,7 @@ from agiraph.board.commands import (
     StopRun,
 )
 from agiraph.board.events import StageMet, StageReconvened
-from agiraph.board.stage_rules import due_at
+from agiraph.board.rules.stages import due_at
 from agiraph.core.errors import IllegalTransition
 from agiraph.core.models import StageContract
 from agiraph.core.specs import CheckpointPolicy, StageTerms

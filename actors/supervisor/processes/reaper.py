@@ -13,7 +13,7 @@ import os
 import signal
 from collections.abc import Callable
 
-from actors.supervisor.restarts import ProcessExit
+from actors.supervisor.processes.restarts import ProcessExit
 
 
 class Reaper:

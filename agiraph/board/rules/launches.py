@@ -10,12 +10,13 @@ stage, inside the stage of the coordinator that is open, and within the run's bo
 from typing import Final
 
 from agiraph.board import commands as c
-from agiraph.board import node_rules, worker_rules
 from agiraph.board.board import Board, fold
 from agiraph.board.events import BoardEvent
 from agiraph.board.names import find_node, find_worker, free_name, same
-from agiraph.board.run_rules import require_running
-from agiraph.board.stage_rules import begin_wait, open_stage
+from agiraph.board.rules.nodes import create as create_node
+from agiraph.board.rules.runs import require_running
+from agiraph.board.rules.stages import begin_wait, open_stage
+from agiraph.board.rules.workers import retire, spawn
 from agiraph.board.wait_cycles import dependencies_first, find_cycle
 from agiraph.core.errors import IllegalTransition, InvalidInput
 from agiraph.core.ids import slug
@@ -53,13 +54,13 @@ def launch(board: Board, command: c.LaunchRoles, now: float) -> tuple[BoardEvent
     cohort = _cohort(board, command)
     for name in command.stage.retire:
         _require_hired_by(board, name, command)
-        draft.add(*worker_rules.retire(draft.board, c.RetireWorker(name), now))
+        draft.add(*retire(draft.board, c.RetireWorker(name), now))
     for role in roles:
         if _persisting(draft.board, role) is None:
-            draft.add(*worker_rules.spawn(draft.board, _hire(command.cause, role), now))
+            draft.add(*spawn(draft.board, _hire(command.cause, role), now))
     names = _node_names(draft.board, command, cohort.rpartition("/")[2])
     for role in _dependencies_first(roles):
-        draft.add(*node_rules.create(draft.board, _node(command, role, names, cohort), now))
+        draft.add(*create_node(draft.board, _node(command, role, names, cohort), now))
     if command.parent_node is None:
         draft.add(*begin_wait(draft.board, now))
     return tuple(draft.events)

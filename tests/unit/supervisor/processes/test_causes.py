@@ -4,8 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from actors.supervisor.causes import TAIL_LINES, KillReason, cause_of, oom_kills, size_of, tail_of
-from actors.supervisor.restarts import ProcessExit
+from actors.supervisor.processes.causes import (
+    TAIL_LINES,
+    KillReason,
+    cause_of,
+    oom_kills,
+    size_of,
+    tail_of,
+)
+from actors.supervisor.processes.restarts import ProcessExit
 from agiraph.messages.child import ExitCause
 
 KILLED = ProcessExit(signal=9)

@@ -16,14 +16,26 @@ import msgpack
 from actors.runtime.child import framed_launch, log_file
 from actors.runtime.environment import BROKER_KIND, environment_for, naming_settings
 from actors.runtime.launch import ActorLaunch
-from actors.supervisor.causes import cause_of, is_from_outside, oom_kills, size_of, tail_of
-from actors.supervisor.interpreters import (
+from actors.supervisor.processes.causes import (
+    cause_of,
+    is_from_outside,
+    oom_kills,
+    size_of,
+    tail_of,
+)
+from actors.supervisor.processes.interpreters import (
     WaitingInterpreter,
     start_actor,
     start_spawner,
 )
-from actors.supervisor.reaper import Reaper
-from actors.supervisor.restarts import ProcessExit, Restart, RestartHistory, RestartPolicy, decide
+from actors.supervisor.processes.reaper import Reaper
+from actors.supervisor.processes.restarts import (
+    ProcessExit,
+    Restart,
+    RestartHistory,
+    RestartPolicy,
+    decide,
+)
 from agiraph.core.errors import InvalidInput, Unavailable
 from agiraph.messages.child import ChildState
 from agiraph.storage.disk_space import is_full_disk

@@ -13,13 +13,13 @@ from agiraph.board import events as e
 from agiraph.board.board import Board, RunFacts
 from agiraph.board.events import BoardEvent
 from agiraph.board.matching import require_can_do
-from agiraph.board.move_rules import released
 from agiraph.board.names import find_node, find_worker, idle_names, new_id, new_node_name
-from agiraph.board.plan_rules import is_of_plan
 from agiraph.board.plan_stages import can_be_enough, cohort_of
-from agiraph.board.run_rules import require_running
-from agiraph.board.stage_rules import open_stage
-from agiraph.board.sub_nodes import (
+from agiraph.board.rules.moves import released
+from agiraph.board.rules.plans import is_of_plan
+from agiraph.board.rules.runs import require_running
+from agiraph.board.rules.stages import open_stage
+from agiraph.board.rules.sub_nodes import (
     cancelled_with,
     refuse_parent_cycle,
     require_room_below,

@@ -5,9 +5,9 @@ import pytest
 from agiraph.board import commands as c
 from agiraph.board.board import fold
 from agiraph.board.decide import decide
-from agiraph.board.flow_rules import refs_of
 from agiraph.board.plans.graph import Graph
 from agiraph.board.plans.plan import parse_plan
+from agiraph.board.rules.flow import refs_of
 from agiraph.core.errors import InvalidInput
 from agiraph.core.models import NodeResult
 from tests.unit.board.desk import Desk

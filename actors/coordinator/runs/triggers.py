@@ -10,8 +10,8 @@ from typing import NoReturn
 
 from actors.coordinator.board_service import BoardService
 from actors.coordinator.context import CoordinatorContext
-from actors.coordinator.cycles import Cycles
-from actors.coordinator.run_transition import RunTransition
+from actors.coordinator.runs.cycles import Cycles
+from actors.coordinator.runs.transition import RunTransition
 from agiraph.board import commands as c
 from agiraph.board.names import find_node
 from agiraph.core.errors import ModelFailure, Refused

@@ -13,7 +13,7 @@ from agiraph.board import events as e
 from agiraph.board.board import Board, RunFacts
 from agiraph.board.events import BoardEvent
 from agiraph.board.plan_stages import ALL, WHY, suffice
-from agiraph.board.run_rules import require_running
+from agiraph.board.rules.runs import require_running
 from agiraph.core.errors import IllegalTransition, InvalidInput
 from agiraph.core.models import Stage, StageContract, StageOver, StagePlan, WorkNode
 from agiraph.core.specs import StageTerms

@@ -9,8 +9,8 @@ import pytest
 
 from actors.coordinator.board_service import BoardService
 from actors.coordinator.context import CoordinatorContext
-from actors.coordinator.cycles import NOTES_KEPT, Cycles
 from actors.coordinator.files import AgentFiles
+from actors.coordinator.runs.cycles import NOTES_KEPT, Cycles
 from actors.runtime.runtime import Runtime
 from agiraph.agent.transcript import Transcript
 from agiraph.board import commands as c

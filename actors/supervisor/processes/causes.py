@@ -20,7 +20,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from actors.supervisor.restarts import EXIT_NO_SPACE, ProcessExit
+from actors.supervisor.processes.restarts import EXIT_NO_SPACE, ProcessExit
 from agiraph.core.redaction import redact
 from agiraph.messages.child import CauseKind, ExitCause
 from agiraph.storage.files import read_part, status_of

@@ -1,0 +1,1 @@
+"""How a run begins, is led without a model, sleeps, and is followed by the next."""

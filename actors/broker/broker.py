@@ -5,6 +5,7 @@ for one step.
 """
 
 import hashlib
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -13,16 +14,17 @@ from pydantic import ValidationError
 
 from actors.broker.agent_budgets import AgentBudgets
 from actors.broker.call_quarantine import CallQuarantine
-from actors.broker.call_retries import AttemptFailure
+from actors.broker.call_retries import AttemptFailure, RetryPlanned, WaitEnded
 from actors.broker.calls import ModelCalls
 from actors.broker.provider_pool import ProviderPool
+from actors.broker.provider_queue import SHOWN_SECONDS
 from actors.broker.streaming import DeltaBuffer, StreamedTexts, StreamSubscribers, TextDelta
 from actors.broker.usage_reader import UsageReader
 from actors.runtime.background_tasks import BackgroundTasks, first_to_end
 from actors.runtime.calls_in_flight import CallInFlight, CallsInFlight
 from actors.runtime.runtime import Runtime
 from agiraph.core.errors import InvalidInput, Refused
-from agiraph.core.ids import NodeId, RunId, agent_of
+from agiraph.core.ids import NodeId, RunId, agent_of, split_model
 from agiraph.core.models import Event
 from agiraph.core.turns import JsonObject, ModelRequest
 from agiraph.llm.base import ProviderError
@@ -255,7 +257,7 @@ class Broker:
         deltas = DeltaBuffer(lambda delta: self._send_delta(call, delta, shown))
         end = "it was cancelled"
         try:
-            answer = await self._answer(request, deltas, shown)
+            answer = await self._answer(request, deltas, shown, call.sender)
             end = answer.message if isinstance(answer, ModelFailed) else ""
         finally:
             if rest := deltas.end():
@@ -265,9 +267,13 @@ class Broker:
         return answer
 
     async def _answer(
-        self, request: ModelRequest, deltas: DeltaBuffer, shown: StreamDelta
+        self, request: ModelRequest, deltas: DeltaBuffer, shown: StreamDelta, sender: str
     ) -> ModelAnswer | ModelFailed:
-        def on_failure(failure: AttemptFailure) -> None:
+        def on_failure(failure: AttemptFailure | WaitEnded) -> None:
+            waits = waiting_text(failure, self._runtime.clock.now())
+            self._runtime.post(sender, ModelDelta(call=shown.call, text="", waits=waits))
+            if isinstance(failure, WaitEnded):
+                return
             deltas.restart()
             void = {"restarted": True, "reason": _told(failure)}
             self._show(shown.model_copy(update=void))
@@ -350,7 +356,17 @@ def _told(failure: AttemptFailure) -> str:
     if isinstance(failure, FallbackStarted):
         return f"{failure.model} failed ({failure.message}): {failure.to} is called"
     when = f"in {failure.wait_seconds:.0f} s" if failure.wait_seconds >= 1 else "now"
+    if not failure.attempt:
+        return f"the service of {failure.model} pauses ({failure.message}): it is called {when}"
     return f"{failure.model} failed ({failure.message}): it is called again {when}"
+
+
+def waiting_text(notice: AttemptFailure | WaitEnded, now: float) -> str:
+    """Return for which service a call waits, until when and why; "" if it does not wait."""
+    if not isinstance(notice, RetryPlanned) or notice.wait_seconds < SHOWN_SECONDS:
+        return ""
+    until = time.strftime("%H:%M:%S", time.localtime(now + notice.wait_seconds))
+    return f"waits for {split_model(notice.model)[0]} until {until}: {notice.message}"
 
 
 def _digest(call: CallModel) -> bytes:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import ClassVar
 
 from actors.broker.ledger import LedgerRow, Outcome, UsageLedger
-from actors.broker.provider_queue import TOO_MANY, ProviderQueue, QueueEntry
+from actors.broker.provider_queue import SHOWN_SECONDS, TOO_MANY, ProviderQueue, QueueEntry
 from agiraph.core.clock import Clock
 from agiraph.core.turns import JsonObject, ModelRequest, ModelResponse, Usage
 from agiraph.llm.adaptive_concurrency import Backoff
@@ -41,7 +41,8 @@ class RetryPlanned:
     """A call failed and will be retried after a wait.
 
     `attempt` is the one that failed, of at most `attempts`; None: they are not counted, because
-    the service is only busy.
+    the service is only busy. 0: the call has not been made yet, because its service pauses after
+    the failure of another call, whose kind and message these are.
     """
 
     EVENT: ClassVar = "model.retry"
@@ -57,9 +58,14 @@ class RetryPlanned:
         return {**asdict(self), "wait_seconds": round(self.wait_seconds, 3)}
 
 
+@dataclass(frozen=True, slots=True)
+class WaitEnded:
+    """The wait of a RetryPlanned of SHOWN_SECONDS or more is over: the call is made now."""
+
+
 AttemptFailure = RetryPlanned | FallbackStarted
 """An attempt failed, and the text that it streamed is void: another one follows."""
-OnFailure = Callable[[AttemptFailure], None]
+OnFailure = Callable[[AttemptFailure | WaitEnded], None]
 Reserve = Callable[[], AbstractAsyncContextManager[int]]
 """Reserves what one attempt may use; yields the longest answer, in tokens."""
 
@@ -159,18 +165,27 @@ class CallRetries:
         the earlier ones were billed is spent by then. `may_leave`: there is a fallback, so few
         attempts are made.
         """
-        entry = queue.entry(may_leave=may_leave)
+
+        def on_pause(seconds: float, cause: ProviderError) -> None:
+            on_failure(RetryPlanned(request.model, 0, None, cause.kind, str(cause), seconds))
+
+        entry = queue.entry(may_leave=may_leave, on_pause=on_pause)
         attempt = 1
         while True:
             tried_at = self._clock.monotonic()
             try:
                 async with reserve() as max_tokens, queue.slot(entry):
+                    if entry.paused_until is not None:
+                        entry.paused_until = None
+                        on_failure(WaitEnded())
                     own = request.model_copy(update={"max_tokens": max_tokens})
                     return await self._once(provider, own, size, price, on_text)
             except ProviderError as error:
                 wait = self._wait_after(error, attempt, queue, entry)
                 rest = max(0.0, queue.concurrency.rests_until - self._clock.monotonic())
                 wait_seconds = max(wait, rest)
+                if wait_seconds >= SHOWN_SECONDS:
+                    entry.paused_until = self._clock.monotonic() + wait_seconds
                 was_refused = error.kind == TOO_MANY
                 most = None if was_refused else self._most(entry, error.kind)
                 on_failure(

@@ -9,7 +9,7 @@ import asyncio
 import heapq
 import itertools
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -22,15 +22,25 @@ from agiraph.settings.config import BrokerConfig
 IN_TROUBLE: frozenset[FailureKind] = frozenset({"overloaded", "unreachable", "timed_out"})
 TOO_MANY: FailureKind = "rate_limited"
 OVERLOADED: FailureKind = "overloaded"
+SHOWN_SECONDS = 1.0
+"""The shortest pause that is reported, and the shortest extension of one."""
+OnPause = Callable[[float, ProviderError], None]
+"""Takes the seconds for which the service pauses, and the failure that is the cause."""
 
 
 @dataclass(slots=True)
 class QueueEntry:
-    """One call's place in the queue while it is tried; `may_leave`: it has a fallback."""
+    """One call's place in the queue while it is tried; `may_leave`: it has a fallback.
+
+    `on_pause` is called when the call waits because the service pauses, and again when the pause
+    becomes longer. `paused_until` is the end that was reported last, None once the call is made.
+    """
 
     number: int
     since: float
     may_leave: bool
+    on_pause: OnPause
+    paused_until: float | None = None
 
 
 @dataclass(slots=True)
@@ -55,10 +65,13 @@ class ProviderQueue:
         self._order = itertools.count()
         self._timer: asyncio.TimerHandle | None = None
         self._last_error: ProviderError | None = None
+        self._paused_by: ProviderError | None = None
 
-    def entry(self, *, may_leave: bool) -> QueueEntry:
+    def entry(
+        self, *, may_leave: bool, on_pause: OnPause = lambda seconds, cause: None
+    ) -> QueueEntry:
         """Return a place behind all earlier calls."""
-        return QueueEntry(next(self._order), self._clock.monotonic(), may_leave)
+        return QueueEntry(next(self._order), self._clock.monotonic(), may_leave, on_pause)
 
     @asynccontextmanager
     async def slot(self, entry: QueueEntry) -> AsyncIterator[None]:
@@ -121,10 +134,24 @@ class ProviderQueue:
             wait = max(seconds for seconds in waits if seconds is not None)
             if wait > 0:
                 self._timer = asyncio.get_running_loop().call_later(wait, self._pump)
+                self._report_pause(now, wait)
                 return
             future = heapq.heappop(self._waiting)[-1]
             self.concurrency.begin()
             future.set_result(CallSlot(now, self.breaker.begin(now)))
+
+    def _report_pause(self, now: float, wait: float) -> None:
+        """Tell the calls that wait of a pause that they do not know yet, or that is longer now."""
+        cause = self._paused_by
+        if cause is None or wait < SHOWN_SECONDS:
+            return
+        for *_, entry, future in self._waiting:
+            is_known = entry.paused_until is not None and (
+                now + wait < entry.paused_until + SHOWN_SECONDS
+            )
+            if not (is_known or future.done()):
+                entry.paused_until = now + wait
+                entry.on_pause(wait, cause)
 
     # --- outcomes --------------------------------------------------------------------------------
 
@@ -137,11 +164,13 @@ class ProviderQueue:
             is_bearable = wish is not None and wish <= self._longest_wish
             pause = wish if is_bearable else None
             self.concurrency.refused(slot.began, now, pause, random.random())
+            self._paused_by = error
         if error.kind not in IN_TROUBLE:
             self.breaker.released(was_probe=slot.is_probe)
             return
         self._last_error = error
         if self.breaker.failed(now, was_probe=slot.is_probe):
+            self._paused_by = error
             self._reject(error, all_calls=slot.is_probe)
 
     def _reject(self, error: ProviderError, *, all_calls: bool) -> None:

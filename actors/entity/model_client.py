@@ -8,6 +8,7 @@ from pydantic import BaseModel
 from actors.entity.context import EntityContext
 from actors.runtime.ask_again import ask_for, ask_until_answered
 from actors.runtime.runtime import Runtime
+from agiraph.agent.activity import shortened
 from agiraph.agent.loop import PartialAnswer
 from agiraph.core.errors import ModelFailure, Refused
 from agiraph.core.ids import BROKER
@@ -40,13 +41,18 @@ class BrokerModelClient:
         self._has_raised = has_raised
         self._packer = Packer()
         self._interruptions = 0
-        self._partials: dict[bytes, PartialAnswer] = {}
+        self._open: dict[bytes, tuple[PartialAnswer, str]] = {}
 
     def on_delta(self, delta: ModelDelta) -> None:
-        """Add a piece of streamed text to the answer that is being waited for."""
-        partial = self._partials.get(delta.call)
-        if partial is None:
+        """Add a piece of streamed text to the answer, or show that the call waits."""
+        if (call := self._open.get(delta.call)) is None:
             return
+        partial, model = call
+        if delta.waits is not None and not self._context.hold.state:
+            if delta.waits:
+                self._context.show("busy", shortened(delta.waits))
+            else:
+                self._context.show("busy", f"thinking ({model})", model)
         if delta.restarted:
             partial.clear()
         partial.add(delta.text)
@@ -75,7 +81,7 @@ class BrokerModelClient:
         """Return what the broker answers."""
         runtime, place = self._context.runtime, f"{about}.{self._context.transcript.place}"
         call = self._context.message_id(place, self._interruptions)
-        self._partials[call] = partial
+        self._open[call] = partial, request.model
         try:
             packed = self._packer
             body = CallModel(
@@ -94,7 +100,7 @@ class BrokerModelClient:
             runtime.post(BROKER, CancelCall(call=call))
             raise
         finally:
-            del self._partials[call]
+            del self._open[call]
         return answer.body
 
 

@@ -17,14 +17,15 @@ def step_of(call: ToolCall) -> str:
     arguments = call.arguments if isinstance(call.arguments, dict) else {}
     found = (arguments[key] for key in TELLING if isinstance(arguments.get(key), str))
     about = next(found, "")
-    return _short(f"{call.name}: {about}" if about.strip() else call.name)
+    return shortened(f"{call.name}: {about}" if about.strip() else call.name)
 
 
 def waiting_for(names: Sequence[str]) -> str:
     """Return the names of the nodes that an entity waits for, in one line."""
-    return _short(", ".join(names))
+    return shortened(", ".join(names))
 
 
-def _short(text: str) -> str:
+def shortened(text: str) -> str:
+    """Return a step as one line of at most STEP_LIMIT characters, without secrets."""
     words = " ".join(str(redact(text)).split())
     return words if len(words) <= STEP_LIMIT else f"{words[: STEP_LIMIT - 1]}…"

@@ -140,7 +140,8 @@ EVENT_TYPES: tuple[EventType, ...] = (
     EventType("model.answered", "a model's answer was added to the conversation", _ENTITY,
               ("model", "text", "calls", "message", "asked_at", "input_tokens", "output_tokens",
                "cache_read_tokens", "cache_write_tokens", "cost_usd", "is_estimate")),
-    EventType("model.retry", "a model call failed and is retried", "broker",
+    EventType("model.retry", "a model call failed and is retried; with `attempt` 0 it waits, "
+              "because its service pauses", "broker",
               ("model", "attempt", "attempts", "kind", "message", "wait_seconds")),
     EventType("model.fallback", "a model cannot be called, and the next one of its fallback chain "
               "is",

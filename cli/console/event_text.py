@@ -296,7 +296,8 @@ def _retry(_narrator: EventNarrator, event: Event) -> Described:
     when = f"again in {wait:.0f} s" if isinstance(wait, int | float) and wait >= 1 else "again now"
     if isinstance(attempt, int) and isinstance(most, int):
         when = f"{attempt + 1} of {most}, {when}"
-    return _with(f"the model call failed ({when})", text_of(data, "message", "kind")), "bad"
+    what = "waits: the service pauses" if attempt == 0 else "failed"
+    return _with(f"the model call {what} ({when})", text_of(data, "message", "kind")), "bad"
 
 
 def _callback_ended(_narrator: EventNarrator, event: Event) -> Described:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from actors.broker.call_retries import AttemptFailure
+from actors.broker.call_retries import AttemptFailure, WaitEnded
 from actors.broker.calls import ModelCalls
 from actors.broker.ledger import UsageLedger
 from actors.broker.provider_pool import ProviderPool
@@ -108,7 +108,11 @@ class House:
         self.retries: list[AttemptFailure] = []
 
     async def answer(self, request: ModelRequest) -> ModelResponse:
-        return await self.calls.answer(request, lambda text: None, self.retries.append)
+        return await self.calls.answer(request, lambda text: None, self._note)
+
+    def _note(self, failure: AttemptFailure | WaitEnded) -> None:
+        if not isinstance(failure, WaitEnded):
+            self.retries.append(failure)
 
     async def failure(self, request: ModelRequest) -> ProviderError:
         with pytest.raises(ProviderError) as caught:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from actors.broker.call_quarantine import CallQuarantine
-from actors.broker.call_retries import AttemptFailure
+from actors.broker.call_retries import AttemptFailure, WaitEnded
 from actors.broker.calls import ModelCalls
 from actors.broker.llm_proxy.grant_table import ProxyGrant
 from actors.broker.provider_pool import ProviderPool
@@ -195,8 +195,10 @@ class ProxyCall:
         self._unsent.put_nowait(None)
         await sending
 
-    def _on_attempt_failed(self, failure: AttemptFailure) -> None:
+    def _on_attempt_failed(self, failure: AttemptFailure | WaitEnded) -> None:
         """Continue with another attempt, if the agent has nothing of the last one yet."""
+        if isinstance(failure, WaitEnded):
+            return
         self.report(self.request, failure.EVENT, failure.event_data())
         if self.reply.has_begun or self._writer is not None:
             raise ProxyAnswerBroken(failure.message)

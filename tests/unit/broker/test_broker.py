@@ -1,6 +1,7 @@
 """The broker actor on the loopback: who asks, who is answered, and what survives whose death."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -227,6 +228,26 @@ async def test_a_retry_is_reported_and_voids_what_had_streamed(
     assert (event.run_id, event.node_id) == ("run-1", "n1")
     assert event.data["kind"] == "unreachable"
     assert (event.data["attempt"], event.data["attempts"]) == (1, quick_config().broker.attempts)
+
+
+async def test_a_call_that_waits_for_a_paused_service_says_so(place: Office, ada: Endpoint) -> None:
+    place.stub.behaviours = [ProviderError("rate_limited", "slow down", retry_after=60)]
+    bob, recorder = await place.join("shop-1/bob"), await place.join(RECORDER)
+    tasks = []
+    async with asyncio.timeout(20):
+        for asker, name, attempt in ((ada, ADA, 1), (bob, "shop-1/bob", 0)):
+            call = CallModel(request=ask(model=MODEL, entity=name))
+            tasks.append(asyncio.create_task(asker.ask(BROKER, call)))
+            delta = (await asker.receive()).body
+            assert isinstance(delta, ModelDelta)
+            assert re.fullmatch(r"waits for \w+ until [\d:]{8}: slow down", delta.waits or "")
+            report = await recorder.receive()
+            recorder.done(report)
+            assert isinstance(report.body, ReportEvents)
+            [event] = report.body.events
+            assert (event.type, event.data["attempt"]) == ("model.retry", attempt)
+    for task in tasks:
+        task.cancel()
 
 
 async def test_a_cancelled_call_is_dropped(place: Office, ada: Endpoint, held: Held) -> None:

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from actors.broker.call_retries import AttemptFailure
+from actors.broker.call_retries import AttemptFailure, WaitEnded
 from actors.broker.calls import ModelCalls
 from agiraph.core.turns import ModelRequest, ModelResponse, Usage
 from agiraph.llm.base import OnText, ProviderError
@@ -21,8 +21,11 @@ async def make(
     request: ModelRequest | None = None,
     retries: list[AttemptFailure] | None = None,
 ) -> ModelResponse:
-    on_retry = (retries if retries is not None else []).append
-    return await calls.answer(request or ask(model=MODEL), lambda text: None, on_retry)
+    def on_failure(failure: AttemptFailure | WaitEnded) -> None:
+        if retries is not None and not isinstance(failure, WaitEnded):
+            retries.append(failure)
+
+    return await calls.answer(request or ask(model=MODEL), lambda text: None, on_failure)
 
 
 async def forever(request: ModelRequest, on_text: OnText) -> ModelResponse:

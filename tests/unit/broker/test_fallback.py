@@ -2,7 +2,7 @@
 
 import pytest
 
-from actors.broker.call_retries import AttemptFailure
+from actors.broker.call_retries import AttemptFailure, WaitEnded
 from actors.broker.calls import ModelCalls
 from actors.broker.ledger import UsageLedger
 from agiraph.core.clock import SystemClock
@@ -55,7 +55,7 @@ class Place:
         asked = request or ask(model=MODEL)
         return await self.calls.answer(asked, lambda text: None, self._note)
 
-    def _note(self, failure: AttemptFailure) -> None:
+    def _note(self, failure: AttemptFailure | WaitEnded) -> None:
         if isinstance(failure, FallbackStarted):
             self.told.append(failure)
 

@@ -108,3 +108,37 @@ async def test_a_wish_that_calls_can_grant_pauses_all_of_them() -> None:
         async with queue.slot(queue.entry(may_leave=False)):
             raise ProviderError("rate_limited", "wait", retry_after=20.0)
     assert queue.concurrency.rests_until - SystemClock().monotonic() > 15
+
+
+async def test_a_call_that_waits_for_a_pause_is_told_until_when_and_why() -> None:
+    queue = queue_of(first_delay_seconds=0.001)
+    told: list[tuple[float, str]] = []
+    with pytest.raises(ProviderError):
+        async with queue.slot(queue.entry(may_leave=False)):
+            raise ProviderError("rate_limited", "too many requests", retry_after=60)
+    entry = queue.entry(
+        may_leave=False, on_pause=lambda seconds, cause: told.append((seconds, str(cause)))
+    )
+    waiting = asyncio.create_task(queue.slot(entry).__aenter__())
+    other = asyncio.create_task(queue.slot(queue.entry(may_leave=False)).__aenter__())
+    for _ in range(3):
+        await asyncio.sleep(0)
+    [(seconds, cause)] = told  # the other call did not repeat it
+    assert 50 < seconds < 70
+    assert cause == "too many requests"
+    assert entry.paused_until is not None
+    for task in (waiting, other):
+        task.cancel()
+
+
+async def test_calls_that_wait_are_told_when_the_breaker_opens() -> None:
+    queue, told = queue_of(concurrent_calls=1, breaker_seconds=60, breaker_failures=1), list[str]()
+    entry = queue.entry(may_leave=False, on_pause=lambda seconds, cause: told.append(str(cause)))
+    failing = queue.slot(queue.entry(may_leave=False))
+    await failing.__aenter__()
+    waiting = asyncio.create_task(queue.slot(entry).__aenter__())
+    await asyncio.sleep(0)
+    error = ProviderError("overloaded", "busy")
+    await failing.__aexit__(ProviderError, error, None)
+    assert told == ["busy"]
+    waiting.cancel()

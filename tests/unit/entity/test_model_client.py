@@ -8,8 +8,9 @@ import pytest
 from actors.entity.model_client import BrokerModelClient
 from agiraph.agent.loop import PartialAnswer
 from agiraph.core.errors import ModelFailure
+from agiraph.core.turns import ModelResponse
 from agiraph.messages.control import RefusedReply
-from agiraph.messages.model import CallModel
+from agiraph.messages.model import CallModel, ModelAnswer, ModelDelta
 from tests.unit.entity.contexts import entity_context
 from tests.unit.llm.requests import ask
 from transport.errors import Nacked
@@ -32,3 +33,22 @@ async def test_what_cannot_travel_is_a_failure_of_its_kind(
     with pytest.raises(ModelFailure) as caught:
         await client.think(ask(), PartialAnswer())
     assert caught.value.kind == kind
+
+
+async def test_a_call_that_waits_for_its_service_is_shown_until_it_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context, line = entity_context(tmp_path, "shop-1/ada-1")
+    client = BrokerModelClient(context, NEVER)
+    shown: list[str] = []
+    monkeypatch.setattr(context, "show", lambda state, step, model="": shown.append(step))
+
+    def hear(body: CallModel) -> ModelAnswer:
+        (call,) = client._open
+        for waits in ("waits for openai until 14:00:00: busy", ""):
+            client.on_delta(ModelDelta(call=call, text="", waits=waits))
+        return ModelAnswer(response=ModelResponse(text="hi", model="a/b"))
+
+    line.answers[CallModel] = hear
+    await client.think(ask(model="openai/x"), PartialAnswer())
+    assert shown == ["waits for openai until 14:00:00: busy", "thinking (openai/x)"]

@@ -101,6 +101,10 @@ export function lineOf(event: AgentEvent): EventLine | null {
     else if (Array.isArray(value)) values[name] = value.map(String).join(", ");
   }
   const body = bodies.map((name) => text(data, name)).find(Boolean) ?? "";
+  // The call has not been made yet: its service pauses.
+  if (event.type === "model.retry" && data["attempt"] === 0) {
+    return { phrase: "modelWaits", values, tone, body, isResult: false };
+  }
   return { phrase, values, tone, body, isResult: RESULTS.has(event.type) };
 }
 

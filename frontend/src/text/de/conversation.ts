@@ -119,6 +119,7 @@ export const conversation: typeof en = {
     outsideStarted: "{{agent}} ist gestartet",
     outsideEnded: "{{agent}} ist zu Ende",
     modelRetry: "Der Modellaufruf schlug fehl und wird wiederholt ({{attempt}} von {{attempts}})",
+    modelWaits: "Der Modellaufruf wartet, weil der Dienst pausiert (für {{wait_seconds}} s)",
     modelFallback: "{{model}} ist nicht erreichbar, stattdessen {{to}}",
     modelFailed: "Der Modellaufruf schlug fehl",
     expired: "Niemand hat rechtzeitig geantwortet",

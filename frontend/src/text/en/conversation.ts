@@ -117,6 +117,7 @@ export const conversation = {
     outsideStarted: "{{agent}} is started",
     outsideEnded: "{{agent}} has ended",
     modelRetry: "The model call failed and is tried again ({{attempt}} of {{attempts}})",
+    modelWaits: "The model call waits, because the service pauses (for {{wait_seconds}} s)",
     modelFallback: "{{model}} cannot be called; {{to}} is",
     modelFailed: "The model call failed",
     expired: "Nobody answered in time",

@@ -52,6 +52,9 @@ def event(type: str, entity: str = "coordinator", node: str | None = None, **dat
         (event("model.retry", "survey-3fa9c1/ada-0a1b2c", attempt=5, attempts=6,
                message="no answer", wait_seconds=0.2), "ada",
          "the model call failed (6 of 6, again now): no answer"),
+        (event("model.retry", "survey-3fa9c1/ada-0a1b2c", attempt=0, attempts=None,
+               message="too many calls", wait_seconds=30), "ada",
+         "the model call waits: the service pauses (again in 30 s): too many calls"),
     ],
 )  # fmt: skip
 def test_who_did_what(told: Event, who: str, text: str) -> None:

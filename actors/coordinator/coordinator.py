@@ -200,10 +200,10 @@ class CoordinatorActor:
     def _start_run(self) -> None:
         context, board = self.context, self.board_service
         context.record.open()
-        if context.record.is_new:
-            agent = context.record.agent
+        if context.args.began_at is None and board.store.count <= EVENTS_REPEATED:
+            agent = context.args.agent
             about = {"goal": agent.goal, "model": agent.model, "mode": agent.mode}
-            context.report("agent.created", about)
+            context.report("agent.created", about, "created", ts=agent.created_at)
         context.forget_closed_calls()
         start_run(board, context.args, self.runtime.config)
         if not board.board.is_running and not context.record.has_ended:

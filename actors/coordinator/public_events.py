@@ -36,6 +36,7 @@ NodeEvent = (
     | e.NodeExpanded
 )
 """Those that change the status of one node; the public event of each has the same type."""
+ENDS_OF_NODES = (e.NodeCompleted, e.NodeFailed, e.NodeCancelled, e.NodeSkipped)
 
 
 def public_events(board: Board, event: e.BoardEvent) -> list[Told]:
@@ -152,7 +153,8 @@ def _of_node(board: Board, event: NodeEvent) -> list[Told]:
             facts["reason"] = event.reason
         case e.NodeStarted() | e.NodeUnblocked():
             pass
-    if node.has_ended and worker is not None:
+    # By the event, not by the board: a restarted coordinator reports the events before it again.
+    if isinstance(event, ENDS_OF_NODES) and worker is not None:
         about_worker = [("worker.idle", None, {"worker": worker})]
     return [(event.type, node.id, facts), *about_worker]
 

@@ -1,11 +1,8 @@
-"""kill -9 of every kind of process, at a named point: the run completes, and nothing twice."""
+"""kill -9 where no process of the run has just written (see test_every_write.py): nothing twice."""
 
-import json
 import threading
 from collections import Counter
 from collections.abc import Callable
-
-import pytest
 
 from tests.fakes.model_server import calls
 from tests.integration.house import until
@@ -56,31 +53,6 @@ def test_a_worker_dies_while_its_model_thinks(place: Place) -> None:
     assert len(place.server.seen_by("ada")) == 2, "the answer was kept for the next incarnation"
 
 
-def test_a_coordinator_dies_while_it_waits(place: Place) -> None:
-    def kill() -> None:
-        place.await_call(place.agent("waiting"), "wait")
-        place.kill("coordinator waiting")
-
-    lead(place, "cleo", kill, "--name", "waiting")
-
-
-def test_a_coordinator_dies_while_it_thinks(place: Place) -> None:
-    gate = threading.Event()
-    hire, assign, *rest = one_worker("dan")
-    assert not callable(assign)
-    place.plays(coordinator=[hire, held(assign, gate), *rest], dan=[calls(TELL, FACT), DONE])
-
-    def meanwhile() -> None:
-        place.await_step("coordinator", 1)
-        place.kill("coordinator thinking")
-        gate.set()
-
-    outcome = place.lead("Find a fact", "--name", "thinking", meanwhile=meanwhile)
-    assert_once(outcome, "dan-facts")
-    assert len(outcome.events("worker.spawned")) == 1
-    assert len(place.server.seen_by("coordinator")) == 4
-
-
 def test_the_broker_dies_while_calls_are_in_flight(place: Place) -> None:
     def kill() -> None:
         place.kill("agiraph: broker")
@@ -89,40 +61,23 @@ def test_the_broker_dies_while_calls_are_in_flight(place: Place) -> None:
     lead(place, "eve", kill)
 
 
-@pytest.mark.parametrize("service", ["recorder", "router", "spawner"])
-def test_a_service_dies_under_a_run(place: Place, service: str) -> None:
+def test_the_spawner_dies_under_a_run(place: Place) -> None:
     gate = threading.Event()
-    name, second = f"fay-{service}", f"late-{service}"
-    parts: dict[str, Steps] = {name: [calls(TELL, FACT), held(DONE, gate)], second: WORK}
-    leads = [*one_worker(name)[:3], *one_worker(second)[:3], finish("Both done")]
+    parts: dict[str, Steps] = {"fay": [calls(TELL, FACT), held(DONE, gate)], "late": WORK}
+    leads = [*one_worker("fay")[:3], *one_worker("late")[:3], finish("Both done")]
     place.plays(coordinator=leads, **parts)
 
     def meanwhile() -> None:
-        place.await_step(name, 1)
-        place.kill(f"agiraph: {service}")
+        place.await_step("fay", 1)
+        place.kill("agiraph: spawner")
         gate.set()
 
     outcome = place.lead("Find two facts", meanwhile=meanwhile)
-    assert_once(outcome, f"{name}-facts", f"{second}-facts")
+    assert_once(outcome, "fay-facts", "late-facts")
 
 
 def test_the_gateway_dies_under_a_run_that_is_watched(place: Place) -> None:
     lead(place, "gus", lambda: place.kill("agiraph: human"))
-
-
-def test_the_gateway_dies_under_a_detached_run_and_comes_back(place: Place) -> None:
-    gate = plays(place, "hal")
-    agent = place.begin("detached")
-    place.await_step("hal", 1)
-    place.kill("agiraph: human")
-    gate.set()
-    place.await_end(agent)
-    until(lambda: place.command("agents").returncode == 0, "the API is back")
-    shown = place.json("show", agent.name)
-    run = agent / "runs" / json.loads((agent / "agent.json").read_text())["run"]
-    outcome = Outcome(0, shown, "", agent, run)
-    until(lambda: "agent.completed" in outcome.types(), "the last event is on its way no more")
-    assert_once(outcome, "hal-facts")
 
 
 def test_the_gateway_dies_before_a_run_has_reached_it(place: Place) -> None:

@@ -1,7 +1,15 @@
-"""Public events: no text that a person reads is cut without a mark."""
+"""Public events: texts are cut with a mark, and events reported again are the same."""
 
 from actors.coordinator.public_events import SUMMARY_CHARACTERS, TASK_CHARACTERS, public_events
-from agiraph.board.commands import Command, CompleteNode, CreateNode, FinishRun
+from agiraph.board.commands import (
+    AssignNode,
+    Command,
+    CompleteNode,
+    CreateNode,
+    FinishRun,
+    StartNode,
+)
+from agiraph.board.events import BoardEvent
 from agiraph.core.models import NodeResult
 from agiraph.core.specs import NodeSpec
 from tests.unit.board.desk import Desk
@@ -28,3 +36,23 @@ def test_a_long_text_of_a_node_is_cut_with_its_length() -> None:
     summary = told(desk, CompleteNode("long", 1, NodeResult(summary=LONG)), "summary")
     assert (len(task), len(summary)) == (TASK_CHARACTERS, SUMMARY_CHARACTERS)
     assert all(text.endswith("... (10000 characters in all)") for text in (task, summary))
+
+
+def test_events_of_a_node_are_of_the_same_types_when_they_are_reported_again() -> None:
+    desk = Desk()
+    desk.worker("ada")
+    commands: list[Command] = [
+        CreateNode("c-1", NodeSpec(task="Look", name="look")),
+        AssignNode("look", "ada"),
+        StartNode("look", "ada", 1),
+        CompleteNode("look", 1, NodeResult(summary="Seen.")),
+    ]
+    happened: list[BoardEvent] = []
+    first = []
+    for command in commands:
+        for event in desk.events(command):
+            happened.append(event)
+            first.append([type for type, *_ in public_events(desk.board, event)])
+    again = [[type for type, *_ in public_events(desk.board, event)] for event in happened]
+    assert again == first
+    assert sum(types.count("worker.idle") for types in first) == 1

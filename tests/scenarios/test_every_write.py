@@ -1,0 +1,236 @@
+"""kill -9 after each durable write of each process of a run: the outcome is as without a kill.
+
+One run is undisturbed and counts the writes to each kind of file. Each further run is the same, but
+the process that makes one chosen write dies right after it, and the outcomes are compared.
+"""
+
+import json
+import os
+import random
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from agiraph.agent.loop import UNKNOWN_OUTCOME
+from agiraph.core.event_types import RUN_ENDS
+from agiraph.core.models import ENDED_AGENT
+from tests.fakes.model_server import Reply, Script, SeenRequest, calls
+from tests.fakes.mortal import DEATH, WRITES
+from tests.integration.house import until
+from tests.scenarios.conftest import NO_NOTES
+from tests.scenarios.place import Place, placed, whole_lines
+from tests.scenarios.steps import WAIT, ask, bash, finish, node, publish, spawn, tell, write
+
+WITHIN_SECONDS: Final = 90.0
+SEED: Final = 20
+LINE: Final = "grep -qsx one lines.txt || echo one >> lines.txt"
+NOT_COMPARED: Final = ("child.", "model.", "tool.", "message.", "agent.stopped")
+"""How the types of events begin that a death may add or lose (docs/events.md, "Reported once")."""
+
+
+@dataclass(frozen=True)
+class Death:
+    """The write after which its process dies: the `after`-th to files of the kind `file`."""
+
+    file: str
+    after: int
+
+
+class Team:
+    """Two workers, one after the other: a file, a command, a message, a question, two results.
+
+    No model answers before `gate` is open.
+    """
+
+    def __init__(self) -> None:
+        self.gate = threading.Event()
+
+    def script(self) -> Script:
+        """Return the brain of the three."""
+        return Script({"coordinator": self.coordinator, "ada": self.ada, "ben": self.ben})
+
+    def coordinator(self, seen: SeenRequest) -> Reply:
+        """Create both nodes, wait for them, and finish."""
+        if not seen.results("create_work_node"):
+            first, second = node("first", "ada"), node("second", "ben", dependencies=["first"])
+            reply = calls(spawn("ada"), spawn("ben"), first, second)
+            return Reply(text=reply.text, calls=reply.calls, gate=self.gate)
+        waited = "\n".join(seen.results("wait"))
+        return finish("Both done.") if "Second is done." in waited + seen.said else WAIT
+
+    def ada(self, seen: SeenRequest) -> Reply:
+        """Write, run a command that is safe to repeat, tell ben, and publish."""
+        ran = seen.results("bash")
+        if not seen.results("write_file"):
+            return write("facts.md", "one fact")
+        if not ran or ran[-1] == UNKNOWN_OUTCOME:
+            return bash(LINE)
+        return publish("First is done.") if seen.results("send_message") else tell("ben", "Hello.")
+
+    def ben(self, seen: SeenRequest) -> Reply:
+        """Ask the human, and publish the answer."""
+        if not seen.results("ask_human"):
+            return ask("Which colour?")
+        if not seen.results("write_file"):
+            return write("colour.md", seen.result("ask_human"))
+        return publish("Second is done.")
+
+
+class MortalPlace(Place):
+    """A place whose processes die where a test says so; its supervisor is started again."""
+
+    program = ("tests.fakes.mortal:supervise",)
+    was_late = False
+    """Whether the last run ended before the write after which a process was to die."""
+
+    def play(self, name: str, death: Death | None) -> Path:
+        """Let the team work as an agent of this name to its end; return the agent's folder."""
+        team = Team()
+        self.plays(team.script())
+        (self.home / WRITES).write_text("")
+        if death is not None and death.file.startswith("agents/"):
+            self.order(death)
+        agent = self.begin(name)
+        if death is not None and not death.file.startswith("agents/"):
+            self.order(death)
+        elif death is None:
+            (self.home / WRITES).write_text(self.of_agents())
+        team.gate.set()
+        until(lambda: self.has_ended(agent), f"the end of {name}", within_seconds=WITHIN_SECONDS)
+        self.was_late = (self.home / DEATH).exists()
+        (self.home / DEATH).unlink(missing_ok=True)
+        self.revive()
+        self.stop(agent.name)
+        return agent
+
+    def revive(self) -> None:
+        """Start the supervisor again if it has died."""
+        if self.supervisor.poll() is not None:
+            self.supervisor.communicate()
+            self.supervisor = self.start_supervisor()
+
+    def order(self, death: Death) -> None:
+        """Have a process die."""
+        (self.home / DEATH).write_text(json.dumps({"file": death.file, "after": death.after}))
+
+    def of_agents(self) -> str:
+        """Return the lines of the log of writes that are about files of agents."""
+        lines = (self.home / WRITES).read_text().splitlines(keepends=True)
+        return "".join(line for line in lines if line.startswith("agents/"))
+
+    def has_ended(self, agent: Path) -> bool:
+        """Start the supervisor again, answer a question; return whether the run is over."""
+        self.revive()
+        asked = self.command("questions", agent.name, "--json")
+        for question in json.loads(asked.stdout) if asked.returncode == 0 else ():
+            self.command("respond", question["id"], "Blue.")
+        record = json.loads((agent / "agent.json").read_text())
+        ends = [e for e in whole_lines(agent / "events.jsonl") if e["type"] in RUN_ENDS]
+        return record["status"] in ENDED_AGENT and bool(ends)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MortalPlace]:
+    home = tmp_path_factory.mktemp("mortal")
+    settings = {"supervisor": {"intensity": 1000}, **NO_NOTES}
+    with placed(home, MortalPlace, settings) as standing:
+        assert isinstance(standing, MortalPlace)
+        yield standing
+
+
+@pytest.fixture(scope="module")
+def undisturbed(place: MortalPlace) -> tuple[dict[str, Any], list[Death]]:
+    """Return the outcome of an undisturbed run, and each write of it."""
+    outcome = outcome_of(place.play("undisturbed", None))
+    writes = Counter((place.home / WRITES).read_text().splitlines())
+    return outcome, [
+        Death(file, n + 1) for file, most in sorted(writes.items()) for n in range(most)
+    ]
+
+
+def outcome_of(agent: Path) -> dict[str, Any]:
+    """Return what a run left that no death may change."""
+    record = json.loads((agent / "agent.json").read_text())
+    run = agent / "runs" / record["run"]
+    events = whole_lines(agent / "events.jsonl")
+    assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
+    conversations = {"coordinator": agent} | {
+        folder.name.split("-")[0]: folder for folder in (run / "workers").iterdir()
+    }
+    return {
+        "status": record["status"],
+        "board": sorted(r["type"] for r in whole_lines(run / "journal.jsonl")),
+        "events": Counter(e["type"] for e in events if not e["type"].startswith(NOT_COMPARED)),
+        "messages": sorted(text_of(path) for path in (run / "_messages").glob("*.md")),
+        "published": {
+            f"{path.parts[-3].split('-')[0]}/{path.name}": path.read_text()
+            for path in (run / "nodes").glob("*/published/**/*")
+            if path.is_file() and path.suffix != ".json"
+        },
+        "lines": [path.read_text() for path in (run / "nodes").glob("first-*/scratch/lines.txt")],
+        "tools": {name: tools_of(folder) for name, folder in conversations.items()},
+    }
+
+
+def text_of(message: Path) -> str:
+    """Return a message of the log, without its time."""
+    lines = message.read_text().splitlines()
+    return "\n".join(line for line in lines if not line.startswith("TIME: "))
+
+
+def tools_of(folder: Path) -> Counter[str]:
+    """Return how often each tool ended well in a conversation; a wait may end early."""
+    records = whole_lines(folder / "conversation.jsonl")
+    ended = [r for r in records if r["kind"] == "tool.finished" and r["name"] != "wait"]
+    return Counter(r["name"] for r in ended if r["content"] != UNKNOWN_OUTCOME)
+
+
+def sampled(deaths: list[Death]) -> list[Death]:
+    """Return one death for each kind of file, by the seed."""
+    drawn = random.Random(SEED)
+    files = sorted({death.file for death in deaths})
+    return [drawn.choice([one for one in deaths if one.file == file]) for file in files]
+
+
+def assert_survives(place: MortalPlace, undisturbed: dict[str, Any], deaths: list[Death]) -> None:
+    """Play the team once for each death, and compare the outcomes."""
+    different, late = [], 0
+    for number, death in enumerate(deaths):
+        outcome = outcome_of(place.play(f"mortal-{number}", death))
+        late += place.was_late
+        different += [
+            f"{death}: {key}: {shown(outcome[key], usual)}"
+            for key, usual in undisturbed.items()
+            if outcome[key] != usual
+        ]
+    assert not different, "\n".join(different)
+    assert late < len(deaths) // 3, "writes are batched, but most deaths were in time"
+
+
+def shown(found: Any, usual: Any) -> str:
+    """Return how a part of an outcome differs."""
+    if isinstance(found, Counter):
+        return f"more {dict(found - usual)}, less {dict(usual - found)}"
+    return f"{found}, usually {usual}"
+
+
+def test_a_process_may_die_after_a_write_to_any_file(
+    place: MortalPlace, undisturbed: tuple[dict[str, Any], list[Death]]
+) -> None:
+    outcome, deaths = undisturbed
+    assert outcome["status"] == "completed", outcome
+    assert_survives(place, outcome, sampled(deaths))
+
+
+@pytest.mark.machines
+def test_a_process_may_die_after_every_write(
+    place: MortalPlace, undisturbed: tuple[dict[str, Any], list[Death]]
+) -> None:
+    outcome, deaths = undisturbed
+    part, parts = map(int, os.environ.get("AGIRAPH_PART", "0/1").split("/"))
+    assert_survives(place, outcome, deaths[part::parts])

@@ -109,10 +109,3 @@ def _cells_of(character: str) -> int:
     if unicodedata.combining(character) or unicodedata.category(character) in ("Me", "Cf"):
         return 0
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
-
-
-def short_name(entity: str) -> str:
-    """Return `alice` for `alice-3fa9c1`: the six hexadecimal characters are for machines."""
-    head, dash, tail = entity.rpartition("-")
-    is_number = len(tail) == 6 and all(c in "0123456789abcdef" for c in tail)
-    return head if dash and head and is_number else entity

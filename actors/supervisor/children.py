@@ -287,8 +287,8 @@ class Children:
             self.hangs.heartbeats.ended(monitor.address)
         if monitor.state in REPORTED:
             data: dict[str, Any] = {} if cause is None else {"cause": cause}
-            if monitor.state == "ready" and monitor.was_parked:
-                data["was_parked"] = True
+            if monitor.state == "ready" and incarnation > 1 and not monitor.was_parked:
+                data["was_restarted"] = True
             self.report(monitor, f"child.{monitor.state}", data)
         if agent_of(monitor.address) is None:
             self._service_changed(monitor.address, monitor.state, incarnation, monitor)

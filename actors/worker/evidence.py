@@ -97,8 +97,9 @@ async def seal(
 
 def _report(context: ToolContext, results: tuple[CheckResult, ...]) -> None:
     ended = [{"command": one.command[:300], "exit_code": one.exit_code} for one in results]
-    has_passed = all(one.has_passed for one in results)
-    context.report("node.checked", {"has_passed": has_passed, "checks": ended})
+    failed = [one.command[:300] for one in results if not one.has_passed]
+    checked = {"has_passed": not failed, "checks": ended, "failed": failed}
+    context.report("node.checked", checked)
 
 
 def _keep(home: NodeHome, attempt: int, evidence: Evidence) -> None:

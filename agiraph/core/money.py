@@ -225,6 +225,15 @@ def shown(amount: float, unit: Unit) -> str:
     return f"${amount:,.4f}" if 0 < amount < 1 else f"${amount:,.2f}"
 
 
+def limit_of(budget: Budget) -> str:
+    """Return the limits of a budget for people: `$2.00 a day`."""
+    units: tuple[Unit, ...] = ("usd", "tokens")
+    limited = ((getattr(budget, unit), unit) for unit in units)
+    limits = [shown(limit, unit) for limit, unit in limited if isinstance(limit, int | float)]
+    per = "a day" if budget.period == "day" else "in all"
+    return f"{' and '.join(limits) or 'without limit'} {per}"
+
+
 def options_of(shortage: Shortage) -> tuple[str, ...]:
     """Return the ready answers: by what it may be raised, and the end of it."""
     once, five = steps_of(shortage)

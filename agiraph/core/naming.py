@@ -49,6 +49,13 @@ def cut(text: str, most: int) -> str:
     return text[: most - len(tail)] + tail
 
 
+def short_name(entity: str) -> str:
+    """Return `alice` for `alice-3fa9c1`: the six hexadecimal characters are for machines."""
+    head, dash, tail = entity.rpartition("-")
+    is_number = len(tail) == 6 and all(c in "0123456789abcdef" for c in tail)
+    return head if dash and head and is_number else entity
+
+
 UNSEEN: Final = re.compile(r"[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069]")
 """Invisible characters, and characters that reverse others: `report<U+202E>gpj.exe` looks like a
 picture. The web UI has the same list (`frontend/src/ui/format.ts`)."""

@@ -14,7 +14,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketExce
 from websockets.sync.client import ClientConnection, connect
 
 from agiraph.core.errors import AgiraphError
-from agiraph.core.models import Event
+from agiraph.http.api.work import EventView
 from agiraph.http.discovery import Door, has_moved
 from agiraph.http.errors import ApiError, NotReachable
 
@@ -131,7 +131,7 @@ class Follower(Generic[Item]):
         return self._open_things.enter_context(connecting)
 
 
-class EventFollower(Follower[Event]):
+class EventFollower(Follower[EventView]):
     """Events of one agent in order, each once; `seq` is the cursor, the last that was returned.
 
     `path` is `/agents/{a}/events`, `wanted` the query besides the cursor.
@@ -149,8 +149,8 @@ class EventFollower(Follower[Event]):
         super().__init__(door, path, self._event, patience_seconds, wanted, trust)
         self.seq = after
 
-    def _event(self, frame: str | bytes) -> Event | None:
-        event = Event.model_validate(json.loads(frame))
+    def _event(self, frame: str | bytes) -> EventView | None:
+        event = EventView.model_validate(json.loads(frame))
         if event.seq <= self.seq:
             return None
         self.seq = event.seq

@@ -1,30 +1,38 @@
-"""EventFilter: which events somebody wants to see: by type, entity and node. Pure."""
+"""EventFilter: selects events by type, entity, node and audience. Pure."""
 
 from dataclasses import dataclass
 
+from agiraph.core.event_types import Audience
 from agiraph.core.models import Event
+from agiraph.logs.event_text import is_for
 
 ABOUT = ("worker",)
 
 
 @dataclass(frozen=True, slots=True)
 class EventFilter:
-    """None is no limit. `entity` is a name, an id or an address; `node` is a node's id."""
+    """None is no limit. `entity` is a name, an id or an address; `node` is a node's id.
+
+    Events for the readers of `audience`: with `team` also those for everyone.
+    """
 
     types: frozenset[str] | None = None
     entity: str | None = None
     node: str | None = None
+    audience: Audience = "log"
 
     @property
     def takes_all(self) -> bool:
-        """Whether it lets every event through."""
-        return self.types is None and self.entity is None and self.node is None
+        """Whether it selects every event."""
+        return self == EventFilter()
 
     def takes(self, event: Event) -> bool:
-        """Whether an event is wanted: of the types, by or about the entity, and of the node."""
+        """Whether an event fits all parts of the filter."""
         if self.types is not None and event.type not in self.types:
             return False
         if self.node is not None and event.node_id != self.node:
+            return False
+        if self.audience != "log" and not is_for(self.audience, event):
             return False
         return self.entity is None or self._is_of(event, self.entity.casefold())
 

@@ -8,12 +8,10 @@ from typing import Generic, TypeVar
 
 from agiraph.board.failure_class import FailureClass, failure_class
 from agiraph.board.plans.graph import Graph
-from agiraph.core.models import Event
 from agiraph.core.turns import Usage
-from agiraph.http.api.work import BoardView
+from agiraph.http.api.work import BoardView, EventView
 
 Out = TypeVar("Out")
-SHOWN = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +36,7 @@ class NodeFailure:
         return f"{self.node} ({self.failure_class}): {self.reason}{lines}"
 
 
-class RunLog(tuple[Event, ...]):
+class RunLog(tuple[EventView, ...]):
     """The events of a run, in order; as text one line each."""
 
     __slots__ = ()
@@ -75,12 +73,6 @@ class Result(Generic[Out]):
         return Graph.of_nodes(self.board.nodes)
 
 
-def _line(event: Event) -> str:
+def _line(event: EventView) -> str:
     at = time.strftime("%H:%M:%S", time.localtime(event.ts))
-    told = " ".join(f"{key}={_short(value)}" for key, value in event.data.items())
-    return f"{at} {event.type} {told}".rstrip()
-
-
-def _short(value: object) -> str:
-    text = " ".join(str(value).split())
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
+    return f"{at} {event.type} {event.who}: {event.text}"

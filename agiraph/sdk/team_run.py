@@ -12,11 +12,11 @@ from pydantic import ValidationError
 from agiraph.board.failure_class import failure_class, suspended_by
 from agiraph.core.errors import AgiraphError, InvalidInput
 from agiraph.core.ids import AgentId, RunId, agent_id_for, new_run_id
-from agiraph.core.models import ENDED_AGENT, Event, ServiceOutage
+from agiraph.core.models import ENDED_AGENT, ServiceOutage
 from agiraph.core.record import misfit_in_words
 from agiraph.core.turns import Usage
 from agiraph.http.api.agents import AgentView, CreateAgentRequest
-from agiraph.http.api.work import BoardView
+from agiraph.http.api.work import BoardView, EventView
 from agiraph.http.client.sync import Client
 from agiraph.http.errors import ApiError, NotReachable
 from agiraph.sdk.errors import DeadlockError, RunFailed, RunTimeout
@@ -61,7 +61,7 @@ class TeamRun(Generic[Out]):
         self._timeout = timeout if task.timeout is None else task.timeout
         self._run = new_run_id(time.time())
         self._request = _request(task, terms, self._run)
-        self._log: list[Event] = []
+        self._log: list[EventView] = []
         self._ring: DeadlockNoticed | None = None
         self._ended_as = ""
         self._is_suspended = False
@@ -142,7 +142,7 @@ class TeamRun(Generic[Out]):
     def _has_told_end(self) -> bool:
         return bool(self._log) and self._log[-1].type in ENDINGS
 
-    def _see(self, event: Event) -> Iterator[RunEvent]:
+    def _see(self, event: EventView) -> Iterator[RunEvent]:
         if event.run_id not in (None, self._run):
             return
         self._log.append(event)

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, TypedDict
 import click
 
 from agiraph.core.event_types import types_meant
-from agiraph.core.models import Event
-from cli.console.event_text import EventNarrator
+from cli.console.event_text import line_of
 from cli.exits import STDOUT, end_when_unread
 from cli.options.shared import connect, connect_to_read, examples, home_option, json_option
 from cli.output.formats import format_time
@@ -19,6 +18,7 @@ from cli.output.listing import print_json
 from cli.sanitize import broken_for
 
 if TYPE_CHECKING:
+    from agiraph.http.api import EventView
     from agiraph.http.client import Client
 
 PAGE = 1000
@@ -76,12 +76,11 @@ def events(
         if as_json and not follow:
             print_json([event.model_dump(mode="json") for event in shown])
             return
-        narrator = EventNarrator()
         for event in shown:
-            click.echo(_as_line(event) if as_json else _as_text(narrator, event))
+            click.echo(_as_line(event) if as_json else _as_text(event))
 
 
-def _log(client: "Client", agent: str, after: int, wanted: EventSelection) -> Iterator[Event]:
+def _log(client: "Client", agent: str, after: int, wanted: EventSelection) -> "Iterator[EventView]":
     """Yield the events in the log."""
     while True:
         page = client.events(agent, after=after, limit=PAGE, **wanted)
@@ -91,18 +90,20 @@ def _log(client: "Client", agent: str, after: int, wanted: EventSelection) -> It
         after = page.next
 
 
-def _follow(client: "Client", agent: str, after: int, wanted: EventSelection) -> Iterator[Event]:
+def _follow(
+    client: "Client", agent: str, after: int, wanted: EventSelection
+) -> "Iterator[EventView]":
     """Yield the events in the log, then those that happen."""
     end_when_unread(STDOUT)
     with client.follow_events(agent, after=after, **wanted) as follower:
         yield from follower
 
 
-def _as_line(event: Event) -> str:
+def _as_line(event: "EventView") -> str:
     return json.dumps(event.model_dump(mode="json"), ensure_ascii=True)
 
 
-def _as_text(narrator: EventNarrator, event: Event) -> str:
-    line = narrator.describe(event)
+def _as_text(event: "EventView") -> str:
+    line = line_of(event)
     facts = f"{event.seq:>5}  {format_time(event.ts)}  {event.type:<18}  "
     return facts + broken_for(sys.stdout, f"{line.who}: {line.text}", len(facts))

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Final, TypeVar
 
 from agiraph.core.errors import AgiraphError
-from agiraph.core.models import Event
+from agiraph.http.api import EventView
 from agiraph.http.client import Client
 from agiraph.http.errors import ApiError, NotReachable
 from agiraph.http.event_follower import EventFollower
@@ -68,7 +68,7 @@ class EventFeed:
         self.refusal: ApiError | None = None
         self._follow = follow
         self._seq = after
-        self._events: deque[Event] = deque()
+        self._events: deque[EventView] = deque()
         self._changed = threading.Condition()
         self._is_over = False
         self._loop = asyncio.get_running_loop()
@@ -78,7 +78,7 @@ class EventFeed:
         """Begin to follow."""
         self._thread.start()
 
-    def take(self, most: int = MOST) -> tuple[Event, ...]:
+    def take(self, most: int = MOST) -> tuple[EventView, ...]:
         """Return up to `most` events that have come since; returns at once."""
         self.came.clear()
         with self._changed:

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, Final
 
+from agiraph.core.event_types import Tone
 from agiraph.core.hosts import is_other_machine
 from agiraph.core.ids import COORDINATOR_NAME
+from agiraph.core.naming import short_name
 from agiraph.core.turns import JsonObject, Usage
 from agiraph.http.api import BoardView, EntityView, WorkerView
-from cli.console.event_text import Tone
-from cli.sanitize import one_line, short_name
+from cli.sanitize import one_line
 
 FINISHED: Final = "finished"
 """The state of a worker whose work is over, and who has no place among the processes any more."""

@@ -5,8 +5,9 @@ from datetime import datetime
 from typing import Any
 
 from agiraph.core.money import mark_estimate
+from agiraph.core.naming import short_name
 from agiraph.core.turns import JsonObject, Usage
-from cli.sanitize import one_line, short_name
+from cli.sanitize import one_line
 
 GOAL_SHOWN = 300
 

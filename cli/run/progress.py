@@ -5,10 +5,11 @@ from typing import Final
 
 from agiraph.agentic_team.engine import TeamTurn, edges_of
 from agiraph.core.ids import HUMAN_NAME
-from agiraph.core.models import AgentEnding, Event
+from agiraph.core.models import AgentEnding
 from agiraph.core.team import USER
 from agiraph.core.turns import Usage
-from cli.console.event_text import EventLine, EventNarrator, text_of
+from agiraph.http.api import EventView
+from cli.console.event_text import EventLine, line_of, text_of
 from cli.output.formats import format_seconds, format_usage
 from cli.sanitize import one_line
 
@@ -27,8 +28,8 @@ ENDINGS: Final[dict[str, AgentEnding]] = {
     "agent.stopped": "stopped",
 }
 WHOLE: Final = frozenset({"stage.reconvened", "outside.warning"})
-# How the run ended stands under it, with the reason.
-TOLD_AT_THE_END: Final = frozenset({"agent.failed", "agent.stopped"})
+# The command itself prints the goal first, and the end with its reason last.
+TOLD_OTHERWISE: Final = ("human.question", "agent.created", "agent.failed", "agent.stopped")
 ENDS_A_NODE = ("node.completed", "node.failed", "node.cancelled", "node.skipped", "node.expanded")
 
 
@@ -41,7 +42,6 @@ class RunProgress:
 
     shows_all: bool = False
     has_team: bool = False
-    narrator: EventNarrator = field(default_factory=EventNarrator)
     usage: Usage = field(default_factory=Usage)
     working: dict[str, str] = field(default_factory=dict)
     is_out_of_budget: bool = False
@@ -51,10 +51,9 @@ class RunProgress:
     retries: dict[str, str] = field(default_factory=dict)
     turns: dict[int, TeamTurn] = field(default_factory=dict)
 
-    def see(self, event: Event) -> EventLine | None:
+    def see(self, event: EventView) -> EventLine | None:
         """Add one event; return the line to show for it, if any."""
-        narrator = self.narrator
-        line = (narrator.describe if self.shows_all else narrator.describe_if_major)(event)
+        line = line_of(event) if self.shows_all or event.audience != "log" else None
         self._count(event)
         self._follow_work(event)
         is_first = self._is_first_failure(event, line)
@@ -65,7 +64,7 @@ class RunProgress:
         is_whole = _is_for_the_human(event) or line.tone == "bad"
         return line if is_whole else _shortened(line)
 
-    def _is_shown_otherwise(self, event: Event) -> bool:
+    def _is_shown_otherwise(self, event: EventView) -> bool:
         match event.type:
             case "tool.called":
                 return text_of(event.data, "tool") in SHOWN_OTHERWISE
@@ -75,12 +74,12 @@ class RunProgress:
                 from agiraph.agentic_team.on_board import turn_number  # few runs are a team's
                 from agiraph.board.commands import OF_TEAM
 
-                name = text_of(event.data, "name") or self.narrator.node(event)
+                name = text_of(event.data, "name")
                 return turn_number(f"{OF_TEAM}{name}") is not None
             case kind:
-                return kind == "human.question" or kind in TOLD_AT_THE_END
+                return kind in TOLD_OTHERWISE
 
-    def _is_first_failure(self, event: Event, line: EventLine | None) -> bool:
+    def _is_first_failure(self, event: EventView, line: EventLine | None) -> bool:
         """Follow the retries of model calls; return False for the further ones of a call."""
         who = event.entity or ""
         if event.type == "model.retry" and line is not None:
@@ -91,7 +90,7 @@ class RunProgress:
             self.retries.pop(who, None)
         return True
 
-    def _count(self, event: Event) -> None:
+    def _count(self, event: EventView) -> None:
         # One that uses an account of its own is in no ledger, so it is not counted here either.
         is_metered = event.type == "outside.ended" and event.data.get("account") == "door"
         if event.type == "model.answered" or is_metered:
@@ -108,14 +107,13 @@ class RunProgress:
             reason = text_of(event.data, "reason")
             self.is_out_of_budget |= is_about_budget(reason)
 
-    def _follow_work(self, event: Event) -> None:
-        narrator = self.narrator
-        node = event.node_id or narrator.node(event)
+    def _follow_work(self, event: EventView) -> None:
+        name = text_of(event.data, "name")
+        node = event.node_id or name
         if event.type in ("node.created", "node.started", "node.retried"):
             self.has_ended[node] = False
         if event.type == "node.started":
-            worker = narrator.worker(event) or narrator.who(event)
-            self.working[node] = f"{worker}: {narrator.node(event)}"
+            self.working[node] = f"{event.who}: {name}"
         if event.type in ENDS_A_NODE:
             self.working.pop(node, None)
             self.has_ended[node] = True
@@ -156,7 +154,7 @@ def is_about_budget(reason: str) -> bool:
     return any(kind in reason for kind in BUDGET_KINDS)
 
 
-def _is_for_the_human(event: Event) -> bool:
+def _is_for_the_human(event: EventView) -> bool:
     if event.type == "message.sent":
         return text_of(event.data, "to_name", "to").lower() == HUMAN_NAME
     return event.type in WHOLE

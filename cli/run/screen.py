@@ -18,7 +18,8 @@ from cli.options.everywhere import is_quiet
 from cli.sanitize import cells, cut, fitted, one_line, printable
 
 if TYPE_CHECKING:
-    from cli.console.event_text import EventLine, Tone
+    from agiraph.core.event_types import Tone
+    from cli.console.event_text import EventLine
 
 WHO_WIDTH: Final = 14
 CLEAR: Final = "\r\x1b[K"

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 from agiraph.board.failure_class import suspended_by
 from agiraph.core.ids import abbreviated
-from agiraph.core.models import ENDED_AGENT, Event, ServiceOutage
-from agiraph.http.api import AgentView, ApiError, NotReachable, QuestionView
+from agiraph.core.models import ENDED_AGENT, ServiceOutage
+from agiraph.http.api import AgentView, ApiError, EventView, NotReachable, QuestionView
 from agiraph.http.discovery import why_unreachable
 from agiraph.storage.disk_space import has_room
 from cli.console.event_text import EventLine
@@ -91,10 +91,10 @@ class RunWatcher:
                 status = self.progress.status(elapsed, self.agent.doing)
                 self._screen.status(status, self.progress.talk())
 
-    def _is_of_another_run(self, event: Event) -> bool:
+    def _is_of_another_run(self, event: EventView) -> bool:
         return event.run_id not in (None, self._run)
 
-    def _show(self, event: Event) -> None:
+    def _show(self, event: EventView) -> None:
         line = self.progress.see(event)
         if line is not None:
             self._screen.line(line)
@@ -108,7 +108,7 @@ class RunWatcher:
             if not self._is_of_another_run(event):
                 self._show(event)
 
-    def _has_ended(self, event: Event | None) -> bool:
+    def _has_ended(self, event: EventView | None) -> bool:
         """Ask for the agent's status: when an event may have changed it, and every second."""
         now = time.monotonic()
         is_notable = event is not None and event.type.startswith(("agent.", "run.", "human."))

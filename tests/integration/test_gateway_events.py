@@ -72,6 +72,26 @@ def test_a_follower_gets_the_log_then_what_is_appended(world: World, client: Cli
         assert follower.next(within_seconds=0) is None
 
 
+def test_a_page_and_a_follower_have_the_sentences_of_events_for_an_audience(
+    world: World, client: Client
+) -> None:
+    world.log_events("tool.called", "agent.paused", "node.assigned", "agent.completed")
+    page = client._http.get(f"/agents/{AGENT}/events?audience=team").json()
+    told = [(event["type"], event["text"], event["tone"]) for event in page["events"]]
+    assert told == [
+        ("agent.paused", "paused", "ask"),
+        ("agent.completed", "the goal is met", "good"),
+    ]
+    everyone = client._http.get(f"/agents/{AGENT}/events?audience=everyone&type=agent.*").json()
+    assert everyone["events"] == page["events"][1:]
+    wrong = client._http.get(f"/agents/{AGENT}/events?audience=nobody")
+    assert wrong.status_code == 422
+    with client.follow_events(AGENT, after=1) as follower:
+        event = follower.next(within_seconds=10)
+        assert event is not None
+        assert event.model_dump(mode="json") == page["events"][0]
+
+
 def test_events_are_narrowed_by_type_entity_and_node(world: World, client: Client) -> None:
     world.log_events("node.created", "tool.called", "node.failed", "message.sent")
     page = client.events(AGENT, types=["node.*", "tool.called"])

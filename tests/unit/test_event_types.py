@@ -11,7 +11,7 @@ from typing import get_args
 import pytest
 
 from agiraph.core.errors import InvalidInput
-from agiraph.core.event_types import BY_NAME, EVENT_TYPES, GROUPS, types_meant
+from agiraph.core.event_types import BY_NAME, EVENT_TYPES, GROUPS, EventType, types_meant
 from agiraph.core.ids import AgentId, NodeId
 from agiraph.core.models import Event
 from agiraph.logs.event_filter import EventFilter, names_of
@@ -106,12 +106,41 @@ def test_the_table_has_every_type_of_the_first_design_and_each_once() -> None:
 
 def test_the_page_shows_the_table() -> None:
     rows = re.findall(
-        r"^\| `([a-z_.]+)` \| (.*?) \| (.*?) \| (.*?) \|$", PAGE.read_text("utf-8"), re.MULTILINE
+        r"^\| `([a-z_.]+)` \| (.*?) \| (.*?) \| (.*?) \| (.*?) \|$", PAGE.read_text("utf-8"), re.M
     )
     told = [
-        (name, when, by, tuple(re.findall(r"`(\w+)`", fields))) for name, when, by, fields in rows
+        (name, when, by, tuple(re.findall(r"`(\w+)`", fields)), readers)
+        for name, when, by, fields, readers in rows
     ]
-    assert told == [(kind.name, kind.when, kind.by, kind.fields) for kind in EVENT_TYPES]
+    assert told == [
+        (kind.name, kind.when, kind.by, kind.fields, _readers(kind)) for kind in EVENT_TYPES
+    ]
+
+
+def _readers(kind: EventType) -> str:
+    if kind.notable is None or kind.notable[2] == kind.audience:
+        return kind.audience
+    return f"{kind.audience}, {kind.notable[2]} if `{kind.notable[0]}`"
+
+
+def test_the_german_sentences_are_of_all_types_and_name_declared_fields() -> None:
+    text = (ROOT / "frontend" / "src" / "text" / "de" / "events.ts").read_text("utf-8")
+    found: dict[str, str] = {}
+    group = ""
+    for line in text.partition("  sentence: {")[2].splitlines():
+        if named := re.match(r"^    (\w+): \{$", line):
+            group = named[1]
+        elif row := re.match(r'^      (\w+): "(.+)",$', line):
+            found[f"{group}.{row[1]}"] = row[2]
+    assert set(BY_NAME) - set(found) == {"tool.called", "tool.result"}, "these need no translation"
+    for name, sentence in found.items():
+        assert set(re.findall(r"\{\{(\w+)\}\}", sentence)) <= set(BY_NAME[name].fields)
+
+
+def test_the_web_ui_offers_all_groups() -> None:
+    page = ROOT / "frontend" / "src" / "pages" / "events" / "eventList.ts"
+    listed = page.read_text("utf-8").partition("GROUPS = [")[2].partition("]")[0]
+    assert set(re.findall(r'"(\w+)"', listed)) == set(GROUPS)
 
 
 @pytest.mark.parametrize("pattern", ["node.*", "node.", "node"])

@@ -21,10 +21,10 @@ from agiraph.api.strict_json import StrictRoute
 from agiraph.board.board import Board
 from agiraph.board.names import same
 from agiraph.core.errors import InvalidInput
-from agiraph.core.event_types import types_meant
+from agiraph.core.event_types import Audience, types_meant
 from agiraph.core.ids import COORDINATOR_NAME, RESERVED_NAMES
 from agiraph.core.models import Agent, Event
-from agiraph.http.api import EventPageView
+from agiraph.http.api import EventPageView, EventView
 from agiraph.http.errors import AMBIGUOUS, ApiError
 from agiraph.logs.event_filter import EventFilter
 from agiraph.readmodel.names import member_named, node_named
@@ -39,18 +39,19 @@ async def _wanted(
     type: Annotated[list[str] | None, Query()] = None,
     entity: str | None = None,
     node: str | None = None,
+    audience: Audience = "log",
 ) -> EventFilter:
-    """Return what the query asks for; 422 lists the types that are possible, 404 the nodes."""
+    """Return the filter of the query; 422 lists the possible types, 404 the nodes."""
     try:
         types = types_meant(type or ())
     except InvalidInput as error:
         raise ApiError(422, str(error)) from None
     if node is None and entity is None:
-        return EventFilter(types)
+        return EventFilter(types, audience=audience)
     board = gateway.boards.get(gateway.agents.run_of(agent))
     of_node = None if node is None else _node_named(board, node)
     of_entity = None if entity is None else entity_meant(agent, board, entity)
-    return EventFilter(types, of_entity, of_node)
+    return EventFilter(types, of_entity, of_node, audience)
 
 
 def _node_named(board: Board, named: str) -> str:
@@ -122,9 +123,9 @@ async def page(
     if before is not None:
         events, start, to = log.pick_before(before, limit, wanted, after)
         previous = start + 1 if start > after else None
-        return EventPageView(events=tuple(events), next=to, previous=previous)
+        return EventPageView(events=tuple(map(EventView.of, events)), next=to, previous=previous)
     events, seen = log.pick(after, limit, wanted)
-    return EventPageView(events=tuple(events), next=seen)
+    return EventPageView(events=tuple(map(EventView.of, events)), next=seen)
 
 
 @router.websocket("/agents/{agent}/events", dependencies=[READ])
@@ -137,11 +138,15 @@ async def live(
     def too_slow(last: Event | None) -> str:
         return f"too slow: come back with after={last.seq if last else after}"
 
-    await send_feed(socket, feed, Event.model_dump_json, too_slow)
+    await send_feed(socket, feed, _json_of, too_slow)
 
 
 def _lines_of(event: Event) -> str:
-    return f"id: {event.seq}\nevent: {event.type}\ndata: {event.model_dump_json()}"
+    return f"id: {event.seq}\nevent: {event.type}\ndata: {_json_of(event)}"
+
+
+def _json_of(event: Event) -> str:
+    return EventView.of(event).model_dump_json()
 
 
 def _feed(gateway: Gateway, agent: Agent, wanted: EventFilter, after: int) -> Feed[Event]:

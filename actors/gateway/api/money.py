@@ -28,6 +28,7 @@ from agiraph.core.money import (
     BudgetState,
     Period,
     is_outdated,
+    limit_of,
 )
 from agiraph.core.turns import Usage, UsageGroup, UsageRow
 from agiraph.http.api import (
@@ -178,9 +179,10 @@ async def _report(gateway: Gateway, agent: Agent, state: BudgetState) -> None:
     if not state.sets:
         return
     changed = state.model_dump(include={"scope", "key", "period", "usd", "tokens", "is_own"})
+    data = {**changed, "limit": limit_of(state), "by": HUMAN_NAME}
     change = f"{state.scope}:{state.key}:{state.period}:{state.sets}"
     cause = derived_message_id(HUMAN, f"budget:{change}")
-    await gateway.reporter.report("human.budget", agent.id, cause, {**changed, "by": HUMAN_NAME})
+    await gateway.reporter.report("human.budget", agent.id, cause, data)
 
 
 def _views(

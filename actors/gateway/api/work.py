@@ -24,6 +24,7 @@ from agiraph.http.api import (
     BoardView,
     DeliveredView,
     EventPageView,
+    EventView,
     FileContentView,
     FolderView,
     NodeDetailView,
@@ -256,7 +257,8 @@ def log(
 ) -> EventPageView:
     """Page through what a node's worker did, step by step."""
     events = EventLog(run.node(node.folder).log, agent.id).page(after, limit)
-    return EventPageView(events=tuple(events), next=events[-1].seq if events else after)
+    views = tuple(map(EventView.of, events))
+    return EventPageView(events=views, next=events[-1].seq if events else after)
 
 
 @files_router.get("/agents/{agent}/board/{node}/spec", **FILE)

@@ -4,6 +4,7 @@ from agiraph.core.ids import HUMAN_NAME
 from agiraph.core.models import Agent, Event, Question
 from agiraph.http.api import ConversationMessageView
 from agiraph.logs.event_filter import EventFilter
+from agiraph.logs.event_text import detail_of, sentence_of
 from agiraph.notifications.notice import Notice
 
 ENDS = EventFilter(frozenset({"agent.completed", "agent.failed", "model.failed"}))
@@ -54,16 +55,16 @@ def notice_of_event(event: Event, agent: Agent) -> Notice | None:
     A coordinator that was given up is a message already; its `agent.failed` names the address. Of
     calls that were refused because the budget is spent, the first of a run is notified.
     """
-    data = event.data
     match event.type:
         case "agent.completed":
-            kind, text = "finished", str(data.get("result") or "The goal is met.")
-        case "agent.failed" if not data.get("address"):
-            kind, text = "failed", str(data.get("reason") or "No reason was given.")
-        case "model.failed" if data.get("kind") == OUT_OF_BUDGET:
-            kind, text = OUT_OF_BUDGET, str(data.get("message") or "The budget is spent.")
+            kind = "finished"
+        case "agent.failed" if not event.data.get("address"):
+            kind = "failed"
+        case "model.failed" if event.data.get("kind") == OUT_OF_BUDGET:
+            kind = OUT_OF_BUDGET
         case _:
             return None
+    detail = detail_of(event)
     once = event.run_id if kind == OUT_OF_BUDGET else event.seq
     return Notice.model_validate(
         {
@@ -72,7 +73,7 @@ def notice_of_event(event: Event, agent: Agent) -> Notice | None:
             "agent": agent.id,
             "agent_name": agent.name,
             "sender": "coordinator",
-            "text": text,
+            "text": event.data[detail] if detail else sentence_of(event),
             "ts": event.ts,
             "is_urgent": kind != "finished",
         }

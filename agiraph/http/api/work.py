@@ -5,11 +5,13 @@ from typing import ClassVar, Literal
 from pydantic import ConfigDict, Field
 
 from agiraph.board.failure_class import FailureClass
+from agiraph.core.event_types import Audience, Tone
 from agiraph.core.ids import NodeId, RunId, WorkerId
 from agiraph.core.models import Event, NodeMove
 from agiraph.core.results import CheckResult, Evidence
 from agiraph.core.specs import ForEach, PlannedTerms
 from agiraph.http.api.base import ApiRequest, ApiView
+from agiraph.logs.event_text import detail_of, look_of, sentence_of, who_of
 
 
 class NodeView(PlannedTerms, ApiView):
@@ -317,12 +319,33 @@ class MemoryHitView(ApiView):
     text: str
 
 
+class EventView(Event):
+    """An event with its sentence in English, rendered from the table of event types.
+
+    `who` names the acting entity, `text` is the sentence without it, `detail` the key of the longer
+    text in `data` that belongs to it ('' if there is none).
+    """
+
+    who: str
+    text: str
+    detail: str
+    tone: Tone
+    audience: Audience
+
+    @staticmethod
+    def of(event: Event) -> "EventView":
+        """Return an event of the log with its sentence."""
+        tone, audience = look_of(event)
+        said = {"who": who_of(event), "text": sentence_of(event), "detail": detail_of(event)}
+        return EventView.model_validate(dict(event) | said | {"tone": tone, "audience": audience})
+
+
 class EventPageView(ApiView):
     """A stretch of the event log, oldest first; `next` is the `seq` to pass as `after`.
 
     `previous` is the one to pass as `before` for older ones, where `before` was; None at the start.
     """
 
-    events: tuple[Event, ...]
+    events: tuple[EventView, ...]
     next: int
     previous: int | None = None

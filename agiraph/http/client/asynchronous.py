@@ -9,8 +9,8 @@ from typing import Any
 from httpx_sse import EventSource, ServerSentEvent, aconnect_sse
 from pydantic import TypeAdapter
 
-from agiraph.core.models import Event
 from agiraph.http.api.live import ChangeView, StreamedTextView
+from agiraph.http.api.work import EventView
 from agiraph.http.client.call import Answer, ApiCall, AsyncCaller, agent_path, given
 from agiraph.http.client.connection import (
     BAD_REQUEST,
@@ -65,7 +65,7 @@ class AsyncClient(GatewayConnection[httpx.AsyncClient], AsyncCaller):
         types: Sequence[str] = (),
         entity: str | None = None,
         node: str | None = None,
-    ) -> AsyncIterator[Event]:
+    ) -> AsyncIterator[EventView]:
         """Yield the events of an agent after `after`, then each new one.
 
         Each comes once, in order, also when the gateway restarts; `types`, `entity` and `node`
@@ -77,7 +77,7 @@ class AsyncClient(GatewayConnection[httpx.AsyncClient], AsyncCaller):
         path = agent_path(agent, "events")
         async with aclosing(self._messages(path, lambda: {"after": seq, **wanted})) as messages:
             async for message in messages:
-                event = Event.model_validate_json(message.data)
+                event = EventView.model_validate_json(message.data)
                 if event.seq > seq:
                     seq = event.seq
                     yield event

@@ -9,20 +9,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from agiraph.core.event_types import Tone
 from agiraph.core.ids import HUMAN_NAME
-from agiraph.core.models import Event
-from agiraph.http.api import MessageView
+from agiraph.core.naming import short_name
+from agiraph.http.api import EventView, MessageView
 from cli.console.event_text import (
-    MINOR,
-    EventNarrator,
-    Tone,
     arguments_in_lines,
-    arguments_of,
-    is_failed_tool,
-    is_plain_start,
+    line_of,
     text_of,
 )
-from cli.sanitize import one_line, printable, short_name
+from cli.sanitize import one_line, printable
 
 Kind = Literal["text", "question", "answer", "thought", "tool", "notice", "retry", "result"]
 Outcome = Literal["running", "done", "failed", "none"]
@@ -33,7 +29,7 @@ BODY_LIMIT: Final = 20_000
 # Their effect is an entry of its own: a message, a question, an answer.
 QUIET_TOOLS: Final = frozenset({"send_message", "ask_human", "check_messages"})
 OF_MESSAGES: Final = frozenset({"message.sent", "message.received", "human.nudge"})
-NEVER_SHOWN: Final = MINOR | OF_MESSAGES
+NEVER_SHOWN: Final = OF_MESSAGES | {"agent.created"}  # the head of the screen has the goal
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +74,12 @@ class TimelineEntry:
         return bool(self.about & names)
 
 
-def of_events(
-    events: Iterable[Event], run: str | None, narrator: EventNarrator
-) -> list[TimelineEntry]:
+def of_events(events: Iterable[EventView], run: str | None) -> list[TimelineEntry]:
     """Return the entries of events; those that need no line of their own are left out.
 
     Texts of `run` come from its message log; those of older runs from their events, shortened.
     """
-    found = (_of_event(event, run, narrator) for event in events)
+    found = (_of_event(event, run) for event in events)
     return [entry for entry in found if entry is not None]
 
 
@@ -110,8 +104,8 @@ def of_messages(messages: Iterable[MessageView]) -> list[TimelineEntry]:
     ]
 
 
-def _of_event(event: Event, run: str | None, narrator: EventNarrator) -> TimelineEntry | None:
-    line = narrator.describe(event)
+def _of_event(event: EventView, run: str | None) -> TimelineEntry | None:
+    line = line_of(event)
     match event.type:
         case "tool.called" | "tool.result":
             return _tool(event, line.who)
@@ -123,15 +117,11 @@ def _of_event(event: Event, run: str | None, narrator: EventNarrator) -> Timelin
             return _answered(event)
         case "message.sent" | "human.nudge" if event.run_id not in (None, run):
             return _older_text(event)
-        case "agent.completed":
-            return _base(event, line.who, "result", title="the goal is met", tone="good",
-                         body=_text(text_of(event.data, "result")), is_markdown=True)  # fmt: skip
-        case "agent.failed":
-            return _base(event, line.who, "result", title="failed", tone="bad",
-                         body=_text(text_of(event.data, "reason", "error")))  # fmt: skip
-        case "child.ready" if is_plain_start(event):
-            return None
-        case kind if kind in NEVER_SHOWN:
+        case "agent.completed" | "agent.failed":
+            return _base(event, line.who, "result", title=event.text, tone=event.tone,
+                         body=_text(text_of(event.data, event.detail)),
+                         is_markdown=event.type == "agent.completed")  # fmt: skip
+        case kind if event.audience == "log" or kind in NEVER_SHOWN:
             return None
         case kind:
             title = one_line(line.text, TITLE_LIMIT)
@@ -139,7 +129,7 @@ def _of_event(event: Event, run: str | None, narrator: EventNarrator) -> Timelin
             return _base(event, line.who, kind_shown, title=title, tone=line.tone)
 
 
-def _base(event: Event, who: str, kind: Kind, **facts: Any) -> TimelineEntry:
+def _base(event: EventView, who: str, kind: Kind, **facts: Any) -> TimelineEntry:
     base: dict[str, Any] = {
         "key": f"e:{event.seq}",
         "at": event.ts,
@@ -150,32 +140,31 @@ def _base(event: Event, who: str, kind: Kind, **facts: Any) -> TimelineEntry:
     return TimelineEntry(kind=kind, who=who, **(base | facts))
 
 
-def _tool(event: Event, who: str) -> TimelineEntry | None:
+def _tool(event: EventView, who: str) -> TimelineEntry | None:
     """Return a call as an entry, or its end as one with the same key, to be joined to it."""
     tool = one_line(text_of(event.data, "tool", "name"))
-    is_over = event.type == "tool.result"
-    if tool in QUIET_TOOLS and not is_failed_tool(event):
+    is_over, failed = event.type == "tool.result", bool(event.data.get("is_error"))
+    if tool in QUIET_TOOLS and not failed:
         return None
     parts = event.key.split(":", 2)
     call = f"t:{event.entity}:{parts[2]}" if len(parts) == 3 else f"e:{event.seq}"
     if not is_over:
         body = _text(arguments_in_lines(event.data.get("arguments")))
-        return _base(event, who, "tool", key=call, title=f"{tool} {arguments_of(event.data)}",
+        return _base(event, who, "tool", key=call, title=one_line(event.text, TITLE_LIMIT),
                      body=body, tone="quiet", outcome="running")  # fmt: skip
-    failed = is_failed_tool(event)
     return _base(event, who, "tool", key=call, title=tool, body=_result(event),
                  tone="bad" if failed else "quiet", ended_at=event.ts,
                  outcome="failed" if failed else "done")  # fmt: skip
 
 
-def _result(event: Event) -> str:
+def _result(event: EventView) -> str:
     preview = text_of(event.data, "content", "result", "preview", "error")
     total = event.data.get("characters")
     more = isinstance(total, int) and total > len(preview)
     return _text(f"{preview}\n… ({total:,} characters in all)" if more else preview)
 
 
-def _thought(event: Event, who: str) -> TimelineEntry | None:
+def _thought(event: EventView, who: str) -> TimelineEntry | None:
     text = _text(text_of(event.data, "text"))
     if not text.strip():
         return None
@@ -184,14 +173,14 @@ def _thought(event: Event, who: str) -> TimelineEntry | None:
     return _base(event, who, "thought", key=key, body=text, is_markdown=True)
 
 
-def _asked(event: Event, who: str) -> TimelineEntry:
+def _asked(event: EventView, who: str) -> TimelineEntry:
     asker = text_of(event.data, "from") or who
     return _base(event, _name(asker), "question", to=(HUMAN_NAME,), tone="ask",
                  body=_text(text_of(event.data, "question")), is_markdown=True,
                  about=_about(asker, event.entity, HUMAN_NAME))  # fmt: skip
 
 
-def _answered(event: Event) -> TimelineEntry:
+def _answered(event: EventView) -> TimelineEntry:
     to = text_of(event.data, "to").rpartition("/")[2] or text_of(event.data, "asker")
     by = text_of(event.data, "by") or HUMAN_NAME
     return _base(event, _name(by), "answer", to=(_name(to),) if to else (), tone="voice",
@@ -199,7 +188,7 @@ def _answered(event: Event) -> TimelineEntry:
                  about=_about(by, to, HUMAN_NAME))  # fmt: skip
 
 
-def _older_text(event: Event) -> TimelineEntry:
+def _older_text(event: EventView) -> TimelineEntry:
     sender, to = text_of(event.data, "from"), text_of(event.data, "to")
     message = text_of(event.data, "copy_of", "id")
     return _base(event, _name(sender), "text", key=_message_key(message), to=(_name(to),),

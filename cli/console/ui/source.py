@@ -19,12 +19,13 @@ from typing import Final, Literal
 
 from agiraph.core.clock import SystemClock
 from agiraph.core.ids import BROKER, COORDINATOR_NAME
-from agiraph.core.models import DeliveryMode, Event
+from agiraph.core.models import DeliveryMode
 from agiraph.core.turns import Usage
 from agiraph.http.api import (
     ApiError,
     EntityAct,
     EntityView,
+    EventView,
     FileContentView,
     FolderView,
     MessageView,
@@ -341,7 +342,7 @@ class TopSource:
         self._writer.close()
 
 
-def _any_of(events: tuple[Event, ...], types: tuple[str, ...]) -> bool:
+def _any_of(events: tuple[EventView, ...], types: tuple[str, ...]) -> bool:
     return any(event.type.startswith(types) for event in events)
 
 

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
 from agiraph.core.ids import COORDINATOR_NAME, HUMAN_NAME
-from agiraph.core.models import Event
 from agiraph.core.turns import JsonObject
 from agiraph.http.api import (
     AgentView,
     BoardView,
     EntityView,
+    EventView,
     MessageView,
     QuestionView,
     UsageView,
@@ -22,7 +22,6 @@ from agiraph.http.api import (
 )
 from cli.console.commands import EVERYONE
 from cli.console.entities import MemberRow, members_of, rows_of_run, spent_by
-from cli.console.event_text import EventNarrator
 from cli.console.ui.entries import TimelineEntry, of_events, of_messages
 from cli.console.ui.timeline import Timeline
 from cli.sanitize import printable
@@ -72,7 +71,6 @@ class ConsoleState:
     away: set[Channel] = field(default_factory=set)
     notice: HeaderNotice | None = None
     answered: set[str] = field(default_factory=set)
-    narrator: EventNarrator = field(default_factory=EventNarrator)
     revision: int = 0
     talk_revision: int = 0
 
@@ -133,12 +131,12 @@ class ConsoleState:
 
     # --- news ---
 
-    def add_events(self, events: Iterable[Event], *, is_older: bool = False) -> None:
+    def add_events(self, events: Iterable[EventView], *, is_older: bool = False) -> None:
         """Add events of the agent's log; older ones are a page that was asked for."""
         listed, entries = list(events), []
         for event in listed:
             key = self._key_of(event.entity)
-            for entry in of_events([event], self.agent.run, self.narrator):
+            for entry in of_events([event], self.agent.run):
                 if entry.kind == "thought" and key in self.streams:
                     entry = _in_full(entry, self.streams[key].text)
                 entries.append(entry)
@@ -164,7 +162,7 @@ class ConsoleState:
         self.timeline.add(of_messages(listed), "oldest" if is_older else "newest")
         self._talk_changed()
 
-    def restart(self, events: Iterable[Event], messages: Iterable[MessageView]) -> None:
+    def restart(self, events: Iterable[EventView], messages: Iterable[MessageView]) -> None:
         """Show the end of the conversation again, read from both logs."""
         self.timeline = Timeline()
         self.add_events(events)

@@ -11,9 +11,9 @@ from rich.style import Style
 from rich.theme import Theme as RichTheme
 from textual.theme import Theme
 
+from agiraph.core.event_types import Tone
 from agiraph.core.ids import COORDINATOR_NAME, HUMAN_NAME
 from cli.console.entities import look_of
-from cli.console.event_text import Tone
 
 THEME: Final = Theme(
     name="agiraph",

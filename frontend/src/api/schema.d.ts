@@ -2857,11 +2857,22 @@ export interface components {
             text: string;
         };
         /**
-         * @description Something that happened, for people, logs and triggers. `seq` is its line in events.jsonl.
+         * @description A stretch of the event log, oldest first; `next` is the `seq` to pass as `after`.
          *
-         *     `key` makes an event that is reported again after a crash the same event ('': none is).
+         *     `previous` is the one to pass as `before` for older ones, where `before` was; None at the start.
          */
-        Event: {
+        EventPageView: {
+            events: components["schemas"]["EventView"][];
+            next: number;
+            previous: number | null;
+        };
+        /**
+         * @description An event with its sentence in English, rendered from the table of event types.
+         *
+         *     `who` names the acting entity, `text` is the sentence without it, `detail` the key of the longer
+         *     text in `data` that belongs to it ('' if there is none).
+         */
+        EventView: {
             type: string;
             agent_id: string;
             ts: number;
@@ -2876,16 +2887,13 @@ export interface components {
             seq: number;
             /** @default  */
             key: string;
-        };
-        /**
-         * @description A stretch of the event log, oldest first; `next` is the `seq` to pass as `after`.
-         *
-         *     `previous` is the one to pass as `before` for older ones, where `before` was; None at the start.
-         */
-        EventPageView: {
-            events: components["schemas"]["Event"][];
-            next: number;
-            previous: number | null;
+            who: string;
+            text: string;
+            detail: string;
+            /** @enum {string} */
+            tone: "plain" | "quiet" | "good" | "bad" | "voice" | "ask";
+            /** @enum {string} */
+            audience: "log" | "entity" | "team" | "everyone";
         };
         /**
          * @description The checks of a published result, and the SHA-256 sums of the files in `published/`.
@@ -12713,6 +12721,7 @@ export interface operations {
                 type?: string[] | null;
                 entity?: string | null;
                 node?: string | null;
+                audience?: "log" | "entity" | "team" | "everyone";
             };
             header?: {
                 /** @description With `Accept: text/event-stream`: the `seq` of the last event that was seen. */

@@ -1,7 +1,7 @@
 // The events of one agent that a page has: each once, in their order. Pure.
 import type { Schemas } from "~/api/client";
 
-export type AgentEvent = Schemas["Event"];
+export type AgentEvent = Schemas["EventView"];
 
 /** Return the events with those that came, without any that are there already or came before. */
 export function withEvents(

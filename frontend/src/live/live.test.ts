@@ -18,6 +18,11 @@ const event = (seq: number): AgentEvent => ({
   node_id: null,
   data: {},
   key: "",
+  who: "",
+  text: "",
+  detail: "",
+  tone: "plain",
+  audience: "team",
 });
 
 beforeEach(() => void vi.useFakeTimers());

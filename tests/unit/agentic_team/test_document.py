@@ -17,12 +17,11 @@ from agiraph.agentic_team.engine import ESCALATED, Failure, TeamState, TeamTurn,
 from agiraph.agentic_team.on_board import Attempt, worker_for
 from agiraph.core.errors import InvalidInput
 from agiraph.core.event_types import EVENT_TYPES
-from agiraph.core.models import Event
 from agiraph.core.specs import AskedAgent, WorkerSpec
 from agiraph.core.team import USER, TeamTerms, agents_of, kind_of, problems_of, team_of
 from agiraph.external.preflight import check_agent
 from agiraph.external.preset import load_agents
-from agiraph.http.api import CheckTeamRequest, CreateAgentRequest, TeamRunView
+from agiraph.http.api import CheckTeamRequest, CreateAgentRequest, EventView, TeamRunView
 from agiraph.http.mcp_server.clients import ApiClients
 from agiraph.http.mcp_server.toolset import make_server
 from agiraph.models.registry import load_presets, only_writes, preset_of
@@ -439,7 +438,7 @@ def test_fallback_of_every_kind_of_agent_to_every_other(
 # --- Observability -------------------------------------------------------------------------------
 
 
-def team_turn(data: dict[str, Any]) -> Event:
+def team_turn(data: dict[str, Any]) -> EventView:
     return event("team.turn", **data)
 
 

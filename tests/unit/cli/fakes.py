@@ -25,6 +25,7 @@ from agiraph.http.api import (
     CreateAgentRequest,
     EntityView,
     EventPageView,
+    EventView,
     FileContentView,
     FileEntryView,
     FolderView,
@@ -49,9 +50,10 @@ AGENT = AgentId("survey-3fa9c1")
 RUN = RunId("run-1")
 
 
-def event(type: str, seq: int = 0, *, entity: str = "coordinator", **data: Any) -> Event:
+def event(type: str, seq: int = 0, *, entity: str = "coordinator", **data: Any) -> EventView:
     node = NodeId(data["node_id"]) if "node_id" in data else None
-    return Event(type=type, agent_id=AGENT, ts=1.0, seq=seq, entity=entity, node_id=node, data=data)
+    about: dict[str, Any] = {"seq": seq, "entity": entity, "node_id": node, "data": data}
+    return EventView.of(Event(type=type, agent_id=AGENT, ts=1.0, **about))
 
 
 def summary(**changes: Any) -> AgentView:
@@ -73,20 +75,20 @@ class FakeFollower:
         self._client = client
         self.seq = after
 
-    def next(self, within_seconds: float | None = None) -> Event | None:
+    def next(self, within_seconds: float | None = None) -> EventView | None:
         if not self._client.script:
             self._client.quiet_turns += 1
             assert self._client.quiet_turns < 10_000, "the watch did not end"
             NEVER.wait(min(within_seconds or 0.0, 0.002))
             return None
         step = self._client.script.pop(0)
-        if not isinstance(step, Event):
+        if not isinstance(step, EventView):
             step()
             return None
         self.seq += 1
         return step.model_copy(update={"seq": self.seq})
 
-    def __iter__(self) -> Iterator[Event]:
+    def __iter__(self) -> Iterator[EventView]:
         while self._client.script:
             found = self.next()
             if found is not None:
@@ -104,10 +106,10 @@ class FakeClient:
     """Answers as the gateway would; keeps what it was asked to do in `did`."""
 
     record: AgentView = field(default_factory=summary)
-    script: list[Event | Callable[[], None]] = field(default_factory=list)
+    script: list[EventView | Callable[[], None]] = field(default_factory=list)
     files: dict[str, bytes] = field(default_factory=dict)
     asked: list[QuestionView] = field(default_factory=list)
-    log: list[Event] = field(default_factory=list)
+    log: list[EventView] = field(default_factory=list)
     thread: list[ConversationMessageView] = field(default_factory=list)
     did: list[tuple[Any, ...]] = field(default_factory=list)
     login_users: list[int | None] = field(default_factory=list)

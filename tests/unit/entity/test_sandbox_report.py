@@ -10,13 +10,14 @@ import pytest
 from actors.entity.sandbox_report import guidance_of, report_sandbox
 from agiraph.core.ids import AgentId
 from agiraph.core.models import Event
+from agiraph.http.api import EventView
 from agiraph.settings.config import SandboxConfig, load_config
 from agiraph.tools.sandbox.input_news import EVENT, event_data, note
 from agiraph.tools.sandbox.probe import SandboxProbe
 from agiraph.tools.sandbox.survey import FoundAutorun
 from agiraph.tools.scopes.scope import Scope
 from agiraph.tools.toolbox import Toolbox
-from cli.console.event_text import EventNarrator
+from cli.console.event_text import line_of
 from tests.unit.tools.scopes.house import build
 
 WORKS = SandboxProbe("/usr/bin/bwrap")
@@ -76,7 +77,7 @@ async def test_the_person_is_told_once_a_run_that_there_is_none(
     [(event, data, key)] = await told(monkeypatch, MISSING, settings())
     assert (event, key) == ("sandbox.missing", "r1:sandbox")
     happened = Event(type=event, agent_id=AgentId("a"), ts=0.0, data=data)
-    line = EventNarrator().describe(happened)
+    line = line_of(EventView.of(happened))
     assert "commands run without: there is no sandbox, bubblewrap is not installed" in line.text
     assert "apt install bubblewrap" in line.text
     assert line.tone == "bad"
@@ -102,7 +103,7 @@ async def test_an_input_folder_that_stays_read_only_is_reported_once_a_run(
     assert await told(monkeypatch, WORKS, settings(), scope) == [], "it is not to be written"
     [(event, data, key)] = await told(monkeypatch, WORKS, settings(input="write"), scope)
     assert (event, key) == ("sandbox.input_read_only", "r1:input")
-    line = EventNarrator().describe(Event(type=event, agent_id=AgentId("a"), ts=0.0, data=data))
+    line = line_of(EventView.of(Event(type=event, agent_id=AgentId("a"), ts=0.0, data=data)))
     assert line.text.startswith("the input folder is read-only for commands: .git is a symbolic")
 
 
@@ -110,7 +111,7 @@ def test_new_files_by_which_programs_run_are_described() -> None:
     found = [FoundAutorun(f"sub{number}/.git", "git", number) for number in range(30)]
     data = event_data("/shop", found)
     happened = Event(type=EVENT, agent_id=AgentId("a"), ts=0.0, data=data)
-    text = EventNarrator().describe(happened).text
+    text = line_of(EventView.of(happened)).text
     assert "before you use git in /shop: sub0/.git, sub1/.git" in text
     assert "sub19/.git and 10 more" in text
     assert "New in the input folder: sub0/.git" in note(found)

@@ -3,9 +3,9 @@ import { type ReactNode, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { Link } from "react-router";
 
+import { detailOf, toneOf, useEventText } from "~/live/eventText";
 import { classes, Icon, lookOf, paths } from "~/ui";
 import { clockOf } from "./days";
-import { lineOf } from "./eventLines";
 import type { EventItem, HeardItem } from "./items";
 import { LongText, useName } from "./Message";
 import styles from "./Notes.module.css";
@@ -15,36 +15,42 @@ const SIGN_OF = { good: "✓", busy: "●", ask: "‖", bad: "✗", quiet: "·" 
 export function EventNote({ item, agent }: { item: EventItem; agent: string }) {
   const { t, i18n } = useTranslation("conversation");
   const name = useName();
-  const line = lineOf(item.event);
-  if (!line) return null;
-  const { phrase, values, tone, body } = line;
-  const said = t(`event.${phrase}`, { ...values, who: name(values["who"] ?? "") });
-  if (line.isResult && body) {
+  const { sentence } = useEventText();
+  const { event } = item;
+  const said = sentence(event);
+  const tone = toneOf(event);
+  const body = detailOf(event);
+  const isGoal = event.type === "agent.created";
+  if (event.audience === "everyone" && body) {
     return (
       <section className={classes(styles.result, styles[`${tone}Result`])}>
         <h2>
           <span className={styles[tone]} aria-hidden="true">
-            {phrase === "goal" ? "◎" : SIGN_OF[tone]}
+            {isGoal ? "◎" : SIGN_OF[tone]}
           </span>{" "}
-          {said}
+          {said.charAt(0).toUpperCase() + said.slice(1)}
         </h2>
         <LongText text={body} />
         <p className={styles.at}>
-          {phrase !== "goal" && (
-            <Link to={paths.result(agent, item.event.run_id ?? "")}>{t("resultPage")}</Link>
+          {!isGoal && (
+            <Link to={paths.result(agent, event.run_id ?? "")}>{t("resultPage")}</Link>
           )}{" "}
           {clockOf(item.at, i18n.language)}
         </p>
       </section>
     );
   }
-  const node = item.event.node_id;
+  const node = event.node_id;
   return (
     <Note
       sign={<span className={styles[tone]}>{SIGN_OF[tone]}</span>}
       at={item.at}
       body={body}
-      title={node ? <Link to={paths.board(agent, node)}>{said}</Link> : said}
+      title={
+        <>
+          <b>{name(event.who)}</b> {node ? <Link to={paths.board(agent, node)}>{said}</Link> : said}
+        </>
+      }
     />
   );
 }

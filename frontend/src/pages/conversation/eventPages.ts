@@ -7,10 +7,11 @@ import { api, type Schemas, take } from "~/api/client";
 import { ofAgent } from "~/api/keys";
 import { type AgentEvent, withEvents } from "~/live/eventLog";
 import { useEvents } from "~/live/Live";
-import { isShown } from "./eventLines";
 
 const STRETCH = 1000;
 const MOST_EMPTY = 10;
+
+type Audience = "team" | "everyone";
 
 interface EventStretch {
   events: AgentEvent[];
@@ -21,7 +22,7 @@ interface EventStretch {
 /** Read back from `to` until something is found, or the log begins. */
 async function readBack(
   agent: string,
-  types: readonly string[],
+  audience: Audience,
   to: number,
   signal: AbortSignal,
 ): Promise<EventStretch> {
@@ -31,7 +32,7 @@ async function readBack(
     const events: AgentEvent[] = [];
     let cursor = after;
     while (cursor < upTo) {
-      const query = { after: cursor, limit: STRETCH, type: [...types] };
+      const query = { after: cursor, limit: STRETCH, audience };
       // oxlint-disable-next-line no-await-in-loop -- each page begins where the one before ended
       const page = (await take(
         api.GET("/agents/{agent}/events", { params: { path: { agent }, query }, signal }),
@@ -46,11 +47,11 @@ async function readBack(
   return { events: [], after: upTo };
 }
 
-function eventsQuery(agent: string, types: readonly string[], upTo: number) {
+function eventsQuery(agent: string, audience: Audience, upTo: number) {
   return infiniteQueryOptions({
-    queryKey: ofAgent(agent, "events", "shown", types.length, upTo),
+    queryKey: ofAgent(agent, "events", "shown", audience, upTo),
     initialPageParam: upTo,
-    queryFn: ({ pageParam, signal }) => readBack(agent, types, pageParam, signal),
+    queryFn: ({ pageParam, signal }) => readBack(agent, audience, pageParam, signal),
     getPreviousPageParam: (page) => (page.after > 0 ? page.after : undefined),
     getNextPageParam: (): number | undefined => undefined,
     staleTime: Infinity,
@@ -59,24 +60,29 @@ function eventsQuery(agent: string, types: readonly string[], upTo: number) {
   });
 }
 
-/** Events of some types in the conversation with an entity; `upTo` is the log's end at first. */
+/** Events for an audience in the conversation with an entity; `upTo` is the log's end at first. */
 export function useShownEvents(
   agent: string,
   entity: string,
-  types: readonly string[],
+  audience: Audience,
   upTo: number,
 ) {
-  const query = useInfiniteQuery(eventsQuery(agent, types, upTo));
+  const query = useInfiniteQuery(eventsQuery(agent, audience, upTo));
   const recent = useEvents();
   const [came, setCame] = useState<readonly AgentEvent[]>([]);
   useEffect(() => {
-    const wanted = new Set(types);
-    const fresh = recent.filter((event) => event.seq > upTo && wanted.has(event.type));
+    const wanted = new Set<string>(audience === "team" ? ["team", "everyone"] : ["everyone"]);
+    const fresh = recent.filter((event) => event.seq > upTo && wanted.has(event.audience));
     setCame((known) => withEvents(known, fresh));
-  }, [recent, types, upTo]);
+  }, [recent, audience, upTo]);
   const events = useMemo(() => {
     const older = query.data?.pages.flatMap((page) => page.events) ?? [];
-    return [...older, ...came].filter((event) => isShown(event, entity));
+    return [...older, ...came].filter((event) => concerns(event, entity));
   }, [query.data, came, entity]);
   return { ...query, events };
 }
+
+/** Whether an event belongs into the conversation with an entity; the coordinator's has them all. */
+export const concerns = ({ who, data }: AgentEvent, entity: string): boolean =>
+  entity === "coordinator" ||
+  [who, data["worker"], data["name"]].some((named) => String(named).toLowerCase() === entity.toLowerCase());

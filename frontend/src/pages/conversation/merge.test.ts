@@ -67,6 +67,11 @@ const event = (seq: number, ts: number, type: string): AgentEvent => ({
   node_id: null,
   data: {},
   key: "",
+  who: "coordinator",
+  text: "",
+  detail: "",
+  tone: "plain",
+  audience: "team",
 });
 
 const logs = (more: Partial<Logs>): Logs => ({

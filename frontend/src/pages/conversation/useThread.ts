@@ -2,7 +2,6 @@
 import { useCallback, useMemo } from "react";
 
 import { useConversation, useTranscript } from "~/api/stretches";
-import { RESULT_TYPES, SHOWN_TYPES } from "./eventLines";
 import { useShownEvents } from "./eventPages";
 import { ofEvents, ofMessages, ofTranscript } from "./items";
 import { horizonOf, isInTheWay, merged, type Reach } from "./merge";
@@ -24,7 +23,7 @@ function reachOf(log: Log, first: number | undefined): Reach {
 export function useThread(agent: string, entity: string, upTo: number, isAll: boolean) {
   const talk = useConversation(agent, entity);
   const work = useTranscript(agent, entity, undefined, isAll);
-  const seen = useShownEvents(agent, entity, isAll ? SHOWN_TYPES : RESULT_TYPES, upTo);
+  const seen = useShownEvents(agent, entity, isAll ? "team" : "everyone", upTo);
 
   const entries = isAll ? work.entries : NOTHING;
   const reaches = [

@@ -3,8 +3,8 @@ import { useTranslation } from "react-i18next";
 import { Link } from "react-router";
 
 import type { AgentEvent } from "~/live/eventLog";
-import { classes, Code, Icon, IconButton, lastPart, paths, Time, toast } from "~/ui";
-import { said, toneOf } from "./eventList";
+import { toneOf, useEventText } from "~/live/eventText";
+import { classes, Code, Icon, IconButton, paths, Time, toast } from "~/ui";
 import styles from "./events.module.css";
 
 interface OneEventProps {
@@ -14,6 +14,7 @@ interface OneEventProps {
 }
 
 export function OneEvent({ event, isOpen, onOpen }: OneEventProps) {
+  const { line } = useEventText();
   return (
     <article className={classes(styles.event, isOpen && styles.open)}>
       <button
@@ -25,9 +26,9 @@ export function OneEvent({ event, isOpen, onOpen }: OneEventProps) {
         <span className={styles.at}>
           <Time at={event.ts} />
         </span>
-        <span className={classes(styles.type, styles[toneOf(event.type)])}>{event.type}</span>
-        <span className={styles.entity}>{lastPart(event.entity)}</span>
-        <span className={styles.said}>{said(event)}</span>
+        <span className={classes(styles.type, styles[toneOf(event)])}>{event.type}</span>
+        <span className={styles.entity}>{event.who}</span>
+        <span className={styles.said}>{line(event)}</span>
       </button>
       {isOpen && <Details event={event} />}
     </article>

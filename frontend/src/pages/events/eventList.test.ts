@@ -2,7 +2,7 @@
 import { expect, test, vi } from "vitest";
 
 import type { AgentEvent } from "~/live/eventLog";
-import { asJsonl, isOfType, joined, readFilter, said, toneOf, wantedOf } from "./eventList";
+import { asJsonl, isOfType, joined, readFilter, wantedOf } from "./eventList";
 import { readOlder } from "./useEventLog";
 
 const event = (seq: number, type = "node.created", data: Record<string, unknown> = {}) =>
@@ -46,18 +46,6 @@ test("older ones are looked for until there are some, or none at all", async () 
   expect(asked).toEqual(["?before=900&limit=400&type=node.*", "?before=500&limit=400&type=node.*"]);
   expect(await readOlder("a", 3, { type: [] })).toEqual({ before: null, events: [] });
   vi.unstubAllGlobals();
-});
-
-test("an event is told in a line", () => {
-  expect(said(event(1, "node.completed", { name: "tables", worker: "x", summary: "Three\n found" }))).toBe(
-    "tables · Three found",
-  );
-  expect(said(event(1, "x", { text: "y".repeat(500) })).length).toBe(240);
-  expect([toneOf("node.failed"), toneOf("node.completed"), toneOf("model.called")]).toEqual([
-    "bad",
-    "good",
-    "quiet",
-  ]);
 });
 
 test("the export is a line for each event", () => {

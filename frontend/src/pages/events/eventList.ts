@@ -1,4 +1,4 @@
-// Which events are wanted, those that are known, and how one is told in a line. Pure.
+// The filter of the events page, and the events that are known. Pure.
 import type { EventsWanted } from "~/api/system";
 import type { AgentEvent } from "~/live/eventLog";
 
@@ -14,10 +14,12 @@ export const GROUPS = [
   "agent",
   "stage",
   "node",
+  "team",
   "worker",
   "message",
   "model",
   "tool",
+  "sandbox",
   "human",
   "trigger",
   "memory",
@@ -26,8 +28,10 @@ export const GROUPS = [
   "worktree",
   "channel",
   "child",
+  "host",
   "entity",
   "service",
+  "events",
 ] as const;
 
 export const readFilter = (query: URLSearchParams): Filter => ({
@@ -64,27 +68,6 @@ export function joined(stretches: readonly Stretch[], live: readonly AgentEvent[
     known.set(event.seq, event);
   }
   return Array.from(known.values()).toSorted((one, other) => one.seq - other.seq);
-}
-
-const SHOWN = ["name", "summary", "reason", "text", "task", "goal", "tool", "model", "cause", "status", "to"];
-const LONGEST = 240;
-
-/** Return what an event says in a line: the facts that people look for first. */
-export function said(event: AgentEvent): string {
-  const data = event.data ?? {};
-  const parts = SHOWN.flatMap((key) => {
-    const value = data[key];
-    return typeof value === "string" && value ? [value] : [];
-  });
-  const line = parts.join(" · ").replace(/\s+/g, " ");
-  return line.length > LONGEST ? `${line.slice(0, LONGEST - 1)}…` : line;
-}
-
-/** How an event looks: what failed, what asks, what ended well. */
-export function toneOf(type: string): "bad" | "ask" | "good" | "quiet" {
-  if (/(failed|crashed|refused|suspect|backing_off|dead|warning|lost)$/.test(type)) return "bad";
-  if (/^human\.(question|asked)|out_of_budget|approval/.test(type)) return "ask";
-  return /(completed|published|answered|recovered)$/.test(type) ? "good" : "quiet";
 }
 
 export const asJsonl = (events: readonly AgentEvent[]): string =>

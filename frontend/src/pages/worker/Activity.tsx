@@ -7,9 +7,9 @@ import { api, type Schemas, take } from "~/api/client";
 import { ofAgent } from "~/api/keys";
 import { useAgent } from "~/api/queries";
 import { withEvents } from "~/live/eventLog";
+import { useEventText } from "~/live/eventText";
 import { useEvents } from "~/live/Live";
 import { Age, Loaded, Panel, paths } from "~/ui";
-import { sayingOf } from "./activity";
 import styles from "./worker.module.css";
 
 const BACK = 600;
@@ -20,6 +20,7 @@ export function Activity({ agent, worker }: { agent: string; worker: Schemas["Wo
   const { t } = useTranslation("worker");
   const { data: view } = useAgent(agent);
   const live = useEvents();
+  const { line } = useEventText();
   const known = view !== undefined;
   const past = useQuery({
     queryKey: ofAgent(agent, "events", "of", entity),
@@ -53,7 +54,7 @@ export function Activity({ agent, worker }: { agent: string; worker: Schemas["Wo
                     <Age at={event.ts} />
                   </span>
                   <span>
-                    <code>{event.type}</code> {sayingOf(event)}
+                    <code>{event.type}</code> {line(event)}
                   </span>
                 </li>
               ))}

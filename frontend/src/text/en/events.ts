@@ -19,4 +19,6 @@ export const events = {
   copy: "Copy the address of this event",
   copied: "Copied",
   notCopied: "This browser does not allow that",
+  /** Templates by type of event. The gateway sends the English sentences. */
+  sentence: {} as Record<string, Record<string, string>>,
 };

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from agiraph.core.errors import InvalidInput
 from agiraph.core.ids import NodeId
 from agiraph.core.models import Event
-from agiraph.http.api import BoardView, EntityView, MessageView, NodeView
+from agiraph.http.api import BoardView, EntityView, EventView, MessageView, NodeView
 from cli.console.commands import completions, read_line
 from cli.console.plain_text import tree_of
 from cli.console.ui import timeline as timeline_module
@@ -22,12 +22,12 @@ NASTY = st.text(max_size=30) | st.sampled_from(["\x1b[2J", "\x9b1m", "\u202egnp"
 NAMES = st.sampled_from(["ada", "bob", "coordinator", "human"])
 
 
-def event_of(seq: int, type: str, entity: str, text: str) -> Event:
+def event_of(seq: int, type: str, entity: str, text: str) -> EventView:
     data = {"tool": "bash", "text": text, "arguments": {"command": text}, "preview": text,
             "question": text, "content": text, "name": text, "from": entity}  # fmt: skip
     key = f"a:{type}:call-{seq // 2}" if type.startswith("tool.") else ""
-    return Event(
-        type=type, agent_id=AGENT, ts=float(seq), seq=seq, entity=entity, data=data, key=key
+    return EventView.of(
+        Event(type=type, agent_id=AGENT, ts=float(seq), seq=seq, entity=entity, data=data, key=key)
     )
 
 
@@ -38,7 +38,7 @@ TYPES = st.sampled_from(
 
 
 @st.composite
-def logs(draw: st.DrawFn) -> tuple[list[Event], list[MessageView]]:
+def logs(draw: st.DrawFn) -> tuple[list[EventView], list[MessageView]]:
     """Draw an agent's event log and message log."""
     kinds = draw(st.lists(st.tuples(TYPES, NAMES, NASTY), max_size=14))
     events = [event_of(seq, *kind) for seq, kind in enumerate(kinds, start=1)]
@@ -50,7 +50,7 @@ def logs(draw: st.DrawFn) -> tuple[list[Event], list[MessageView]]:
     return events, messages
 
 
-def pieces(things: Sequence[Event], cuts: Sequence[int]) -> list[tuple[Event, ...]]:
+def pieces(things: Sequence[EventView], cuts: Sequence[int]) -> list[tuple[EventView, ...]]:
     """Cut a log into pieces that overlap: what a reader gets that comes back again and again."""
     found = [tuple(things)]
     for cut in cuts:
@@ -58,7 +58,7 @@ def pieces(things: Sequence[Event], cuts: Sequence[int]) -> list[tuple[Event, ..
     return found
 
 
-def told(events: Sequence[Event] = (), messages: Sequence[MessageView] = ()) -> ConsoleState:
+def told(events: Sequence[EventView] = (), messages: Sequence[MessageView] = ()) -> ConsoleState:
     """Return the state of a console that has read these."""
     state = ConsoleState(summary())
     state.add_events(events)
@@ -74,7 +74,7 @@ def story(state: ConsoleState) -> list[tuple[object, ...]]:
 
 @given(logs(), st.lists(st.integers(0, 14), max_size=4))
 def test_news_that_comes_again_changes_nothing(
-    drawn: tuple[list[Event], list[MessageView]], cuts: list[int]
+    drawn: tuple[list[EventView], list[MessageView]], cuts: list[int]
 ) -> None:
     events, messages = drawn
     again = told(events, messages)
@@ -86,7 +86,7 @@ def test_news_that_comes_again_changes_nothing(
 
 @given(logs())
 def test_pieces_in_order_tell_the_same_as_the_whole(
-    drawn: tuple[list[Event], list[MessageView]],
+    drawn: tuple[list[EventView], list[MessageView]],
 ) -> None:
     events, messages = drawn
     bit_by_bit = told()
@@ -99,7 +99,7 @@ def test_pieces_in_order_tell_the_same_as_the_whole(
 
 @given(logs())
 def test_entries_stand_in_order_each_once_and_printable(
-    drawn: tuple[list[Event], list[MessageView]],
+    drawn: tuple[list[EventView], list[MessageView]],
 ) -> None:
     events, messages = drawn
     state = told(messages=messages)

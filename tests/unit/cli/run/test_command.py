@@ -11,7 +11,7 @@ from click.testing import Result
 
 from agiraph.core.models import Event
 from agiraph.core.specs import Mode, WhenSpent
-from agiraph.http.api import AgentView, NotReachable
+from agiraph.http.api import AgentView, EventView, NotReachable
 from agiraph.http.own_supervisor import SupervisorFailed
 from agiraph.storage.attendance import left_agents
 from agiraph.storage.files import make_private_folder
@@ -82,7 +82,7 @@ def test_progress_counts_what_was_metered_of_an_outside_agent_and_no_account_of_
     for account in ("door", "own"):
         data = {"account": account, "calls": 3, "input_tokens": 100, "output_tokens": 7}
         ended = {"type": "outside.ended", "agent_id": "a", "ts": 0.0, "entity": "cody"}
-        progress.see(Event.model_validate({**ended, "data": data}))
+        progress.see(EventView.of(Event.model_validate({**ended, "data": data})))
     assert progress.usage.tokens == 107
 
 

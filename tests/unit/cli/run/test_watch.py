@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from agiraph.core.models import Event
+from agiraph.http.api import EventView
 from cli.run.screen import TerminalScreen
 from cli.run.target import RunTarget
 from cli.run.watch import RunWatcher
@@ -31,7 +31,9 @@ class Typist(TerminalScreen):
         return answer
 
 
-def watch(client: FakeClient, screen: TerminalScreen, *steps: Event | Callable[[], None]) -> None:
+def watch(
+    client: FakeClient, screen: TerminalScreen, *steps: EventView | Callable[[], None]
+) -> None:
     """Watch a run of these steps until it has ended."""
     client.script += [*steps, client.end("completed"), event("agent.completed")]
     fake: Any = client

@@ -1,8 +1,8 @@
 // What a node's worker did, step by step.
-import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
 
 import { useNodeLog } from "~/api/queries";
+import { useEventText } from "~/live/eventText";
 import { classes, ErrorNote, Skeleton, Time, VirtualList } from "~/ui";
 import { type LogLine, logLinesOf } from "./log";
 import styles from "./panel.module.css";
@@ -18,10 +18,8 @@ interface LogProps {
 export function Log({ agent, node, run, className = styles.log }: LogProps) {
   const { t } = useTranslation("board");
   const query = useNodeLog(agent, node, run);
-  const lines = useMemo(
-    () => logLinesOf(query.data?.pages.flatMap((page) => page.events) ?? []),
-    [query.data],
-  );
+  const { line: lineOf } = useEventText();
+  const lines = logLinesOf(query.data?.pages.flatMap((page) => page.events) ?? [], lineOf);
   if (query.error) return <ErrorNote error={query.error} onRetry={() => void query.refetch()} />;
   if (!query.data) return <Skeleton />;
   if (!lines.length) return <p className={styles.faint}>{t("noLog")}</p>;
@@ -52,7 +50,7 @@ function Line({ line }: { line: LogLine }) {
         {line.sign}
       </span>
       <div className={styles.lineText}>
-        <b>{line.title}</b> {line.text}
+        {line.text}
       </div>
     </div>
   );

@@ -2,24 +2,26 @@
 import { expect, test } from "vitest";
 
 import { listFiles } from "./files";
-import { type AgentEvent, logLinesOf } from "./log";
+import type { AgentEvent } from "~/live/eventLog";
+import { logLinesOf } from "./log";
 
-const event = (seq: number, type: string, data: Record<string, unknown> = {}): AgentEvent =>
-  ({ seq, type, ts: seq, data, agent_id: "a", entity: "ada", run_id: "r", node_id: "n", key: "" }) as AgentEvent;
+const event = (seq: number, type: string, text: string, data: Record<string, unknown> = {}) =>
+  ({ seq, type, ts: seq, text, data, tone: data["is_error"] ? "bad" : "quiet" }) as AgentEvent;
 
-test("a tool call and its result are one line, which is bad if it went wrong", () => {
-  const lines = logLinesOf([
-    event(1, "node.started"),
-    event(2, "tool.called", { tool: "bash", arguments: { command: "make" } }),
-    event(3, "tool.result", { tool: "bash", preview: "no rule", is_error: true }),
-    event(4, "model.answered", { model: "m", text: "I see", calls: ["read", "write"] }),
-    event(5, "node.failed", { reason: "gave up" }),
-  ]);
-  expect(lines.map(({ title, text, isBad }) => [title, text, isBad])).toEqual([
-    ["started", "", false],
-    ["bash", "command: make → no rule", true],
-    ["m", "I see → read, write", false],
-    ["failed", "gave up", true],
+test("a tool call and its result are one line, which is bad if the call failed", () => {
+  const lines = logLinesOf(
+    [
+      event(1, "node.started", "works on tables"),
+      event(2, "tool.called", "bash make", { tool: "bash" }),
+      event(3, "tool.result", "bash failed", { tool: "bash", preview: "no rule", is_error: true }),
+      event(4, "tool.called", "bash ls", { tool: "bash" }),
+    ],
+    (one) => one.text,
+  );
+  expect(lines.map(({ text, isBad }) => [text, isBad])).toEqual([
+    ["works on tables", false],
+    ["bash make → no rule", true],
+    ["bash ls", false],
   ]);
 });
 

@@ -13,6 +13,7 @@ from agiraph.http.api import (
     ApiError,
     EntityAct,
     EntityView,
+    EventView,
     FileContentView,
     FileEntryView,
     FolderView,
@@ -101,19 +102,21 @@ def folder(*names: str) -> FolderView:
     return FolderView(path="", entries=tuple(entries))
 
 
-def happened(type: str, seq: int, entity: str = "ada", key: str = "", **data: Any) -> Event:
-    return Event(
-        type=type,
-        agent_id=AGENT,
-        ts=NOW + seq,
-        seq=seq,
-        entity=entity,
-        data=data,
-        key=key and f"a:{type}:{key}",
+def happened(type: str, seq: int, entity: str = "ada", key: str = "", **data: Any) -> EventView:
+    return EventView.of(
+        Event(
+            type=type,
+            agent_id=AGENT,
+            ts=NOW + seq,
+            seq=seq,
+            entity=entity,
+            data=data,
+            key=key and f"a:{type}:{key}",
+        )
     )
 
 
-def tool(seq: int, command: str, entity: str = "ada") -> tuple[Event, Event]:
+def tool(seq: int, command: str, entity: str = "ada") -> tuple[EventView, EventView]:
     """Return a call of bash and its end."""
     key = f"call-{seq}"
     return (
@@ -156,7 +159,7 @@ def spent(tokens: int, cost: float) -> News:
     return lambda state: state.set_usage(UsageView(by_entity={}, total=total))
 
 
-def events(*happened: Event, is_older: bool = False) -> News:
+def events(*happened: EventView, is_older: bool = False) -> News:
     return lambda state: state.add_events(happened, is_older=is_older)
 
 

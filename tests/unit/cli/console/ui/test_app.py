@@ -333,9 +333,11 @@ async def test_nothing_that_an_entity_says_reaches_the_terminal_raw() -> None:
 
 
 async def test_older_entries_are_read_when_the_beginning_is_asked_for() -> None:
-    happenings = [happened("stage.started", n, "coordinator", name=f"Nr {n}") for n in range(9, 99)]
+    happenings = [
+        happened("stage.started", n, "coordinator", stage=f"Nr {n}") for n in range(9, 99)
+    ]
     async with console(FakeSource(team("ada"), events(*happenings))) as (app, pilot, feed):
-        first = happened("stage.started", 1, "coordinator", name="The very first")
+        first = happened("stage.started", 1, "coordinator", stage="The very first")
         feed.past = [events(first, is_older=True)]
         await pilot.press("escape", "home")
         await settle(pilot, feed)
@@ -367,7 +369,9 @@ async def test_typing_is_served_while_hundreds_of_events_come_in() -> None:
 
 
 async def test_who_reads_back_is_not_moved_by_what_comes() -> None:
-    happenings = [happened("stage.started", n, "coordinator", name=f"Nr {n}") for n in range(1, 90)]
+    happenings = [
+        happened("stage.started", n, "coordinator", stage=f"Nr {n}") for n in range(1, 90)
+    ]
     async with console(FakeSource(team("ada"), events(*happenings))) as (app, pilot, feed):
         talk = app.query_one(TalkPanel)
         assert talk.follows
@@ -375,7 +379,7 @@ async def test_who_reads_back_is_not_moved_by_what_comes() -> None:
         await pilot.press("pageup", "pageup")
         await settle(pilot, feed)
         before = talk.scroll_offset.y
-        feed.news.append(events(happened("stage.started", 99, "coordinator", name="Newest")))
+        feed.news.append(events(happened("stage.started", 99, "coordinator", stage="Newest")))
         await settle(pilot, feed)
         assert talk.scroll_offset.y == before
         assert "Newest" not in screen_of(app)

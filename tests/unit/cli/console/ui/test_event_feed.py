@@ -4,7 +4,7 @@ import asyncio
 import threading
 from typing import Any
 
-from agiraph.core.models import Event
+from agiraph.http.api import EventView
 from agiraph.http.errors import ApiError, NotReachable
 from cli.console import client_thread
 from cli.console.client_thread import EventFeed
@@ -17,12 +17,12 @@ TOTAL = 300
 class Breaking:
     """A follower that breaks now and then, as one does whose gateway dies."""
 
-    def __init__(self, after: int, log: list[Event]) -> None:
+    def __init__(self, after: int, log: list[EventView]) -> None:
         self._at = after
         self._log = log
         self._left = 90
 
-    def next(self, within_seconds: float | None = None) -> Event | None:
+    def next(self, within_seconds: float | None = None) -> EventView | None:
         if self._at >= len(self._log):
             threading.Event().wait(0.005)
             return None

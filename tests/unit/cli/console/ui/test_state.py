@@ -4,19 +4,20 @@ import pytest
 
 from agiraph.core.ids import AgentId
 from agiraph.core.models import Event
-from agiraph.http.api import MessageView
+from agiraph.http.api import EventView, MessageView
 from cli.console.ui.state import ConsoleState
+from tests.unit.cli.console.ui.fakes import happened
 from tests.unit.cli.fakes import AGENT, summary
 
 LONG = "I look at the tables first. " * 40
 
 
-def answered(seq: int, text: str, *calls: str, message: str = "") -> Event:
+def answered(seq: int, text: str, *calls: str, message: str = "") -> EventView:
     data = {"text": text[:500], "calls": list(calls), "message": message}
-    return Event(
+    return EventView.of(Event(
         type="model.answered", agent_id=AgentId(AGENT), ts=float(seq), seq=seq,
         entity="coordinator", data=data,
-    )  # fmt: skip
+    ))  # fmt: skip
 
 
 def said(seq: int, text: str, to: str = "human", copy_of: str | None = None) -> MessageView:
@@ -86,17 +87,16 @@ def test_a_text_to_several_is_one_entry_and_two_texts_in_the_same_words_are_two(
 
 def test_why_a_run_failed_is_marked() -> None:
     state, why = ConsoleState(summary()), "the model cannot be asked (bad_key): no"
-    failed = answered(2, "").model_copy(update={"type": "agent.failed", "data": {"reason": why}})
+    failed = happened("agent.failed", 2, "coordinator", reason=why)
     state.add_events([failed, failed])
     [entry] = state.shown
     assert (entry.kind, entry.title, entry.tone, entry.body) == ("result", "failed", "bad", why)
 
 
 def test_the_retries_of_a_model_call_stand_there_once() -> None:
-    def retried(seq: int, entity: str = "coordinator") -> Event:
-        data = {"message": f"busy {seq}", "wait_seconds": 4.0}
-        told = answered(seq, "").model_copy(update={"type": "model.retry", "data": data})
-        return told.model_copy(update={"entity": entity})
+    def retried(seq: int, entity: str = "coordinator") -> EventView:
+        told = happened("model.retry", seq, entity, message=f"busy {seq}", wait_seconds=4.0)
+        return told.model_copy(update={"ts": float(seq)})
 
     state = ConsoleState(summary())
     state.add_events([retried(1), retried(2, "ada"), retried(3), retried(3)])

@@ -14,6 +14,7 @@ from typing import Any
 
 from agiraph.foreign.http import AnswerRefused, RedirectRefused
 from agiraph.llm.base import FailureKind, ProviderError
+from agiraph.llm.key_redaction import without_key
 
 STATUS_KINDS: dict[int, FailureKind] = {
     401: "bad_key",
@@ -82,8 +83,6 @@ LONG_WAIT_SECONDS = 120
 """A longer wait is longer than any retry takes, so the error names it."""
 DEEPEST = 5
 MOST_REASONS = 3
-SHORTEST_KEY = 6
-"""A shorter key is a placeholder such as `x`, which every text contains."""
 
 # How services say that the input of a request is too long: the words differ, the meaning is one.
 TOO_LARGE = 413
@@ -321,7 +320,7 @@ def is_overflow(text: str) -> bool:
 
 def clean(text: str, key: str) -> str:
     """Return `text` without the key, and at most TEXT_LIMIT characters of it."""
-    safe = text.replace(key, "[key]") if len(key) >= SHORTEST_KEY else text
+    safe = without_key(text, key)
     return safe if len(safe) <= TEXT_LIMIT else safe[:TEXT_LIMIT] + "..."
 
 

@@ -66,6 +66,7 @@ BODIES: dict[str, JsonObject] = {
     GOOGLE: {"contents": [{"role": "user", "parts": [{"text": "Begin."}]}]},
 }
 """A call in the format of each path."""
+SERVICE_OF = {ANTHROPIC: "anthropic", RESPONSES: "openai-responses", GOOGLE: "google"}
 
 
 @pytest.fixture(scope="module")
@@ -497,6 +498,19 @@ async def settle(ada: Worker) -> ProxyCostsSettled:
     body = (await ada.endpoint.ask(BROKER, SettleProxyCosts(token=ada.door.token))).body
     assert isinstance(body, ProxyCostsSettled)
     return body
+
+
+@pytest.mark.parametrize("is_streamed", [False, True])
+async def test_the_key_of_the_service_does_not_reach_the_agent(
+    house: House, server: FakeModelServer, is_streamed: bool
+) -> None:
+    server.brain = lambda seen: say(f"I was called with {server.key} and")
+    for path, body in BODIES.items():
+        async with worker(house, f"{SERVICE_OF[path]}/fake") as ada:
+            answer = await ada.post(path, body | ({"stream": True} if is_streamed else {}))
+            assert answer.status_code == 200
+            assert server.key not in answer.text
+            assert "[key]" in answer.text
 
 
 async def test_a_call_that_an_agent_abandons_is_paid_for_also_if_nothing_was_streamed(

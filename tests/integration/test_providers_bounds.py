@@ -300,6 +300,13 @@ async def test_an_event_of_the_wrong_shape_is_a_failure_that_is_tried_again(
     assert "cannot be read" in str(error) or "broke off" in str(error)
 
 
+async def test_the_key_of_a_service_is_replaced_in_its_answer(api: str) -> None:
+    echo = json.dumps(f"my key is {KEY}").encode()
+    body = WHOLE[api].replace(b'"hi"', echo)
+    with RawService(lambda asked: RawAnswer([body])) as service:
+        assert (await answer(api, service)).text == "my key is [key]"
+
+
 # --- content -------------------------------------------------------------------------------------
 
 

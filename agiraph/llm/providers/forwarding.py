@@ -17,10 +17,12 @@ from agiraph.core.turns import JsonObject, ModelRequest, ModelResponse
 from agiraph.foreign.http import read_json
 from agiraph.llm.base import OnAnswer, OnText, PartialUsage, ProviderError, unmetered
 from agiraph.llm.failures import ServiceError, UnreadableAnswer, explained, is_error
+from agiraph.llm.key_redaction import without_key
 from agiraph.llm.providers.service import EVENT_STREAM, HttpService, events_of, refuse_page
 from agiraph.llm.request_body_cache import as_json
 from agiraph.llm.token_counts import InputSize
 from agiraph.llm.wire.format import UNREADABLE, WireFormat
+from agiraph.llm.wire.key_redactor import without_key_in_json
 from agiraph.models.registry import ModelTraits
 
 if TYPE_CHECKING:
@@ -127,17 +129,22 @@ class ForwardingProvider:
             raise AnswerBrokenOff(error.kind, str(error)) from error
 
     async def _pass_on(self, response: "Response", reader: "_LenientReader") -> None:
-        headers = {name: response.headers[name] for name in PASSED_BACK if name in response.headers}
+        key = self._service.key
+        headers = {
+            name: without_key(response.headers[name], key)
+            for name in PASSED_BACK
+            if name in response.headers
+        }
         if EVENT_STREAM not in response.headers.get("content-type", ""):
             refuse_page(response)
-            data = await response.aread()
+            data = without_key_in_json(await response.aread(), key)
             if (problem := _error_in(data)) is not None:
                 raise ServiceError(problem, None, response.headers)
             reader.feed_whole(data)
             await self._begin(response.status_code, headers)
             await self._sink.write(data)
             return
-        async for event in events_of(response, self._service.wire):
+        async for event in events_of(response, self._service.wire, key):
             if not self._has_begun:
                 if is_error(event.data):
                     raise ServiceError(event.data, None, response.headers)

@@ -56,7 +56,7 @@ class SdkService(HttpService):
             path, cast_to=object, content=body, stream=True, stream_cls=self.stream_class
         )
         async with stream:  # read by our own splitter, which has limits
-            yield events_of(stream.response, self.wire)
+            yield events_of(stream.response, self.wire, self.key)
 
 
 def sdk_service(

@@ -1,7 +1,7 @@
 """ServiceProvider: a model service that is called in its wire format, whatever the transport."""
 
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,7 @@ from agiraph.llm.failures import (
 from agiraph.llm.network import CONNECT_SECONDS, client_options
 from agiraph.llm.request_body_cache import RequestBodyCache
 from agiraph.llm.wire.format import UNREADABLE, AnswerReader, WireFormat
+from agiraph.llm.wire.key_redactor import KeyRedactor
 from agiraph.llm.wire.sse import SseEvent, SseSplitter
 from agiraph.models.registry import ProviderPreset
 
@@ -70,7 +71,7 @@ class HttpService:
     async def stream(self, path: str, body: bytes) -> AsyncIterator[AsyncIterator[SseEvent]]:
         """Post a request; yield the events of its answer. Raises ServiceError."""
         async with self.post(path, body) as response:
-            yield events_of(response, self.wire)
+            yield events_of(response, self.wire, self.key)
 
     async def ask(
         self, model: str, body: bytes, on_text: OnText, on_answer: OnAnswer
@@ -97,12 +98,31 @@ class HttpService:
         return reader
 
 
-async def events_of(response: "Response", wire: WireFormat) -> AsyncIterator[SseEvent]:
-    """Yield the server-sent events of an answer as they arrive.
+async def events_of(response: "Response", wire: WireFormat, key: str) -> AsyncIterator[SseEvent]:
+    """Yield the server-sent events of an answer as they arrive, without the service's key.
+
+    Raises PageAnswered, UnreadableAnswer, ServiceError.
+    """
+    redactor = KeyRedactor(key)
+    failure: Exception | None = None
+    async with aclosing(_read_events(response, wire)) as events:
+        try:
+            async for event in events:
+                for safe in redactor.feed(event):
+                    yield safe
+        except Exception as error:  # the events before it have been paid for
+            failure = error
+    for safe in redactor.end():
+        yield safe
+    if failure is not None:
+        raise failure
+
+
+async def _read_events(response: "Response", wire: WireFormat) -> AsyncGenerator[SseEvent, None]:
+    """Yield the server-sent events of an answer.
 
     Some services answer in one piece although a stream was asked for, others report an error with
-    status 200: such a body is yielded as the events that it stands for. Raises PageAnswered,
-    UnreadableAnswer, ServiceError.
+    status 200: such a body is yielded as the events that it stands for.
     """
     refuse_page(response)
     splitter, unread, is_stream = SseSplitter(), b"", False

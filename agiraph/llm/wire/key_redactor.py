@@ -1,0 +1,218 @@
+"""KeyRedactor: removes a service's own key from the events of its answers. Pure.
+
+The parts of the key may be in several events of a stream.
+"""
+
+import json
+import re
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+from agiraph.core.redaction import map_texts
+from agiraph.llm.key_redaction import MARK, forms, without_forms
+from agiraph.llm.wire.sse import SseEvent
+
+HELD_EVENTS = 8
+"""An event waits for at most so many others whether they continue the beginning of the key."""
+HELD_CHARACTERS = 4
+"""The shortest beginning of the key for which an event is held.
+
+Events that end in one letter of it are frequent (`message_start`), and the service may send nothing
+after them for long; so at most three characters of a key are passed on.
+"""
+LARGE_BYTES = 1 << 16
+Path = tuple[str | int, ...]
+
+
+def without_key_in_json(data: bytes, key: str) -> bytes:
+    """Return the bytes of an answer in one piece without the key."""
+    event = SseEvent(data)
+    try:
+        event = replace(event, data={"": json.loads(data)})
+    except (ValueError, RecursionError):
+        return _raw_without(data, forms(key))
+    redactor = KeyRedactor(key)
+    [safe] = [*redactor.feed(event), *redactor.end()]
+    if safe is event and not redactor.has_found:
+        return data
+    return json.dumps((safe.data or {})[""], ensure_ascii=False).encode("utf-8", "replace")
+
+
+@dataclass(slots=True)
+class _Piece:
+    """A text of an event: `done` is its beginning, which is safe, `open` the rest."""
+
+    number: int
+    holder: Any
+    name: str | int
+    done: str
+    open: str
+
+
+@dataclass(slots=True)
+class _Held:
+    """An event that may contain a part of the key, or follows such an event."""
+
+    number: int
+    event: SseEvent
+    is_changed: bool = False
+
+
+@dataclass(slots=True)
+class KeyRedactor:
+    """Replaces the key in the events of one answer.
+
+    Texts at the same place of successive events are one text. An event is held while the end of a
+    text could be the beginning of the key, at most until HELD_EVENTS others have come. What was
+    passed on before that stays; the rest of the key is replaced.
+    """
+
+    key: str
+    has_found: bool = False
+    _forms: tuple[str, ...] = ()
+    _pattern: re.Pattern[str] | None = None
+    _held: deque[_Held] = field(default_factory=deque)
+    _open: dict[Path, list[_Piece]] = field(default_factory=dict)
+    _count: int = 0
+
+    def __post_init__(self) -> None:
+        self._forms = forms(self.key)
+        if self._forms:
+            self._pattern = re.compile("|".join(map(re.escape, self._forms)))
+
+    def feed(self, event: SseEvent) -> Iterator[SseEvent]:
+        """Read an event; yield the events that are safe, in their order."""
+        if self._pattern is None:
+            yield event
+            return
+        self._count += 1
+        held = _Held(self._count, event)
+        self._held.append(held)
+        if event.is_end:
+            self._open.clear()
+        if event.data is not None and not (self._is_plain(event) and not self._open):
+            self._read(held, event.data)
+        yield from self._released()
+
+    def end(self) -> Iterator[SseEvent]:
+        """Yield the rest of the events: the answer is over."""
+        self._open.clear()
+        yield from self._released()
+
+    def _is_plain(self, event: SseEvent) -> bool:
+        """Whether an event is large, and its bytes do not contain the key."""
+        size = len(event.raw)
+        return size > LARGE_BYTES and not any(form.encode() in event.raw for form in self._forms)
+
+    def _read(self, held: _Held, data: Any) -> None:
+        for path, holder, name, text in list(_texts(data)):
+            pieces = self._open.pop(path, [])
+            pieces.append(_Piece(held.number, holder, name, "", text))
+            self._close(path, pieces)
+
+    def _close(self, path: Path, pieces: list[_Piece]) -> None:
+        """Replace the key in a text whose pieces are in one or more events."""
+        assert self._pattern is not None
+        joined = "".join(piece.open for piece in pieces)
+        spans = [match.span() for match in self._pattern.finditer(joined)]
+        safe_until = len(joined) - self._beginning(joined[spans[-1][1] :] if spans else joined)
+        passed_on = sum(len(one.open) for one in pieces if not self._is_held(one.number))
+        spans = [(max(first, passed_on), last) for first, last in spans]
+        start, still_open = 0, []
+        for piece in pieces:
+            end = start + len(piece.open)
+            if spans:
+                piece.done += _cut(joined, start, min(end, safe_until), spans)
+            else:
+                piece.done += joined[start : min(end, safe_until)]
+            piece.open = joined[max(start, safe_until) : end]
+            if spans and self._is_held(piece.number):
+                piece.holder[piece.name] = piece.done + piece.open
+                self._mark_changed(piece.number)
+            if piece.open:
+                still_open.append(piece)
+            start = end
+        if still_open:
+            self._open[path] = still_open
+
+    def _beginning(self, text: str) -> int:
+        """Return the length of the longest end of `text` with which the key could begin."""
+        longest = 0
+        for form in self._forms:
+            start = text.find(form[0], max(0, len(text) - len(form) + 1))
+            while start >= 0 and not form.startswith(text[start:]):
+                start = text.find(form[0], start + 1)
+            longest = max(longest, len(text) - start if start >= 0 else 0)
+        return longest
+
+    def _is_held(self, number: int) -> bool:
+        return bool(self._held) and number >= self._held[0].number
+
+    def _mark_changed(self, number: int) -> None:
+        self.has_found = True
+        self._held[number - self._held[0].number].is_changed = True
+
+    def _released(self) -> Iterator[SseEvent]:
+        numbers = (
+            pieces[0].number
+            for pieces in self._open.values()
+            if sum(len(piece.open) for piece in pieces) >= HELD_CHARACTERS
+        )
+        first = min(numbers, default=self._count + 1)
+        first = max(first, self._count - HELD_EVENTS)
+        while self._held and self._held[0].number < first:
+            held = self._held.popleft()
+            yield _safe(held.event, self._forms, is_changed=held.is_changed)
+
+
+def _texts(data: Any) -> Iterator[tuple[Path, Any, str | int, str]]:
+    """Yield the texts in a JSON value: the path, the container, the name in it, the text."""
+    stack: list[tuple[Path, Any]] = [((), data)]
+    while stack:
+        path, holder = stack.pop()
+        items: Any = holder.items() if isinstance(holder, dict) else enumerate(holder)
+        for name, value in items:
+            if isinstance(value, str):
+                yield (*path, name), holder, name, value
+            elif isinstance(value, dict | list):
+                stack.append(((*path, name), value))
+
+
+def _cut(text: str, start: int, end: int, spans: Sequence[tuple[int, int]]) -> str:
+    """Return text[start:end] without the spans; MARK is where one begins."""
+    parts: list[str] = []
+    for first, last in spans:
+        if last <= start or first >= end:
+            continue
+        parts.append(text[start : max(start, first)])
+        parts.append(MARK if first >= start else "")
+        start = min(last, end)
+    return "".join(parts) + text[start:end]
+
+
+def _safe(event: SseEvent, forms: Sequence[str], *, is_changed: bool) -> SseEvent:
+    written = _rewritten(event) if is_changed else event.raw
+    raw = _raw_without(written, forms)
+    if raw is not written and event.data is not None:  # the key is the name of a field
+        return replace(event, raw=raw, data=map_texts(event.data, partial(without_forms, forms)))
+    return event if raw is event.raw else replace(event, raw=raw)
+
+
+def _rewritten(event: SseEvent) -> bytes:
+    """Return the bytes of an event whose data has changed."""
+    text = json.dumps(event.data, ensure_ascii=False).encode("utf-8", "replace")
+    lines = event.raw.splitlines()
+    if not any(line.startswith(b"data:") for line in lines):
+        return text if event.raw.strip() else event.raw
+    kept = [line for line in lines if line and not line.startswith(b"data:")]
+    return b"\n".join([*kept, b"data: " + text, b"", b""])
+
+
+def _raw_without(raw: bytes, forms: Sequence[str]) -> bytes:
+    for form in forms:
+        if form.encode() in raw:
+            raw = raw.replace(form.encode(), MARK.encode())
+    return raw

@@ -1,0 +1,124 @@
+"""The key of a service appears in no event that is passed on, however the service splits it."""
+
+import base64
+import itertools
+import json
+from urllib.parse import quote
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agiraph.core.redaction import map_texts
+from agiraph.llm.key_redaction import MARK, forms, without_key
+from agiraph.llm.wire.key_redactor import HELD_CHARACTERS, KeyRedactor, without_key_in_json
+from agiraph.llm.wire.sse import SseEvent, SseSplitter, encode_event
+
+KEY = "sk-1sk-1/very secret\\0123456789"
+KEYS = st.sampled_from([KEY, "sk-0123456789", "aaaaaaaaaaaaaaaaaaaaaaaa", "abababababababababab1"])
+SMALL = st.text(alphabet='sk-1ab/ é\\"', max_size=12)
+
+
+def redacted(key: str, events: list[SseEvent]) -> list[SseEvent]:
+    redactor = KeyRedactor(key)
+    found = [one for event in events for one in redactor.feed(event)]
+    return [*found, *redactor.end()]
+
+
+def pieces_of(text: str, cuts: list[int]) -> list[str]:
+    bounds = [0, *sorted(cut % (len(text) + 1) for cut in cuts), len(text)]
+    return [text[start:end] for start, end in itertools.pairwise(bounds)]
+
+
+def streamed(pieces: list[str]) -> list[SseEvent]:
+    raw = b"".join(encode_event({"id": "x", "delta": {"text": one}}) for one in pieces)
+    return list(SseSplitter().feed(raw + b": ping\n\ndata: [DONE]\n\n"))
+
+
+def text_of(events: list[SseEvent]) -> str:
+    return "".join(event.data["delta"]["text"] for event in events if event.data)
+
+
+@given(KEYS, SMALL, SMALL, st.lists(st.integers(0, 100), max_size=6))
+def test_a_key_in_streamed_text_is_replaced_however_it_is_split(
+    key: str, before: str, after: str, cuts: list[int]
+) -> None:
+    text = before + key + after
+    got = redacted(key, streamed(pieces_of(text, cuts)))
+    assert key not in text_of(got)
+    assert MARK in text_of(got)
+    shown = text_of(got).split(MARK, 1)[0]
+    assert (before + key[: HELD_CHARACTERS - 1]).startswith(shown)
+    assert text_of(got).endswith(text.rpartition(key)[2])
+    read_again = [one for event in got for one in SseSplitter().feed(event.raw)]
+    assert text_of(read_again) == text_of(got)
+    assert got[-1].is_end
+
+
+@given(KEYS, SMALL, st.lists(st.integers(0, 100), max_size=6))
+def test_text_without_the_key_is_unchanged(key: str, text: str, cuts: list[int]) -> None:
+    events = streamed(pieces_of(text, cuts))
+    raw = [event.raw for event in events]
+    assert [event.raw for event in redacted(key, events)] == raw
+
+
+JSON = st.recursive(
+    st.none() | st.integers() | SMALL | st.just(KEY),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(SMALL, inner, max_size=3),
+    max_leaves=12,
+)
+
+
+@given(st.lists(st.dictionaries(SMALL | st.just(KEY), JSON, max_size=4), max_size=12))
+def test_no_event_of_any_shape_contains_the_key(shapes: list[dict[str, object]]) -> None:
+    events = list(SseSplitter().feed(b"".join(map(encode_event, shapes))))
+    got = redacted(KEY, events)
+    assert len(got) == len(events)
+    for event in got:
+        assert not any(form.encode() in event.raw for form in forms(KEY))
+        assert KEY not in json.dumps(event.data)
+        assert not any(KEY in text for text in texts_in(event.data))
+
+
+def texts_in(value: object) -> list[str]:
+    found: list[str] = []
+
+    def note(text: str) -> str:
+        found.append(text)
+        return text
+
+    map_texts(value, note)
+    return found
+
+
+def test_a_key_that_continues_after_many_other_events_is_not_completed() -> None:
+    other = encode_event({"type": "ping"}) * 20
+    raw = encode_event({"t": KEY[:9]}) + other + encode_event({"t": KEY[9:]})
+    got = redacted(KEY, list(SseSplitter().feed(raw)))
+    assert KEY[9:] not in str([event.data for event in got])
+
+
+@given(KEYS, SMALL, SMALL)
+def test_errors_contain_no_form_of_the_key(key: str, before: str, after: str) -> None:
+    encoded = base64.b64encode(key.encode()).decode().rstrip("=")
+    for form in (key, quote(key, safe=""), json.dumps(key), key[: len(key) * 2 // 3]):
+        said = without_key(before + form + after, key)
+        assert key[: len(key) * 2 // 3] not in said
+        assert form not in said
+    assert encoded not in without_key(encoded, key)
+
+
+@given(JSON)
+def test_an_answer_in_one_piece_contains_no_key(value: object) -> None:
+    data = json.dumps(value).encode()
+    got = without_key_in_json(data, KEY)
+    assert not any(form.encode() in got for form in forms(KEY))
+    json.loads(got)
+    assert without_key_in_json(b"no JSON: " + KEY.encode(), KEY) == b"no JSON: [key]"
+
+
+def test_a_placeholder_is_no_key() -> None:
+    for key in ("", "x", "none", "ollama", "lm-studio", "not-needed"):
+        assert forms(key) == ()
+        [event] = redacted(key, streamed([f"{key} is a word"]))[:1]
+        assert text_of([event]) == f"{key} is a word"
+    assert without_key("x is a word", "x") == "x is a word"

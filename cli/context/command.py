@@ -9,10 +9,10 @@ import click
 from agiraph.context.records import ContextKind
 from agiraph.context.remembered import RememberedKind
 from agiraph.core.ids import abbreviated
-from agiraph.core.models import Event
 from agiraph.http.api import (
     AddContextRequest,
     ContextNodeView,
+    EventView,
     ForgetContextRequest,
     PruneContextRequest,
     ScanProjectRequest,
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
 FIELDS = "id, kind, title, text, project_id, tags, importance, created, updated, used ..."
 USED_EVENT = "context.used"
-EVENTS_READ = 1000
 ADDED = get_args(RememberedKind)
 
 
@@ -160,18 +159,16 @@ def why(client: "Client", agent: str) -> Shown:
     return Listing(rows, WHY, "nothing of earlier work entered its prompts")
 
 
-def _used(client: "Client", agent: str) -> list[Event]:
-    found: list[Event] = []
+def _used(client: "Client", agent: str) -> list[EventView]:
+    found: list[EventView] = []
     after = 0
-    while True:
-        page = client.events(agent, after=after, limit=EVENTS_READ, types=(USED_EVENT,))
+    while (page := client.events(agent, after=after, types=(USED_EVENT,))).next > after:
         found += page.events
-        if len(page.events) < EVENTS_READ:
-            return found
         after = page.next
+    return found
 
 
-def _rows_of(event: Event) -> list[JsonObject]:
+def _rows_of(event: EventView) -> list[JsonObject]:
     of = {"run": event.run_id, "cycle": event.data.get("cycle")}
     return [of | note for note in event.data.get("notes", ()) if isinstance(note, dict)]
 

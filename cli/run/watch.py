@@ -27,7 +27,6 @@ POLL_SECONDS: Final = 0.2
 RECORD_WITHIN_SECONDS: Final = 3.0
 LAST_EVENTS: Final = 1000
 LINES_BEFORE: Final = 10
-PAST: Final = ("agent.*", "stage.*", "node.*", "worker.*", "human.*", "team.*")
 """The events by which the work of a run so far is known."""
 AWAY_SECONDS: Final = 60.0
 
@@ -56,9 +55,9 @@ class RunWatcher:
     def catch_up(self) -> None:
         """Read what has happened in the run so far, and show the last lines of it."""
         client, lines, after = self.target.client, deque[EventLine](maxlen=LINES_BEFORE), 0
-        while events := (page := client.events(self.agent.id, after=after, types=PAST)).events:
+        while (page := client.events(self.agent.id, after=after, audience="team")).next > after:
             after = page.next
-            mine = (event for event in events if not self._is_of_another_run(event))
+            mine = (event for event in page.events if not self._is_of_another_run(event))
             lines.extend(line for event in mine if (line := self.progress.see(event)) is not None)
         for line in lines:
             self._screen.line(line)

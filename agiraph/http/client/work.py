@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import TypeAdapter
 
+from agiraph.core.event_types import Audience
 from agiraph.http import api
 from agiraph.http.client.call import (
     LONG_SECONDS,
@@ -179,13 +180,15 @@ class WorkCalls:
         types: Sequence[str] = (),
         entity: str | None = None,
         node: str | None = None,
+        audience: Audience | None = None,
     ) -> api.EventPageView:
         """Return the events after cursor `after`, at most `limit`; `.next` is the next cursor.
 
         With `before` the last ones before that cursor; `.previous` is the one for older ones.
 
-        `types` (such as `node.*`), `entity` (a name, an id or an address) and `node` (a name or an
-        id) select them. `.next` is `after` again when nothing follows.
+        `types` (such as `node.*`), `entity` (a name, an id or an address), `node` (a name or an id)
+        and `audience` select them. `.next` equals `after` at the end of the log: a page of selected
+        events may be empty before it.
         """
 
     @call("GET /agents/{agent}/workspace/{path:path}", reads=_read_folder)

@@ -124,7 +124,7 @@ export const useUsedNotes = (agent: string) =>
         const page = await readEvents(agent, { after }, EVENTS, { type: ["context.used"] }, signal);
         const notes = page.events.map(({ run_id, data }) => notesOf(String(run_id), data["notes"]));
         found.unshift(...notes.toReversed().flat());
-        if (page.events.length < EVENTS) return found;
+        if (page.next <= after) return found;
         after = page.next;
       }
     },

@@ -11,7 +11,7 @@ from typing import Any
 
 from click.testing import CliRunner, Result
 
-from agiraph.core.event_types import types_meant
+from agiraph.core.event_types import Audience, types_meant
 from agiraph.core.ids import AgentId, NodeId, RunId, ids_meant
 from agiraph.core.models import Event
 from agiraph.core.turns import Usage, UsageGroup, UsageRow
@@ -275,9 +275,10 @@ class FakeClient:
         types: Sequence[str] = (),
         entity: str | None = None,
         node: str | None = None,
+        audience: Audience = "log",
     ) -> EventPageView:
         self._known(agent)
-        wanted = EventFilter(types_meant(types), entity, node)
+        wanted = EventFilter(types_meant(types), entity, node, audience)
         found = tuple(e for e in self.log if e.seq > after)[:limit]
         picked = tuple(e for e in found if wanted.takes(e))
         return EventPageView(events=picked, next=found[-1].seq if found else after)

@@ -14,7 +14,12 @@ const note = (title: string) => ({ id: `c-${title}`, kind: "preference", title, 
 const used = (run: string, ...titles: string[]) => ({ type: "context.used", run_id: run, data: { cycle: 0, notes: titles.map(note) } });
 
 async function open(...events: object[]): Promise<void> {
-  vi.stubGlobal("fetch", async () => Response.json({ events, next: 9, previous: null }));
+  // A page of a long log may be empty although events of this type follow.
+  vi.stubGlobal("fetch", async ({ url }: Request) => {
+    const after = Number(new URL(url).searchParams.get("after"));
+    const page = after === 2000 ? events : [];
+    return Response.json({ events: page, next: after < 4000 ? after + 2000 : after, previous: null });
+  });
   render(
     <QueryClientProvider client={new QueryClient()}>
       <MemoryRouter>

@@ -42,6 +42,16 @@ def watch(
     assert watcher.agent.status == "completed"
 
 
+def test_events_after_a_page_without_any_for_the_team_are_shown() -> None:
+    client, screen = FakeClient(), Typist()
+    late = event("node.created", 1001, name="late", task="x")
+    client.log = [*(event("tool.result", number) for number in range(1, 1001)), late]
+    fake: Any = client
+    watcher = RunWatcher(RunTarget(Path("."), fake, None, screen), client.record, can_prompt=True)
+    watcher.catch_up()
+    assert "new node late: x" in screen.out.getvalue()
+
+
 def test_an_answer_typed_at_the_prompt_reaches_the_asker() -> None:
     client = FakeClient()
     watch(client, Typist("SQLite"), client.ask(question()), event("human.question"))

@@ -1,5 +1,6 @@
 """Names: find a node or worker by name or id, and give new ones names that nobody has."""
 
+import unicodedata
 from collections.abc import Collection
 
 from agiraph.board.board import Board
@@ -75,18 +76,27 @@ def new_worker_name(board: Board, wanted: str) -> str:
 
 
 def check_worker_name(wanted: str) -> str:
-    """Return a worker's name with its spaces tidied; InvalidInput if it is odd or reserved."""
+    """Return a worker's name with its spaces tidied; InvalidInput if it is odd or reserved.
+
+    The first character is a letter or a digit, so that `..`, `.` and `@human` are no names.
+    """
     name = " ".join(wanted.split())
-    if not name or len(name) > NAME_LIMIT or not name.isprintable() or set(name) & set("/\\*"):
+    is_printable = wanted.strip().isprintable() and not set(name) & set("/\\*")
+    if not (is_printable and name[:1].isalnum() and len(name) <= NAME_LIMIT):
         raise InvalidInput(
-            f"a worker cannot be called {wanted!r} "
-            f"(possible: 1 to {NAME_LIMIT} printable characters without / \\ *)"
+            f"a worker cannot be called {wanted!r} (possible: 1 to {NAME_LIMIT} printable "
+            "characters without / \\ *, the first a letter or a digit)"
         )
-    if name.lower() in RESERVED_NAMES:
+    if unicodedata.normalize("NFKC", name).casefold() in RESERVED_NAMES:
         raise InvalidInput(
             f"the worker name '{name}' is reserved (as are {', '.join(sorted(RESERVED_NAMES))})"
         )
     return name
+
+
+def named_after(node: str) -> str:
+    """Return the name of a worker that is named after its node, which may have a reserved name."""
+    return f"{node}-worker" if node.casefold() in RESERVED_NAMES else node
 
 
 def new_id(run: RunId, cause: str, taken: Collection[str]) -> str:

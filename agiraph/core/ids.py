@@ -41,9 +41,11 @@ COORDINATOR_NAME = "coordinator"
 HUMAN_NAME = "human"
 BOARD_NAME = "board"
 TRIGGER_NAME = "trigger"
-RESERVED_NAMES = frozenset(
-    {COORDINATOR_NAME, HUMAN_NAME, BOARD_NAME, TRIGGER_NAME, "system", "supervisor", "*"}
-)
+RESERVED_NAMES = frozenset({
+    COORDINATOR_NAME, HUMAN_NAME, BOARD_NAME, TRIGGER_NAME, "system", "*",
+    SUPERVISOR, ROUTER, RECORDER, BROKER, CLOCK, TRACER, SCALER, FILES, *NO_AGENTS,
+})  # fmt: skip
+"""Names that no worker has: of the processes of a home, and of other senders of messages."""
 
 MESSAGE_ID_BYTES = 16
 DERIVED_ID_BYTES = 16

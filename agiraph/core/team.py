@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Final, Literal
 from pydantic import ConfigDict, Field, ValidationError
 
 from agiraph.core.errors import InvalidInput, listed, unknown
+from agiraph.core.ids import RESERVED_NAMES
 from agiraph.core.record import Record, misfit_in_words
 
 SECTION: Final = "agentic_team"
@@ -129,6 +130,9 @@ def team_of(section: object) -> TeamSpec:
     for name in roles:
         if not isinstance(name, str) or not ROLE_NAME.fullmatch(name) or name == USER:
             raise InvalidInput(f"{SECTION}.roles.{name}: {NAMED}")
+        if name in RESERVED_NAMES:
+            reserved = ", ".join(sorted(RESERVED_NAMES))
+            raise InvalidInput(f"{SECTION}.roles.{name}: the name is reserved (as are {reserved})")
     merged = {**{name: {} for name in DEFAULT_ROLES}, **roles}
     whole = {name: _with_defaults(name, given) for name, given in merged.items()}
     try:

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import Field
 
 from agiraph.board.commands import OF_PLAN, CreateNode, SpawnWorker
-from agiraph.board.names import check_worker_name, free_name
+from agiraph.board.names import check_worker_name, free_name, named_after
 from agiraph.board.plans.flow import flow_mistakes
 from agiraph.board.plans.reading import (
     CollaborationFile,
@@ -271,7 +271,8 @@ def _worker_of_node(
 ) -> str | None:
     """Return the name of the worker a node asks for; one that asks for a model or that may lead
     has its own."""
-    wanted = node.worker or (name if node.leads or (node.model and not node.for_each) else None)
+    own_name = named_after(name)
+    wanted = node.worker or (own_name if node.leads or (node.model and not node.for_each) else None)
     if wanted is None:
         return None
     own = {"name": wanted, "tools": None, "can_lead": node.leads}
@@ -325,7 +326,7 @@ def _worker_of_role(role: RoleForm, where: KeyPath) -> WorkerSpec:
     is_external = role.type == "autonomous"
     if is_external and not role.agent_command:
         raise WrongAt((*where, "agent"), "is missing (an agentic role names what to launch)")
-    asked = role.shared_with(WorkerSpec) | {"name": role.name or role.id}
+    asked = role.shared_with(WorkerSpec) | {"name": role.name or named_after(role.id)}
     if not is_external:
         asked.pop("agent_command", None)
     return WorkerSpec.model_validate(asked)

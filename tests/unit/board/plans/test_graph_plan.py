@@ -101,6 +101,8 @@ def graph(**changes: object) -> str:
         (graph(needs=["n0"]), r"nodes\[1\].needs: unknown key \(possible: id, task, role, deps, "),
         (graph(deps="n0"), r"nodes\[1\].deps: must be a list, not a text"),
         (graph(task=" "), r"nodes\[1\].task: must have at least 1 character"),
+        (graph(worker=".."), r"nodes\[1\].worker: a worker cannot be called '\.\.' \(possible: 1 "),
+        (graph(worker="router"), r"nodes\[1\].worker: the worker name 'router' is reserved"),
         (graph(worker="human"), r"nodes\[1\].worker: the worker name 'human' is reserved"),
         ('{"nodes": [{"id": "a"}]}', r"nodes\[0\].task: is missing \(possible here: id, task"),
         ('{"nodes": []}', r"nodes: must have at least 1 entry"),

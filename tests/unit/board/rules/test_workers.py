@@ -5,7 +5,7 @@ import pytest
 from agiraph.board.commands import FinishRun, LoseWorker, RetireWorker, SpawnWorker
 from agiraph.board.names import find_worker
 from agiraph.core.errors import IllegalTransition, InvalidInput
-from agiraph.core.ids import short_derived_id
+from agiraph.core.ids import RESERVED_NAMES, short_derived_id
 from agiraph.core.specs import WorkerSpec
 from tests.unit.board.desk import Desk
 
@@ -29,8 +29,11 @@ def test_the_same_cause_spawns_one_worker() -> None:
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        *((name, "reserved") for name in ("coordinator", "Human", "system", "supervisor")),
+        *((name, "reserved") for name in sorted(RESERVED_NAMES - {"*"})),
+        *((name, "reserved") for name in ("Human", "ROUTER", "\uff48uman", " supervisor ")),
         *((name, "cannot be called") for name in ("*", "  ", "a/b", "a\\b", "x" * 41, "a\x00b")),
+        *((name, "cannot be called") for name in ("..", ".", "...", "-", "~", "?", "@human")),
+        *((name, "cannot be called") for name in ("a\nb", "a\tb", "a\x1b[31mb", "a\u202eb")),
     ],
 )
 def test_reserved_and_odd_names_are_refused(name: str, why: str) -> None:

@@ -32,7 +32,6 @@ from agiraph.settings.channels import check_channel
 from agiraph.tools.ports import NewQuestion
 from transport.errors import Nacked
 
-SHOWN_CHARACTERS = 2000
 NOTHING = ReplyReference()
 
 
@@ -97,7 +96,7 @@ class Messenger:
             await self._context.send(address, text, message)
         except Nacked as error:
             raise Refused(f"{name} did not get it: {error}") from None
-        data = {"from": self._context.name, "to": name, "content": content[:SHOWN_CHARACTERS]}
+        data = {"from": self._context.name, "to": name, "content": content}
         data |= {"id": message.hex()} | ({"copy_of": copy_of} if copy_of else {})
         data |= {"in_reply_to": link.message} if link.message else {}
         self._context.report("message.sent", data, message.hex())

@@ -82,6 +82,7 @@ class BrokerModelClient:
         runtime, place = self._context.runtime, f"{about}.{self._context.transcript.place}"
         call = self._context.message_id(place, self._interruptions)
         self._open[call] = partial, request.model
+        partial.call = call.hex()
         try:
             packed = self._packer
             body = CallModel(

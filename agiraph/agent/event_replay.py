@@ -5,6 +5,7 @@ They follow from what it had recorded, and each has a key: the next incarnation 
 records again, and the recorder drops the events that it knows.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -22,6 +23,7 @@ from agiraph.agent.records import (
 )
 from agiraph.core.turns import JsonObject, ToolCall
 
+ENDS = re.compile(r"\[(?:exit code (-?\d+)|killed by signal (\d+))\]$")
 RECORDS_REPLAYED = 24
 """How many records an incarnation reports again: the few steps that may have been in progress."""
 
@@ -45,10 +47,12 @@ def answered(said: ModelAnswered, place: str) -> ReplayedEvent:
     """Return the event of a model's answer, the step at `place`."""
     data = {
         "model": said.model,
-        "text": (said.text or "")[:500],
+        "text": said.text or "",
         "calls": [call.name for call in said.tool_calls],
         "asked_at": said.asked_at,
-        **({} if said.tool_calls else {"message": said.message}),
+        **({} if said.tool_calls or said.interrupted else {"message": said.message}),
+        **({"call": said.call} if said.call else {}),
+        **({"interrupted": True} if said.interrupted else {}),
         **said.usage.model_dump(),
     }
     return ReplayedEvent("model.answered", data, place, said.ts)
@@ -56,18 +60,30 @@ def answered(said: ModelAnswered, place: str) -> ReplayedEvent:
 
 def called(call: ToolCall, key: str, ts: float) -> ReplayedEvent:
     """Return the event of a call that begins; `key` is its step's."""
-    return ReplayedEvent("tool.called", {"tool": call.name, "arguments": call.arguments}, key, ts)
+    data = {"tool": call.name, "call": call.id, "arguments": call.arguments}
+    return ReplayedEvent("tool.called", data, key, ts)
 
 
 def returned(finished: CallFinished, key: str) -> ReplayedEvent:
     """Return the event of a call's result; `key` is its step's."""
     data = {
         "tool": finished.name,
+        "call": finished.call_id,
         "is_error": finished.is_error,
         "characters": len(finished.content),
         "preview": finished.content[:300],
     }
+    if (code := exit_code(finished.name, finished.content)) is not None:
+        data["exit_code"] = code
     return ReplayedEvent("tool.result", data, key, finished.ts)
+
+
+def exit_code(tool: str, result: str) -> int | None:
+    """Return the exit code at the end of a shell's result; below 0: the signal that ended it."""
+    ended = ENDS.search(result) if tool == "bash" else None
+    if ended is None:
+        return None
+    return int(ended[1]) if ended[1] is not None else -int(ended[2])
 
 
 def message_received(message: str, record: InputReceived) -> ReplayedEvent:
@@ -105,7 +121,7 @@ def replayed_events(lately: Iterable[tuple[str, ConversationRecord]]) -> list[Re
         match record:
             case AssignmentTaken() | RunBegan() | NodeClosed():
                 events, calls = [], {}
-            case ModelAnswered() if not record.interrupted:
+            case ModelAnswered():
                 events.append(answered(record, place))
                 calls = {
                     call.id: (call, f"{place}.{index}")

@@ -96,9 +96,10 @@ class PendingApproval:
 
 
 class PartialAnswer:
-    """What has streamed in of an answer so far."""
+    """What has streamed in of an answer so far; `call` is the id of the model call."""
 
     def __init__(self) -> None:
+        self.call = ""
         self._pieces: list[str] = []
 
     def add(self, piece: str) -> None:
@@ -297,7 +298,7 @@ class AgentLoop:
             await self._unless_interrupted(self._role.make_room(was_refused=True))
             return
         if response is None:
-            self._record_partial(partial.text, request.model)
+            self._record_partial(partial, request.model)
             return
         said = ModelAnswered(
             text=response.text,
@@ -308,6 +309,7 @@ class AgentLoop:
             window=response.window,
             usage=response.usage,
             provider_data=response.provider_data,
+            call=partial.call,
             asked_at=asked_at,
             ts=self._entity.now(),
         )
@@ -323,11 +325,19 @@ class AgentLoop:
     def _report(self, event: ReplayedEvent) -> None:
         self._entity.report(*event.report)
 
-    def _record_partial(self, text: str, model: str) -> None:
-        if text:
-            self._conversation.append(
-                ModelAnswered(text=text, model=model, interrupted=True, ts=self._entity.now())
-            )
+    def _record_partial(self, partial: PartialAnswer, model: str) -> None:
+        if not partial.text:
+            return
+        said = ModelAnswered(
+            text=partial.text,
+            model=model,
+            call=partial.call,
+            interrupted=True,
+            ts=self._entity.now(),
+        )
+        place = self._conversation.place(1)
+        self._conversation.append(said)
+        self._report(answered(said, place))
 
     # --- act -------------------------------------------------------------------------------------
 

@@ -48,7 +48,8 @@ class ModelAnswered(Record):
 
     `window` is the context window of the model that answered, in tokens; `asked_at` when it was
     called; `instead_of` the model that it replaced. `message` is the id (in hexadecimal) of the
-    message to the human that an answer without calls becomes when a coordinator passes it on.
+    message to the human that an answer without calls becomes when a coordinator passes it on,
+    `call` the id of the model call, by which its text was streamed.
     """
 
     kind: Literal["said"] = "said"
@@ -59,6 +60,7 @@ class ModelAnswered(Record):
     model: str = ""
     instead_of: str = ""
     message: str = Field(default_factory=lambda: message_id().hex())
+    call: str = ""
     window: int | None = None
     usage: Usage = Usage()
     provider_data: JsonObject | None = None

@@ -131,33 +131,45 @@ class Follower(Generic[Item]):
         return self._open_things.enter_context(connecting)
 
 
-class EventFollower(Follower[EventView]):
-    """Events of one agent in order, each once; `seq` is the cursor, the last that was returned.
+class LogFollower(Follower[Item]):
+    """Items that are made of a log, in order, each once; `seq` is the cursor behind the last one.
 
-    `path` is `/agents/{a}/events`, `wanted` the query besides the cursor.
+    `wanted` is the query besides the cursor, `cursor_of` returns the cursor behind an item.
     """
 
     def __init__(
         self,
         door: Door,
         path: str,
+        made_of: Callable[[str | bytes], Item],
+        cursor_of: Callable[[Item], int],
         after: int = 0,
         patience_seconds: float = PATIENCE_SECONDS,
         wanted: Mapping[str, object] | None = None,
         trust: ssl.SSLContext | None = None,
     ) -> None:
-        super().__init__(door, path, self._event, patience_seconds, wanted, trust)
+        super().__init__(door, path, self._item, patience_seconds, wanted, trust)
+        self._made_of, self._cursor_of = made_of, cursor_of
         self.seq = after
 
-    def _event(self, frame: str | bytes) -> EventView | None:
-        event = EventView.model_validate(json.loads(frame))
-        if event.seq <= self.seq:
+    def _item(self, frame: str | bytes) -> Item | None:
+        item = self._made_of(frame)
+        if (seq := self._cursor_of(item)) <= self.seq:
             return None
-        self.seq = event.seq
-        return event
+        self.seq = seq
+        return item
 
     def _query(self) -> dict[str, object]:
         return {"after": self.seq, **self._wanted}
+
+
+class EventFollower(LogFollower[EventView]):
+    """Events of one agent; `path` is `/agents/{a}/events`."""
+
+    def __init__(self, door: Door, path: str, after: int = 0, **options: Any) -> None:
+        super().__init__(
+            door, path, EventView.model_validate_json, lambda event: event.seq, after, **options
+        )
 
 
 def opening(

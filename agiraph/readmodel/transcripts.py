@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
+from agiraph.agent.event_replay import exit_code
 from agiraph.agent.transcript import unique_calls
 from agiraph.core.turns import ToolCall
 from agiraph.http.api import ApiError, TranscriptEntryView, TranscriptPageView
@@ -18,7 +19,6 @@ MOST_BYTES: Final = 1 << 30
 LOOKED_BACK: Final = 400
 """Records before the end of a call in which its beginning is looked for."""
 
-ENDS = re.compile(r"\[(?:exit code (-?\d+)|killed by signal (\d+))\]$")
 PLAIN = re.compile(r"[a-z0-9]+")
 
 
@@ -125,16 +125,11 @@ class _Journal:
             if before.get("kind") == "said" and (call := _call(before, id)) is not None:
                 found["arguments"] = call.arguments
                 break
-        if has_ended and record.get("name") == "bash":
-            ended = ENDS.search(record.get("content") or "")
-            found["exit_code"] = _exit_code(ended) if ended else None
+        if has_ended:
+            found["exit_code"] = exit_code(record.get("name", ""), record.get("content") or "")
         return found
 
 
 def _call(said: JsonObject, id: str | None) -> ToolCall | None:
     calls = tuple(ToolCall.model_validate(one) for one in said.get("tool_calls", ()))
     return next((call for call in unique_calls(calls) if call.id == id), None)
-
-
-def _exit_code(ended: "re.Match[str]") -> int:
-    return int(ended[1]) if ended[1] is not None else -int(ended[2])

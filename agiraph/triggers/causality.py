@@ -85,7 +85,7 @@ def _follow_coordinator(trail: Causality, event: Event) -> tuple[Causality, Line
     match event.type:
         case "message.received":
             return _on_message(trail, event)
-        case "model.answered":
+        case "model.answered" if not event.data.get("interrupted"):
             return _on_answer(trail, event)
         case "tool.result" if event.data.get("tool") == WAITS:
             return _changed(trail, acting=trail.woke, woke=()), trail.acting

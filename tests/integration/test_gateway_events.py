@@ -17,6 +17,7 @@ from agiraph.http.client import LATEST, Client, NotReachable, read_door
 from agiraph.http.errors import ApiError
 from agiraph.http.event_follower import EventFollower
 from agiraph.messages.event import EventAppended
+from agiraph.messages.text import TextMessage
 from tests.fakes.gateway import AGENT, World, gateway_world
 from tests.fakes.line import arrived
 
@@ -282,3 +283,25 @@ def test_follower_does_not_believe_another_program_at_the_port_of_its_gateway(
     there = EventFollower(lambda: known, f"/agents/{AGENT}/events", patience_seconds=0)
     with there, pytest.raises(ApiError):
         there.next()
+
+
+def test_thread_is_paged_and_followed_with_each_message_once(world: World, client: Client) -> None:
+    world.arrive(arrived(TextMessage(content="Go on.", from_name="x"), f"{AGENT}/coordinator"))
+    [message] = client.conversation(AGENT).messages
+    text = {"from": "coordinator", "to": "human", "content": "Go on.", "id": message.id}
+    world.log_events("message.sent", **text)
+    world.log_events("node.created", name="tables")
+    newest = client.thread(AGENT, before=LATEST)
+    assert [(entry.id, entry.number) for entry in newest.entries] == [
+        (message.id, message.seq),
+        ("event:2", None),
+    ]
+    [found] = client.thread(AGENT, before=LATEST, kind=["message"], search="GO").entries
+    assert found == newest.entries[0]
+    with client.follow_thread(AGENT, after=newest.next) as follower:
+        world.log_events("message.sent", **(text | {"id": "second"}))
+        ring(world)
+        entry = follower.next(within_seconds=10)
+        assert entry is not None
+        assert (entry.id, entry.content, entry.changed) == ("second", "Go on.", 3)
+    assert client.thread(AGENT, after=newest.next).entries == (entry,)

@@ -1,6 +1,6 @@
 """MessageHistory: all messages to and from the person, over all agents, and what he has read."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from actors.gateway.state.database import GatewayDatabase
@@ -72,6 +72,11 @@ class MessageHistory:
         self._count = message.seq
         self.when_changed(agent)
         return True
+
+    def numbers(self, ids: Sequence[str]) -> dict[str, int]:
+        """Return the numbers of the messages with these ids; what is no message has none."""
+        marks = ", ".join("?" * len(ids))
+        return dict(self.database.rows(f"SELECT id, seq FROM messages WHERE id IN ({marks})", *ids))
 
     @property
     def count(self) -> int:

@@ -199,18 +199,24 @@ class AgentSession:
     def _stream_text(self, *, is_end: bool = False) -> None:
         """Send what it is writing to those who follow it; `is_end`: it has written that."""
         if self._streamed or is_end:
-            address = self._worker.runtime.address
-            call = derived_message_id(address, f"outside.{self._worker.transcript.place}")
+            address, call = self._worker.runtime.address, self._call
             text = "".join(self._streamed)
             delta = StreamDelta(entity=address, call=call, text=text, is_end=is_end)
             self._worker.runtime.post(BROKER, delta)
             self._streamed.clear()
 
+    @property
+    def _call(self) -> bytes:
+        """The id of the answer that it is writing."""
+        place = self._worker.transcript.place
+        return derived_message_id(self._worker.runtime.address, f"outside.{place}")
+
     def _text_reported(self, reported: TextReported) -> None:
         self._has_spoken = True
         self._stream_text(is_end=True)
         model = reported.model or self._launch.agent.name
-        record = ModelAnswered(text=reported.text, model=model, ts=self._clock.now())
+        call = self._call.hex()
+        record = ModelAnswered(text=reported.text, model=model, call=call, ts=self._clock.now())
         self._worker.conversation.append(record)
         self._worker.report(*answered(record, self._worker.transcript.place).report)
 

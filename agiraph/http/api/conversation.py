@@ -1,11 +1,14 @@
 """Talking with an agent's entities: texts, transcripts, questions, approvals, dead letters."""
 
+from typing import Literal
+
 from pydantic import AliasChoices, Field
 
-from agiraph.core.ids import AgentId, QuestionId
+from agiraph.core.ids import AgentId, QuestionId, RunId
 from agiraph.core.models import DeliveryMode, QuestionFacts
 from agiraph.core.turns import ToolCall, Usage
 from agiraph.http.api.base import ApiRequest, ApiView, JsonObject
+from agiraph.http.api.work import EventView
 
 
 class SendTextRequest(ApiRequest):
@@ -142,6 +145,71 @@ class TranscriptPageView(ApiView):
     """A stretch of a conversation, oldest first; cursors as those of `ConversationPageView`."""
 
     entries: tuple[TranscriptEntryView, ...]
+    next: int
+    previous: int | None = None
+
+
+ThreadKind = Literal[
+    "message", "nudge", "question", "answer", "said", "tool", "retry", "result", "note"
+]
+
+
+class ThreadCallView(ApiView):
+    """A tool call; `title` shows it in one line.
+
+    `output` is the beginning of its result, which has so many `characters`. The whole result is in
+    the transcript of the entity, by the `id` of the call.
+    """
+
+    id: str = ""
+    name: str
+    title: str
+    arguments: JsonObject | None = None
+    outcome: Literal["running", "done", "failed"]
+    output: str = ""
+    characters: int | None = None
+    exit_code: int | None = None
+    ended_at: float | None = None
+
+
+class ThreadEntryView(ApiView):
+    """One entry of the thread with an agent; an entry with a known `id` replaces that one.
+
+    message, nudge, question, answer: `content` from `sender` to all of `to`. said: a model's
+    answer that is no message (yet). tool: the `call`. retry: a model call is tried again. result: a
+    run began or ended. note: something else happened; these three have the `event`.
+
+    `seq` is the place of the entry, `changed` the event that changed it last and the cursor behind
+    it. `about` are the names that it concerns, `answer` is the id by which the text was streamed.
+    `number` is the one under which the person's inbox counts it.
+    """
+
+    id: str
+    seq: int
+    changed: int
+    ts: float
+    kind: ThreadKind
+    sender: str = Field(alias="from")
+    to: tuple[str, ...] = ()
+    content: str = ""
+    about: tuple[str, ...] = ()
+    run: RunId | None = None
+    in_reply_to: str | None = None
+    question_id: str | None = None
+    answer: str | None = None
+    is_interrupted: bool = False
+    number: int | None = None
+    call: ThreadCallView | None = None
+    event: EventView | None = None
+
+
+class ThreadPageView(ApiView):
+    """A stretch of the thread in its order; cursors as those of `ConversationPageView`.
+
+    After `next` the following call returns the entries that have changed since.
+    """
+
+    entries: tuple[ThreadEntryView, ...]
     next: int
     previous: int | None = None
 

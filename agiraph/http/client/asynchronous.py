@@ -9,6 +9,7 @@ from typing import Any
 from httpx_sse import EventSource, ServerSentEvent, aconnect_sse
 from pydantic import TypeAdapter
 
+from agiraph.http.api.conversation import ThreadEntryView
 from agiraph.http.api.live import ChangeView, StreamedTextView
 from agiraph.http.api.work import EventView
 from agiraph.http.client.call import Answer, ApiCall, AsyncCaller, agent_path, given
@@ -101,22 +102,47 @@ class AsyncClient(GatewayConnection[httpx.AsyncClient], AsyncCaller):
         First what was written so far of the answers that are not complete. Raises NotReachable
         when the gateway stays away, ApiError (status 404) for an unknown agent.
         """
+        wanted = given(entity=entity)
+        async with aclosing(self._frames(agent_path(agent, "stream"), lambda: wanted)) as frames:
+            async for frame in frames:
+                yield StreamedTextView.model_validate_json(frame)
+
+    async def follow_thread(
+        self, agent: str, *, after: int = 0, entity: str | None = None
+    ) -> AsyncGenerator[ThreadEntryView, None]:
+        """Yield the entries of the thread with an agent that changed after event `after`, then
+        each as it comes and changes; `entity` as for `thread`.
+
+        An entry with a known `id` replaces that one. Errors as those of `follow_text`.
+        """
+        path, seq = agent_path(agent, "thread"), after
+        wanted = given(entity=entity)
+        async with aclosing(self._frames(path, lambda: {"after": seq, **wanted})) as frames:
+            async for frame in frames:
+                entry = ThreadEntryView.model_validate_json(frame)
+                if entry.changed > seq:
+                    seq = entry.changed
+                    yield entry
+
+    async def _frames(
+        self, path: str, query: Callable[[], Mapping[str, Any]]
+    ) -> AsyncGenerator[str | bytes, None]:
+        """Yield what a WebSocket sends, through restarts of the gateway."""
         from websockets.asyncio.client import connect  # few follow texts
         from websockets.exceptions import InvalidStatus, WebSocketException
 
         from agiraph.http.event_follower import denied, opening
 
-        path, wanted = agent_path(agent, "stream"), given(entity=entity)
         lost_at: float | None = None
         while True:
             reason: Exception | None = None
             try:
                 known = self._door()
-                uri, options = opening(known, path, wanted, self._trust)
+                uri, options = opening(known, path, query(), self._trust)
                 async with connect(uri, **options) as socket:
                     lost_at = None
                     async for frame in socket:
-                        yield StreamedTextView.model_validate_json(frame)
+                        yield frame
             except InvalidStatus as refused:
                 if (refusal := denied(refused, self._door, known)) is not None:
                     raise refusal from None

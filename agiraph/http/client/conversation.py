@@ -101,6 +101,25 @@ class ConversationCalls:
         only what has these words in its text or in the arguments of its calls.
         """
 
+    @call("GET /agents/{agent}/thread")
+    def thread(
+        self,
+        agent: str,
+        *,
+        after: int = 0,
+        before: int | None = None,
+        limit: int = 100,
+        entity: str | None = None,
+        kind: Sequence[api.ThreadKind] = (),
+        search: str = "",
+    ) -> api.ThreadPageView:
+        """Return the thread with an agent: all that was said and done, each thing once.
+
+        The entries that have changed after event `after`; with `before`, the last ones before that
+        (`LATEST`: the last of all). `entity`: only the conversation with the one of that name;
+        `kind`: only entries of these kinds; `search`: only what has these words in it.
+        """
+
     @call("GET /agents/{agent}/messages")
     def messages(
         self,

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter
 
+from agiraph.http.api.conversation import ThreadEntryView
 from agiraph.http.api.live import ChangeView, StreamedTextView
 from agiraph.http.client.call import Answer, ApiCall, SyncCaller, agent_path, given
 from agiraph.http.client.connection import PAUSE_SECONDS, UNAUTHORIZED, GatewayConnection
 from agiraph.http.httpx_alone import httpx
 
 if TYPE_CHECKING:
-    from agiraph.http.event_follower import EventFollower, Follower
+    from agiraph.http.event_follower import EventFollower, Follower, LogFollower
 
 
 class Client(GatewayConnection[httpx.Client], SyncCaller):
@@ -65,6 +66,22 @@ class Client(GatewayConnection[httpx.Client], SyncCaller):
         wanted = given(type=list(types), entity=entity, node=node)
         path = agent_path(agent, "events")
         return EventFollower(self._door, path, after, wanted=wanted, trust=self._trust)
+
+    def follow_thread(
+        self, agent: str, *, after: int = 0, entity: str | None = None
+    ) -> "LogFollower[ThreadEntryView]":
+        """Return a LogFollower of the thread with an agent: the entries that changed after event
+        `after`, then each as it comes and changes; `entity` as for `thread`.
+
+        An entry with a known `id` replaces that one. Errors as those of `follow_events`.
+        """
+        from agiraph.http.event_follower import LogFollower
+
+        read, wanted = ThreadEntryView.model_validate_json, given(entity=entity)
+        return LogFollower(
+            self._door, agent_path(agent, "thread"), read, lambda entry: entry.changed, after,
+            wanted=wanted, trust=self._trust,
+        )  # fmt: skip
 
     def follow_changes(self) -> "Follower[ChangeView]":
         """Return a Follower of what changes in the home; on each connection first a HomeView.

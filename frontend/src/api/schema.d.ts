@@ -565,6 +565,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/agents/{agent}/thread": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Page through all that was said and done, backwards with `before`, or what changed `after`
+         * @description A page may be empty although `previous` or `next` leads to more: a page looks at a part of the
+         *     log at most. The same path as a WebSocket sends each entry as it comes and changes.
+         */
+        get: operations["conversation_page"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/agents/{agent}/respond": {
         parameters: {
             query?: never;
@@ -4305,6 +4326,73 @@ export interface components {
             workers: components["schemas"]["WorkerView"][];
         };
         /**
+         * @description A tool call; `title` shows it in one line.
+         *
+         *     `output` is the beginning of its result, which has so many `characters`. The whole result is in
+         *     the transcript of the entity, by the `id` of the call.
+         */
+        ThreadCallView: {
+            /** @default  */
+            id: string;
+            name: string;
+            title: string;
+            arguments: {
+                [key: string]: unknown;
+            } | null;
+            /** @enum {string} */
+            outcome: "running" | "done" | "failed";
+            /** @default  */
+            output: string;
+            characters: number | null;
+            exit_code: number | null;
+            ended_at: number | null;
+        };
+        /**
+         * @description One entry of the thread with an agent; an entry with a known `id` replaces that one.
+         *
+         *     message, nudge, question, answer: `content` from `sender` to all of `to`. said: a model's
+         *     answer that is no message (yet). tool: the `call`. retry: a model call is tried again. result: a
+         *     run began or ended. note: something else happened; these three have the `event`.
+         *
+         *     `seq` is the place of the entry, `changed` the event that changed it last and the cursor behind
+         *     it. `about` are the names that it concerns, `answer` is the id by which the text was streamed.
+         *     `number` is the one under which the person's inbox counts it.
+         */
+        ThreadEntryView: {
+            id: string;
+            seq: number;
+            changed: number;
+            ts: number;
+            /** @enum {string} */
+            kind: "message" | "nudge" | "question" | "answer" | "said" | "tool" | "retry" | "result" | "note";
+            from: string;
+            /** @default [] */
+            to: string[];
+            /** @default  */
+            content: string;
+            /** @default [] */
+            about: string[];
+            run: string | null;
+            in_reply_to: string | null;
+            question_id: string | null;
+            answer: string | null;
+            /** @default false */
+            is_interrupted: boolean;
+            number: number | null;
+            call: components["schemas"]["ThreadCallView"] | null;
+            event: components["schemas"]["EventView"] | null;
+        };
+        /**
+         * @description A stretch of the thread in its order; cursors as those of `ConversationPageView`.
+         *
+         *     After `next` the following call returns the entries that have changed since.
+         */
+        ThreadPageView: {
+            entries: components["schemas"]["ThreadEntryView"][];
+            next: number;
+            previous: number | null;
+        };
+        /**
          * @description GET /agents/{a}/timeline: the bars of a run, by their start, and its critical path.
          *
          *     `start` and `end` are the run's (`end` None while it is running), `seq` that of the last event
@@ -7944,6 +8032,102 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["MessageView"][];
+                };
+            };
+            /** @description No token, or one that does not open. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not with this token, or not with this path. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description What the path names is not there; the detail lists what is. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not in the state that things are in; the detail says why. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A field is wrong, or what is asked for cannot be; `errors` names fields. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says when to come back. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Any other refusal: 5xx when a process of ours is away or failed. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
+    conversation_page: {
+        parameters: {
+            query?: {
+                after?: number;
+                /** @description Only what stands before; the last of it comes. */
+                before?: number | null;
+                limit?: number;
+                /** @description Only the conversation with this one of the team. */
+                entity?: string | null;
+                /** @description Only entries of these. */
+                kind?: ("message" | "nudge" | "question" | "answer" | "said" | "tool" | "retry" | "result" | "note")[] | null;
+                /** @description Only what has these words in it, in capitals or not. */
+                search?: string;
+            };
+            header?: never;
+            path: {
+                agent: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ThreadPageView"];
                 };
             };
             /** @description No token, or one that does not open. */

@@ -79,12 +79,12 @@ def test_an_absence_is_no_step_and_moves_no_key(tmp_path: Path) -> None:
     assert opened(tmp_path).transcript.position == 2
 
 
-def test_what_was_cut_off_or_is_of_an_earlier_work_is_not_told(tmp_path: Path) -> None:
+def test_earlier_work_is_not_reported_and_an_interrupted_answer_is(tmp_path: Path) -> None:
     conversation = opened(tmp_path)
     conversation.append(heard(), said())
     conversation.append(NodeClosed(node_id=NodeId("n"), status="completed", ts=3.0))
     conversation.append(said(interrupted=True))
-    assert keys(conversation) == []
+    assert keys(conversation) == [("model.answered", "e-4")]
 
 
 def test_only_what_is_near_the_end_is_read(tmp_path: Path) -> None:

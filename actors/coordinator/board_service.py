@@ -22,7 +22,7 @@ from actors.coordinator.worktrees import RunWorktrees
 from actors.runtime.background_tasks import BackgroundTasks, first_to_end
 from agiraph.board import commands as c
 from agiraph.board import events as e
-from agiraph.board.board import Board
+from agiraph.board.board import Board, apply
 from agiraph.board.rules.flow import refs_of
 from agiraph.board.rules.stages import node_contract
 from agiraph.board.rules.sub_nodes import node_to_notify, notifications_due
@@ -51,7 +51,7 @@ HIRE_SECONDS = 2.0
 CLEAR_SECONDS = 1.5
 """Less than what a process that is asked to stop may take."""
 Effect = Callable[[], Awaitable[None]]
-OnEvent = Callable[[e.BoardEvent, int], None]
+OnEvent = Callable[[e.BoardEvent, int, Board], None]
 """Called with a board event and its place in the run's journal."""
 Policy = Callable[[], tuple[c.Command, ...]]
 """What a board asks for besides what its schedule does; () if there is nothing (more)."""
@@ -60,7 +60,7 @@ Policy = Callable[[], tuple[c.Command, ...]]
 class BoardService:
     """The board of one run and all that follows from it outside this process.
 
-    `on_event` is called for every change once it is recorded.
+    `on_event` is called for every change once it is recorded, with its place and the board then.
     """
 
     def __init__(
@@ -162,6 +162,7 @@ class BoardService:
 
     def _do(self, command: c.Command) -> None:
         """Carry out a command; what follows from it waits until the journal is on disk."""
+        board = self.board
         events = self.store.write(command, self._context.now())
         if any(isinstance(event, AT_ONCE) for event in events):
             self.store.sync()
@@ -169,7 +170,8 @@ class BoardService:
             self._schedule.follow(event)
         for place, event in enumerate(events, start=self.store.count - len(events)):
             self._follow(event)
-            self._on_event(event, place)
+            board = apply(board, event)
+            self._on_event(event, place, board)
 
     def _check_outside(self, command: c.Command) -> None:
         """Refuse an external agent that cannot or may not be used, and an unknown tool."""

@@ -42,6 +42,7 @@ from agiraph.agent.records import InputReceived, StepQuarantined
 from agiraph.agent.transcript import OpenCall
 from agiraph.board import commands as c
 from agiraph.board import events as e
+from agiraph.board.board import Board
 from agiraph.board.deadlock import find_deadlocks
 from agiraph.core.errors import ModelFailure, Refused
 from agiraph.core.ids import COORDINATOR_NAME
@@ -208,7 +209,7 @@ class CoordinatorActor:
         start_run(board, context.args, self.runtime.config)
         if not board.board.is_running and not context.record.has_ended:
             last = board.store.count - 1
-            self._on_board_event(board.store.since(last)[0], last)
+            self._on_board_event(board.store.since(last)[0], last, board.board)
         refused = fill_board(board, context.spec.plan)
         if refused and all(stage.status != "completed" for stage in board.board.stages):
             self._fail(refused)
@@ -299,13 +300,13 @@ class CoordinatorActor:
 
     # --- events of the board ---------------------------------------------------------------------
 
-    def _on_board_event(self, event: e.BoardEvent, place: int) -> None:
-        """Report it, and keep the agent's own record true."""
-        self.runtime.report(*self._public_events(event, place))
+    def _on_board_event(self, event: e.BoardEvent, place: int, board: Board) -> None:
+        """Report an event with the board after it, and keep the agent's own record true."""
+        self.runtime.report(*self._public_events(event, place, board))
         self.context.record.follow(self.board_service.board, event)
 
-    def _public_events(self, event: e.BoardEvent, place: int) -> list[Event]:
-        context, board = self.context, self.board_service.board
+    def _public_events(self, event: e.BoardEvent, place: int, board: Board) -> list[Event]:
+        context = self.context
         events = events_of(
             board, event, place, agent=context.agent, run=context.run, entity=context.name
         )
@@ -314,9 +315,8 @@ class CoordinatorActor:
     def _replay_events(self) -> None:
         """Report the last events once more: a report may have died with this process."""
         self.context.replay_events()
-        first, events = self.board_service.store.lately(EVENTS_REPEATED)
-        for place, event in enumerate(events, start=first):
-            self.runtime.report(*self._public_events(event, place))
+        for place, event, board in self.board_service.store.lately(EVENTS_REPEATED):
+            self.runtime.report(*self._public_events(event, place, board))
 
     # --- its role in the loop --------------------------------------------------------------------
 

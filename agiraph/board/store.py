@@ -34,10 +34,10 @@ class BoardStore:
         known = self._snapshots.load()
         restored = BoardEpochBegan(ts=time.time(), epoch=new_epoch()).model_dump(mode="json")
         self._journal = Journal(path, known[0] if known else None, if_damaged=restored)
-        begin = known[1] if known and self._journal.since else Board()
+        self._begin = known[1] if known and self._journal.since else Board()
         try:
             self._tail = read_events(self._journal.records, path)
-            self.board = fold_events(self._tail, path, begin)
+            self.board = fold_events(self._tail, path, self._begin)
         except BaseException:
             self._journal.close()
             raise
@@ -58,10 +58,16 @@ class BoardStore:
             return self._tail[seen - self._tail_begins :]
         return read_events(read_journal(self.path), self.path)[seen:]
 
-    def lately(self, most: int) -> tuple[int, list[BoardEvent]]:
-        """Return the last events that are at hand, at most so many, and the first one's place."""
-        first = max(self._tail_begins, self.count - most)
-        return first, self.since(first)
+    def lately(self, most: int) -> list[tuple[int, BoardEvent, Board]]:
+        """Return the last events, at most so many, each with its place and the board after it.
+
+        To be called before anything is forgotten: only events at hand are returned.
+        """
+        found, board = [], self._begin
+        for place, event in enumerate(self._tail, start=self._tail_begins):
+            board = apply(board, event)
+            found.append((place, event, board))
+        return found[-most:]
 
     def forget(self, seen: int) -> None:
         """Drop the first `seen` events, which will not be asked for again."""

@@ -36,6 +36,13 @@ def kind_of(path: Path) -> tuple[Path, str] | None:
     return None
 
 
+def order_death(home: Path, file: str, after: int) -> None:
+    """Have the process die that makes the `after`-th write to files of the kind `file`."""
+    part = home / f"{DEATH}.part"
+    part.write_text(json.dumps({"file": file, "after": after}))
+    part.replace(home / DEATH)
+
+
 def _written(path: Path) -> None:
     """Log a write, and die if it is the chosen one."""
     if (found := kind_of(path)) is None:
@@ -51,9 +58,7 @@ def _written(path: Path) -> None:
     if order["file"] != kind:
         return
     if order["after"] > 1:
-        part = death.with_suffix(".part")
-        part.write_text(json.dumps(order | {"after": order["after"] - 1}))
-        part.replace(death)
+        order_death(home, order["file"], order["after"] - 1)
         return
     death.unlink()
     os.kill(os.getpid(), signal.SIGKILL)

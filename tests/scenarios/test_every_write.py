@@ -5,9 +5,7 @@ the process that makes one chosen write dies right after it, and the outcomes ar
 """
 
 import json
-import os
 import random
-import threading
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,17 +17,16 @@ import pytest
 from agiraph.agent.loop import UNKNOWN_OUTCOME
 from agiraph.core.event_types import RUN_ENDS
 from agiraph.core.models import ENDED_AGENT
-from tests.fakes.model_server import Reply, Script, SeenRequest, calls
-from tests.fakes.mortal import DEATH, WRITES
+from tests.fakes.mortal import DEATH, WRITES, order_death
 from tests.integration.house import until
 from tests.scenarios.conftest import NO_NOTES
+from tests.scenarios.mortal_runs import RUNS, MortalRun
 from tests.scenarios.place import Place, placed, whole_lines
-from tests.scenarios.steps import WAIT, ask, bash, finish, node, publish, spawn, tell, write
 
 WITHIN_SECONDS: Final = 90.0
 SEED: Final = 20
 LINE: Final = "grep -qsx one lines.txt || echo one >> lines.txt"
-NOT_COMPARED: Final = ("child.", "model.", "tool.", "message.", "agent.stopped")
+NOT_COMPARED: Final = ("child.", "model.", "tool.", "message.", "context.", "agent.stopped")
 """How the types of events begin that a death may add or lose (docs/events.md, "Reported once")."""
 
 
@@ -41,46 +38,6 @@ class Death:
     after: int
 
 
-class Team:
-    """Two workers, one after the other: a file, a command, a message, a question, two results.
-
-    No model answers before `gate` is open.
-    """
-
-    def __init__(self) -> None:
-        self.gate = threading.Event()
-
-    def script(self) -> Script:
-        """Return the brain of the three."""
-        return Script({"coordinator": self.coordinator, "ada": self.ada, "ben": self.ben})
-
-    def coordinator(self, seen: SeenRequest) -> Reply:
-        """Create both nodes, wait for them, and finish."""
-        if not seen.results("create_work_node"):
-            first, second = node("first", "ada"), node("second", "ben", dependencies=["first"])
-            reply = calls(spawn("ada"), spawn("ben"), first, second)
-            return Reply(text=reply.text, calls=reply.calls, gate=self.gate)
-        waited = "\n".join(seen.results("wait"))
-        return finish("Both done.") if "Second is done." in waited + seen.said else WAIT
-
-    def ada(self, seen: SeenRequest) -> Reply:
-        """Write, run a command that is safe to repeat, tell ben, and publish."""
-        ran = seen.results("bash")
-        if not seen.results("write_file"):
-            return write("facts.md", "one fact")
-        if not ran or ran[-1] == UNKNOWN_OUTCOME:
-            return bash(LINE)
-        return publish("First is done.") if seen.results("send_message") else tell("ben", "Hello.")
-
-    def ben(self, seen: SeenRequest) -> Reply:
-        """Ask the human, and publish the answer."""
-        if not seen.results("ask_human"):
-            return ask("Which colour?")
-        if not seen.results("write_file"):
-            return write("colour.md", seen.result("ask_human"))
-        return publish("Second is done.")
-
-
 class MortalPlace(Place):
     """A place whose processes die where a test says so; its supervisor is started again."""
 
@@ -88,50 +45,54 @@ class MortalPlace(Place):
     was_late = False
     """Whether the last run ended before the write after which a process was to die."""
 
-    def play(self, name: str, death: Death | None) -> Path:
-        """Let the team work as an agent of this name to its end; return the agent's folder."""
-        team = Team()
-        self.plays(team.script())
+    def play(self, run: str, name: str, death: Death | None) -> Path:
+        """Play a run of RUNS as an agent of this name to its end; return the agent's folder."""
+        played = RUNS[run]()
+        self.plays(played.script())
         (self.home / WRITES).write_text("")
         if death is not None and death.file.startswith("agents/"):
-            self.order(death)
-        agent = self.begin(name)
+            order_death(self.home, death.file, death.after)
+        agent = self.begin(name, *played.args)
         if death is not None and not death.file.startswith("agents/"):
-            self.order(death)
+            order_death(self.home, death.file, death.after)
         elif death is None:
             (self.home / WRITES).write_text(self.of_agents())
-        team.gate.set()
-        until(lambda: self.has_ended(agent), f"the end of {name}", within_seconds=WITHIN_SECONDS)
+        played.gate.set()
+        until(
+            lambda: self.has_ended(agent, played),
+            f"the end of {name}",
+            within_seconds=WITHIN_SECONDS,
+        )
         self.was_late = (self.home / DEATH).exists()
         (self.home / DEATH).unlink(missing_ok=True)
-        self.revive()
+        until(lambda: self.revive() and self.command("agents").returncode == 0, "all are back")
         self.stop(agent.name)
         return agent
 
-    def revive(self) -> None:
-        """Start the supervisor again if it has died."""
+    def revive(self) -> bool:
+        """Start the supervisor again if it has died; return True."""
         if self.supervisor.poll() is not None:
             self.supervisor.communicate()
             self.supervisor = self.start_supervisor()
-
-    def order(self, death: Death) -> None:
-        """Have a process die."""
-        (self.home / DEATH).write_text(json.dumps({"file": death.file, "after": death.after}))
+        return True
 
     def of_agents(self) -> str:
         """Return the lines of the log of writes that are about files of agents."""
         lines = (self.home / WRITES).read_text().splitlines(keepends=True)
         return "".join(line for line in lines if line.startswith("agents/"))
 
-    def has_ended(self, agent: Path) -> bool:
+    def has_ended(self, agent: Path, played: MortalRun) -> bool:
         """Start the supervisor again, answer a question; return whether the run is over."""
         self.revive()
         asked = self.command("questions", agent.name, "--json")
         for question in json.loads(asked.stdout) if asked.returncode == 0 else ():
-            self.command("respond", question["id"], "Blue.")
+            self.command("respond", question["id"], played.answer)
         record = json.loads((agent / "agent.json").read_text())
-        ends = [e for e in whole_lines(agent / "events.jsonl") if e["type"] in RUN_ENDS]
-        return record["status"] in ENDED_AGENT and bool(ends)
+        events = Counter(e["type"] for e in whole_lines(agent / "events.jsonl"))
+        if played.last_cycle:
+            sleeps = bool(record["status"] == "idle")
+            return sleeps and events["agent.cycle_ended"] == played.last_cycle
+        return record["status"] in ENDED_AGENT and any(events[end] for end in RUN_ENDS)
 
 
 @pytest.fixture(scope="module")
@@ -143,14 +104,12 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MortalPlace]:
         yield standing
 
 
-@pytest.fixture(scope="module")
-def undisturbed(place: MortalPlace) -> tuple[dict[str, Any], list[Death]]:
+def undisturbed(place: MortalPlace, run: str) -> tuple[dict[str, Any], list[Death]]:
     """Return the outcome of an undisturbed run, and each write of it."""
-    outcome = outcome_of(place.play("undisturbed", None))
+    outcome = outcome_of(place.play(run, f"{run}-undisturbed", None))
     writes = Counter((place.home / WRITES).read_text().splitlines())
-    return outcome, [
-        Death(file, n + 1) for file, most in sorted(writes.items()) for n in range(most)
-    ]
+    deaths = [Death(file, n + 1) for file, most in sorted(writes.items()) for n in range(most)]
+    return outcome, deaths
 
 
 def outcome_of(agent: Path) -> dict[str, Any]:
@@ -172,7 +131,11 @@ def outcome_of(agent: Path) -> dict[str, Any]:
             for path in (run / "nodes").glob("*/published/**/*")
             if path.is_file() and path.suffix != ".json"
         },
-        "lines": [path.read_text() for path in (run / "nodes").glob("first-*/scratch/lines.txt")],
+        "written": {
+            f"{path.parts[-3].split('-')[0]}/{path.name}": path.read_text()
+            for path in (run / "nodes").glob("*/scratch/*")
+            if path.is_file() and not path.name.startswith((".", "_"))
+        },
         "tools": {name: tools_of(folder) for name, folder in conversations.items()},
     }
 
@@ -197,16 +160,18 @@ def sampled(deaths: list[Death]) -> list[Death]:
     return [drawn.choice([one for one in deaths if one.file == file]) for file in files]
 
 
-def assert_survives(place: MortalPlace, undisturbed: dict[str, Any], deaths: list[Death]) -> None:
-    """Play the team once for each death, and compare the outcomes."""
+def assert_survives(
+    place: MortalPlace, run: str, usual: dict[str, Any], deaths: list[Death]
+) -> None:
+    """Play a run once for each death, and compare the outcomes."""
     different, late = [], 0
     for number, death in enumerate(deaths):
-        outcome = outcome_of(place.play(f"mortal-{number}", death))
+        outcome = outcome_of(place.play(run, f"{run}-{number}", death))
         late += place.was_late
         different += [
-            f"{death}: {key}: {shown(outcome[key], usual)}"
-            for key, usual in undisturbed.items()
-            if outcome[key] != usual
+            f"{death}: {key}: {shown(outcome[key], part)}"
+            for key, part in usual.items()
+            if outcome[key] != part
         ]
     assert not different, "\n".join(different)
     assert late < len(deaths) // 3, "writes are batched, but most deaths were in time"
@@ -219,18 +184,15 @@ def shown(found: Any, usual: Any) -> str:
     return f"{found}, usually {usual}"
 
 
-def test_a_process_may_die_after_a_write_to_any_file(
-    place: MortalPlace, undisturbed: tuple[dict[str, Any], list[Death]]
-) -> None:
-    outcome, deaths = undisturbed
+def test_a_process_may_die_after_a_write_to_any_file(place: MortalPlace) -> None:
+    outcome, deaths = undisturbed(place, "team")
     assert outcome["status"] == "completed", outcome
-    assert_survives(place, outcome, sampled(deaths))
+    assert_survives(place, "team", outcome, sampled(deaths))
 
 
 @pytest.mark.machines
-def test_a_process_may_die_after_every_write(
-    place: MortalPlace, undisturbed: tuple[dict[str, Any], list[Death]]
-) -> None:
-    outcome, deaths = undisturbed
-    part, parts = map(int, os.environ.get("AGIRAPH_PART", "0/1").split("/"))
-    assert_survives(place, outcome, deaths[part::parts])
+@pytest.mark.parametrize("run", RUNS)
+def test_a_process_may_die_after_every_write(place: MortalPlace, run: str) -> None:
+    outcome, deaths = undisturbed(place, run)
+    assert outcome["status"] in ("completed", "idle"), outcome
+    assert_survives(place, run, outcome, deaths)

@@ -38,7 +38,7 @@ class LedTeam:
         args = CoordinatorArgs(agent=agent, run=RunId("r1"))
         self.context = CoordinatorContext(cast(Runtime, line), args, {}, EntityInbox())
         earlier = EarlierWork(self.context)
-        self.service = BoardService(self.context, {}, lambda _event, _place: None, earlier)
+        self.service = BoardService(self.context, {}, lambda *_of_event: None, earlier)
         self.lead = TeamLead(self.context, self.service)
         started = c.StartRun(
             run_id=args.run, goal="Build it", model="a/b", worker_model="a/b", max_nodes=most_nodes

@@ -52,9 +52,9 @@ class RedirectRefused(AnswerRefused):
 def guard(answer_bytes: int, stream_bytes: int | None = None) -> Hook:
     """Return a response hook that refuses redirects to another origin and bounds the body.
 
-    The body may have `answer_bytes`; one that is a stream of events `stream_bytes` (None: no limit,
-    for a stream that stays open). It may have MOST_LINES lines. Of an error the first ERROR_BYTES
-    are read, nothing of one whose encoding is not read: its status says enough.
+    The body may have `answer_bytes`, a stream of events `stream_bytes` (None: no limit, for a
+    stream that stays open). It may have MOST_LINES lines. Of an error the first ERROR_BYTES are
+    read, or the status alone if its encoding is not supported.
     """
 
     async def check(response: Any) -> None:

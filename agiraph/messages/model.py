@@ -44,7 +44,7 @@ class ModelFailed(Body):
 class ModelDelta(Body):
     """A piece of streamed text. Broker to the requester; `call` is the request's message id.
 
-    `restarted`: discard what was streamed before; the call broke off and is retried. `waits`: the
+    `restarted`: discard the text so far; the call broke off and is retried. `waits`: the
     service for which the call waits, until when and why; empty: it waits no longer.
     """
 

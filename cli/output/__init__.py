@@ -1,1 +1,1 @@
-"""What commands print: listings, values and texts, safe for a terminal."""
+"""The output of commands: listings, values and texts, safe for a terminal."""

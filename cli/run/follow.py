@@ -69,7 +69,7 @@ def run_to_the_end(options: RunOptions, *, resumes: bool) -> int:
 
 
 def _show_estimate(target: RunTarget, options: RunOptions) -> None:
-    """Say what a plan may take, before it begins; what is wrong with it, its beginning says."""
+    """Print the estimate of a plan before it begins; errors in the plan are reported later."""
     from agiraph.models.run_costs import in_words
     from cli.run.estimate import estimate_of
 
@@ -78,7 +78,7 @@ def _show_estimate(target: RunTarget, options: RunOptions) -> None:
 
 
 def _introduce(target: RunTarget, options: RunOptions, agent: "AgentView") -> None:
-    """Say which agent works with which model, and what else is in its home."""
+    """Print the agent, its model, and the other agents of its home."""
     from cli.run.other_agents import show_neighbours
 
     target.screen.note(f"agent {agent.id}")
@@ -93,7 +93,7 @@ def _introduce(target: RunTarget, options: RunOptions, agent: "AgentView") -> No
 
 
 def _introduce_roles(target: RunTarget, asked: dict[str, Any], model: str) -> None:
-    """Say who does the work of each role, and what was left out for the network."""
+    """Print the agent of each role, and the way in which it works."""
     from agiraph.http.api import CheckTeamRequest
     from cli.output.formats import how_it_works, shown_agent
 
@@ -141,7 +141,7 @@ def _stop_early(
     agent: "AgentView | None",
     interrupt: KeyboardInterrupt,
 ) -> None:
-    """Stop the team; what a person did not end with Ctrl-C stays known as unfinished."""
+    """Stop the team. Unless the person pressed Ctrl-C, the agent is listed as unfinished."""
     target.screen.note("interrupted: stopping the team", "bad")
     if agent is None:
         # The same request returns the same agent, created by now or not.

@@ -113,7 +113,7 @@ def undisturbed(place: MortalPlace, run: str) -> tuple[dict[str, Any], list[Deat
 
 
 def outcome_of(agent: Path) -> dict[str, Any]:
-    """Return what a run left that no death may change."""
+    """Return the parts of a run's outcome that must not depend on a crash."""
     record = json.loads((agent / "agent.json").read_text())
     run = agent / "runs" / record["run"]
     events = whole_lines(agent / "events.jsonl")

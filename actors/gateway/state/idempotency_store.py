@@ -1,4 +1,4 @@
-"""Idempotency keys and what was answered to them, so that a call made again does nothing twice.
+"""Idempotency keys and the answers to their calls, so that a repeated call has its effect once.
 
 The state is the fold of a journal of these records:
 
@@ -6,8 +6,7 @@ The state is the fold of a journal of these records:
     answered  the call was carried out, and this is its answer
 
 A key that has begun and has no answer was cut off: its call is carried out again, with the same
-cause (`agiraph.api.call_cause`). Only success is an answer to keep; what was refused made
-nothing.
+cause (`agiraph.api.call_cause`). Only successful answers are kept: a refused call has no effect.
 """
 
 from dataclasses import dataclass, replace

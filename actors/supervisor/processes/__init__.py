@@ -1,1 +1,1 @@
-"""One process of a child: started, held, ended; its end, and what follows from it."""
+"""The process of a child: its start, its exit, and the consequences of the exit."""

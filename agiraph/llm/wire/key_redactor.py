@@ -20,8 +20,8 @@ HELD_EVENTS = 8
 HELD_CHARACTERS = 4
 """The shortest beginning of the key for which an event is held.
 
-Events that end in one letter of it are frequent (`message_start`), and the service may send nothing
-after them for long; so at most three characters of a key are passed on.
+Events that end in one letter of it are frequent (`message_start`), and the service may pause for
+long after them; so at most three characters of a key are passed on.
 """
 LARGE_BYTES = 1 << 16
 Path = tuple[str | int, ...]
@@ -66,8 +66,8 @@ class KeyRedactor:
     """Replaces the key in the events of one answer.
 
     Texts at the same place of successive events are one text. An event is held while the end of a
-    text could be the beginning of the key, at most until HELD_EVENTS others have come. What was
-    passed on before that stays; the rest of the key is replaced.
+    text could be the beginning of the key, at most until HELD_EVENTS others have come.
+    Characters that were passed on before remain; the rest of the key is replaced.
     """
 
     key: str

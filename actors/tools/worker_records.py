@@ -42,7 +42,7 @@ class WorkerRecords:
         """Raise Refused if a rule denies a worker this call, wherever it runs."""
         policy, worker = self._policies.current(), member.worker
         for one in actions_of_call(tool, arguments):
-            denied = policy.denial(one.act, worker.name, worker.role, one.spellings)
+            denied = policy.denial(one, worker.name, worker.role)
             if denied is not None:
                 raise Refused(denied_by_rule(denied))
 

@@ -8,7 +8,7 @@ call), and its subject: the command, path, address or text it is about.
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from glob import escape
 from math import inf
@@ -20,8 +20,8 @@ from pydantic import Field
 
 from agiraph.core.models import ProposedAction
 from agiraph.core.record import Record
-from agiraph.core.turns import json_in
 from agiraph.settings.mcp_servers import SEPARATOR
+from agiraph.tools.approvals.equivalents import as_read, equivalent_calls
 
 GIVE_WORK = ("create_work_node", "launch_roles")
 CHECKS = "checks"
@@ -74,10 +74,15 @@ class ActingEntity:
 
 @dataclass(frozen=True, slots=True)
 class SpelledAction:
-    """An action, and further texts that name the same file, address or receiver as its subject."""
+    """An action, and further texts that name the same file, address or receiver as its subject.
+
+    `is_effect`: a call of another tool has this effect. Rules about every tool (`*`) judge the call
+    itself, so they do not judge its effects again.
+    """
 
     act: ProposedAction
     spellings: tuple[str, ...] = ()
+    is_effect: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +151,8 @@ class ApprovalPolicy:
         who: ActingEntity,
         spent_usd: float = 0.0,
         spellings: Sequence[str] = (),
+        *,
+        is_effect: bool = False,
     ) -> PolicyDecision:
         """Return the decision of the first matching rule, with the subject that the rule matches.
 
@@ -154,22 +161,22 @@ class ApprovalPolicy:
         """
         spelled = [act.model_copy(update={"subject": text}) for text in spellings]
         for rule in self.rules:
+            if is_effect and ANYBODY in rule.tool:
+                continue
             judged = [act] if rule.action == "allow" else [act, *spelled]
             for one in judged:
                 if _matches(rule, one, who, spent_usd):
                     return PolicyDecision(rule.action, one, rule)
         return PolicyDecision("allow", act)
 
-    def denial(
-        self, act: ProposedAction, name: str, role: str, spellings: Sequence[str] = ()
-    ) -> PolicyDecision | None:
+    def denial(self, one: SpelledAction, name: str, role: str) -> PolicyDecision | None:
         """Return the decision on an action that is denied in any case, None for another action.
 
         For a process that does not know the entity's folders, its sandbox and what its run has
         spent: rules with these conditions decide only where the entity runs.
         """
         decisions = [
-            self.judge(act, ActingEntity(name, role, folders, is_sandboxed), spent_usd, spellings)
+            self._judge(one, ActingEntity(name, role, folders, is_sandboxed), spent_usd)
             for folders in ((), ("/",))
             for is_sandboxed in (False, True)
             for spent_usd in (0.0, inf)
@@ -180,8 +187,11 @@ class ApprovalPolicy:
         self, actions: Sequence[SpelledAction], who: ActingEntity, spent_usd: float = 0.0
     ) -> PolicyDecision:
         """Return the strictest verdict on several actions of one call: deny, ask, allow."""
-        decisions = [self.judge(one.act, who, spent_usd, one.spellings) for one in actions]
+        decisions = [self._judge(one, who, spent_usd) for one in actions]
         return min(decisions, key=lambda decision: ("deny", "ask", "allow").index(decision.action))
+
+    def _judge(self, one: SpelledAction, who: ActingEntity, spent_usd: float) -> PolicyDecision:
+        return self.judge(one.act, who, spent_usd, one.spellings, is_effect=one.is_effect)
 
 
 def subject_of(arguments: Mapping[str, Any]) -> str:
@@ -193,8 +203,14 @@ def actions_of_call(tool: str, arguments: Mapping[str, Any]) -> list[SpelledActi
     """Return the actions of one call that the rules judge, one for each subject.
 
     The arguments of Agiraph's own tools are known, so the first subject is enough. A call of
-    another tool has an action for each of its subjects: an unused `command` hides no `path`.
+    another tool has an action for each of its subjects: an unused `command` hides no `path`. A call
+    with the effect of other tools (`equivalents`) has their actions too.
     """
+    effects = (one for call in equivalent_calls(tool, arguments) for one in _actions_of(*call))
+    return [*_actions_of(tool, arguments), *(replace(one, is_effect=True) for one in effects)]
+
+
+def _actions_of(tool: str, arguments: Mapping[str, Any]) -> list[SpelledAction]:
     subjects = list(_subjects_in(arguments))
     judged = subjects if SEPARATOR in tool else subjects[:1]
     return [
@@ -342,7 +358,7 @@ def commands_in(tool: str, arguments: Mapping[str, Any]) -> list[str]:
 
 
 def _found(value: Any) -> Iterator[str]:
-    value = _read(value)
+    value = as_read(value)
     if isinstance(value, Mapping):
         for key, inner in value.items():
             yield from _listed(inner) if key == CHECKS else _found(inner)
@@ -352,14 +368,7 @@ def _found(value: Any) -> Iterator[str]:
 
 
 def _listed(value: Any) -> Iterator[str]:
-    value = _read(value)
+    value = as_read(value)
     for one in value if isinstance(value, list | tuple) else (value,):
         if isinstance(one, str) and one.strip():
             yield one.strip()
-
-
-def _read(value: Any) -> Any:
-    """Parse an object or a list that a model wrote as JSON text."""
-    if not isinstance(value, str) or not value.lstrip().startswith(("{", "[")):
-        return value
-    return json_in(value)

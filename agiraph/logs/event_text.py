@@ -15,7 +15,7 @@ around a part that is left out if a value in it is empty. The formats:
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Final, get_args
 
 from agiraph.core.event_types import BY_NAME, Audience, Tone
@@ -32,8 +32,11 @@ AUDIENCES: Final = get_args(Audience)
 _LENGTHS: Final = (("d", 86400), ("h", 3600), ("m", 60), ("s", 1))
 
 
-def sentence_of(event: Event) -> str:
-    """Return the sentence of an event in one line; its type and values if the type is unknown."""
+def sentence_of(event: Event, node_name: Callable[[str], str] = str) -> str:
+    """Return the sentence of an event in one line; its type and values if the type is unknown.
+
+    `node_name` returns the name of a node by its id, for the arguments of a call.
+    """
     kind = BY_NAME.get(event.type)
     if kind is None:
         return " ".join((event.type, _pairs(event.data)))
@@ -41,8 +44,8 @@ def sentence_of(event: Event) -> str:
     def part(found: re.Match[str]) -> str:
         inner, field, form = found.groups()
         if inner is None:
-            return _value(event, field, form)
-        values = [_value(event, *one.groups()) for one in _FIELD.finditer(inner)]
+            return _value(event, field, form, node_name)
+        values = [_value(event, one[1], one[2], node_name) for one in _FIELD.finditer(inner)]
         return _FIELD.sub(lambda _: values.pop(0), inner) if all(values) else ""
 
     return _PART.sub(part, kind.text)
@@ -82,7 +85,7 @@ def is_for(audience: Audience, event: Event) -> bool:
     return AUDIENCES.index(look_of(event)[1]) >= AUDIENCES.index(audience)
 
 
-def _value(event: Event, field: str, form: str | None) -> str:
+def _value(event: Event, field: str, form: str | None, node_name: Callable[[str], str]) -> str:
     value, form = event.data.get(field), form or ""
     if "|" in form:
         return form.split("|")[0 if value else 1]
@@ -97,7 +100,7 @@ def _value(event: Event, field: str, form: str | None) -> str:
         case "apart":
             return _length(abs(value - event.ts)) if isinstance(value, int | float) else ""
         case "call":
-            return _call(value)
+            return _call(value, node_name)
         case "words" if isinstance(value, str):
             return _shown(_words(value), CALL_CHARACTERS)
         case "each" if isinstance(value, list | tuple):
@@ -131,7 +134,7 @@ def _length(seconds: Any) -> str:
     return next((f"{seconds // size:.0f} {unit}" for unit, size in found), "")
 
 
-def _call(arguments: Any) -> str:
+def _call(arguments: Any, node_name: Callable[[str], str]) -> str:
     """Return the arguments of a tool call: its main one alone, a script as its first comment."""
     if not isinstance(arguments, dict):
         return _shown(arguments)
@@ -139,8 +142,8 @@ def _call(arguments: Any) -> str:
     if isinstance(main, str):
         first = main.lstrip().partition("\n")[0]
         return _shown(first if first.startswith("# ") else main, CALL_CHARACTERS)
-    if main is not None:
-        return _shown(main, CALL_CHARACTERS)
+    if isinstance(main, list | tuple):
+        return _shown([node_name(str(one)) for one in main], CALL_CHARACTERS)
     return _shown(_pairs(arguments), CALL_CHARACTERS)
 
 

@@ -93,6 +93,17 @@ def test_a_page_and_a_follower_have_the_sentences_of_events_for_an_audience(
         assert event.model_dump(mode="json") == page["events"][0]
 
 
+def test_a_call_that_waits_for_nodes_shows_their_names(world: World, client: Client) -> None:
+    world.add_team("Alice")
+    [node] = client.board(AGENT).nodes
+    world.log_events("tool.called", tool="wait", arguments={"nodes": [node.id, "f00d00"]})
+    with client.follow_events(AGENT) as follower:
+        event = follower.next(within_seconds=10)
+        assert event is not None
+        assert event.text == "wait tables, f00d00"
+        assert event == client.events(AGENT).events[0]
+
+
 def test_events_are_narrowed_by_type_entity_and_node(world: World, client: Client) -> None:
     world.log_events("node.created", "tool.called", "node.failed", "message.sent")
     page = client.events(AGENT, types=["node.*", "tool.called"])

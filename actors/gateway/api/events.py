@@ -1,6 +1,7 @@
 """Endpoints: an agent's events, by pages and live."""
 
 import re
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Query, Response, WebSocket
@@ -20,9 +21,9 @@ from agiraph.api.auth.scopes import READ
 from agiraph.api.strict_json import StrictRoute
 from agiraph.board.board import Board
 from agiraph.board.names import same
-from agiraph.core.errors import InvalidInput
+from agiraph.core.errors import Corrupt, InvalidInput
 from agiraph.core.event_types import Audience, types_meant
-from agiraph.core.ids import COORDINATOR_NAME, RESERVED_NAMES
+from agiraph.core.ids import COORDINATOR_NAME, RESERVED_NAMES, NodeId
 from agiraph.core.models import Agent, Event
 from agiraph.http.api import EventPageView, EventView
 from agiraph.http.errors import AMBIGUOUS, ApiError
@@ -116,16 +117,17 @@ async def page(
     `Accept: text/event-stream` the events come as server-sent events, first the log from `after`
     (or `Last-Event-ID`) on, then each as it comes; the same path as a WebSocket does it too.
     """
+    view = partial(_view, gateway, agent)
     if MEDIA_TYPE in accept:
         cursor = after if last_event_id is None else last_event_id
-        return streamed(_feed(gateway, agent, wanted, cursor), _lines_of)
+        return streamed(_feed(gateway, agent, wanted, cursor), lambda event: _lines_of(view(event)))
     log = gateway.agents.events_of(agent)
     if before is not None:
         events, start, to = log.pick_before(before, limit, wanted, after)
         previous = start + 1 if start > after else None
-        return EventPageView(events=tuple(map(EventView.of, events)), next=to, previous=previous)
+        return EventPageView(events=tuple(map(view, events)), next=to, previous=previous)
     events, seen = log.pick(after, limit, wanted)
-    return EventPageView(events=tuple(map(EventView.of, events)), next=seen)
+    return EventPageView(events=tuple(map(view, events)), next=seen)
 
 
 @router.websocket("/agents/{agent}/events", dependencies=[READ])
@@ -138,15 +140,24 @@ async def live(
     def too_slow(last: Event | None) -> str:
         return f"too slow: come back with after={last.seq if last else after}"
 
-    await send_feed(socket, feed, _json_of, too_slow)
+    view = partial(_view, gateway, agent)
+    await send_feed(socket, feed, lambda event: view(event).model_dump_json(), too_slow)
 
 
-def _lines_of(event: Event) -> str:
-    return f"id: {event.seq}\nevent: {event.type}\ndata: {_json_of(event)}"
+def _lines_of(event: EventView) -> str:
+    return f"id: {event.seq}\nevent: {event.type}\ndata: {event.model_dump_json()}"
 
 
-def _json_of(event: Event) -> str:
-    return EventView.of(event).model_dump_json()
+def _view(gateway: Gateway, agent: Agent, event: Event) -> EventView:
+    def node_name(id: str) -> str:
+        try:
+            board = gateway.boards.get(gateway.agents.run_of(agent, event.run_id))
+        except (ApiError, Corrupt):  # the run is deleted, or its board damaged
+            return id
+        node = board.nodes.get(NodeId(id))
+        return node.name if node else id
+
+    return EventView.of(event, node_name)
 
 
 def _feed(gateway: Gateway, agent: Agent, wanted: EventFilter, after: int) -> Feed[Event]:

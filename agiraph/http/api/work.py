@@ -1,5 +1,6 @@
 """The work of a run: nodes, stages and workers; its files, its memory, its events."""
 
+from collections.abc import Callable
 from typing import ClassVar, Literal
 
 from pydantic import ConfigDict, Field
@@ -333,10 +334,11 @@ class EventView(Event):
     audience: Audience
 
     @staticmethod
-    def of(event: Event) -> "EventView":
-        """Return an event of the log with its sentence."""
+    def of(event: Event, node_name: Callable[[str], str] = str) -> "EventView":
+        """Return an event of the log with its sentence; `node_name` names a node by its id."""
         tone, audience = look_of(event)
-        said = {"who": who_of(event), "text": sentence_of(event), "detail": detail_of(event)}
+        text = sentence_of(event, node_name)
+        said = {"who": who_of(event), "text": text, "detail": detail_of(event)}
         return EventView.model_validate(dict(event) | said | {"tone": tone, "audience": audience})
 
 

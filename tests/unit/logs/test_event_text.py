@@ -118,6 +118,13 @@ def test_a_sentence_without_data_has_no_template_in_it(kind: EventType) -> None:
     assert not set("{}[]") & set(event(kind.name).text)
 
 
+def test_the_nodes_that_a_call_waits_for_are_shown_by_name() -> None:
+    waits = event("tool.called", tool="wait", arguments={"nodes": ["cf1ea7", "tables"]})
+    assert (
+        EventView.of(waits, lambda id: {"cf1ea7": "texts"}.get(id, id)).text == "wait texts, tables"
+    )
+
+
 def test_a_failed_call_is_for_people_who_watch_a_successful_one_is_not() -> None:
     assert event("tool.result", is_error=True).audience == "entity"
     assert event("tool.result").audience == "log"

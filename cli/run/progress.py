@@ -1,6 +1,6 @@
 """The progress of a run, from its events: who works on what, tokens, cost, and what to show."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from agiraph.agentic_team.engine import TeamTurn, edges_of
@@ -61,6 +61,8 @@ class RunProgress:
             return line
         if line is None or not is_first or self._is_shown_otherwise(event):
             return None
+        if event.type == "agent.completed":  # the command prints the result itself
+            return replace(line, text=event.text)
         is_whole = _is_for_the_human(event) or line.tone == "bad"
         return line if is_whole else _shortened(line)
 

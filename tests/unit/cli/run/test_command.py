@@ -86,6 +86,12 @@ def test_progress_counts_what_was_metered_of_an_outside_agent_and_no_account_of_
     assert progress.usage.tokens == 107
 
 
+def test_the_progress_has_no_result_which_the_command_prints() -> None:
+    line = RunProgress().see(event("agent.completed", result="# Report"))
+    assert line is not None
+    assert line.text == "the goal is met"
+
+
 def test_the_progress_line_counts_nodes_and_shows_the_retry_of_a_call() -> None:
     progress = RunProgress()
     assert progress.status(1.0) == "1.0 s · 0 tokens · no node is running"

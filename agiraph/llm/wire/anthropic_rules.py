@@ -8,6 +8,8 @@ from agiraph.core.errors import InvalidInput
 from agiraph.core.turns import JsonObject
 from agiraph.llm.token_counts import Attachment
 from agiraph.llm.wire.request_rules import (
+    DATE,
+    ItemFields,
     RequestRules,
     Values,
     check_item,
@@ -25,7 +27,6 @@ from agiraph.llm.wire.request_walk import Places, media_type
 
 OWN_TOOLS = re.compile(r"custom|(bash|text_editor|memory)_\d{8}")
 """The types of tools that the agent runs."""
-DATE = re.compile(r"_\d{8}$")
 EDITS = "clear_"
 """How the edits of a context begin that leave something out; the others have it summarized."""
 
@@ -119,6 +120,13 @@ class AnthropicRules(RequestRules):
         "service_tier": ("auto", "standard_only"),
         "speed": ("standard",),
         "inference_geo": ("global",),
+    }
+    fields_of: ClassVar[ItemFields] = {
+        "thinking": frozenset({"type", "budget_tokens", "display"}),
+        "tool_choice": frozenset({"type", "name", "disable_parallel_tool_use"}),
+        "output_config": frozenset({"effort", "format", "task_budget"}),
+        "context_management": frozenset({"edits"}),
+        "metadata": frozenset({"user_id"}),
     }
     left_out = frozenset({"fallbacks", "fallback_credit_token"})
     limits = ("max_tokens",)

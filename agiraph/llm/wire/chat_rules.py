@@ -8,6 +8,7 @@ from agiraph.core.turns import JsonObject
 from agiraph.llm.token_counts import Attachment
 from agiraph.llm.wire.request_rules import (
     ONLY_STANDARD,
+    ItemFields,
     RequestRules,
     Values,
     check_item,
@@ -24,6 +25,7 @@ from agiraph.llm.wire.request_walk import Places
 THINKING_LIMITS = (
     ("thinking", "budget_tokens"),
     ("reasoning", "max_tokens"),
+    ("chat_template_kwargs", "thinking_budget"),
     ("thinking_budget", ""),
 )
 """Where a request limits its reasoning: a parameter, and the field in it."""
@@ -65,6 +67,18 @@ CALLED = {
     "custom": frozenset({"name", "input"}),
 }
 """The fields of a call's function, by the type of the call."""
+SETTINGS = {
+    "reasoning": "effort max_tokens exclude enabled summary",
+    "thinking": "type budget_tokens clear_thinking display",
+    "chat_template_kwargs": "enable_thinking thinking preserve_thinking clear_thinking"
+    " thinking_mode thinking_budget reasoning_effort",
+    "usage": "include",
+    "stream_options": "include_usage include_obfuscation continuous_usage_stats",
+    "response_format": "type json_schema schema name strict grammar",
+    "tool_choice": "type function custom allowed_tools mode tools name",
+}
+"""The fields of parameters that are objects. A template gives tools of the server to a model by a
+variable of its own (`builtin_tools`), and a service reads settings of its own (`provider`)."""
 PLACES = Places(
     top="messages tools tool_choice functions function_call response_format logit_bias stop"
     " stream_options metadata reasoning thinking chat_template_kwargs usage modalities",
@@ -101,6 +115,10 @@ class ChatRules(RequestRules):
         "service_tier": ONLY_STANDARD,
         "modalities": (["text"],),
     }
+    fields_of: ClassVar[ItemFields] = {
+        name: frozenset(fields.split()) for name, fields in SETTINGS.items()
+    }
+    own_choices = frozenset({"function", "custom", "allowed_tools"})
     left_out = frozenset({"store", "prompt_cache_options", "prompt_cache_retention"})
     limits = ("max_completion_tokens", "max_tokens")
 

@@ -40,6 +40,12 @@ PART_VALUES = {
         "id", "name", "response", "willContinue", "scheduling", "parts",
     }),
 }  # fmt: skip
+FIELDS = {
+    "toolConfig": frozenset({"functionCallingConfig", "retrievalConfig"}),
+    "thinkingConfig": frozenset({"includeThoughts", "thinkingBudget", "thinkingLevel"}),
+    "safetySettings": frozenset({"category", "threshold", "method"}),
+}
+"""The fields of settings that are objects."""
 PLACES = Places(
     top="contents systemInstruction tools toolConfig safetySettings generationConfig labels",
     inner="parts inlineData functionCall functionResponse executableCode codeExecutionResult"
@@ -109,6 +115,10 @@ class GoogleRules(RequestRules):
             self.setting_limits,
             where="generationConfig.",
         )
+        for name, value in (*body.items(), *given.items()):
+            for one in objects_in(value) if isinstance(value, list) else objects_in([value]):
+                if name in FIELDS:
+                    check_names(in_camel_case(one, f"{name}."), FIELDS[name], name)
         thinking = config.get("thinkingConfig")
         budget = thinking.get("thinkingBudget") if isinstance(thinking, dict) else None
         if budget is not None and (type(budget) is not int or budget < DYNAMIC):

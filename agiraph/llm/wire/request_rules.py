@@ -7,6 +7,7 @@ made where its usage is not seen (`background`), or change its price (`service_t
 the service runs, and objects stored at the service, are refused for the same reason.
 """
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, ClassVar, Final
@@ -27,6 +28,8 @@ Values = Mapping[str, tuple[Any, ...]]
 """The possible values of parameters."""
 ItemFields = Mapping[str, frozenset[str]]
 """The fields that an item, block or part may have, by its type."""
+DATE: Final = re.compile(r"(_preview)?(_\d{8}|_\d{4}_\d{2}_\d{2})?$")
+"""The end of the type of a service's tool, which names a version."""
 MOST_TOKENS: Final = 1_000_000_000
 """The largest limit of an answer that is read as one."""
 ONLY_STANDARD: Final = ("auto", "default", "flex")
@@ -37,6 +40,8 @@ class RequestRules(ABC):
     """The rules of one format.
 
     `parameters` are forwarded as they are, those of `values` only with one of these values.
+    `fields_of` are the fields of parameters that are objects. `own_choices` are the types of a
+    `tool_choice` that start no tool of the service.
     `left_out` are parameters without which the request means the same, or nearly. `limits` are the
     names of the longest answer, in whose place ours is sent.
     """
@@ -45,6 +50,8 @@ class RequestRules(ABC):
     """Where the format has objects and lists."""
     parameters: ClassVar[frozenset[str]]
     values: ClassVar[Values]
+    fields_of: ClassVar[ItemFields] = {}
+    own_choices: ClassVar[frozenset[str]] = frozenset()
     left_out: ClassVar[frozenset[str]] = frozenset()
     limits: ClassVar[tuple[str, ...]]
     stored: ClassVar[tuple[str, ...]] = ()
@@ -57,6 +64,11 @@ class RequestRules(ABC):
         """
         given = {name: value for name, value in body.items() if value is not None}
         check_fields(given, self.parameters | self.left_out, self.values, self.limits, self.stored)
+        for name, fields in self.fields_of.items():
+            value = given.get(name)
+            for one in objects_in(value) if isinstance(value, list) else objects_in([value]):
+                check_names(one, fields, name)
+        self._check_choice(given.get("tool_choice"), service_tools)
         self.check_content(given)
         for _ in self.attachments(given):
             pass
@@ -117,6 +129,21 @@ class RequestRules(ABC):
         if not tools or any(not self.service_tools(tool) for tool in tools):
             return ""
         return f"{names}: only the service itself runs this tool, and another one answers here"
+
+    def _check_choice(self, choice: Any, allowed: Collection[str]) -> None:
+        """Raise InvalidInput for a choice that starts a tool of the service."""
+        if not isinstance(choice, dict) or not self.own_choices:
+            return
+        nested = choice.get("allowed_tools")
+        inner = nested.get("tools") if isinstance(nested, dict) else choice.get("tools")
+        for one in (choice, *objects_in(inner)):
+            kind = DATE.sub("", str(one.get("type", "function")))
+            if kind not in self.own_choices and kind not in allowed:
+                possible = ", ".join(sorted({*self.own_choices, *allowed}))
+                raise InvalidInput(
+                    f"tool_choice.type: {shown(one.get('type'))} starts a tool of the service, at a"
+                    f" cost that no budget sees (possible: {possible})"
+                )
 
     def _with_allowed_tools(self, body: JsonObject, allowed: Collection[str]) -> JsonObject:
         tools = self.tools(body)
@@ -253,8 +280,9 @@ def objects_in(value: Any) -> list[JsonObject]:
 def from_url(url: Any, *, is_picture: bool) -> Attachment:
     """Return the attachment at a URL: in the request itself (`data:`), or elsewhere.
 
-    A `data:` URL in a picture's place is a picture only by its media type, else a document. A video
-    may have more tokens than bytes: it counts as one elsewhere does.
+    A `data:` URL in a picture's place is a picture only by its media type, else a document. An
+    address does not tell what is there, also in a picture's place: it counts as the whole window.
+    So does a video, which may have more tokens than bytes.
     """
     kind = media_of_url(url, "url")
     return _attached(url, kind, is_picture=is_picture)
@@ -274,7 +302,7 @@ def from_data(data: Any, kind: str, *, is_picture: bool) -> Attachment:
 
 def _attached(data: str, kind: str | None, *, is_picture: bool) -> Attachment:
     if kind == "":
-        return Attachment(0, is_picture=is_picture)
+        return Attachment(0, is_picture=False)
     is_video = kind is not None and kind.startswith("video/")
     is_image = kind is not None and kind.startswith("image/")
     return Attachment(0 if is_video else len(data), is_picture=is_picture and is_image)

@@ -1,6 +1,5 @@
 """What of a request in OpenAI's Responses format reaches the service. Pure."""
 
-import re
 from collections.abc import Collection, Iterator
 from typing import Any, ClassVar
 
@@ -8,7 +7,9 @@ from agiraph.core.errors import InvalidInput
 from agiraph.core.turns import JsonObject
 from agiraph.llm.token_counts import Attachment
 from agiraph.llm.wire.request_rules import (
+    DATE,
     ONLY_STANDARD,
+    ItemFields,
     RequestRules,
     Values,
     check_fields,
@@ -26,7 +27,6 @@ from agiraph.llm.wire.request_walk import Places
 
 OWN_TOOLS = ("function", "custom", "local_shell", "apply_patch", "namespace")
 """The types of tools that the agent runs, and that of a namespace of them."""
-DATE = re.compile(r"(_preview)?(_\d{4}_\d{2}_\d{2})?$")
 REASONING = frozenset({"effort", "summary", "generate_summary", "context"})
 
 
@@ -94,6 +94,8 @@ TOOLS = item_fields(
 """The tools that the agent runs, and their fields."""
 LOCAL = item_fields(local="skills")
 SKILL = frozenset({"name", "description", "path"})
+APPROVAL = "mcp_approval_response"
+MCP = "mcp"
 BRINGING = ("additional_tools", "tool_search_output")
 """The items that bring further tools."""
 CONTENT = {
@@ -165,6 +167,14 @@ class ResponsesRules(RequestRules):
         "background": (False,),
         "service_tier": ONLY_STANDARD,
     }
+    fields_of: ClassVar[ItemFields] = {
+        "text": frozenset({"format", "verbosity"}),
+        "stream_options": frozenset({"include_obfuscation"}),
+    }
+    own_choices = frozenset({
+        "function", "custom", "allowed_tools", "shell", "local_shell", "apply_patch", "namespace",
+        "tool_search",
+    })  # fmt: skip
     left_out = frozenset({
         "store", "background_options", "prompt_cache_options", "prompt_cache_retention",
     })  # fmt: skip
@@ -176,6 +186,12 @@ class ResponsesRules(RequestRules):
         items = kept.get("input")
         if not isinstance(items, list):
             return kept
+        for item in items:
+            if item.get("type") == APPROVAL and item.get("approve") and MCP not in service_tools:
+                raise InvalidInput(
+                    f"{APPROVAL}: approve starts a tool of the service, at a cost that no budget "
+                    f"sees (possible: false, or {MCP} in door.service_tools)"
+                )
         return kept | {"input": [self._sent(item, service_tools) for item in items]}
 
     def _sent(self, item: JsonObject, allowed: Collection[str]) -> JsonObject:

@@ -44,6 +44,9 @@ def parts(*given: Any) -> JsonObject:
     return {"messages": [{"role": "user", "content": list(given)}]}
 
 
+APPROVED: JsonObject = {
+    "type": "mcp_approval_response", "approval_request_id": "a", "approve": True,
+}  # fmt: skip
 COSTLY: list[tuple[str, str, JsonObject]] = [
     *(("openai", "n", {"n": value}) for value in (0, 2, 128, -1, True, 1.0, "2", [1])),
     ("openai", "best_of", {"best_of": 8}),
@@ -102,6 +105,27 @@ COSTLY: list[tuple[str, str, JsonObject]] = [
             }
         ),
     ),
+    ("openai", "builtin_tools", {"chat_template_kwargs": {"builtin_tools": "browser"}}),
+    ("openai", "chat_template_kwargs.n", {"chat_template_kwargs": {"n": 128}}),
+    ("openai", "thinking_budget", {"chat_template_kwargs": {"thinking_budget": -1}}),
+    ("openai", "provider", {"provider": {"order": ["dearest"], "allow_fallbacks": True}}),
+    ("openai", "extra_body", {"extra_body": {"n": 2}}),
+    ("openai", "reasoning.mode", {"reasoning": {"effort": "high", "mode": "pro"}}),
+    ("openai", "stream_options.n", {"stream_options": {"include_usage": True, "n": 2}}),
+    ("openai", "tool_choice.type", {"tool_choice": {"type": "web_search"}}),
+    ("responses", "tool_choice.type", {"tool_choice": {"type": "web_search_preview"}}),
+    ("responses", "tool_choice.type", {"tool_choice": {"type": "mcp", "server_label": "x"}}),
+    (
+        "responses",
+        "tool_choice.type",
+        {"tool_choice": {"type": "allowed_tools", "mode": "auto", "tools": [{"type": "mcp"}]}},
+    ),
+    ("responses", "text.n", {"text": {"verbosity": "low", "n": 3}}),
+    ("responses", "mcp_approval_response", {"input": [APPROVED]}),
+    ("anthropic", "thinking.mode", {"thinking": {"type": "adaptive", "mode": "pro"}}),
+    ("anthropic", "output_config.n", {"output_config": {"effort": "low", "n": 2}}),
+    ("google", "toolConfig.n", {"tool_config": {"n": 2}}),
+    ("google", "thinkingConfig.n", {"generationConfig": {"thinkingConfig": {"n": 2}}}),
     ("google", "cachedContent", {"cachedContent": "c"}),
     ("google", "cachedContent", {"cached_content": "c"}),
     ("google", "serviceTier", {"serviceTier": "priority"}),
@@ -128,7 +152,26 @@ def test_a_parameter_that_costs_more_is_refused_by_its_name(
         checked(api, **more)
 
 
+def test_settings_allow_an_approval_and_a_choice_of_a_tool_of_the_service() -> None:
+    rules = FORMATS["responses"].rules
+    choice = {"type": "web_search_preview"}
+    tools = [{"type": "web_search_preview"}]
+    body = ASKED["responses"] | {"tool_choice": choice, "tools": tools}
+    assert rules.checked(body, ["web_search"])["tool_choice"] == choice
+    asked = ASKED["responses"] | {"input": [APPROVED]}
+    assert rules.checked(asked, ["mcp"])["input"] == [APPROVED]
+
+
 HARMLESS: list[tuple[str, JsonObject]] = [
+    ("openai", {"chat_template_kwargs": {"enable_thinking": False, "thinking_budget": 100}}),
+    ("openai", {"stream_options": {"include_usage": True}, "usage": {"include": True}}),
+    ("openai", {"tool_choice": {"type": "function", "function": {"name": "look"}}}),
+    (
+        "responses",
+        {"tool_choice": {"type": "custom", "name": "look"}, "text": {"verbosity": "low"}},
+    ),
+    ("responses", {"input": [APPROVED | {"approve": False}]}),
+    ("anthropic", {"tool_choice": {"type": "tool", "name": "x"}, "metadata": {"user_id": "u"}}),
     ("openai", {"n": 1, "stream": True, "service_tier": "flex", "modalities": ["text"]}),
     ("openai", {"n": None, "made_up": None, "temperature": 0, "logit_bias": {"1": 2}}),
     ("responses", {"background": False, "conversation": None, "reasoning": {"effort": "high"}}),
@@ -760,6 +803,22 @@ def test_a_document_at_a_url_in_file_data_is_as_large_as_the_window(url: str) ->
     [other] = FORMATS["responses"].rules.attachments({"input": [{"content": [part]}]})
     assert found == other
     assert found.size(WINDOW).guess == WINDOW
+
+
+@pytest.mark.parametrize(
+    ("api", "more"),
+    [
+        ("openai", parts({"type": "image_url", "image_url": {"url": "https://example.com/a.png"}})),
+        ("openai", parts({"type": "image_url", "image_url": "https://example.com/a"})),
+        ("responses", {"input": [{"content": [
+            {"type": "input_image", "image_url": "https://example.com/a.png"}]}]}),
+        ("anthropic", parts(
+            {"type": "image", "source": {"type": "url", "url": "https://example.com/a.png"}})),
+    ],
+)  # fmt: skip
+def test_a_picture_at_a_url_is_as_large_as_the_window(api: str, more: JsonObject) -> None:
+    [found] = FORMATS[api].rules.attachments(more)
+    assert found.size(WINDOW) == InputSize(WINDOW, WINDOW)
 
 
 def test_a_document_elsewhere_is_as_large_as_the_window() -> None:

@@ -28,11 +28,11 @@ from agiraph.http.api import (
     AgentView,
     BoardView,
     EntityView,
-    MessageView,
     NodeView,
     QuestionView,
     StageView,
 )
+from agiraph.readmodel.thread import Thread
 from cli.console.ui.app import ConsoleApp
 from cli.console.ui.source import ConsoleSource, TopSource
 from cli.console.ui.state import ConsoleState
@@ -102,8 +102,9 @@ def team(now: float) -> ConsoleState:
     state = ConsoleState(agent)
     state.set_status(agent, rows(now))
     state.set_board(board())
-    state.add_events(happenings(now))
-    state.add_messages(texts(now))
+    told = sorted((*happenings(now), *texts(now)), key=lambda event: event.ts)
+    numbered = (one.model_copy(update={"seq": seq}) for seq, one in enumerate(told, start=1))
+    state.add_entries(Thread().add_all(numbered))
     state.set_questions([asked(now)])
     state.stream("coordinator", b"1", "Prices are in. While Alan checks what traffic costs, I")
     return state
@@ -185,7 +186,7 @@ def happenings(now: float) -> list[Event]:
     ]  # fmt: skip
 
 
-def texts(now: float) -> list[MessageView]:
+def texts(now: float) -> list[Event]:
     """Return the messages."""
     told = [
         (200, "human", "coordinator", "Prices in **euro**, please, and no free tiers."),
@@ -196,9 +197,10 @@ def texts(now: float) -> list[MessageView]:
         (60, "alan", "ada", "Is Meadow's limit per month or per day?"),
     ]  # fmt: skip
     return [
-        MessageView(seq=seq, id=f"m{seq}", sender=sender, to=to, content=content, ts=now - ago)
-        for seq, (ago, sender, to, content) in enumerate(told, start=1)
-    ]
+        Event(type="message.sent", agent_id=AGENT, ts=now - ago, entity=sender,
+              data={"from": sender, "to": to, "content": content, "id": f"m{ago}"})
+        for ago, sender, to, content in told
+    ]  # fmt: skip
 
 
 def asked(now: float) -> QuestionView:
@@ -222,7 +224,7 @@ class StillSource(ConsoleSource):
     async def close(self) -> None:
         """End."""
 
-    def apply_events(self) -> None:
+    def apply_entries(self) -> None:
         """Change nothing."""
 
 

@@ -19,6 +19,7 @@ from agiraph.http.api.agents import AgentView, CreateAgentRequest
 from agiraph.http.api.work import BoardView, EventView
 from agiraph.http.client.sync import Client
 from agiraph.http.errors import ApiError, NotReachable
+from agiraph.readmodel.thread import Thread
 from agiraph.sdk.errors import DeadlockError, RunFailed, RunTimeout
 from agiraph.sdk.events import DeadlockNoticed, RunEnd, RunEvent, RunStart, told
 from agiraph.sdk.result import NodeFailure, Result, RunLog
@@ -62,6 +63,7 @@ class TeamRun(Generic[Out]):
         self._run = new_run_id(time.time())
         self._request = _request(task, terms, self._run)
         self._log: list[EventView] = []
+        self._thread = Thread()
         self._ring: DeadlockNoticed | None = None
         self._ended_as = ""
         self._is_suspended = False
@@ -149,6 +151,10 @@ class TeamRun(Generic[Out]):
         if event.type == "agent.reopened":
             self._ended_as = ""
         self._ended_as = ENDINGS.get(event.type, self._ended_as)
+        told_before = self._thread.entries.get(str(event.data.get("id")))
+        self._thread.add(event)
+        if told_before is not None and told_before.kind == "said":
+            return  # the text is this message, and was yielded when the model wrote it
         shown = told(event, self._answer)
         if isinstance(shown, DeadlockNoticed):
             self._ring = shown

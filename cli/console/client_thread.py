@@ -1,17 +1,17 @@
-"""The blocking client of the API, used from asyncio: one thread asks, another follows events."""
+"""The blocking client of the API, used from asyncio: one thread asks, another follows a thread."""
 
 import asyncio
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, TypeVar
 
 from agiraph.core.errors import AgiraphError
-from agiraph.http.api import EventView
+from agiraph.http.api import ThreadEntryView, ThreadKind
 from agiraph.http.client import Client
 from agiraph.http.errors import ApiError, NotReachable
-from agiraph.http.event_follower import EventFollower
+from agiraph.http.event_follower import LogFollower
 
 MOST: Final = 2000
 POLL_SECONDS: Final = 0.25
@@ -34,9 +34,11 @@ class ClientThread:
         """Return what `question` makes of the client; raises ApiError, NotReachable."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._ask, question)
 
-    def follow(self, agent: str, after: int) -> EventFollower:
-        """Return a follower of an agent's events; it has a connection of its own."""
-        return self._client.follow_events(agent, after=after)
+    def follow(
+        self, agent: str, after: int, kinds: Sequence[ThreadKind] = ()
+    ) -> LogFollower[ThreadEntryView]:
+        """Return a follower of the thread with an agent; it has a connection of its own."""
+        return self._client.follow_thread(agent, after=after, kind=kinds)
 
     def _ask(self, question: Callable[[Client], T]) -> T:
         """Ask once; if the gateway has moved, ask again at its new address."""
@@ -54,35 +56,35 @@ class ClientThread:
         self._client.close()
 
 
-class EventFeed:
-    """An agent's events after number `after`, followed by a thread with `follow(after)`.
+class ThreadFeed:
+    """What changes in the thread with an agent after event `after`; `follow(after)` follows it.
 
     Make it in the event loop. It holds at most MOST: when the reader is behind, the thread waits,
     and what comes meanwhile waits in the log. The follower continues from its cursor through every
-    restart, so that no event is missed and none comes twice. `came` is set when there is something
+    restart, so that no change is missed and none comes twice. `came` is set when there is something
     to `take`.
     """
 
-    def __init__(self, follow: Callable[[int], EventFollower], after: int) -> None:
+    def __init__(self, follow: Callable[[int], LogFollower[ThreadEntryView]], after: int) -> None:
         self.came = asyncio.Event()
         self.refusal: ApiError | None = None
         self._follow = follow
         self._seq = after
-        self._events: deque[EventView] = deque()
+        self._entries: deque[ThreadEntryView] = deque()
         self._changed = threading.Condition()
         self._is_over = False
         self._loop = asyncio.get_running_loop()
-        self._thread = threading.Thread(target=self._run, name="events", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="thread", daemon=True)
 
     def start(self) -> None:
         """Begin to follow."""
         self._thread.start()
 
-    def take(self, most: int = MOST) -> tuple[EventView, ...]:
-        """Return up to `most` events that have come since; returns at once."""
+    def take(self, most: int = MOST) -> tuple[ThreadEntryView, ...]:
+        """Return up to `most` entries that have come since; returns at once."""
         self.came.clear()
         with self._changed:
-            taken = tuple(self._events.popleft() for _ in range(min(most, len(self._events))))
+            taken = tuple(self._entries.popleft() for _ in range(min(most, len(self._entries))))
             self._changed.notify_all()
         return taken
 
@@ -106,15 +108,15 @@ class EventFeed:
                 with self._changed:  # the gateway is away; the reader's next question reports it
                     self._changed.wait(POLL_SECONDS)
 
-    def _read(self, follower: EventFollower) -> None:
+    def _read(self, follower: LogFollower[ThreadEntryView]) -> None:
         while not self._is_over:
-            event = follower.next(POLL_SECONDS)
-            if event is None:
+            entry = follower.next(POLL_SECONDS)
+            if entry is None:
                 continue
             with self._changed:
-                while len(self._events) >= MOST and not self._is_over:
+                while len(self._entries) >= MOST and not self._is_over:
                     self._changed.wait(POLL_SECONDS)
-                self._events.append(event)
-                self._seq = event.seq
+                self._entries.append(entry)
+                self._seq = entry.changed
             if not self._loop.is_closed():
                 self._loop.call_soon_threadsafe(self.came.set)

@@ -1,13 +1,12 @@
 """The plain console: a person's lines go to the team, what the team says comes to the person.
 
-What is said to the human is read from the human's thread: when an event may have brought something,
-and every now and then without one.
+What the team says comes from the agent's thread, which is followed from its end.
 """
 
 import asyncio
 import contextlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final, assert_never
 
 from agiraph.core.errors import InvalidInput
@@ -17,12 +16,13 @@ from agiraph.http.api import (
     AgentView,
     ApiError,
     BudgetView,
-    ConversationMessageView,
     NotReachable,
     QuestionView,
+    ThreadEntryView,
+    ThreadKind,
 )
-from agiraph.http.client import Client
-from cli.console.client_thread import ClientThread, EventFeed
+from agiraph.http.client import LATEST, Client
+from cli.console.client_thread import ClientThread, ThreadFeed
 from cli.console.commands import (
     HELP,
     AnswerCommand,
@@ -34,14 +34,15 @@ from cli.console.commands import (
     SteerCommand,
     read_line,
 )
+from cli.console.event_text import line_of
 from cli.console.line_reader import LineReader
 from cli.console.plain_text import format_board, format_budget, format_path, format_tree, tree_of
 from cli.sanitize import one_line, printable
 
 REFRESH_SECONDS: Final = 2.0
 RECENT: Final = 6
-PAGE: Final = 200
-NOTABLE: Final = ("message.", "human.", "agent.")
+SAID: Final[tuple[ThreadKind, ...]] = ("message", "nudge", "question", "answer")
+TOLD: Final[tuple[ThreadKind, ...]] = (*SAID, "result", "note")
 
 Show = Callable[[str], None]
 
@@ -91,7 +92,6 @@ class ConsoleSession:
         self._client = client
         self._keyboard = keyboard
         self._show = show
-        self._seen = 0
         self._questions: dict[str, QuestionView] = {}
         self._shown: set[str] = set()
         self._is_away = False
@@ -105,8 +105,8 @@ class ConsoleSession:
         When the input ends after something was said (a pipe), waits for the team's next message
         for at most `linger_seconds`.
         """
-        await self._introduce()
-        feed = EventFeed(lambda after: self._client.follow(self._agent.id, after), 0)
+        after = await self._introduce()
+        feed = ThreadFeed(lambda seq: self._client.follow(self._agent.id, seq, TOLD), after)
         feed.start()
         watching = asyncio.ensure_future(self._watch(feed))
         typing = asyncio.ensure_future(self._read_lines(linger_seconds))
@@ -190,20 +190,28 @@ class ConsoleSession:
 
     # --- what the team says ---
 
-    async def _introduce(self) -> None:
+    async def _introduce(self) -> int:
+        """Show the agent and the last messages; return the cursor behind them."""
         agent = self._agent
         self._show(
             f"{one_line(agent.name)} ({agent.id}, {agent.status}): {one_line(agent.goal, 300)}"
         )
-        for message in (await self._new_messages())[-RECENT:]:
-            self._show(_format_message(message))
+        page = await self._client.ask(
+            lambda api: api.thread(agent.id, before=LATEST, limit=4 * RECENT, kind=SAID)
+        )
+        said = [entry for entry in page.entries if HUMAN_NAME in (entry.sender, *entry.to)]
+        for entry in said[-RECENT:]:
+            self._show(_format_entry(entry))
+        self._shown.update(entry.id for entry in said)
         await self._refresh()
+        return page.next
 
-    async def _watch(self, feed: EventFeed) -> None:
+    async def _watch(self, feed: ThreadFeed) -> None:
         while True:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(REFRESH_SECONDS):
-                    await self._notable_event(feed)
+                    await feed.came.wait()
+            self._show_entries(feed.take())
             try:
                 await self._refresh()
                 self._is_away = False
@@ -212,19 +220,19 @@ class ConsoleSession:
                     self._show(f"! {printable(str(error))}; still trying")
                 self._is_away = True
 
-    async def _notable_event(self, feed: EventFeed) -> None:
-        while True:
-            await feed.came.wait()
-            if any(event.type.startswith(NOTABLE) for event in feed.take()):
-                return
+    def _show_entries(self, entries: Iterable[ThreadEntryView]) -> None:
+        """Show what the team says to the human, and how questions ended without an answer."""
+        for entry in entries:
+            is_said = entry.kind == "message" and HUMAN_NAME in entry.to
+            is_notice = entry.kind == "note" and entry.number is not None
+            if (is_said or is_notice) and entry.id not in self._shown:
+                self._shown.add(entry.id)
+                self._show(_format_entry(entry))
+                self._replied.set()
 
     async def _refresh(self) -> None:
-        """Show what is new in the thread, the questions and the agent's status."""
+        """Show what is new of the questions and the agent's status."""
         async with self._refreshing:
-            for message in await self._new_messages():
-                if message.kind in ("text", "notice") and message.sender != HUMAN_NAME:
-                    self._show(_format_message(message))
-                    self._replied.set()
             await self._refresh_questions()
             agent = await self._client.ask(lambda api: api.agent(self._agent.id))
             if agent.status in ENDED_AGENT and self._agent.status not in ENDED_AGENT:
@@ -232,17 +240,6 @@ class ConsoleSession:
                 self._show(f"[{agent.status}] {printable(why)}".rstrip())
                 self._replied.set()
             self._agent = agent
-
-    async def _new_messages(self) -> list[ConversationMessageView]:
-        found: list[ConversationMessageView] = []
-        while True:
-            page = await self._client.ask(
-                lambda api: api.conversation(self._agent.id, after=self._seen, limit=PAGE)
-            )
-            found += page.messages
-            self._seen = max(self._seen, page.next)
-            if len(page.messages) < PAGE:
-                return found
 
     async def _refresh_questions(self) -> None:
         found = await self._client.ask(lambda api: api.questions(status="open"))
@@ -255,9 +252,13 @@ class ConsoleSession:
                 self._replied.set()
 
 
-def _format_message(message: ConversationMessageView) -> str:
-    to = "" if message.to == HUMAN_NAME else f" → {one_line(message.to)}"
-    return f"{one_line(message.sender)}{to}: {printable(message.content)}"
+def _format_entry(entry: ThreadEntryView) -> str:
+    if entry.event is not None:
+        line = line_of(entry.event)
+        return f"{line.who}: {printable(line.text)}"
+    others = [one_line(name) for name in entry.to if name != HUMAN_NAME]
+    to = f" → {', '.join(others)}" if others else ""
+    return f"{one_line(entry.sender)}{to}: {printable(entry.content)}"
 
 
 def _format_question(question: QuestionView) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from httpx_sse import EventSource, ServerSentEvent, aconnect_sse
 from pydantic import TypeAdapter
 
-from agiraph.http.api.conversation import ThreadEntryView
+from agiraph.http.api.conversation import ThreadEntryView, ThreadKind
 from agiraph.http.api.live import ChangeView, StreamedTextView
 from agiraph.http.api.work import EventView
 from agiraph.http.client.call import Answer, ApiCall, AsyncCaller, agent_path, given
@@ -108,15 +108,20 @@ class AsyncClient(GatewayConnection[httpx.AsyncClient], AsyncCaller):
                 yield StreamedTextView.model_validate_json(frame)
 
     async def follow_thread(
-        self, agent: str, *, after: int = 0, entity: str | None = None
+        self,
+        agent: str,
+        *,
+        after: int = 0,
+        entity: str | None = None,
+        kind: Sequence[ThreadKind] = (),
     ) -> AsyncGenerator[ThreadEntryView, None]:
         """Yield the entries of the thread with an agent that changed after event `after`, then
-        each as it comes and changes; `entity` as for `thread`.
+        each as it comes and changes; `entity` and `kind` as for `thread`.
 
         An entry with a known `id` replaces that one. Errors as those of `follow_text`.
         """
         path, seq = agent_path(agent, "thread"), after
-        wanted = given(entity=entity)
+        wanted = given(entity=entity, kind=list(kind))
         async with aclosing(self._frames(path, lambda: {"after": seq, **wanted})) as frames:
             async for frame in frames:
                 entry = ThreadEntryView.model_validate_json(frame)

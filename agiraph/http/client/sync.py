@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter
 
-from agiraph.http.api.conversation import ThreadEntryView
+from agiraph.http.api.conversation import ThreadEntryView, ThreadKind
 from agiraph.http.api.live import ChangeView, StreamedTextView
 from agiraph.http.client.call import Answer, ApiCall, SyncCaller, agent_path, given
 from agiraph.http.client.connection import PAUSE_SECONDS, UNAUTHORIZED, GatewayConnection
@@ -68,16 +68,21 @@ class Client(GatewayConnection[httpx.Client], SyncCaller):
         return EventFollower(self._door, path, after, wanted=wanted, trust=self._trust)
 
     def follow_thread(
-        self, agent: str, *, after: int = 0, entity: str | None = None
+        self,
+        agent: str,
+        *,
+        after: int = 0,
+        entity: str | None = None,
+        kind: Sequence[ThreadKind] = (),
     ) -> "LogFollower[ThreadEntryView]":
         """Return a LogFollower of the thread with an agent: the entries that changed after event
-        `after`, then each as it comes and changes; `entity` as for `thread`.
+        `after`, then each as it comes and changes; `entity` and `kind` as for `thread`.
 
         An entry with a known `id` replaces that one. Errors as those of `follow_events`.
         """
         from agiraph.http.event_follower import LogFollower
 
-        read, wanted = ThreadEntryView.model_validate_json, given(entity=entity)
+        read, wanted = ThreadEntryView.model_validate_json, given(entity=entity, kind=list(kind))
         return LogFollower(
             self._door, agent_path(agent, "thread"), read, lambda entry: entry.changed, after,
             wanted=wanted, trust=self._trust,

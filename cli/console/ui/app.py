@@ -169,7 +169,7 @@ class ConsoleApp(TaskApp):
         self._fold(event.size.width)
 
     def _frame(self) -> None:
-        self._source.apply_events()
+        self._source.apply_entries()
         waiting = frozenset(question.id for question in self.state.waiting)
         if waiting - self._known_questions:
             self._call_for_answer()

@@ -50,7 +50,7 @@ class TalkPanel(ScrollView, can_focus=True):
         super().__init__(id=id)
         self._state = state
         self._selected: str | None = None
-        self._first: tuple[float, int] | None = None
+        self._first: int | None = None
         self._entries: list[TimelineEntry] = []
         self._lines: Sequence[Strip] = ()
         self._starts: list[int] = []
@@ -67,7 +67,7 @@ class TalkPanel(ScrollView, can_focus=True):
         if is_other:
             self._marked = None
         entries = self._state.timeline.entries
-        first = entries[0].order if entries else None
+        first = entries[0].seq if entries else None
         has_older = first is not None and self._first is not None and first < self._first
         self._first = first
         is_older = has_older and not is_other

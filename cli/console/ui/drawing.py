@@ -64,7 +64,7 @@ def _with_lead(drawing: RenderableType, lead: str, width: int, console: Console)
 def _drawing_of(entry: TimelineEntry, width: int, *, is_open: bool) -> RenderableType:
     if entry.kind == "tool":
         return _tool(entry, width, is_open=is_open)
-    if entry.kind in ("notice", "retry"):
+    if entry.kind == "notice":
         who = (f"{entry.who} ", voice(entry.who))
         return Text.assemble(("· ", QUIET), who, (entry.title, TONES[entry.tone]))
     body = markdown(entry.body) if entry.is_markdown else Text(entry.body)

@@ -1,14 +1,14 @@
 """The source: keeps the console's state up to date, and carries out what the person does.
 
-    events                a follower of the agent's log, in a thread of its own
-    messages, questions,  asked for when an event may have changed them, and every few seconds
+    the conversation      a follower of the agent's thread, which a thread of its own reads
+    questions,            asked for when an entry may have changed them, and every few seconds
     board, team           without one
     agent, entities       asked for every second
     streaming text        the broker's, over the bus, while the console is open; of a home on
                           another machine, over the API
     texts, answers, acts  over the API
 
-The screen applies the events when it is about to be drawn, many at once.
+The screen applies the entries when it is about to be drawn, many at once.
 """
 
 import asyncio
@@ -25,18 +25,18 @@ from agiraph.http.api import (
     ApiError,
     EntityAct,
     EntityView,
-    EventView,
     FileContentView,
     FolderView,
-    MessageView,
     NotReachable,
     QuestionView,
     SteeredView,
+    ThreadKind,
+    ThreadPageView,
 )
-from agiraph.http.client import Client
+from agiraph.http.client import LATEST, Client
 from agiraph.messages.authorization import MESSAGES, refusal
 from agiraph.messages.model import StreamDelta, SubscribeToStream
-from cli.console.client_thread import ClientThread, EventFeed
+from cli.console.client_thread import ClientThread, ThreadFeed
 from cli.console.commands import BudgetCommand
 from cli.console.session import handle_budget
 from cli.console.ui.state import ConsoleState
@@ -49,20 +49,16 @@ PAUSE_SECONDS: Final = 0.25
 SUBSCRIBE_SECONDS: Final = 4.0
 HELLO_SECONDS: Final = 10.0
 RETRY_SECONDS: Final = 0.5
-MOST_EVENTS: Final = 400
+MOST_ENTRIES: Final = 400
 PAGE: Final = 400
-MESSAGE_PAGE: Final = 1000
-RECENT: Final = 500
+
 ALL_RUNS: Final = "*"
 
-Topic = Literal["messages", "questions", "board", "team"]
-TOPICS: Final[dict[Topic, tuple[str, ...]]] = {
-    "messages": ("message.", "human.nudge"),
-    "questions": ("human.", "agent."),
-    "board": ("node.", "stage.", "worker."),
-    "team": ("worker.", "model.", "outside."),
-}
-"""What may have changed with an event whose type begins so."""
+Topic = Literal["questions", "board", "team"]
+TOPICS: Final[frozenset[Topic]] = frozenset({"questions", "board", "team"})
+OF_TEXTS: Final = ("message", "nudge")
+OF_QUESTIONS: Final = ("question", "answer", "result", "note")
+OF_BOARD: Final = ("result", "note")
 
 
 class ConsoleSource:
@@ -78,20 +74,16 @@ class ConsoleSource:
         self._has_bus = has_bus
         self._agent = state.agent.id
         self._reader, self._writer = ClientThread(connect), ClientThread(connect)
-        self._feed: EventFeed | None = None
+        self._feed: ThreadFeed | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._stale: set[Topic] = set(TOPICS)
         self._changed = asyncio.Event()
-        self._seen_event = max(0, state.agent.last_event - PAGE)
-        self._seen_message = 0
         self._run: str | None = state.agent.run
         self._clock = SystemClock()
 
     def start(self) -> None:
         """Begin to follow; call it in the event loop."""
-        self._feed = EventFeed(lambda seq: self._reader.follow(self._agent, seq), self._seen_event)
-        self._feed.start()
-        works = (self._refresh_forever(), self._listen_forever())
+        works = (self._read_thread(), self._refresh_forever(), self._listen_forever())
         self._tasks = [asyncio.ensure_future(work) for work in works]
 
     async def close(self) -> None:
@@ -104,13 +96,13 @@ class ConsoleSource:
         await asyncio.to_thread(self._reader.close)
         await asyncio.to_thread(self._writer.close)
 
-    def apply_events(self) -> None:
-        """Add the events that have come to the state, as many as can be drawn at once."""
-        events = self._feed.take(MOST_EVENTS) if self._feed is not None else ()
-        if events:
-            self._seen_event = events[-1].seq
-            self._state.add_events(events)
-            self._mark_stale(*(topic for topic, types in TOPICS.items() if _any_of(events, types)))
+    def apply_entries(self) -> None:
+        """Add what came in the thread to the state, as much as can be drawn at once."""
+        entries = self._feed.take(MOST_ENTRIES) if self._feed is not None else ()
+        if entries:
+            self._state.add_entries(entries)
+            kinds = {entry.kind for entry in entries}
+            self._mark_stale(*(topic for topic in TOPICS if _may_change(topic, kinds)))
 
     # --- the person acts; all raise ApiError, NotReachable ---
 
@@ -133,7 +125,6 @@ class ConsoleSource:
                 self._state.reject_text(key, f"not sent to {to}: {error}")
                 return
             self._state.accept_text(key, sent.id)
-            self._mark_stale("messages")
             return
 
     async def answer(self, question: str, text: str) -> QuestionView:
@@ -159,34 +150,32 @@ class ConsoleSource:
         return await self._writer.ask(lambda api: api.workspace(self._agent, path))
 
     async def read_older(self) -> None:
-        """Add the page of events before those that are shown, and the messages of the same time."""
-        timeline = self._state.timeline
-        first_event, first_message = timeline.first_event, timeline.first_message
-        since = 0.0
-        if first_event is not None and first_event > 1:
-            after = max(0, first_event - 1 - PAGE)
-            count = first_event - 1 - after
-            page = await self._writer.ask(
-                lambda api: api.events(self._agent, after=after, limit=count)
-            )
-            self._state.add_events(page.events, is_older=True)
-            since = page.events[0].ts if page.events and after > 0 else 0.0
-        if first_message is not None and first_message > 1:
-            start = max(0, first_message - 1 - PAGE)
-            limit = first_message - 1 - start
-            older = await self._writer.ask(
-                lambda api: api.messages(self._agent, after=start, limit=limit)
-            )
-            self._state.add_messages((one for one in older if one.ts >= since), is_older=True)
+        """Add the page before the entries that are shown."""
+        before = self._state.timeline.previous
+        if before is not None:
+            self._state.add_page(await self._page(before))
 
     async def read_end(self) -> None:
-        """Show the end of both logs again, up to where the follower is."""
-        after = max(0, self._seen_event - PAGE)
-        limit = self._seen_event - after or 1
-        page = await self._writer.ask(lambda api: api.events(self._agent, after=after, limit=limit))
-        since = page.events[0].ts if page.events else 0.0
-        messages = await self._writer.ask(lambda api: _recent(api, self._agent, since, 0))
-        self._state.restart(page.events, messages)
+        """Show the end of the thread again."""
+        self._state.restart(await self._page(LATEST))
+
+    async def _page(self, before: int) -> ThreadPageView:
+        def ask(api: Client) -> ThreadPageView:
+            return api.thread(self._agent, before=before, limit=PAGE)
+
+        return await self._writer.ask(ask)
+
+    async def _read_thread(self) -> None:
+        """Show the end of the thread, and follow it from there on."""
+        while True:
+            try:
+                page = await self._page(LATEST)
+                break
+            except NotReachable:
+                await asyncio.sleep(RETRY_SECONDS)
+        self._state.restart(page)
+        self._feed = ThreadFeed(lambda seq: self._reader.follow(self._agent, seq), page.next)
+        self._feed.start()
 
     # --- asking ---
 
@@ -224,17 +213,11 @@ class ConsoleSource:
         ask = self._reader.ask
         agent = await ask(lambda api: api.agent(self._agent))
         if agent.run != self._run:
-            self._run, self._seen_message = agent.run, 0
+            self._run = agent.run
             topics = set(TOPICS)
         self._state.set_status(agent, await ask(lambda api: api.entities()))
         if "questions" in topics:
             self._state.set_questions(await ask(lambda api: api.questions(status="open")))
-        if "messages" in topics:
-            after = self._seen_message
-            found = await ask(lambda api: _recent(api, self._agent, 0.0, after))
-            if found:
-                self._seen_message = found[-1].seq
-                self._state.add_messages(found)
         if "board" in topics and agent.run is not None:
             self._state.set_board(await ask(lambda api: api.board(self._agent)))
         if "team" in topics and agent.run is not None:
@@ -342,16 +325,12 @@ class TopSource:
         self._writer.close()
 
 
-def _any_of(events: tuple[EventView, ...], types: tuple[str, ...]) -> bool:
-    return any(event.type.startswith(types) for event in events)
-
-
-def _recent(client: Client, agent: str, since: float, after: int) -> list[MessageView]:
-    """Return the messages after seq `after` and not before `since`, the last RECENT at most."""
-    found: list[MessageView] = []
-    while True:
-        page = client.messages(agent, after=after, limit=MESSAGE_PAGE)
-        found = [message for message in [*found, *page] if message.ts >= since][-RECENT:]
-        if len(page) < MESSAGE_PAGE:
-            return found
-        after = page[-1].seq
+def _may_change(topic: Topic, kinds: set[ThreadKind]) -> bool:
+    """Whether entries of these kinds may have changed a topic."""
+    match topic:
+        case "questions":
+            return not kinds.isdisjoint(OF_QUESTIONS)
+        case "board":
+            return not kinds.isdisjoint(OF_BOARD)
+        case "team":
+            return not kinds.issubset(OF_TEXTS)

@@ -14,15 +14,15 @@ from agiraph.http.api import (
     AgentView,
     BoardView,
     EntityView,
-    EventView,
-    MessageView,
     QuestionView,
+    ThreadEntryView,
+    ThreadPageView,
     UsageView,
     WorkerView,
 )
 from cli.console.commands import EVERYONE
 from cli.console.entities import MemberRow, members_of, rows_of_run, spent_by
-from cli.console.ui.entries import TimelineEntry, of_events, of_messages
+from cli.console.ui.entries import TimelineEntry, entry_of
 from cli.console.ui.timeline import Timeline
 from cli.sanitize import printable
 
@@ -131,42 +131,26 @@ class ConsoleState:
 
     # --- news ---
 
-    def add_events(self, events: Iterable[EventView], *, is_older: bool = False) -> None:
-        """Add events of the agent's log; older ones are a page that was asked for."""
-        listed, entries = list(events), []
-        for event in listed:
-            key = self._key_of(event.entity)
-            for entry in of_events([event], self.agent.run):
-                if entry.kind == "thought" and key in self.streams:
-                    entry = _in_full(entry, self.streams[key].text)
-                entries.append(entry)
-            if event.type in ("model.answered", "model.failed", "tool.called"):
-                self.streams.pop(key, None)
-        self._talk_changed()
-        if not is_older and not self.timeline.is_live:
-            return
-        was_empty = self.timeline.first_event is None
-        self.timeline.add(entries, "oldest" if is_older else "newest")
-        if listed and (is_older or was_empty):
-            # A page of which nothing is shown has been read, too.
-            self.timeline.first_event = listed[0].seq
-
-    def add_messages(self, messages: Iterable[MessageView], *, is_older: bool = False) -> None:
-        """Add messages of the run's log; older ones are a page that was asked for."""
-        if not self.timeline.is_live and not is_older:
-            return
-        listed = list(messages)
-        for message in listed:
-            self.timeline.remove(f"p:{message.id}")
-            self._end_stream(message)
-        self.timeline.add(of_messages(listed), "oldest" if is_older else "newest")
+    def add_entries(self, entries: Iterable[ThreadEntryView]) -> None:
+        """Add what came or changed in the thread."""
+        for entry in entries:
+            self.timeline.remove(f"p:{entry.id}")
+            self._end_stream(entry)
+            if self.timeline.is_live and not _is_in_head(entry):
+                self.timeline.add([entry_of(entry)])
         self._talk_changed()
 
-    def restart(self, events: Iterable[EventView], messages: Iterable[MessageView]) -> None:
-        """Show the end of the conversation again, read from both logs."""
+    def add_page(self, page: ThreadPageView) -> None:
+        """Add a page of older entries that was asked for."""
+        self.timeline.previous = page.previous
+        shown = [entry_of(entry) for entry in page.entries if not _is_in_head(entry)]
+        self.timeline.add(shown, "oldest")
+        self._talk_changed()
+
+    def restart(self, page: ThreadPageView) -> None:
+        """Show the end of the thread."""
         self.timeline = Timeline()
-        self.add_events(events)
-        self.add_messages(messages)
+        self.add_page(page)
 
     def set_status(self, agent: AgentView, rows: Iterable[EntityView]) -> None:
         """Show the agent and its processes as they are now."""
@@ -217,7 +201,7 @@ class ConsoleState:
         entry = TimelineEntry(
             key=f"p:{id}",
             at=at,
-            rank=1 << 40,
+            seq=1 << 60,
             kind="text",
             who=HUMAN_NAME,
             to=(to,),
@@ -226,7 +210,6 @@ class ConsoleState:
             tone="voice",
             about=frozenset({HUMAN_NAME, to.casefold()}),
             is_markdown=True,
-            log="own",
         )
         self.timeline.add([entry])
         self._talk_changed()
@@ -234,7 +217,7 @@ class ConsoleState:
     def accept_text(self, id: str, message_id: str) -> None:
         """Show a text as sent; in the log it is the message of this id."""
         posted = self.timeline.remove(f"p:{id}")
-        if posted is not None and f"m:{message_id}" not in self.timeline.keys:
+        if posted is not None and message_id not in self.timeline.known:
             self.timeline.add([replace(posted, key=f"p:{message_id}", title="sent")])
         self._talk_changed()
 
@@ -288,10 +271,14 @@ class ConsoleState:
         if self.names != names:
             self._talk_changed()
 
-    def _end_stream(self, message: MessageView) -> None:
-        """Show no more as being said what is a message by now; its event may come later."""
-        key, said = self._key_of(message.sender), printable(message.content)[-STREAM_LIMIT:]
-        if key in self.streams and self.streams[key].text.strip() == said.strip():
+    def _end_stream(self, entry: ThreadEntryView) -> None:
+        """Show no more as being said what is an entry by now, or what broke off for good."""
+        key = self._key_of(entry.sender)
+        stream = self.streams.get(key)
+        is_acting = entry.call is not None and entry.call.outcome == "running"
+        if stream is None:
+            return
+        if is_acting or entry.kind == "result" or entry.answer == stream.call.hex():
             del self.streams[key]
 
     def _talk_changed(self) -> None:
@@ -304,7 +291,6 @@ class ConsoleState:
         return next((one.key for one in self.members if name in one.names), name)
 
 
-def _in_full(entry: TimelineEntry, streamed: str) -> TimelineEntry:
-    """Return a thought with its whole text, if that was seen streaming: events shorten it."""
-    whole = streamed.rstrip()
-    return replace(entry, body=whole) if whole.startswith(entry.body.rstrip()) else entry
+def _is_in_head(entry: ThreadEntryView) -> bool:
+    """Whether the head of the screen shows it already: the goal."""
+    return entry.event is not None and entry.event.type == "agent.created"

@@ -20,8 +20,6 @@ from agiraph.http.api import (
     ApiError,
     BoardView,
     BudgetView,
-    ConversationMessageView,
-    ConversationPageView,
     CreateAgentRequest,
     EntityView,
     EventPageView,
@@ -38,10 +36,12 @@ from agiraph.http.api import (
     StartRunRequest,
     SteeredEntityView,
     SteeredView,
+    ThreadPageView,
     UsageView,
     WorkerView,
 )
 from agiraph.logs.event_filter import EventFilter
+from agiraph.readmodel.thread import Thread
 from cli.main import agiraph
 from cli.options.shared import CliContext
 
@@ -101,6 +101,21 @@ class FakeFollower:
         pass
 
 
+class FakeThreadFollower(FakeFollower):
+    """Hands out the entries that the scripted events make."""
+
+    def __init__(self, client: "FakeClient") -> None:
+        super().__init__(client, len(client.said))
+        self._thread = Thread()
+
+    def next(self, within_seconds: float | None = None) -> Any:
+        event = super().next(within_seconds)
+        return event and self._thread.add(event)
+
+    def __enter__(self) -> "FakeThreadFollower":
+        return self
+
+
 @dataclass
 class FakeClient:
     """Answers as the gateway would; keeps what it was asked to do in `did`."""
@@ -110,7 +125,7 @@ class FakeClient:
     files: dict[str, bytes] = field(default_factory=dict)
     asked: list[QuestionView] = field(default_factory=list)
     log: list[EventView] = field(default_factory=list)
-    thread: list[ConversationMessageView] = field(default_factory=list)
+    said: list[EventView] = field(default_factory=list)
     did: list[tuple[Any, ...]] = field(default_factory=list)
     login_users: list[int | None] = field(default_factory=list)
     usages: list[tuple[str | None, str | None, str]] = field(default_factory=list)
@@ -216,9 +231,12 @@ class FakeClient:
                 return self.asked[number]
         raise ApiError(404, f"unknown question '{question_id}' (known: none)")
 
-    def conversation(self, agent: str, *, after: int = 0, limit: int = 100) -> ConversationPageView:
-        found = tuple(m for m in self.thread if m.seq > after)[:limit]
-        return ConversationPageView(messages=found, next=found[-1].seq if found else after)
+    def thread(self, agent: str, *, limit: int, **_: Any) -> ThreadPageView:
+        entries = tuple(Thread().add_all(self.said))
+        return ThreadPageView(entries=entries[-limit:], next=len(self.said))
+
+    def follow_thread(self, agent: str, **_: Any) -> "FakeThreadFollower":
+        return FakeThreadFollower(self)
 
     def messages(self, agent: str, *, after: int = 0, **_: Any) -> list[MessageView]:
         self._known(agent)

@@ -1,6 +1,5 @@
 """The console's view: in whatever order news comes, nothing twice, nothing raw, all bounded."""
 
-from collections.abc import Sequence
 from contextlib import suppress
 
 from hypothesis import given
@@ -9,11 +8,12 @@ from hypothesis import strategies as st
 from agiraph.core.errors import InvalidInput
 from agiraph.core.ids import NodeId
 from agiraph.core.models import Event
-from agiraph.http.api import BoardView, EntityView, EventView, MessageView, NodeView
+from agiraph.http.api import BoardView, EntityView, EventView, NodeView
+from agiraph.readmodel.thread import Thread
 from cli.console.commands import completions, read_line
 from cli.console.plain_text import tree_of
 from cli.console.ui import timeline as timeline_module
-from cli.console.ui.entries import TimelineEntry, of_messages
+from cli.console.ui.entries import TimelineEntry
 from cli.console.ui.state import ConsoleState
 from cli.console.ui.timeline import Timeline
 from tests.unit.cli.fakes import AGENT, summary
@@ -37,77 +37,34 @@ TYPES = st.sampled_from(
 )  # fmt: skip
 
 
-@st.composite
-def logs(draw: st.DrawFn) -> tuple[list[EventView], list[MessageView]]:
-    """Draw an agent's event log and message log."""
-    kinds = draw(st.lists(st.tuples(TYPES, NAMES, NASTY), max_size=14))
-    events = [event_of(seq, *kind) for seq, kind in enumerate(kinds, start=1)]
-    texts = draw(st.lists(st.tuples(NAMES, NAMES, NASTY), max_size=8))
-    messages = [
-        MessageView(seq=seq, id=f"m{seq}", sender=sender, to=to, content=text, ts=float(seq))
-        for seq, (sender, to, text) in enumerate(texts, start=1)
-    ]
-    return events, messages
-
-
-def pieces(things: Sequence[EventView], cuts: Sequence[int]) -> list[tuple[EventView, ...]]:
-    """Cut a log into pieces that overlap: what a reader gets that comes back again and again."""
-    found = [tuple(things)]
-    for cut in cuts:
-        found.append(tuple(things[max(0, cut - 3) : cut + 3]))
-    return found
-
-
-def told(events: Sequence[EventView] = (), messages: Sequence[MessageView] = ()) -> ConsoleState:
-    """Return the state of a console that has read these."""
-    state = ConsoleState(summary())
-    state.add_events(events)
-    state.add_messages(messages)
-    return state
+LOGS = st.lists(st.tuples(TYPES, NAMES, NASTY), max_size=14).map(
+    lambda kinds: [event_of(seq, *kind) for seq, kind in enumerate(kinds, start=1)]
+)
 
 
 def story(state: ConsoleState) -> list[tuple[object, ...]]:
-    """Return what is shown, in order, but for how it came to be joined."""
+    """Return what is shown, in order."""
     entries = state.timeline.entries
     return [(e.key, e.who, sorted(e.to), e.title, e.body, e.outcome) for e in entries]
 
 
-@given(logs(), st.lists(st.integers(0, 14), max_size=4))
-def test_news_that_comes_again_changes_nothing(
-    drawn: tuple[list[EventView], list[MessageView]], cuts: list[int]
-) -> None:
-    events, messages = drawn
-    again = told(events, messages)
-    for piece in pieces(events, cuts):
-        again.add_events(piece)
-    again.add_messages(messages)
-    assert story(again) == story(told(events, messages))
+@given(LOGS, st.integers(1, 14))
+def test_entries_in_pieces_are_shown_as_the_whole_thread(events: list[EventView], cut: int) -> None:
+    whole, pieces, thread = ConsoleState(summary()), ConsoleState(summary()), Thread()
+    whole.add_entries(Thread().add_all(events))
+    for start in range(0, len(events), cut):
+        pieces.add_entries(thread.add_all(events[start : start + cut]))
+    pieces.add_entries(thread.entries.values())
+    assert story(pieces) == story(whole)
 
 
-@given(logs())
-def test_pieces_in_order_tell_the_same_as_the_whole(
-    drawn: tuple[list[EventView], list[MessageView]],
-) -> None:
-    events, messages = drawn
-    bit_by_bit = told()
-    for event in events:
-        bit_by_bit.add_events([event])
-    for message in messages:
-        bit_by_bit.add_messages([message])
-    assert story(bit_by_bit) == story(told(events, messages))
-
-
-@given(logs())
-def test_entries_stand_in_order_each_once_and_printable(
-    drawn: tuple[list[EventView], list[MessageView]],
-) -> None:
-    events, messages = drawn
-    state = told(messages=messages)
-    state.add_events(events)
+@given(LOGS)
+def test_entries_stand_in_order_each_once_and_printable(events: list[EventView]) -> None:
+    state = ConsoleState(summary())
+    state.add_entries(Thread().add_all(events))
     entries = state.timeline.entries
-    assert [e.order for e in entries] == sorted(e.order for e in entries)
-    keys = [key for e in entries for key in (e.key, *e.also)]
-    assert len(keys) == len(set(keys))
+    assert [e.seq for e in entries] == sorted(e.seq for e in entries)
+    assert len({e.key for e in entries}) == len(entries)
     for entry in entries:
         shown = "".join((entry.who, *entry.to, entry.title, entry.body))
         assert all(c == "\n" or c.isprintable() or ord(c) > 0x9F for c in shown)
@@ -121,34 +78,13 @@ def test_a_timeline_never_outgrows_its_bound(places: list[int], keeps_oldest: bo
     try:
         timeline = Timeline()
         for place in places:
-            new = [TimelineEntry(key=f"e:{n}", at=float(n), rank=n, kind="notice", who="ada", seq=n)
+            new = [TimelineEntry(key=f"e:{n}", at=float(n), seq=n, kind="notice", who="ada")
                    for n in range(place, place + 7)]  # fmt: skip
             timeline.add(new, "oldest" if keeps_oldest else "newest")
             assert len(timeline.entries) <= 25
-            assert timeline.keys == {e.key for e in timeline.entries}
+            assert set(timeline.known) == {e.key for e in timeline.entries}
     finally:
         timeline_module.MOST, timeline_module.SLACK = most, slack  # type: ignore[misc]
-
-
-@given(st.lists(st.tuples(NAMES, NASTY), max_size=6))
-def test_a_text_to_many_is_one_entry_to_all_of_them(texts: list[tuple[str, str]]) -> None:
-    messages = [
-        MessageView(
-            seq=n,
-            id=f"m{n}",
-            sender="human",
-            to=f"w{n}",
-            content="all of you",
-            ts=1.0,
-            copy_of="m0" if n else None,
-        )
-        for n in range(len(texts))
-    ]
-    timeline = Timeline()
-    timeline.add(of_messages(messages))
-    entries = timeline.entries
-    assert len(entries) == min(1, len(texts))
-    assert sum(len(entry.to) for entry in entries) == len(texts)
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=8))

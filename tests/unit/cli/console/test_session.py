@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agiraph.http.api import ConversationMessageView
+from agiraph.http.api import EventView
 from cli.console.client_thread import ClientThread
 from cli.console.line_reader import LineReader
 from cli.console.session import ConsoleSession
@@ -14,13 +14,9 @@ from tests.unit.cli.fakes import AGENT, FakeClient, event, question
 from tests.unit.cli.test_spending import DOLLARS
 
 
-def said(
-    seq: int, content: str, sender: str = "ada", kind: str = "text"
-) -> ConversationMessageView:
-    return ConversationMessageView(
-        seq=seq, id=f"m{seq}", agent=AGENT, sender=sender, to="human", content=content, ts=1.0,
-        kind=kind,
-    )  # fmt: skip
+def said(seq: int, content: str, **data: Any) -> EventView:
+    text = {"from": "ada", "to": "human", "content": content, "id": f"m{seq}"} | data
+    return event("message.sent", seq, entity="ada", **text)
 
 
 def converse(
@@ -98,7 +94,7 @@ def test_the_board_and_the_help_are_shown() -> None:
 
 
 def test_what_was_said_lately_is_shown_first_and_safely() -> None:
-    client = FakeClient(thread=[said(n, f"word {n}\x1b[2J") for n in range(1, 10)])
+    client = FakeClient(said=[said(n, f"word {n}\x1b[2J") for n in range(1, 10)])
     shown, _ = converse("/quit\n", client)
     assert "ada: word 9" in shown
     assert "word 1" not in shown
@@ -109,11 +105,26 @@ def test_a_pipe_that_ends_waits_for_the_teams_next_word() -> None:
     client = FakeClient(on_send=lambda: reply())
 
     def reply() -> None:
-        client.thread.append(said(1, "half way"))
-        client.script.append(event("message.sent"))
+        client.script.append(said(1, "half way"))
 
     shown, _ = converse("How far?\n", client, linger=15)
     assert shown.endswith("ada: half way")
+
+
+def test_equal_texts_are_shown_once_each() -> None:
+    answer = event("model.answered", 1, entity="ada", text="Go on.", message="m2")
+    client = FakeClient(said=[answer, said(2, "Go on."), said(3, "Go on.", to="bob")])
+
+    def reply() -> None:
+        received = said(2, "Go on.").model_copy(
+            update={"type": "message.received", "entity": "human"}
+        )
+        client.script += [received, said(4, "Go on.")]
+
+    client.on_send = reply
+    shown, _ = converse("How far?\n", client, linger=15)
+    assert shown.count("ada: Go on.") == 2
+    assert "bob" not in shown
 
 
 def test_a_pipe_that_says_nothing_is_over_at_once() -> None:
@@ -128,7 +139,7 @@ def test_why_a_run_failed_is_told_once(says: bool) -> None:
 
     def fail() -> None:
         if says:
-            client.thread.append(said(1, "no model can be asked"))
+            client.script.append(said(1, "no model can be asked"))
         client.end("failed")()
         client.record = client.record.model_copy(update={"reason": "no model can be asked"})
         client.script.append(event("agent.failed"))

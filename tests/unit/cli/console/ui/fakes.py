@@ -17,13 +17,14 @@ from agiraph.http.api import (
     FileContentView,
     FileEntryView,
     FolderView,
-    MessageView,
     QuestionView,
     SteeredEntityView,
     SteeredView,
+    ThreadPageView,
     UsageView,
     WorkerView,
 )
+from agiraph.readmodel.thread import Thread
 from cli.console.commands import BudgetCommand
 from cli.console.ui.app import ConsoleApp
 from cli.console.ui.source import ConsoleSource
@@ -55,7 +56,7 @@ class FakeSource(ConsoleSource):
     async def close(self) -> None:
         self.is_closed = True
 
-    def apply_events(self) -> None:
+    def apply_entries(self) -> None:
         news, self.news = self.news, []
         for one in news:
             one(self.state)
@@ -125,8 +126,9 @@ def tool(seq: int, command: str, entity: str = "ada") -> tuple[EventView, EventV
     )
 
 
-def message(seq: int, content: str, sender: str = "ada", to: str = "coordinator") -> MessageView:
-    return MessageView(seq=seq, id=f"m{seq}", sender=sender, to=to, content=content, ts=NOW + seq)
+def message(seq: int, content: str, sender: str = "ada", to: str = "coordinator") -> EventView:
+    text = {"from": sender, "to": to, "content": content, "id": f"m{seq}"}
+    return happened("message.sent", seq, sender, **text)
 
 
 def row(name: str, state: str = "busy", **facts: Any) -> EntityView:
@@ -160,11 +162,11 @@ def spent(tokens: int, cost: float) -> News:
 
 
 def events(*happened: EventView, is_older: bool = False) -> News:
-    return lambda state: state.add_events(happened, is_older=is_older)
-
-
-def said(*messages: MessageView) -> News:
-    return lambda state: state.add_messages(messages)
+    entries = tuple(Thread().add_all(happened))
+    if is_older:
+        page = ThreadPageView(entries=entries, next=0)
+        return lambda state: state.add_page(page)
+    return lambda state: state.add_entries(entries)
 
 
 def asked(*questions: QuestionView) -> News:

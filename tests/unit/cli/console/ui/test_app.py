@@ -19,7 +19,6 @@ from tests.unit.cli.console.ui.fakes import (
     happened,
     members,
     message,
-    said,
     screen_of,
     settle,
     spent,
@@ -43,7 +42,7 @@ def board(*names: str) -> BoardView:
 
 async def test_the_screen_shows_who_said_what_and_fits_80_columns() -> None:
     feed = FakeSource(team("ada"), events(*tool(1, "make", "coordinator")))
-    feed.news.append(said(message(1, "Found **3** tables")))
+    feed.news.append(events(message(1, "Found **3** tables")))
     async with console(feed) as (app, _pilot, feed):
         shown = screen_of(app)
         assert "ada → coordinator" in shown
@@ -283,7 +282,9 @@ async def test_streaming_text_is_shown_as_it_comes_and_then_stands_once() -> Non
         assert "is writing…" in screen_of(app)
         assert "Once upon" in screen_of(app)
         text = "Once upon a time"
-        feed.news.append(events(happened("model.answered", 1, "coordinator", text=text)))
+        feed.news.append(
+            events(happened("model.answered", 1, "coordinator", text=text, call=b"c".hex()))
+        )
         await settle(pilot, feed)
         assert "is writing…" not in screen_of(app)
         assert screen_of(app).count("Once upon") == 1
@@ -306,7 +307,7 @@ async def test_a_text_is_shown_at_once_and_once() -> None:
         assert "sending" in screen_of(app)
         feed.news += [
             lambda state: state.accept_text("p1", "m7"),
-            said(message(7, "only tables", "human", "ada")),
+            events(message(7, "only tables", "human", "ada")),
         ]
         await settle(pilot, feed)
         assert "sending" not in screen_of(app)
@@ -316,7 +317,7 @@ async def test_a_text_is_shown_at_once_and_once() -> None:
 async def test_nothing_that_an_entity_says_reaches_the_terminal_raw() -> None:
     evil = "\x1b]0;owned\x07\x1b[2J\x1b[31mred\u202egnp\x9b2J"
 
-    feed = FakeSource(team("ada"), said(message(1, evil)))
+    feed = FakeSource(team("ada"), events(message(1, evil)))
     feed.news.append(events(*tool(1, evil, "coordinator")))
     feed.news += [
         asked(question(question=evil, options=(evil,))),

@@ -4,10 +4,11 @@ import asyncio
 import threading
 from typing import Any
 
-from agiraph.http.api import EventView
+from agiraph.http.api import ThreadEntryView
 from agiraph.http.errors import ApiError, NotReachable
+from agiraph.readmodel.thread import Thread
 from cli.console import client_thread
-from cli.console.client_thread import EventFeed
+from cli.console.client_thread import ThreadFeed
 from tests.integration.house import until
 from tests.unit.cli.console.ui.fakes import happened
 
@@ -17,12 +18,12 @@ TOTAL = 300
 class Breaking:
     """A follower that breaks now and then, as one does whose gateway dies."""
 
-    def __init__(self, after: int, log: list[EventView]) -> None:
+    def __init__(self, after: int, log: list[ThreadEntryView]) -> None:
         self._at = after
         self._log = log
         self._left = 90
 
-    def next(self, within_seconds: float | None = None) -> EventView | None:
+    def next(self, within_seconds: float | None = None) -> ThreadEntryView | None:
         if self._at >= len(self._log):
             threading.Event().wait(0.005)
             return None
@@ -39,14 +40,15 @@ class Breaking:
         pass
 
 
-async def test_a_slow_screen_gets_every_event_once_and_the_rest_waits_in_the_log(
+async def test_a_slow_screen_gets_every_entry_once_and_the_rest_waits_in_the_log(
     monkeypatch: Any,
 ) -> None:
     monkeypatch.setattr(client_thread, "MOST", 50)
     monkeypatch.setattr(client_thread, "POLL_SECONDS", 0.01)
-    log = [happened("stage.started", seq) for seq in range(1, TOTAL + 1)]
+    happenings = (happened("stage.started", seq) for seq in range(1, TOTAL + 1))
+    log = Thread().add_all(happenings)
     follow: Any = lambda after: Breaking(after, log)  # noqa: E731
-    feed = EventFeed(follow, 0)
+    feed = ThreadFeed(follow, 0)
     feed.start()
     seen: list[int] = []
     try:
@@ -54,10 +56,10 @@ async def test_a_slow_screen_gets_every_event_once_and_the_rest_waits_in_the_log
         def drained() -> bool:
             taken = feed.take(1000)
             assert len(taken) <= 50
-            seen.extend(event.seq for event in taken)
+            seen.extend(entry.changed for entry in taken)
             return len(seen) >= TOTAL
 
-        await asyncio.to_thread(until, drained, "all events")
+        await asyncio.to_thread(until, drained, "all entries")
     finally:
         feed.close()
     assert seen == list(range(1, TOTAL + 1))
@@ -67,7 +69,7 @@ async def test_an_agent_that_is_gone_is_reported() -> None:
     def follow(_after: int) -> Any:
         raise ApiError(404, "unknown agent")
 
-    feed = EventFeed(follow, 0)
+    feed = ThreadFeed(follow, 0)
     feed.start()
     await asyncio.to_thread(until, lambda: feed.refusal is not None, "the refusal")
     feed.close()

@@ -26,6 +26,7 @@ CHECKS: Mapping[str, Callable[[DoctorContext], DoctorCheck]] = MappingProxyType(
         "files": home.check_files,
         "versions": home.check_versions,
         "records": damage.check_records,
+        "ends of journals": damage.check_ends,
         "missing files": damage.check_missing,
         "register": damage.check_register,
         "context database": damage.check_context,

@@ -106,7 +106,7 @@ def team(now: float) -> ConsoleState:
     numbered = (one.model_copy(update={"seq": seq}) for seq, one in enumerate(told, start=1))
     state.add_entries(Thread().add_all(numbered))
     state.set_questions([asked(now)])
-    state.stream("coordinator", b"1", "Prices are in. While Alan checks what traffic costs, I")
+    state.stream("coordinator", "1", "Prices are in. While Alan checks what traffic costs, I")
     return state
 
 

@@ -23,15 +23,16 @@ PLAIN = re.compile(r"[a-z0-9]+")
 
 
 def transcript_page(
-    path: Path, after: int, limit: int, before: int | None, search: str = ""
+    path: Path, after: int, limit: int, before: int | None, search: str = "", call: str = ""
 ) -> TranscriptPageView:
     """Return the first `limit` records after line `after`, or with `before` the last before it.
 
-    With `search`: those with these words in their text or in the arguments of their calls. Raises
-    ApiError 500 if the journal is damaged.
+    With `search`: those with these words in their text or in the arguments of their calls; with
+    `call`: the start and the end of the tool call with this id. Raises ApiError 500 if the journal
+    is damaged.
     """
     try:
-        return _Journal(path, search).page(after, limit, before)
+        return _Journal(path, search, call).page(after, limit, before)
     except ValueError:
         raise ApiError(500, f"{path} is damaged (agiraph doctor says more)") from None
 
@@ -39,7 +40,7 @@ def transcript_page(
 class _Journal:
     """The lines of one journal, and which of them are wanted."""
 
-    def __init__(self, path: Path, search: str) -> None:
+    def __init__(self, path: Path, search: str, call: str) -> None:
         try:
             self._lines = read_bytes(path, MOST_BYTES).splitlines(keepends=True)
         except FileNotFoundError:
@@ -48,7 +49,7 @@ class _Journal:
             raise ApiError(500, str(error)) from None
         if self._lines and not self._lines[-1].endswith(b"\n"):
             self._lines.pop()  # half of it is still to be written
-        self._asked, self._search = search, search.casefold()
+        self._asked, self._search, self._call = search, search.casefold(), call
 
     def page(self, after: int, limit: int, before: int | None) -> TranscriptPageView:
         """Return one stretch; `previous` and `next` lead to more that is wanted."""
@@ -80,6 +81,8 @@ class _Journal:
                 yield number
 
     def _is_wanted(self, number: int) -> bool:
+        if self._call and self._record(number).get("call_id") != self._call:
+            return False
         if not self._search:
             return True
         line = self._lines[number]

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 
 from actors.gateway.api.attachments import attachment_of
 from actors.gateway.api.dependencies import (
@@ -199,10 +199,13 @@ def transcript(
     before: Before = None,
     limit: Limit = 100,
     search: Search = "",
+    call: Annotated[
+        str, Query(max_length=200, description="Only the tool call with this id.")
+    ] = "",
 ) -> TranscriptPageView:
     """Page through the transcript of one entity: the coordinator, or a worker of the run."""
     path = transcript_of(gateway, agent, run, entity)
-    return transcript_page(path, after, limit, before, search)
+    return transcript_page(path, after, limit, before, search, call)
 
 
 @router.get("/agents/{agent}/messages", dependencies=[READ])

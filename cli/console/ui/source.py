@@ -244,7 +244,7 @@ class ConsoleSource:
                 self._state.set_away("bus", is_away=False)
                 if piece is not None and (piece.text or piece.restarted):
                     key, is_whole = piece.address.partition("/")[2], piece.restarted or not piece.at
-                    self._state.stream(key, piece.call.encode(), piece.text, restarted=is_whole)
+                    self._state.stream(key, piece.call, piece.text, restarted=is_whole)
         finally:
             await asyncio.to_thread(follower.close)
 
@@ -287,7 +287,7 @@ class ConsoleSource:
             if is_ours and isinstance(body, StreamDelta) and (body.text or body.restarted):
                 key = body.entity.partition("/")[2]
                 is_whole = body.restarted or not body.at
-                self._state.stream(key, body.call, body.text, restarted=is_whole)
+                self._state.stream(key, body.call.hex(), body.text, restarted=is_whole)
             endpoint.done(received)
 
 

@@ -34,9 +34,9 @@ Panel = Literal["talk", "board", "files", "tree", "help"]
 
 @dataclass(frozen=True, slots=True)
 class LiveText:
-    """What an entity is saying right now; `call` tells answers apart."""
+    """What an entity is saying right now; `call` is the id of the model call."""
 
-    call: bytes
+    call: str
     text: str
 
 
@@ -180,7 +180,7 @@ class ConsoleState:
         self.answered &= {question.id for question in self.questions}
         self.revision += 1
 
-    def stream(self, key: str, call: bytes, text: str, *, restarted: bool = False) -> None:
+    def stream(self, key: str, call: str, text: str, *, restarted: bool = False) -> None:
         """Add a piece of what the entity `key` is saying right now."""
         before = self.streams.get(key)
         is_same = before is not None and before.call == call and not restarted
@@ -278,7 +278,7 @@ class ConsoleState:
         is_acting = entry.call is not None and entry.call.outcome == "running"
         if stream is None:
             return
-        if is_acting or entry.kind == "result" or entry.answer == stream.call.hex():
+        if is_acting or entry.kind == "result" or entry.answer == stream.call:
             del self.streams[key]
 
     def _talk_changed(self) -> None:

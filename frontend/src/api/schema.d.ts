@@ -7920,6 +7920,8 @@ export interface operations {
                 limit?: number;
                 /** @description Only what has these words in it, in capitals or not. */
                 search?: string;
+                /** @description Only the tool call with this id. */
+                call?: string;
                 run?: string | null;
             };
             header?: never;

@@ -174,7 +174,7 @@ def asked(*questions: QuestionView) -> News:
 
 
 def streamed(text: str) -> News:
-    return lambda state: state.stream("coordinator", b"c", text)
+    return lambda state: state.stream("coordinator", "c", text)
 
 
 def away(channel: Channel, is_away: bool) -> News:

@@ -282,9 +282,7 @@ async def test_streaming_text_is_shown_as_it_comes_and_then_stands_once() -> Non
         assert "is writing…" in screen_of(app)
         assert "Once upon" in screen_of(app)
         text = "Once upon a time"
-        feed.news.append(
-            events(happened("model.answered", 1, "coordinator", text=text, call=b"c".hex()))
-        )
+        feed.news.append(events(happened("model.answered", 1, "coordinator", text=text, call="c")))
         await settle(pilot, feed)
         assert "is writing…" not in screen_of(app)
         assert screen_of(app).count("Once upon") == 1

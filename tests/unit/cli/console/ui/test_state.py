@@ -4,7 +4,7 @@ from cli.console.ui.state import ConsoleState
 from tests.unit.cli.console.ui.fakes import events, happened, message
 from tests.unit.cli.fakes import summary
 
-CALL = b"call"
+CALL = "call"
 
 
 def shown(state: ConsoleState) -> list[tuple[str, tuple[str, ...], str]]:
@@ -31,7 +31,7 @@ def test_streamed_text_ends_with_the_entry_of_its_call() -> None:
     state.stream("coordinator", CALL, "Go on.")
     events(message(1, "Go on.", "coordinator", "human"))(state)
     assert state.streaming == [("coordinator", "Go on.")]
-    later = happened("model.answered", 2, "coordinator", text="Go on.", call=CALL.hex())
+    later = happened("model.answered", 2, "coordinator", text="Go on.", call=CALL)
     events(later)(state)
     assert state.streaming == []
 

@@ -54,10 +54,11 @@ class QuestionRecord:
 
     @property
     def was_given(self) -> bool:
-        """Whether it is an approval that was answered "allow always"."""
+        """Whether it is an approval that was answered "allow always", and covers later actions."""
         question = self.question
         is_given = question.status == "answered" and question.answer == ALLOW_ALWAYS
-        return question.kind == "approval" and is_given
+        covers = question.about is not None and bool(question.about.remember)
+        return question.kind == "approval" and is_given and covers
 
     @property
     def stands(self) -> bool:

@@ -23,11 +23,14 @@ def standing(questions: QuestionStore, agent: str | None = None) -> list[Questio
 
 def answer_by_standing(questions: QuestionStore, question: Question, now: float) -> bool:
     """Answer an approval that an earlier "allow always" covers; return whether one does."""
-    if question.kind != "approval" or question.about is None or question.status != "open":
+    about = question.about
+    if question.kind != "approval" or about is None or question.status != "open":
         return False
+    if not about.remember:
+        return False  # the call has further actions, about which the human has not been asked
     for case in standing(questions, question.agent):
         known = case.question.about
-        if known is not None and remembers(known, question.about):
+        if known is not None and remembers(known, about):
             questions.answer(
                 question.id, "allow once", f"{BY_APPROVAL} {abbreviated(case.question.id)}", now
             )

@@ -87,19 +87,26 @@ class SpelledAction:
 
 @dataclass(frozen=True, slots=True)
 class PolicyDecision:
-    """What the policy says of an action; `rule` is None if no rule matched."""
+    """The policy's verdict on an action; `rule` is None if no rule matched.
+
+    `is_one_of_several`: its call has further actions that need the human's approval.
+    """
 
     action: Action
     act: ProposedAction
     rule: ApprovalRule | None = None
+    is_one_of_several: bool = False
 
     @property
     def about(self) -> ProposedAction:
-        """The action with the rule that asks about it, and what "allow always" would allow."""
+        """The action with the rule that asks about it, and the subjects "allow always" would allow.
+
+        One of several can only be allowed once: an earlier approval of it says nothing about the
+        others.
+        """
         rule = self.rule or ApprovalRule(action=self.action)
-        return self.act.model_copy(
-            update={"rule": rule.name, "remember": _remembered(rule, self.act)}
-        )
+        remember = "" if self.is_one_of_several else _remembered(rule, self.act)
+        return self.act.model_copy(update={"rule": rule.name, "remember": remember})
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +147,7 @@ class ApprovalPolicy:
                 is_named
                 and _names_one_of(rule, names)
                 and _may_ask(rule, about)
-                and about.remember == _remembered(rule, about)
+                and about.remember in ("", _remembered(rule, about))
             ):
                 return rule
         return None
@@ -188,7 +195,9 @@ class ApprovalPolicy:
     ) -> PolicyDecision:
         """Return the strictest verdict on several actions of one call: deny, ask, allow."""
         decisions = [self._judge(one, who, spent_usd) for one in actions]
-        return min(decisions, key=lambda decision: ("deny", "ask", "allow").index(decision.action))
+        found = min(decisions, key=lambda decision: ("deny", "ask", "allow").index(decision.action))
+        asked = {(one.act.tool, one.act.subject) for one in decisions if one.action == "ask"}
+        return replace(found, is_one_of_several=len(asked) > 1)
 
     def _judge(self, one: SpelledAction, who: ActingEntity, spent_usd: float) -> PolicyDecision:
         return self.judge(one.act, who, spent_usd, one.spellings, is_effect=one.is_effect)

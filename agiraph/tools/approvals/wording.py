@@ -74,6 +74,8 @@ def question_in_words(decision: PolicyDecision) -> str:
 
 def _always(about: ProposedAction) -> str:
     """Return the effect of "allow always" in words."""
+    if not about.remember:
+        return f"the call needs further approvals: '{ALLOW_ALWAYS}' allows it once"
     if about.remember == escape(about.subject):
         each = {"bash": "this command", SPEND: f"more than the limit '{about.rule}'"}
         covered = each.get(about.tool, f"every {about.tool} of this")

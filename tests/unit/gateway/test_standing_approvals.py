@@ -42,6 +42,20 @@ def test_what_was_allowed_for_always_is_not_asked_again_also_after_a_restart(
     assert (view.tool, view.pattern, view.by, view.via) == ("bash", "ls", "Eve", "cli")
 
 
+def test_a_standing_approval_answers_no_question_of_a_call_that_needs_further_ones(
+    open_book: OpenBook,
+) -> None:
+    book = open_book()
+    asked(book, "a1", subject="ls")
+    book.answer("a1", "allow always", "Eve", 2.0)
+    about = ProposedAction(tool="bash", subject="ls", rule="r")
+    question = book.ask(asking("a2", "shop-1", kind="approval", about=about), ADA, "0a2", 3.0)
+    assert question is not None
+    assert not answer_by_standing(book, question, 3.0)
+    book.answer("a2", "allow always", "Eve", 4.0)
+    assert [case.question.id for case in standing(book)] == ["a1"], "it was allowed once"
+
+
 def test_another_agent_another_command_and_one_answered_once_are_asked(open_book: OpenBook) -> None:
     book = open_book()
     asked(book, "a1")

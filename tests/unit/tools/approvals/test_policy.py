@@ -20,7 +20,7 @@ from agiraph.tools.approvals.policy import (
     subject_of,
 )
 from agiraph.tools.approvals.policy_file import ApprovalPolicyFile, policy_file, read_policy
-from agiraph.tools.approvals.wording import parse_verdict
+from agiraph.tools.approvals.wording import parse_verdict, question_in_words
 
 TOOLS = ("bash", "write_file", "read_file")
 ADA = ActingEntity("ada", "coder", ("/home/run/nodes/a", "/data"))
@@ -118,6 +118,19 @@ def test_allow_always_covers_this_very_subject_unless_the_rule_says_more() -> No
     assert not remembers(decision.about, ProposedAction(tool="write_file", subject=odd.subject))
     wider = ApprovalPolicy((ApprovalRule(action="ask", remember="rm *.txt"),)).judge(odd, ADA)
     assert remembers(wider.about, bash("rm a1.txt"))
+
+
+def test_allow_always_covers_nothing_where_a_call_needs_further_approvals() -> None:
+    rules = tuple(ApprovalRule(action="ask", tool=(tool,)) for tool in ("bash", "write_file"))
+    policy = ApprovalPolicy(rules)
+    both = [bash("make"), ProposedAction(tool="write_file", subject="a.txt")]
+    alone = policy.judge_all([SpelledAction(both[0])], ADA)
+    one_of_two = policy.judge_all([*map(SpelledAction, both)], ADA)
+    assert (alone.action, one_of_two.action) == ("ask", "ask")
+    assert remembers(alone.about, both[0])
+    assert not remembers(one_of_two.about, both[0])
+    assert "allows it once" in question_in_words(one_of_two)
+    assert policy.asking(one_of_two.about, (ADA.name,)) == rules[0]
 
 
 def test_an_unused_argument_hides_no_other_subject_of_a_served_tool_from_a_rule() -> None:

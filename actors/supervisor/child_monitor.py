@@ -111,6 +111,7 @@ class ChildMonitor:
         self._changed = Signal()
         self._task: asyncio.Task[None] | None = None
         self._order = asyncio.Lock()
+        self.is_forgotten = False
 
     @property
     def address(self) -> str:
@@ -134,9 +135,12 @@ class ChildMonitor:
         return await self.resume()
 
     async def resume(self) -> ChildProcess | None:
-        """Have the child run, like `start`, with its restart history."""
+        """Have the child run, like `start`, with its restart history.
+
+        Return None, too, if it was forgotten while this waited for an order before it.
+        """
         async with self._order:
-            if not self.is_running:
+            if not (self.is_running or self.is_forgotten):
                 self.desired = "running"
                 self._woken.clear()
                 self._become("starting")

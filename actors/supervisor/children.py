@@ -178,9 +178,10 @@ class Children:
         )
 
     def forget(self, address: str) -> None:
-        """Drop a child that is stopped."""
+        """Drop a child that is stopped; a start that waits for its stop needs another monitor."""
         self.register.forget(address)
-        self.monitors.pop(address, None)
+        if (monitor := self.monitors.pop(address, None)) is not None:
+            monitor.is_forgotten = True
         self.announce()
 
     def ticket(self, address: str, incarnation: int, host: str = "") -> bytes:

@@ -165,17 +165,16 @@ class SupervisorService:
             return ChildStarted(
                 address=spec.address, incarnation=children.incarnation(spec.address)
             )
-        if children.is_stopping:
-            return None
-        await self._declare(spec)
-        monitor = children.monitor(spec)
-        process = await monitor.start()
-        if process is None:
-            if children.is_stopping:
-                return None
-            raise Unavailable(f"{spec.address} cannot be started: {monitor.cause}")
-        children.announce()
-        return ChildStarted(address=spec.address, incarnation=process.incarnation)
+        while not children.is_stopping:
+            await self._declare(spec)
+            monitor = children.monitor(spec)
+            process = await monitor.start()
+            if process is not None:
+                children.announce()
+                return ChildStarted(address=spec.address, incarnation=process.incarnation)
+            if not (monitor.is_forgotten or children.is_stopping):
+                raise Unavailable(f"{spec.address} cannot be started: {monitor.cause}")
+        return None
 
     async def _wake(self, monitor: ChildMonitor) -> None:
         """Have a parked child run again."""

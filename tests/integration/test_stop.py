@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import psutil
 import pytest
@@ -54,3 +55,16 @@ def test_what_a_worker_adopted_and_has_ended_is_no_zombie(house: House) -> None:
     sleeper.kill()
     until(lambda: not worker.children(), "the worker has waited for it")
     house.stop_child("adopts/ada")
+
+
+def test_a_child_that_is_started_while_it_is_stopped_and_forgotten_runs(house: House) -> None:
+    address = "again/ada"
+    house.start(address, args={"spin": True}, shutdown_seconds=0.5)
+    first = house.await_row(address, state="ready")
+    with ThreadPoolExecutor(1) as pool:
+        forgotten = pool.submit(house.stop_child, address, "forget")
+        house.await_row(address, state="stopping")
+        assert house.start(address)["type"] == "child.started"
+        assert forgotten.result()["type"] == "child.stopped"
+    assert house.await_row(address, state="ready")["pid"] != first["pid"]
+    house.stop_child(address, "forget")

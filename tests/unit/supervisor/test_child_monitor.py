@@ -173,3 +173,16 @@ async def test_a_child_waits_until_its_incarnation_can_be_written_down(
     await never.monitor.stop()
     assert await starting is None
     assert never.lives == 0
+
+
+async def test_a_start_that_waits_for_the_stop_of_a_forgotten_child_starts_nothing(
+    tmp_path: Path,
+) -> None:
+    monitor = Busy(tmp_path).monitor
+    async with monitor._order:  # as its stop does
+        started = asyncio.ensure_future(monitor.start())
+        await asyncio.sleep(0)
+        monitor.is_forgotten = True
+    async with asyncio.timeout(5):
+        assert await started is None
+    assert not monitor.is_running

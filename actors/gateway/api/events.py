@@ -1,6 +1,7 @@
-"""Endpoints: an agent's events, by pages and live."""
+"""Endpoints: an agent's events and the thread made of them, by pages and live."""
 
 import re
+from collections.abc import AsyncIterator, Iterable
 from functools import partial
 from typing import Annotated, Any
 
@@ -13,10 +14,11 @@ from actors.gateway.api.dependencies import (
     Before,
     GatewayDep,
     Limit,
+    Search,
 )
 from actors.gateway.gateway import Gateway
 from actors.gateway.live.event_feed import follow
-from actors.gateway.live.feeds import MEDIA_TYPE, Feed, send_feed, streamed
+from actors.gateway.live.feeds import MEDIA_TYPE, Feed, Goodbye, send_feed, streamed
 from agiraph.api.auth.scopes import READ
 from agiraph.api.strict_json import StrictRoute
 from agiraph.board.board import Board
@@ -25,12 +27,21 @@ from agiraph.core.errors import Corrupt, InvalidInput
 from agiraph.core.event_types import Audience, types_meant
 from agiraph.core.ids import COORDINATOR_NAME, RESERVED_NAMES, NodeId
 from agiraph.core.models import Agent, Event
-from agiraph.http.api import EventPageView, EventView
+from agiraph.http.api import (
+    EventPageView,
+    EventView,
+    ThreadEntryView,
+    ThreadKind,
+    ThreadPageView,
+)
 from agiraph.http.errors import AMBIGUOUS, ApiError
 from agiraph.logs.event_filter import EventFilter
+from agiraph.logs.event_log import EventLog
 from agiraph.readmodel.names import member_named, node_named
+from agiraph.readmodel.thread import ThreadFilter, numbered, thread_before, thread_page
 
 router = APIRouter(route_class=StrictRoute, tags=["events"])
+thread_router = APIRouter(route_class=StrictRoute, tags=["conversation"])
 NODE_ID = re.compile(r"[0-9a-f]{6}")
 
 
@@ -170,3 +181,76 @@ def _feed(gateway: Gateway, agent: Agent, wanted: EventFilter, after: int) -> Fe
     log = gateway.agents.events_of(agent)
     log.page(after, 1)
     return follow(log, gateway.signals, agent.id, after, wanted)
+
+
+# --- the thread, made of the events ---
+
+
+async def _thread_wanted(
+    agent: AgentDep,
+    gateway: GatewayDep,
+    entity: Annotated[
+        str | None, Query(description="Only the conversation with this one of the team.")
+    ] = None,
+    kind: Annotated[list[ThreadKind] | None, Query(description="Only entries of these.")] = None,
+    search: Search = "",
+) -> ThreadFilter:
+    if entity is not None:
+        board = gateway.boards.get(gateway.agents.run_of(agent))
+        entity = entity_meant(agent, board, entity)
+    return ThreadFilter(entity, frozenset(kind or ()), search)
+
+
+ThreadWanted = Annotated[ThreadFilter, Depends(_thread_wanted)]
+
+
+@thread_router.get("/agents/{agent}/thread", name="page", dependencies=[READ])
+async def thread(
+    agent: AgentDep,
+    gateway: GatewayDep,
+    wanted: ThreadWanted,
+    after: After = 0,
+    before: Before = None,
+    limit: Limit = 100,
+) -> ThreadPageView:
+    """Page through all that was said and done, backwards with `before`, or what changed `after`.
+
+    A page may be empty although `previous` or `next` leads to more: a page looks at a part of the
+    log at most. The same path as a WebSocket sends each entry as it comes and changes.
+    """
+    found = thread_page(gateway.agents.events_of(agent), after, limit, before, wanted)
+    return found.model_copy(update={"entries": tuple(_numbered(gateway, found.entries))})
+
+
+@thread_router.websocket("/agents/{agent}/thread", dependencies=[READ])
+async def live_thread(
+    socket: WebSocket, agent: AgentDep, gateway: GatewayDep, wanted: ThreadWanted, after: After = 0
+) -> None:
+    """Send the entries that changed after an event, then each as it comes and changes."""
+    gateway.check_follower()
+    log = gateway.agents.events_of(agent)
+    log.page(after, 1)
+    feed = _thread_feed(gateway, agent, log, after, wanted)
+
+    def too_slow(last: ThreadEntryView | None) -> str:
+        return f"too slow: come back with after={last.changed if last else after}"
+
+    await send_feed(socket, feed, lambda entry: entry.model_dump_json(by_alias=True), too_slow)
+
+
+def _numbered(gateway: Gateway, entries: Iterable[ThreadEntryView]) -> list[ThreadEntryView]:
+    listed = list(entries)
+    return numbered(listed, gateway.messages.numbers([entry.id for entry in listed]))
+
+
+async def _thread_feed(
+    gateway: Gateway, agent: Agent, log: EventLog, after: int, wanted: ThreadFilter
+) -> AsyncIterator[list[ThreadEntryView] | Goodbye]:
+    known = thread_before(log, after + 1)
+    events: Feed[Event] = follow(log, gateway.signals, agent.id, after)
+    async for batch in events:
+        if isinstance(batch, Goodbye):
+            yield batch
+            return
+        changed = sorted(known.add_all(batch), key=lambda entry: entry.changed)
+        yield _numbered(gateway, filter(wanted.takes, changed))

@@ -1,9 +1,10 @@
 """Runs whose processes are killed after each of their writes: goals, brains and answers."""
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from pathlib import Path
+from typing import Final
 
 from agiraph.agent.loop import UNKNOWN_OUTCOME
 from tests.fakes.model_server import Brain, Reply, Script, SeenRequest, call, calls, say
@@ -20,6 +21,7 @@ from tests.scenarios.steps import (
     tell,
     write,
 )
+from tests.unit.tools.worktrees.checkout import Checkout
 
 LINE: Final = "grep -qsx one lines.txt || echo one >> lines.txt"
 
@@ -52,7 +54,7 @@ class MortalRun:
 # --- two workers, one after the other: a file, a command, a message, a question -------------------
 
 
-def team() -> MortalRun:
+def team(_folder: Path) -> MortalRun:
     """Return the run of ada and ben."""
     return MortalRun({"coordinator": leads_two, "ada": ada, "ben": ben})
 
@@ -87,7 +89,7 @@ def ben(seen: SeenRequest) -> Reply:
 # --- a stage, sub-nodes, a node that is tried again, the shared context ---------------------------
 
 
-def stages() -> MortalRun:
+def stages(_folder: Path) -> MortalRun:
     """Return the run of a stage, after which a node has parts."""
     return MortalRun({"coordinator": leads_stages, "*": works_in_stages})
 
@@ -131,7 +133,7 @@ def works_in_stages(seen: SeenRequest) -> Reply:
 # --- cycles, which the clock begins ---------------------------------------------------------------
 
 
-def cycles() -> MortalRun:
+def cycles(_folder: Path) -> MortalRun:
     """Return a run without an end, of which two cycles are played."""
     args = ("--mode", "infinite", "--cycle", "10m")
     return MortalRun({"coordinator": leads_cycles}, args, last_cycle=2)
@@ -145,4 +147,38 @@ def leads_cycles(seen: SeenRequest) -> Reply:
     return call("end_cycle", notes=f"Cycle {ended + 1} is done.", next_in="1s")
 
 
-RUNS: Final[Mapping[str, Any]] = {"team": team, "stages": stages, "cycles": cycles}
+# --- two changes of a repository, merged; the human allows one command ----------------------------
+
+
+def changes(folder: Path) -> MortalRun:
+    """Return the run of two workers that change a repository of the person in `folder`."""
+    project = Checkout(folder, {"a.txt": "one\ntwo\n", "b.txt": "b\n"})
+    args = ("--input", str(project.path))
+    return MortalRun({"coordinator": leads_changes, "*": changes_repository}, args, "allow once")
+
+
+def leads_changes(seen: SeenRequest) -> Reply:
+    """Create two nodes, and finish when both are merged."""
+    if not seen.results("create_work_node"):
+        return calls(node("ada"), node("bob"))
+    is_over = "ada is changed." in seen.said and "bob is changed." in seen.said
+    return finish("All is changed.") if is_over else WAIT
+
+
+def changes_repository(seen: SeenRequest) -> Reply:
+    """Make the change of a node, which is safe to repeat, and publish it."""
+    name, _ = place_of(seen)
+    ran = seen.results("bash")
+    if ran and ran[-1] != UNKNOWN_OUTCOME:
+        return publish(f"{name} is changed.")
+    change = "sed -i s/one/ONE/ a.txt" if name == "ada" else "echo new > c.txt"
+    return bash(f"cd repo && {change}")
+
+
+RULES: Final = 'rules: [{name: edits, tool: bash, pattern: "*sed*", action: ask}]'
+RUNS: Final[Mapping[str, Callable[[Path], MortalRun]]] = {
+    "team": team,
+    "stages": stages,
+    "cycles": cycles,
+    "changes": changes,
+}

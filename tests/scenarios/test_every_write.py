@@ -6,6 +6,7 @@ the process that makes one chosen write dies right after it, and the outcomes ar
 
 import json
 import random
+import subprocess
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from agiraph.core.models import ENDED_AGENT
 from tests.fakes.mortal import DEATH, WRITES, order_death
 from tests.integration.house import until
 from tests.scenarios.conftest import NO_NOTES
-from tests.scenarios.mortal_runs import RUNS, MortalRun
+from tests.scenarios.mortal_runs import RULES, RUNS, MortalRun
 from tests.scenarios.place import Place, placed, whole_lines
 
 WITHIN_SECONDS: Final = 90.0
@@ -47,7 +48,9 @@ class MortalPlace(Place):
 
     def play(self, run: str, name: str, death: Death | None) -> Path:
         """Play a run of RUNS as an agent of this name to its end; return the agent's folder."""
-        played = RUNS[run]()
+        folder = self.home.parent / f"of-{name}"
+        folder.mkdir()
+        played = RUNS[run](folder)
         self.plays(played.script())
         (self.home / WRITES).write_text("")
         if death is not None and death.file.startswith("agents/"):
@@ -97,8 +100,14 @@ class MortalPlace(Place):
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MortalPlace]:
-    home = tmp_path_factory.mktemp("mortal")
-    settings = {"supervisor": {"intensity": 1000}, **NO_NOTES}
+    home = tmp_path_factory.mktemp("mortal") / "home"
+    home.mkdir()
+    (home / "approvals.yaml").write_text(RULES)
+    settings = {
+        "supervisor": {"intensity": 1000},
+        "worktrees": {"workers": "all"},
+        **NO_NOTES,
+    }
     with placed(home, MortalPlace, settings) as standing:
         assert isinstance(standing, MortalPlace)
         yield standing
@@ -136,8 +145,21 @@ def outcome_of(agent: Path) -> dict[str, Any]:
             for path in (run / "nodes").glob("*/scratch/*")
             if path.is_file() and not path.name.startswith((".", "_"))
         },
+        "merged": merged(record),
         "tools": {name: tools_of(folder) for name, folder in conversations.items()},
     }
+
+
+def merged(record: dict[str, Any]) -> list[str]:
+    """Return the commits of a run, and the files that they made; nothing without a repository."""
+    if not record["input"]:
+        return []
+    git, result = ("git", "-C", record["input"]), f"agiraph/{record['run']}/result"
+    shown = (("log", "--format=%s", f"main..{result}"), ("show", f"{result}:a.txt"))
+    listed = (*shown, ("ls-tree", "--name-only", result), ("worktree", "list", "--porcelain"))
+    found = [subprocess.run((*git, *words), capture_output=True, text=True) for words in listed]
+    texts = [sorted(done.stdout.replace(record["input"], "").splitlines()) for done in found]
+    return [line for text in texts for line in text if not line.startswith("HEAD")]
 
 
 def text_of(message: Path) -> str:

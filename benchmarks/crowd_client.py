@@ -27,7 +27,7 @@ from urllib.parse import urlsplit
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
-from agiraph.http.client import read_door
+from agiraph.http.client import read_gateway_address
 from benchmarks.product import percentile
 
 CONNECTIONS = 16
@@ -85,7 +85,7 @@ class Follower:
 
 async def follow(home: str, agent: str, count: str) -> JsonObject:
     """Follow an agent's events `count` times, and say what was missed."""
-    url, token = read_door(Path(home))
+    url, token = read_gateway_address(Path(home))
     followers = [Follower() for _ in range(int(count))]
     connected = asyncio.Semaphore(0)
     path = f"ws{url.removeprefix('http')}/agents/{agent}/events"
@@ -115,7 +115,7 @@ class Callers:
     """Connections that make calls as they are due."""
 
     def __init__(self, home: str, agent: str, other: str, rate: float) -> None:
-        url, token = read_door(Path(home))
+        url, token = read_gateway_address(Path(home))
         place = urlsplit(url)
         self._host, self._port = str(place.hostname), place.port
         self._head = f"Host: {place.netloc}\r\nAuthorization: Bearer {token}\r\n"

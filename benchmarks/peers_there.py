@@ -62,7 +62,7 @@ def measure_ray(calls: int, trips: int, in_flight: int) -> tuple[float, float]:
 
 
 @dataclass
-class Body:
+class MessageBody:
     """What AutoGen's agents exchange."""
 
     text: str
@@ -80,7 +80,7 @@ async def _serve_sink(address: str) -> None:
 
     class Sink(RoutedAgent):
         @message_handler
-        async def echo(self, message: Body, ctx: MessageContext) -> Body:
+        async def echo(self, message: MessageBody, ctx: MessageContext) -> MessageBody:
             return message
 
     runtime = await _runtime(address)
@@ -93,7 +93,7 @@ async def _runtime(address: str) -> object:
     from autogen_ext.runtimes.grpc import GrpcWorkerAgentRuntime
 
     runtime = GrpcWorkerAgentRuntime(address)
-    runtime.add_message_serializer(try_get_known_serializers_for_type(Body))
+    runtime.add_message_serializer(try_get_known_serializers_for_type(MessageBody))
     await runtime.start()
     return runtime
 
@@ -104,7 +104,7 @@ async def _call_sink(address: str, calls: int, trips: int, in_flight: int) -> tu
     runtime, sink = await _runtime(address), AgentId("sink", "default")
 
     async def call() -> None:
-        await runtime.send_message(Body(BODY), sink)
+        await runtime.send_message(MessageBody(BODY), sink)
 
     give_up_at = time.monotonic() + MEET_SECONDS
     while True:

@@ -19,7 +19,7 @@ from agiraph.agent.records import RECORD as CONVERSATION_RECORD
 from agiraph.board.events import BOARD_EVENT
 from agiraph.core.event_types import EVENT_TYPES
 from agiraph.http.api.base import ApiRequest, ApiView
-from agiraph.messages.body import Body
+from agiraph.messages.body import MessageBody
 from agiraph.settings.config import Config
 
 ROOT = Path(__file__).parents[1]
@@ -33,7 +33,7 @@ def counts() -> dict[str, int]:
         _import_all(importlib.import_module(package))
     api = {*_below(ApiRequest), *_below(ApiView)}
     return {
-        "message types": sum("TYPE" in vars(kind) for kind in _below(Body)),
+        "message types": sum("TYPE" in vars(kind) for kind in _below(MessageBody)),
         "event types": len(EVENT_TYPES),
         "API records": len(api),
         "journal records": _members(CONVERSATION_RECORD) + _members(BOARD_EVENT),

@@ -30,7 +30,7 @@ from agiraph.core.turns import JsonObject, ModelRequest
 from agiraph.llm.base import ProviderError
 from agiraph.llm.fallback import FallbackStarted
 from agiraph.llm.packing import Unpacker
-from agiraph.messages.body import Body
+from agiraph.messages.body import MessageBody
 from agiraph.messages.control import Ok, RefusedReply
 from agiraph.messages.llm_proxy import CloseProxy, OpenProxy, ProxyCostsSettled, SettleProxyCosts
 from agiraph.messages.model import (
@@ -222,7 +222,7 @@ class Broker:
     async def _open_proxy(self, received: Received, asked: OpenProxy) -> None:
         header = received.header
         try:
-            opened: Body = await self._llm_proxy().open(
+            opened: MessageBody = await self._llm_proxy().open(
                 header.sender, header.incarnation, header.id, asked
             )
         except Refused as error:

@@ -14,8 +14,8 @@ from functools import partial
 
 from actors.coordinator.board_pages import BoardPages
 from actors.coordinator.context import CoordinatorContext
-from actors.coordinator.earlier_work import EarlierWork
-from actors.coordinator.lessons import finished_run, lesson_key
+from actors.coordinator.prior_work import PriorWorkLookup
+from actors.coordinator.run_summary import finished_run, lesson_key
 from actors.coordinator.shared_context import SharedContextService
 from actors.coordinator.worker_processes import WorkerProcesses
 from actors.coordinator.worktrees import RunWorktrees
@@ -33,7 +33,7 @@ from agiraph.core.errors import Refused
 from agiraph.core.ids import HUMAN, Address, NodeId, WorkerId, worker_address
 from agiraph.core.models import HELD_NODE, Assignment, TeamMember, TeamRoster, Worker, WorkNode
 from agiraph.messages.board import RosterChanged
-from agiraph.messages.body import Body
+from agiraph.messages.body import MessageBody
 from agiraph.messages.context_database import LearnFromRun
 from agiraph.messages.node import AssignNodeMessage, CancelNodeMessage, SubNodeEnded
 from agiraph.tools.toolbox import Toolbox
@@ -68,10 +68,10 @@ class BoardService:
         context: CoordinatorContext,
         environ: Mapping[str, str],
         on_event: OnEvent,
-        earlier_work: EarlierWork,
+        prior_work: PriorWorkLookup,
     ) -> None:
         self._context = context
-        self._earlier_work = earlier_work
+        self._prior_work = prior_work
         self._runtime = context.runtime
         self._agent = context.args.agent
         self._run = context.run
@@ -284,7 +284,12 @@ class BoardService:
                 pass
             case e.NodeStarted() | e.NodeBlocked() | e.NodeUnblocked() | e.NodeReserved():
                 pass
-            case e.NodeDecided() | e.NodeExpanded() | e.DeadlockFound() | e.StandstillFound():
+            case (
+                e.NodeConditionsDecided()
+                | e.NodeExpanded()
+                | e.DeadlockFound()
+                | e.StandstillFound()
+            ):
                 pass
             case e.RunStarted() | e.StageStarted() | e.StageLaunched() | e.BoardEpochBegan():
                 pass
@@ -389,7 +394,7 @@ class BoardService:
     async def _notes_for(self, worker: Worker) -> str:
         run = self.board.run
         model = worker.model or self._agent.worker_model
-        return await self._earlier_work.section_for(model, run.cycle if run else 1)
+        return await self._prior_work.section_for(model, run.cycle if run else 1)
 
     def _assignment(self, node: WorkNode) -> Assignment:
         team = tuple(f"{worker.name} ({worker.role})" for worker in self.board.team)
@@ -432,7 +437,7 @@ class BoardService:
         if not await self._has_sent(node.assigned_worker, body, message):
             self.execute(c.ReleaseNode(node.id, node.attempt))
 
-    async def _has_sent(self, worker: WorkerId, body: Body, message: bytes) -> bool:
+    async def _has_sent(self, worker: WorkerId, body: MessageBody, message: bytes) -> bool:
         """Send to a worker; return False if it has never had a process, because no machine has
         room for it."""
         try:

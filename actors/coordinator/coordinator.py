@@ -12,10 +12,10 @@ from actors.coordinator.board_service import BoardService
 from actors.coordinator.board_watches import DeadlockWatch, StageTimeouts
 from actors.coordinator.context import CoordinatorContext
 from actors.coordinator.coordinator_tools import CoordinatorTools
-from actors.coordinator.earlier_work import EarlierWork
 from actors.coordinator.files import coordinator_belongings
+from actors.coordinator.human_node_commands import HumanNodeCommand, carry_out
 from actors.coordinator.insight_review import InsightReview
-from actors.coordinator.node_orders import Order, carry_out
+from actors.coordinator.prior_work import PriorWorkLookup
 from actors.coordinator.progress_watch import ProgressWatch
 from actors.coordinator.prompt_facts import PromptFacts, facts_for
 from actors.coordinator.public_events import events_of
@@ -85,9 +85,9 @@ class CoordinatorActor:
         self.runtime = runtime
         self.context = context = CoordinatorContext(runtime, args, environment, inbox)
         context.may_park = self._may_park
-        self._earlier_work = EarlierWork(context)
+        self._prior_work = PriorWorkLookup(context)
         self.board_service = board = BoardService(
-            context, environment, self._on_board_event, self._earlier_work
+            context, environment, self._on_board_event, self._prior_work
         )
         toolbox = Toolbox.for_entity("coordinator", context.args.tools)
         if context.args.agent.mode != "infinite":
@@ -127,7 +127,7 @@ class CoordinatorActor:
         period = f"{context.run}/{run.cycle if run else 1}/{context.transcript.window.compactions}"
         if period != self._prompt_period:
             facts = await facts_for(context, period)
-            notes = await self._earlier_work.section_for(context.model, run.cycle if run else 1)
+            notes = await self._prior_work.section_for(context.model, run.cycle if run else 1)
             self.entity.set_prompt(self._system_prompt(facts, notes), self.entity.toolbox)
             self._prompt_period = period
 
@@ -193,7 +193,7 @@ class CoordinatorActor:
             await self._run_transition.handle(received, received.body)
         elif isinstance(received.body, TriggerFired):
             await self._trigger_handler.handle(received, received.body)
-        elif isinstance(received.body, Order):
+        elif isinstance(received.body, HumanNodeCommand):
             await carry_out(self.context, self.board_service, received, received.body)
         else:
             await self._worker_requests.handle(received)

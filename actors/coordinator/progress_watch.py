@@ -15,7 +15,7 @@ from typing import Final
 from actors.coordinator.board_service import BoardService
 from actors.coordinator.context import CoordinatorContext, Rest
 from actors.entity.messenger import Messenger
-from agiraph.agent.hold import EntityHold, load_hold
+from agiraph.agent.hold import WaitState, load_hold
 from agiraph.board.progress import (
     CoordinatorState,
     ProcessState,
@@ -193,7 +193,7 @@ class SeenWorkers:
         self._placeless: dict[WorkerId, float] = {}
 
     def state_of(
-        self, id: WorkerId, row: ChildInfo | None, hold: EntityHold, unread: int, now: float
+        self, id: WorkerId, row: ChildInfo | None, hold: WaitState, unread: int, now: float
     ) -> WorkerState:
         """Return the state of a worker; `row` is its process, `unread` its messages."""
         process = self._process(id, row, now)

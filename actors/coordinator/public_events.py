@@ -31,7 +31,7 @@ NodeEvent = (
     | e.NodeRetried
     | e.NodeMoved
     | e.NodeReleased
-    | e.NodeDecided
+    | e.NodeConditionsDecided
     | e.NodeSkipped
     | e.NodeExpanded
 )
@@ -135,7 +135,7 @@ def _of_node(board: Board, event: NodeEvent) -> list[Told]:
         case e.NodeMoved(move=move):
             to = board.workers[move.worker].name if move.worker else None
             facts |= {"to": to, "model": move.model, "because": move.because}
-        case e.NodeDecided():
+        case e.NodeConditionsDecided():
             facts["conditions"] = [
                 {
                     "node": board.nodes[one].name,

@@ -37,7 +37,7 @@ from agiraph.messages.board import (
     TeamChanged,
     ViewBoard,
 )
-from agiraph.messages.body import Body
+from agiraph.messages.body import MessageBody
 from agiraph.messages.child import ChildFailed
 from agiraph.messages.context import (
     ChangeContext,
@@ -122,7 +122,7 @@ class WorkerRequestHandler:
 
     # --- requests --------------------------------------------------------------------------------
 
-    async def _answer(self, received: Received, result: Awaitable[Body]) -> None:
+    async def _answer(self, received: Received, result: Awaitable[MessageBody]) -> None:
         """Answer a request with its result, or with why it is refused."""
         try:
             answer = await result
@@ -130,11 +130,11 @@ class WorkerRequestHandler:
             answer = _refusal(error)
         await self._reply(received, answer)
 
-    async def _reply(self, received: Received, body: Body) -> None:
+    async def _reply(self, received: Received, body: MessageBody) -> None:
         await self._runtime.reply(received, body)
         self._runtime.done(received)
 
-    async def _result_of(self, received: Received, request: Request) -> Body:
+    async def _result_of(self, received: Received, request: Request) -> MessageBody:
         """Carry out a request and return its answer. Raises Refused."""
         board, shared = self._board_service.board, self._board_service.shared_context
         match request:

@@ -18,7 +18,7 @@ from actors.runtime.crash_counter import LIMIT
 from actors.runtime.runtime import Runtime
 from agiraph.agent.conversation import Conversation
 from agiraph.agent.event_replay import RECORDS_REPLAYED, loop_warned, replayed_events
-from agiraph.agent.hold import EntityHold, load_hold, store_hold
+from agiraph.agent.hold import WaitState, load_hold, store_hold
 from agiraph.agent.inbox import EntityInbox, IncomingMessage
 from agiraph.agent.loop import PauseSwitch
 from agiraph.agent.loop_detection import LoopStuck, LoopWarning, judge_loop
@@ -244,7 +244,7 @@ class EntityContext:
 
     def _hold(self, asks: str) -> None:
         """Write down what holds this entity, if that is new."""
-        hold = EntityHold(is_paused=self.transcript.is_paused, asks=asks, since=self.hold.since)
+        hold = WaitState(is_paused=self.transcript.is_paused, asks=asks, since=self.hold.since)
         if hold != self.hold:
             self.hold = hold.model_copy(update={"since": self.now()})
             store_hold(self.hold_file, self.hold)

@@ -16,7 +16,7 @@ from actors.entity.questions import (
 )
 from agiraph.agent.activity import STEP_LIMIT
 from agiraph.agent.answers import late_answer_in_words
-from agiraph.agent.records import StateNoted
+from agiraph.agent.records import StateChanged
 from agiraph.core.ids import QuestionId
 from agiraph.core.models import BUDGET
 from agiraph.messages.authorization import shown_name
@@ -106,7 +106,7 @@ class MessageDispatcher:
             )
             return
         if answered.kind in ("approval", BUDGET) or answered.outcome == "withdrawn":
-            dropped = StateNoted(
+            dropped = StateChanged(
                 what="dropped", message=message, answers=id, ts=self._context.now()
             )
             self._context.conversation.append(dropped)
@@ -148,7 +148,7 @@ class MessageDispatcher:
     ) -> None:
         context = self._context
         message, now = received.header.id.hex(), context.now()
-        context.conversation.append(StateNoted(what=what, message=message, ts=now))
+        context.conversation.append(StateChanged(what=what, message=message, ts=now))
         self._runtime.done(received)
         if what == "dropped":
             return

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from agiraph.board.members import BoardsRead, member_at
+from agiraph.board.members import BoardCache, member_at
 from agiraph.core.errors import InvalidInput, OutOfScope
 from agiraph.core.ids import WorkerId
 from agiraph.core.models import HELD_NODE, WorkNode
@@ -162,7 +162,7 @@ class WorkerAccess:
             yield place
 
 
-def access_of(sender: str, home: Home, boards: BoardsRead) -> WorkerAccess:
+def access_of(sender: str, home: Home, boards: BoardCache) -> WorkerAccess:
     """Return what `sender` may touch in its agent's current run; OutOfScope if nothing."""
     member = member_at(sender, home, boards)
     record, run, board, worker = member.agent, member.run, member.board, member.worker.id

@@ -6,9 +6,9 @@ from typing import assert_never
 
 from actors.files.access import WorkerAccess, access_of
 from actors.files.listing import Digests, list_files
-from agiraph.board.members import BoardsRead
+from agiraph.board.members import BoardCache
 from agiraph.core.errors import AgiraphError, InvalidInput
-from agiraph.messages.body import Body
+from agiraph.messages.body import MessageBody
 from agiraph.messages.control import RefusedReply
 from agiraph.messages.files import (
     DISK_FULL,
@@ -49,10 +49,10 @@ class FileRequests:
 
     def __init__(self, home: Home) -> None:
         self._home = home
-        self._boards, self._digests = BoardsRead(), Digests()
+        self._boards, self._digests = BoardCache(), Digests()
         self.transfers = Transfers(home.system.transfers)
 
-    def answer(self, sender: str, body: Body) -> Body:
+    def answer(self, sender: str, body: MessageBody) -> MessageBody:
         """Do what a request asks for; whatever is in its way is a refusal."""
         try:
             return self._act(sender, body)
@@ -62,7 +62,7 @@ class FileRequests:
                 return RefusedReply(reason=reason, kind=DISK_FULL)
             return RefusedReply(reason=_reason(error), kind=type(error).__name__)
 
-    def _act(self, sender: str, body: Body) -> Body:
+    def _act(self, sender: str, body: MessageBody) -> MessageBody:
         access = access_of(sender, self._home, self._boards)
         match body:
             case ListFiles():

@@ -12,7 +12,7 @@ from actors.runtime.background_tasks import BackgroundTasks
 from actors.runtime.calls_in_flight import CallInFlight, CallsInFlight
 from actors.runtime.launch import ActorLaunch
 from actors.runtime.runtime import Runtime, run_actor
-from agiraph.messages.body import Body
+from agiraph.messages.body import MessageBody
 from transport.endpoint import Received
 
 
@@ -38,12 +38,12 @@ class FilesActor:
         )
         if header.incarnation < newest:
             self._runtime.log.warning("an older process", sender=header.sender)
-        elif isinstance(received.body, Body):
+        elif isinstance(received.body, MessageBody):
             body = received.body
             self._calls.call(received, lambda call: self._answer(call, body))
         self._runtime.done(received)
 
-    async def _answer(self, call: CallInFlight, body: Body) -> Body:
+    async def _answer(self, call: CallInFlight, body: MessageBody) -> MessageBody:
         async with self._turns.setdefault(call.sender, asyncio.Lock()):
             call.ends_with_sender = False  # a thread cannot be ended, and the next one waits for it
             return await asyncio.to_thread(self._requests.answer, call.sender, body)

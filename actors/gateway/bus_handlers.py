@@ -8,7 +8,7 @@ from functools import partial
 
 from actors.gateway.context_requests import ContextRequestHandler
 from actors.gateway.gateway import Gateway
-from actors.gateway.questions.standing_approvals import answer_by_standing
+from actors.gateway.questions.approval_grants import answer_by_standing
 from agiraph.core.errors import AgiraphError, InvalidInput
 from agiraph.core.ids import COORDINATOR_NAME, HUMAN_NAME, AgentId, NodeId, WorkerId, agent_of
 from agiraph.core.models import BUDGET

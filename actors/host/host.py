@@ -35,7 +35,7 @@ from agiraph.core.errors import AgiraphError, Refused
 from agiraph.core.ids import HOST_PREFIX, SUPERVISOR
 from agiraph.logs.log import logger
 from agiraph.messages.authorization import MESSAGES, refusal
-from agiraph.messages.body import Body
+from agiraph.messages.body import MessageBody
 from agiraph.messages.control import RefusedReply, Stop
 from agiraph.messages.host import (
     ExitedOnHost,
@@ -252,7 +252,7 @@ class Host:
                 await endpoint.reply(received, reply)
         endpoint.done(received)
 
-    async def _obey(self, body: object) -> Body | None:
+    async def _obey(self, body: object) -> MessageBody | None:
         match body:
             case SpawnOnHost():
                 return ProcessSpawned(pid=await self._spawn(body))

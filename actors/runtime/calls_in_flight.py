@@ -15,7 +15,7 @@ from typing import Any
 from actors.runtime.ask_again import LONGEST_PAUSE_SECONDS
 from actors.runtime.background_tasks import BackgroundTasks, first_to_end
 from actors.runtime.runtime import Runtime
-from agiraph.messages.body import Body
+from agiraph.messages.body import MessageBody
 from transport.endpoint import Received
 from transport.errors import TransportError
 
@@ -57,7 +57,7 @@ class CallInFlight:
             self.cancellation = None
 
 
-Answer = Callable[[CallInFlight], Awaitable[Body]]
+Answer = Callable[[CallInFlight], Awaitable[MessageBody]]
 
 
 class CallsInFlight:
@@ -73,7 +73,7 @@ class CallsInFlight:
         self._tasks = tasks
         self._orphan_seconds = orphan_seconds
         self._calls: dict[Key, CallInFlight] = {}
-        self._answers: dict[Key, tuple[bytes, Body]] = {}
+        self._answers: dict[Key, tuple[bytes, MessageBody]] = {}
 
     async def serve(
         self,
@@ -111,7 +111,7 @@ class CallsInFlight:
         # A callback: a task that is cancelled before its first step never gets to a `finally`.
         call.task.add_done_callback(lambda task: self._forget(key, call))
 
-    def fetch(self, received: Received, id: bytes, missing: Body) -> None:
+    def fetch(self, received: Received, id: bytes, missing: MessageBody) -> None:
         """Answer a message with the answer of an earlier call, `missing` if there is none."""
         key = (received.header.sender, id)
         running = self._calls.get(key)
@@ -137,7 +137,7 @@ class CallsInFlight:
                 loop = asyncio.get_running_loop()
                 call.cancellation = loop.call_later(self._orphan_seconds, call.task.cancel)
 
-    async def reply(self, received: Received, body: Body) -> None:
+    async def reply(self, received: Received, body: MessageBody) -> None:
         """Reply; a sender that cannot be reached asks again when it is back."""
         try:
             await self._runtime.reply(received, body)

@@ -13,7 +13,7 @@ from agiraph.messages.trigger import TriggerFired
 from agiraph.settings.config import Config
 from agiraph.storage.files import make_folder, status_of
 from agiraph.storage.home import Home
-from agiraph.triggers.records import Firing
+from agiraph.triggers.records import TriggerRun
 from transport.errors import Nacked
 
 KEPT_OUTPUT = 4000
@@ -23,7 +23,7 @@ class NoReceiver(Exception):
     """The agent is not there now: it is in the archive, or was brought back and not resumed."""
 
 
-async def deliver(runtime: Runtime, agent: AgentId, firing: Firing, now: float) -> None:
+async def deliver(runtime: Runtime, agent: AgentId, firing: TriggerRun, now: float) -> None:
     """Send a firing to its coordinator and report it, each once, also after a crash.
 
     Raises TransportError if the router does not accept it now, NoReceiver.
@@ -41,7 +41,7 @@ async def deliver(runtime: Runtime, agent: AgentId, firing: Firing, now: float) 
     await _report(runtime, agent, "trigger.fired", firing, now, {"about": firing.about})
 
 
-async def carry_out(runtime: Runtime, agent: AgentId, firing: Firing, now: float) -> None:
+async def carry_out(runtime: Runtime, agent: AgentId, firing: TriggerRun, now: float) -> None:
     """Run a firing's callback and report how it ended. Raises TransportError."""
     from agiraph.tools.command import forget_command
 
@@ -55,7 +55,7 @@ async def carry_out(runtime: Runtime, agent: AgentId, firing: Firing, now: float
 
 
 async def _report(
-    runtime: Runtime, agent: AgentId, type: str, firing: Firing, now: float, about: JsonObject
+    runtime: Runtime, agent: AgentId, type: str, firing: TriggerRun, now: float, about: JsonObject
 ) -> None:
     data: JsonObject = {"trigger_id": firing.trigger_id, "name": firing.name, "firing": firing.id}
     data |= {"action": firing.action.type, "due": firing.due, "lineage": list(firing.lineage)}
@@ -75,7 +75,7 @@ class CallbackResult:
 
 
 async def run_callback(
-    home: Home, config: Config, agent: AgentId, firing: Firing
+    home: Home, config: Config, agent: AgentId, firing: TriggerRun
 ) -> CallbackResult:
     """Run the callback of a firing, or return how the run that a crash interrupted has ended.
 
@@ -114,7 +114,9 @@ async def run_callback(
     )
 
 
-def environment_of(config: Config, home: Home, agent: AgentId, firing: Firing) -> dict[str, str]:
+def environment_of(
+    config: Config, home: Home, agent: AgentId, firing: TriggerRun
+) -> dict[str, str]:
     """Return the variables of a callback: those of a model's shell, and its trigger's."""
     allowed = {name: os.environ[name] for name in config.shell.environment if name in os.environ}
     return allowed | {
@@ -125,6 +127,6 @@ def environment_of(config: Config, home: Home, agent: AgentId, firing: Firing) -
     }
 
 
-def folder_of(home: Home, firing: Firing) -> Path:
+def folder_of(home: Home, firing: TriggerRun) -> Path:
     """Return the folder of a firing's callback; it is removed once its end is reported."""
     return home.system.path / "callbacks" / firing.id

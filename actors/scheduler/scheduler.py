@@ -16,10 +16,10 @@ from actors.scheduler.trigger_requests import TriggerRequests
 from actors.scheduler.trigger_store import TriggerStore
 from agiraph.core.errors import Corrupt, InvalidInput
 from agiraph.core.ids import AgentId
-from agiraph.messages.body import Body
+from agiraph.messages.body import MessageBody
 from agiraph.messages.control import RefusedReply
 from agiraph.messages.event import EventsGrew
-from agiraph.triggers.records import Firing
+from agiraph.triggers.records import TriggerRun
 from agiraph.triggers.trigger_set import FiringLimits, TriggerSet
 from transport.endpoint import Received
 from transport.envelope import Flag
@@ -97,7 +97,7 @@ class Scheduler:
         self._runtime.done(received)
         self._news.set()
 
-    async def _reply(self, received: Received, reply: Body) -> None:
+    async def _reply(self, received: Received, reply: MessageBody) -> None:
         header = received.header
         try:
             await self._runtime.send(header.sender, reply, reply_to=header.id)
@@ -108,11 +108,11 @@ class Scheduler:
 
     async def _fire_due(self) -> None:
         while True:
-            grown = self._grown if self._news.is_set() else set(self._store.books)
+            grown = self._grown if self._news.is_set() else set(self._store.trigger_sets)
             self._grown, self._retry_at = set(), None
             self._news.clear()
             self._reload_damaged()
-            for book in list(self._store.books.values()):
+            for book in list(self._store.trigger_sets.values()):
                 try:
                     await self._settle(book, has_grown=book.agent in grown)
                 except Corrupt as error:  # the others' triggers continue
@@ -129,7 +129,7 @@ class Scheduler:
     def _next(self) -> float | None:
         """Return when something is due or tried again; None: only a message changes anything."""
         reload = self._reload_at if self._store.damaged else None
-        due = [book.next_due for book in self._store.books.values()]
+        due = [book.next_due for book in self._store.trigger_sets.values()]
         return min((at for at in (*due, self._retry_at, reload) if at is not None), default=None)
 
     async def _settle(self, book: TriggerSet, *, has_grown: bool) -> None:
@@ -166,7 +166,7 @@ class Scheduler:
             book.delivered(firing.id)
             self._store.save(book)
 
-    async def _carry_out(self, agent: AgentId, firing: Firing, now: float) -> None:
+    async def _carry_out(self, agent: AgentId, firing: TriggerRun, now: float) -> None:
         while True:
             try:
                 await carry_out(self._runtime, agent, firing, now)

@@ -9,7 +9,7 @@ from actors.scheduler.trigger_store import TriggerStore
 from agiraph.core.errors import AgiraphError, Refused
 from agiraph.core.models import Event
 from agiraph.messages.authorization import is_name_of, is_worker, shown_name
-from agiraph.messages.body import Body
+from agiraph.messages.body import MessageBody
 from agiraph.messages.control import RefusedReply
 from agiraph.messages.trigger import (
     ChangeTrigger,
@@ -40,7 +40,7 @@ class TriggerRequests:
         self._time_zone = config.triggers.time_zone or machine_zone()
         self._send_event = report
 
-    def answer(self, received: Received, now: float) -> Body | None:
+    def answer(self, received: Received, now: float) -> MessageBody | None:
         """Carry a request out and return the reply; None for other messages."""
         body = received.body
         if not isinstance(body, CreateTrigger | ChangeTrigger | ListTriggers | TriggerFailed):

@@ -35,7 +35,7 @@ class TriggerStore:
         self._bounds = bounds
         self._log = log
         self._logs: dict[AgentId, EventLog] = {}
-        self.books: dict[AgentId, TriggerSet] = {}
+        self.trigger_sets: dict[AgentId, TriggerSet] = {}
         self.damaged: dict[AgentId, Corrupt] = {}
         self._without: set[AgentId] = set()
 
@@ -51,23 +51,23 @@ class TriggerStore:
 
     def has_any(self, agent: AgentId) -> bool:
         """Whether an agent has triggers that can be used; those of one that was away are read."""
-        if not any(agent in known for known in (self.books, self.damaged, self._without)):
+        if not any(agent in known for known in (self.trigger_sets, self.damaged, self._without)):
             self._reload(agent)
-        return agent in self.books
+        return agent in self.trigger_sets
 
     def _reload(self, agent: AgentId) -> None:
         """Read the triggers of an agent that was away, or whose file was damaged."""
         self.damaged.pop(agent, None)
         self._load_one(agent)
-        if agent in self.books:
-            self.books[agent].put_back()
+        if agent in self.trigger_sets:
+            self.trigger_sets[agent].put_back()
 
     def _load_one(self, agent: AgentId) -> None:
         path = self._folder(agent).triggers
         try:
             text = read_bytes(path).decode()
             if len(text) > EMPTY_BYTES:
-                self.books[agent] = TriggerSet.read(agent, text, self._bounds, path)
+                self.trigger_sets[agent] = TriggerSet.read(agent, text, self._bounds, path)
             else:
                 self._without.add(agent)
         except FileNotFoundError:
@@ -94,18 +94,18 @@ class TriggerStore:
         if not self.is_there(agent):
             self.forget(agent)
             raise InvalidInput(f"there is no agent '{agent}'")
-        if agent not in self.books:
+        if agent not in self.trigger_sets:
             self._reload(agent)
         if agent in self.damaged:
             raise self.damaged[agent]
-        return self.books.get(agent) or TriggerSet(agent, self._bounds)
+        return self.trigger_sets.get(agent) or TriggerSet(agent, self._bounds)
 
     def save(self, book: TriggerSet) -> None:
         """Write a trigger set to disk; forget that of an archived agent. Raises Corrupt."""
         if not self.is_there(book.agent):
             self.forget(book.agent)
             return
-        self.books[book.agent] = book
+        self.trigger_sets[book.agent] = book
         self._without.discard(book.agent)
         try:
             replace_file(self._folder(book.agent).triggers, book.write())
@@ -114,7 +114,7 @@ class TriggerStore:
 
     def forget(self, agent: AgentId) -> None:
         """Drop what is held of an agent that is away; its file is read when it is back."""
-        self.books.pop(agent, None)
+        self.trigger_sets.pop(agent, None)
         self._logs.pop(agent, None)
 
     def is_there(self, agent: AgentId) -> bool:

@@ -42,9 +42,9 @@ from agiraph.core.ids import (
 )
 from agiraph.messages.child import ChildFailed, ChildSpec, ChildState, ExitCause
 from agiraph.settings.hosts import config_for_hosts
-from agiraph.storage.attendance import is_left
 from agiraph.storage.files import is_file
 from agiraph.storage.home import Home
+from agiraph.storage.run_lease import is_left
 from transport.tickets import KEY_BYTES, make_ticket
 
 if TYPE_CHECKING:

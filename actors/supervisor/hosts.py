@@ -22,7 +22,7 @@ from actors.supervisor.child_monitor import ChildMonitor
 from actors.supervisor.child_register import ProcessStarted
 from actors.supervisor.host_registry import HostRegistry, RegisteredHost
 from actors.supervisor.leases import GrantedLease, OverdueKills, unknown_lease
-from actors.supervisor.placement import Machine, NotPlaced, Wish, place
+from actors.supervisor.placement import Machine, NotPlaced, PlacementRequest, place
 from actors.supervisor.remote_handle import RemoteHandle
 from actors.supervisor.supervisor_endpoint import SupervisorEndpoint
 from agiraph import __version__
@@ -342,7 +342,7 @@ class Hosts:
         if spec.kind != "worker":
             return ""
         ran_on = "" if last is None else last.host or HOME_HOST
-        wish = Wish(spec.host, spec.labels, self.preferred.get(spec.address, ran_on))
+        wish = PlacementRequest(spec.host, spec.labels, self.preferred.get(spec.address, ran_on))
         placed = place(wish, [one for one in self._machines() if one.name != but])
         return placed if isinstance(placed, NotPlaced) else host_of(placed)
 

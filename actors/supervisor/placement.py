@@ -41,7 +41,7 @@ class Machine:
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class PlacementRequest:
     """What a process needs: `host` by name or None, `labels`; `last` is where it ran last."""
 
     host: str | None = None
@@ -56,7 +56,7 @@ class NotPlaced:
     reason: str
 
 
-def place(wish: Wish, machines: Sequence[Machine]) -> str | NotPlaced:
+def place(wish: PlacementRequest, machines: Sequence[Machine]) -> str | NotPlaced:
     """Return the name of the machine to start it on; the first of `machines` is the home's."""
     named = [one for one in machines if wish.host in (None, one.name)]
     if not named:
@@ -82,5 +82,5 @@ def place(wish: Wish, machines: Sequence[Machine]) -> str | NotPlaced:
 
 def place_at_home(host: str | None, labels: tuple[str, ...]) -> str | NotPlaced:
     """Return '' if a process may run in a home that has no other machine, else why it waits."""
-    placed = place(Wish(host, labels), [Machine(HOME_HOST, frozenset(found_labels()))])
+    placed = place(PlacementRequest(host, labels), [Machine(HOME_HOST, frozenset(found_labels()))])
     return placed if isinstance(placed, NotPlaced) else ""

@@ -15,7 +15,7 @@ from agiraph.core.errors import AgiraphError, InvalidInput, Refused, Unavailable
 from agiraph.core.hosts import HOME_HOST
 from agiraph.core.ids import ROUTER, SUPERVISOR, Address, AgentId, agent_of
 from agiraph.messages.authorization import refusal
-from agiraph.messages.body import Body
+from agiraph.messages.body import MessageBody
 from agiraph.messages.child import (
     AttachConsole,
     AttachTicket,
@@ -91,7 +91,7 @@ class SupervisorService:
                 return self._attach()
             case ListHosts() if self._hosts is None:
                 return HostTable()
-            case Body() if body.TYPE.startswith("host.") or isinstance(body, MoveChild):
+            case MessageBody() if body.TYPE.startswith("host.") or isinstance(body, MoveChild):
                 if self._hosts is None:
                     raise Refused(ONE_MACHINE)
                 return await self._hosts.answer(sender, body)

@@ -6,7 +6,7 @@ call has the tool, and applies the rules of approvals.yaml that deny the call in
 Coordinators and the human gateway run at home, and apply the rules themselves.
 """
 
-from agiraph.board.members import BoardsRead, Member, member_at
+from agiraph.board.members import BoardCache, Member, member_at
 from agiraph.core.errors import Refused
 from agiraph.core.turns import JsonObject
 from agiraph.mcp.grants import own_and_served
@@ -23,7 +23,7 @@ class WorkerRecords:
 
     def __init__(self, home: Home) -> None:
         self._home = home
-        self._boards = BoardsRead()
+        self._boards = BoardCache()
         self._policies = ApprovalPolicyFile(home.path, tool_names())
 
     def sender(self, sender: str) -> Member | None:

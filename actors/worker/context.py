@@ -17,7 +17,7 @@ from actors.runtime.runtime import Runtime
 from actors.worker.files import WorkerFiles
 from agiraph.agent.conversation import Conversation
 from agiraph.agent.inbox import EntityInbox
-from agiraph.agent.records import StateNoted
+from agiraph.agent.records import StateChanged
 from agiraph.agent.replies import key_of
 from agiraph.agent.worktime import longest_absence
 from agiraph.core.errors import Refused
@@ -162,7 +162,7 @@ class NodeDeadline:
         transcript = conversation.transcript
         seen_at, most = transcript.time.seen_at, longest_absence(transcript.running_calls)
         if seen_at and not transcript.is_waiting and now - seen_at > most:
-            conversation.append(StateNoted(what="away", ts=now))
+            conversation.append(StateChanged(what="away", ts=now))
         work = transcript.time.at(now, is_waiting=transcript.is_waiting)
         return cls(seconds - work.seconds)
 

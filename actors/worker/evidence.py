@@ -82,7 +82,7 @@ async def pass_checks(
     return results
 
 
-async def seal(
+async def record_evidence(
     results: tuple[CheckResult, ...], assignment: Assignment, home: NodeHome, now: float
 ) -> Evidence | None:
     """Return the evidence of what is in `published/` now, and keep it; None without checks."""

@@ -26,7 +26,7 @@ from agiraph.agent.compaction import CompactionContext, SummarySection
 from agiraph.agent.listing import listing, read_texts
 from agiraph.agent.loop import AgentLoop, CallEffects
 from agiraph.agent.prompts import WORKER_REMINDER, assignment_turn, render, system_prompt
-from agiraph.agent.records import AssignmentTaken, InputReceived, NodeClosed, StateNoted
+from agiraph.agent.records import AssignmentTaken, InputReceived, NodeClosed, StateChanged
 from agiraph.agent.transcript import RUNTIME_NAME
 from agiraph.core.errors import ModelFailure, Refused
 from agiraph.core.ids import BOARD_NAME
@@ -213,7 +213,7 @@ class WorkerActor:
         for dropped in (received, *(one for one, _ in unopened)):
             message = dropped.header.id.hex()
             context.conversation.append(
-                StateNoted(what="dropped", message=message, ts=context.now())
+                StateChanged(what="dropped", message=message, ts=context.now())
             )
             self.runtime.done(dropped)
 

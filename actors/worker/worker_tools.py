@@ -14,7 +14,7 @@ from actors.entity.mcp_tools import require_node, require_worker
 from actors.runtime.ask_again import Reply, ask_for, ask_until_answered, checked
 from actors.worker.checkout import Checkout
 from actors.worker.context import WorkerContext
-from actors.worker.evidence import pass_checks, seal
+from actors.worker.evidence import pass_checks, record_evidence
 from agiraph.agent.activity import FOR_ANSWER, waiting_for
 from agiraph.agent.worktime import WAIT_SECONDS
 from agiraph.board.shared_context import as_text
@@ -220,7 +220,7 @@ class WorkerTools(EntityTools):
         results = await pass_checks(self.tool_context(call_id), assignment, home, now, left)
         commit = await checkout.commit(assignment, summary)
         files = publish_files(home, summary, left)
-        evidence = await seal(results, assignment, home, now)
+        evidence = await record_evidence(results, assignment, home, now)
         if insight.strip():
             await self._offer(assignment, insight.strip())
         body = PublishNode(

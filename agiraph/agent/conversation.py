@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from agiraph.agent.records import RECORD, ConversationEpochBegan, ConversationRecord, StateNoted
+from agiraph.agent.records import RECORD, ConversationEpochBegan, ConversationRecord, StateChanged
 from agiraph.agent.transcript import FOLD, TRANSCRIPT, Transcript
 from agiraph.core.ids import new_epoch, step_place
 from agiraph.storage.journal import Journal, read_tail
@@ -34,7 +34,7 @@ class Conversation:
         self.when_settled: Callable[[], None] = lambda: None
         """Called whenever the disk has all records so far."""
         known = self._snapshots.load()
-        restored = RECORD.dump_python(StateNoted(what="restored", ts=time.time()), mode="json")
+        restored = RECORD.dump_python(StateChanged(what="restored", ts=time.time()), mode="json")
         self._journal = Journal(path, known[0] if known else None, if_damaged=restored)
         self.transcript = known[1] if known and self._journal.since else Transcript()
         for record in self._journal.records:
@@ -100,7 +100,7 @@ class Conversation:
             record = RECORD.validate_python(found)
             if isinstance(record, ConversationEpochBegan):
                 epoch = record.after
-            elif not isinstance(record, StateNoted) or record.is_step:
+            elif not isinstance(record, StateChanged) or record.is_step:
                 steps.append((step_place(epoch, position), record))
                 position -= 1
         return steps[::-1]

@@ -1,4 +1,4 @@
-"""EntityHold: what an entity waits for from people: it is paused, or has asked the human.
+"""WaitState: what an entity waits for from people: it is paused, or has asked the human.
 
 It is a file beside the entity's conversation, there only while something holds the entity. So it is
 known of one without a process, and after a restart of everything.
@@ -14,7 +14,7 @@ from agiraph.core.record import Record
 from agiraph.storage.files import read_bytes, remove_file, replace_file
 
 
-class EntityHold(Record):
+class WaitState(Record):
     """`asks` is what the human is asked, '' if nothing; `since` when it last changed."""
 
     is_paused: bool = False
@@ -29,20 +29,20 @@ class EntityHold(Record):
         return "waiting_for_human" if self.asks else ""
 
 
-NO_HOLD = EntityHold()
+NO_HOLD = WaitState()
 
 
-def load_hold(path: Path) -> EntityHold:
+def load_hold(path: Path) -> WaitState:
     """Return what is in the file; a missing or damaged one holds nothing."""
     if not os.path.lexists(path):  # of nearly all; the safe way there opens each folder
         return NO_HOLD
     try:
-        return EntityHold.model_validate_json(read_bytes(path))
+        return WaitState.model_validate_json(read_bytes(path))
     except (OSError, ValidationError):
         return NO_HOLD
 
 
-def store_hold(path: Path, hold: EntityHold) -> None:
+def store_hold(path: Path, hold: WaitState) -> None:
     """Write the file, or remove it if nothing holds the entity."""
     if hold.state:
         replace_file(path, hold.model_dump_json() + "\n")

@@ -83,13 +83,13 @@ def at_door(contract: StageContract) -> SpendingLimits:
 def refused_at_door(shortage: Shortage, now: float) -> LimitReached:
     """Return the record of an external agent's call that would exceed a limit of its node."""
     bound: Bound = "money" if shortage.unit == "usd" else shortage.unit
-    why = f"{used_at_door(shortage)}, and what is left does not cover another call"
+    why = f"{proxy_usage(shortage)}, and what is left does not cover another call"
     return LimitReached(
         bound=bound, why=why, content=f"[Runtime]: You were stopped: {why}.", ts=now
     )
 
 
-def used_at_door(shortage: Shortage) -> str:
+def proxy_usage(shortage: Shortage) -> str:
     """Return how much of a node's limit is used, as text."""
     spent, limit = shown(shortage.spent, shortage.unit), shown(shortage.limit, shortage.unit)
     return f"{spent} of the node's {limit} are used"

@@ -304,7 +304,7 @@ class StepQuarantined(Record):
     ts: float
 
 
-class StateNoted(Record):
+class StateChanged(Record):
     """A change of the entity's state that the model is not told.
 
     `message` is the bus id of what brought it, `answers` the question whose outcome it is.
@@ -361,7 +361,7 @@ ConversationRecord = Annotated[
     | RunBegan
     | PlanMade
     | StepQuarantined
-    | StateNoted
+    | StateChanged
     | ConversationEpochBegan,
     Field(discriminator="kind"),
 ]

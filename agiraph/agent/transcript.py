@@ -36,7 +36,7 @@ from agiraph.agent.records import (
     NodeClosed,
     PlanMade,
     RunBegan,
-    StateNoted,
+    StateChanged,
     StepQuarantined,
 )
 from agiraph.agent.replies import NOBODY, ReplyReference, body_of, key_of, quote
@@ -273,10 +273,10 @@ class Transcript:
         if isinstance(record, ConversationEpochBegan):
             self.epoch, self.is_restored = record.epoch, False
             return
-        if isinstance(record, StateNoted) and record.what == "restored":
+        if isinstance(record, StateChanged) and record.what == "restored":
             self.is_restored = True
             return
-        is_away = isinstance(record, StateNoted) and record.what == "away"
+        is_away = isinstance(record, StateChanged) and record.what == "away"
         most = longest_absence(self.running_calls) if is_away else None
         self.time = self.time.at(record.ts, is_waiting=self.is_waiting, most=most)
         if not is_away:
@@ -321,7 +321,7 @@ class Transcript:
                 self.planned = record.text
             case StepQuarantined():
                 self.is_set_aside = True
-            case StateNoted():
+            case StateChanged():
                 self.mail.see(record.message)
                 self.mail.pending.pop(record.answers, None)
                 self.pause.note(record.what, record.message)

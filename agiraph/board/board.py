@@ -24,7 +24,7 @@ from agiraph.core.models import (
     Worker,
     WorkNode,
 )
-from agiraph.core.table import Table
+from agiraph.core.persistent_map import PersistentMap
 
 ATTEMPTS_SKIPPED = 1000
 """By a board whose journal lost its end: more than anybody can have made there."""
@@ -80,17 +80,17 @@ class Board:
     """
 
     run: RunFacts | None = None
-    nodes: Table[NodeId, WorkNode] = field(default_factory=Table)
-    workers: Table[WorkerId, Worker] = field(default_factory=Table)
+    nodes: PersistentMap[NodeId, WorkNode] = field(default_factory=PersistentMap)
+    workers: PersistentMap[WorkerId, Worker] = field(default_factory=PersistentMap)
     stages: tuple[Stage, ...] = ()
-    times: Table[NodeId, NodeTimes] = field(default_factory=Table)
+    times: PersistentMap[NodeId, NodeTimes] = field(default_factory=PersistentMap)
     waits: Mapping[NodeId, e.NodeBlocked] = field(default_factory=dict)
     planned: StagePlan | None = None
     deadlocks: tuple[tuple[NodeId, ...], ...] = ()
     standstill: Standstill | None = None
     epoch: str = ""
-    names: Table[str, NodeId] = field(default_factory=Table)
-    causes: Table[str, NodeId] = field(default_factory=Table)
+    names: PersistentMap[str, NodeId] = field(default_factory=PersistentMap)
+    causes: PersistentMap[str, NodeId] = field(default_factory=PersistentMap)
 
     def key(self, run: str) -> str:
         """Return what every id begins with that follows from this board of a run."""
@@ -222,7 +222,7 @@ def _apply(board: Board, event: BoardEvent) -> Board:
             return _end(board, event, "cancelled", **cancelled)
         case e.NodeRetried():
             return _retry(board, event)
-        case e.NodeDecided() | e.NodeSkipped() | e.NodeExpanded():
+        case e.NodeConditionsDecided() | e.NodeSkipped() | e.NodeExpanded():
             return _apply_to_flow(board, event)
         case e.NodeMoved():
             return _move(board, event)
@@ -240,7 +240,7 @@ def _begin_epoch(board: Board, epoch: str) -> Board:
         id: node.model_copy(update={"attempt": node.attempt + ATTEMPTS_SKIPPED})
         for id, node in board.nodes.items()
     }
-    return replace(board, epoch=epoch, nodes=Table(nodes))
+    return replace(board, epoch=epoch, nodes=PersistentMap(nodes))
 
 
 def _apply_to_run(board: Board, event: e.RunStarted | e.RunFinished | e.RunStopped) -> Board:
@@ -258,7 +258,7 @@ def _apply_to_run(board: Board, event: e.RunStarted | e.RunFinished | e.RunStopp
     stages = tuple(stage.model_copy(update={"status": "completed"}) for stage in board.stages)
     left = {"status": "stopped", "node": None}
     workers = {id: worker.model_copy(update=left) for id, worker in board.workers.items()}
-    return replace(board, run=run, stages=stages, workers=Table(workers))
+    return replace(board, run=run, stages=stages, workers=PersistentMap(workers))
 
 
 def _reopen(board: Board) -> Board:
@@ -317,9 +317,11 @@ def _wait_again(
     return replace(waiting, times=board.times.having(node.id, times))
 
 
-def _apply_to_flow(board: Board, event: e.NodeDecided | e.NodeSkipped | e.NodeExpanded) -> Board:
+def _apply_to_flow(
+    board: Board, event: e.NodeConditionsDecided | e.NodeSkipped | e.NodeExpanded
+) -> Board:
     match event:
-        case e.NodeDecided():
+        case e.NodeConditionsDecided():
             return _node(board, event.node_id, edges=event.edges)
         case e.NodeSkipped():
             return _end(board, event, "skipped", reason=event.reason)

@@ -145,7 +145,7 @@ class RetryNode:
 
 
 @dataclass(frozen=True, slots=True)
-class DoAgain:
+class RetryFailedNode:
     """Let a failed node be tried again that has retries left; the board's own wish."""
 
     node: str
@@ -306,7 +306,7 @@ Command = (
     | FailNode
     | CancelNode
     | RetryNode
-    | DoAgain
+    | RetryFailedNode
     | DecideNode
     | MoveNode
     | ReleaseNode

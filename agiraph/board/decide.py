@@ -51,7 +51,7 @@ def decide(board: Board, command: c.Command, now: float) -> tuple[BoardEvent, ..
             return nodes.cancel(board, command, now)
         case c.RetryNode():
             return retries.retry(board, command, now)
-        case c.DoAgain():
+        case c.RetryFailedNode():
             return retries.do_again(board, command, now)
         case c.DecideNode():
             return flow.decide_node(board, command, now)

@@ -206,7 +206,7 @@ class NodeReleased(BoardEventBase):
     reason: str
 
 
-class NodeDecided(BoardEventBase):
+class NodeConditionsDecided(BoardEventBase):
     """Its conditions were decided: which of its dependencies count, and the results `seen`, short.
 
     The whole results are in the events of the dependencies' completion.
@@ -346,7 +346,7 @@ BoardEvent = Annotated[
     | NodeRetried
     | NodeMoved
     | NodeReleased
-    | NodeDecided
+    | NodeConditionsDecided
     | NodeSkipped
     | NodeExpanded
     | WorkerSpawned

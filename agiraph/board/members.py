@@ -18,7 +18,7 @@ from agiraph.storage.home import Home, RunHome
 from agiraph.storage.journal import JournalPosition, read_on
 
 
-class BoardsRead:
+class BoardCache:
     """The boards of runs; only the new records of a journal are read and folded. For any thread."""
 
     def __init__(self) -> None:
@@ -48,7 +48,7 @@ class Member:
     node: WorkNode | None
 
 
-def member_at(sender: str, home: Home, boards: BoardsRead) -> Member:
+def member_at(sender: str, home: Home, boards: BoardCache) -> Member:
     """Return the worker with this address; OutOfScope if its agent's current run has none."""
     agent, worker = agent_of(sender), WorkerId(sender.partition("/")[2])
     if agent is None or not (is_plain_name(agent) and is_plain_name(worker)):

@@ -31,9 +31,9 @@ from agiraph.board.commands import (
     AssignNode,
     CancelNode,
     DecideNode,
-    DoAgain,
     EndStageEarly,
     FailNode,
+    RetryFailedNode,
     SpawnWorker,
     author_of,
 )
@@ -44,11 +44,13 @@ from agiraph.core.ids import NodeId, WorkerId, slug
 from agiraph.core.models import Worker, WorkNode
 from agiraph.core.specs import WorkerSpec
 
-Action = AssignNode | SpawnWorker | FailNode | CancelNode | EndStageEarly | DoAgain | DecideNode
+Action = (
+    AssignNode | SpawnWorker | FailNode | CancelNode | EndStageEarly | RetryFailedNode | DecideNode
+)
 
 ENDINGS = (e.NodeCompleted, e.NodeFailed, e.NodeCancelled, e.NodeSkipped)
 NO_MATTER = (e.NodeStarted, e.NodeBlocked, e.NodeUnblocked, *e.NO_PROGRESS)
-OF_ONE_NODE = (e.NodeReserved, e.NodeAssigned, e.NodeMoved, e.NodeReleased, e.NodeDecided)
+OF_ONE_NODE = (e.NodeReserved, e.NodeAssigned, e.NodeMoved, e.NodeReleased, e.NodeConditionsDecided)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +96,7 @@ class Schedule:
             return tuple(CancelNode(node.id, reason) for node, reason in late)
         self._look_at_fresh(board, now)
         if self._again:
-            return tuple(DoAgain(one) for one in self._in_order(self._again))
+            return tuple(RetryFailedNode(one) for one in self._in_order(self._again))
         if self._undecided:
             return tuple(DecideNode(one) for one in self._in_order(self._undecided))
         failing = self._in_order(self._failing)

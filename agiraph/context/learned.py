@@ -1,4 +1,4 @@
-"""Learned: the nodes and edges that a finished run leaves, of either way of working. Pure.
+"""KnowledgeUpdate: the nodes and edges that a finished run leaves, of either way of working. Pure.
 
     the run                                  task
     a completed or failed node               task, part of the run's
@@ -133,14 +133,14 @@ class FinishedRun(Record):
     insights: tuple[RunInsight, ...] = ()
 
 
-class Learned(Record):
+class KnowledgeUpdate(Record):
     """What is to be written."""
 
     nodes: tuple[ContextNode, ...] = ()
     edges: tuple[ContextEdge, ...] = ()
 
 
-def learned(run: FinishedRun) -> Learned:
+def learned(run: FinishedRun) -> KnowledgeUpdate:
     """Return what a finished run leaves."""
     book = _Book(run)
     book.add_run()
@@ -154,7 +154,7 @@ def learned(run: FinishedRun) -> Learned:
         book.add_insight(insight)
     book.add_snippets()
     book.add_conversation()
-    return Learned(nodes=tuple(book.nodes.values()), edges=tuple(dict.fromkeys(book.edges)))
+    return KnowledgeUpdate(nodes=tuple(book.nodes.values()), edges=tuple(dict.fromkeys(book.edges)))
 
 
 def rules_in(text: str) -> Iterator[str]:

@@ -5,6 +5,7 @@ from typing import Any, Final, Literal, get_args
 from pydantic import Field
 
 from agiraph.core.ids import AgentId, NodeId, QuestionId, RunId, WorkerId
+from agiraph.core.persistent_map import PersistentMap
 from agiraph.core.record import Record, UnixTime
 from agiraph.core.results import Evidence
 from agiraph.core.specs import (
@@ -16,7 +17,6 @@ from agiraph.core.specs import (
     WorkerSpec,
     WorkMode,
 )
-from agiraph.core.table import Table
 
 AgentStatus = Literal[
     "idle",
@@ -220,7 +220,7 @@ class Stage(StagePlan):
     `cause` is what opened it and `closed_by` what closed it; the same cause, the same stage.
     """
 
-    nodes: Table[NodeId, None] = Field(default_factory=Table)
+    nodes: PersistentMap[NodeId, None] = Field(default_factory=PersistentMap)
     status: StageStatus = "planning"
     assessment: str | None = None
     decided: str = ""

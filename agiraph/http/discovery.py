@@ -18,7 +18,7 @@ from agiraph.storage.walk import UnsafeFile
 HIGHEST_PORT = 65535
 
 STOPPED, ENDED = b"Tt", b"ZX"
-Door = Callable[[], tuple[str, str]]
+GatewayLookup = Callable[[], tuple[str, str]]
 """Returns the API's URL and token as they are now. Raises NotReachable."""
 
 
@@ -28,7 +28,7 @@ NO_CAUSE: Final = re.compile(r"\d{4}-\d\d-\d\dT|Extension modules: ")
 """Lines of the log itself, which begin with a time, and the end of a dump after a fatal signal."""
 
 
-def read_door(home: Path) -> tuple[str, str]:
+def read_gateway_address(home: Path) -> tuple[str, str]:
     """Return (url, token) of the gateway that runs on `home`. Raises NotReachable, GatewayAway.
 
     The token is handed out only if the process that wrote the address still lives: a port that
@@ -55,7 +55,7 @@ def read_port(home: Path) -> int | None:
     return port if 0 < port <= HIGHEST_PORT else None
 
 
-def has_moved(door: Door, url: str, token: str | None = None) -> bool:
+def has_moved(door: GatewayLookup, url: str, token: str | None = None) -> bool:
     """Whether the gateway no longer listens at this URL: another program answers there.
 
     It may be the gateway of another home, which does not know our token. With a `token`, also

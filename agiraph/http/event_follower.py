@@ -15,7 +15,7 @@ from websockets.sync.client import ClientConnection, connect
 
 from agiraph.core.errors import AgiraphError
 from agiraph.http.api.work import EventView
-from agiraph.http.discovery import Door, has_moved
+from agiraph.http.discovery import GatewayLookup, has_moved
 from agiraph.http.errors import ApiError, NotReachable
 
 PATIENCE_SECONDS = 60.0
@@ -38,7 +38,7 @@ class Follower(Generic[Item]):
 
     def __init__(
         self,
-        door: Door,
+        door: GatewayLookup,
         path: str,
         read: Callable[[str | bytes], Item | None],
         patience_seconds: float = PATIENCE_SECONDS,
@@ -139,7 +139,7 @@ class LogFollower(Follower[Item]):
 
     def __init__(
         self,
-        door: Door,
+        door: GatewayLookup,
         path: str,
         made_of: Callable[[str | bytes], Item],
         cursor_of: Callable[[Item], int],
@@ -166,7 +166,7 @@ class LogFollower(Follower[Item]):
 class EventFollower(LogFollower[EventView]):
     """Events of one agent; `path` is `/agents/{a}/events`."""
 
-    def __init__(self, door: Door, path: str, after: int = 0, **options: Any) -> None:
+    def __init__(self, door: GatewayLookup, path: str, after: int = 0, **options: Any) -> None:
         super().__init__(
             door, path, EventView.model_validate_json, lambda event: event.seq, after, **options
         )
@@ -187,7 +187,7 @@ def opening(
     }
 
 
-def denied(error: InvalidStatus, door: Door, known: tuple[str, str]) -> ApiError | None:
+def denied(error: InvalidStatus, door: GatewayLookup, known: tuple[str, str]) -> ApiError | None:
     """Return the refusal of a WebSocket; None if it is to be tried again.
 
     The gateway may be starting, it may not have received the request in time (408), or another

@@ -53,7 +53,7 @@ from agiraph.messages import (
     tool,
     trigger,
 )
-from agiraph.messages.body import Body
+from agiraph.messages.body import MessageBody
 
 Rule = Callable[[str, str, Any], bool]
 """Whether `sender` may send a body to the address `to`."""
@@ -64,7 +64,7 @@ WORKER: Final = "worker"
 
 def refusal(sender: str, to: str, body: BaseModel) -> str | None:
     """Return why a message is refused, None if its sender may send it."""
-    rule = RULES.get(type(body)) if isinstance(body, Body) else None
+    rule = RULES.get(type(body)) if isinstance(body, MessageBody) else None
     if rule is not None and rule(sender, to, body):
         return None
     return f"{sender} is not authorized to send {to} this {getattr(body, 'TYPE', 'message')}"
@@ -122,29 +122,29 @@ def _only(*senders: str) -> Rule:
     return lambda sender, _to, _body: sender in senders
 
 
-def _reply(_sender: str, _to: str, _body: Body) -> bool:
+def _reply(_sender: str, _to: str, _body: MessageBody) -> bool:
     """An answer is accepted only by its requester; an unrequested one by nobody."""
     return False
 
 
-def _anybody(_sender: str, _to: str, _body: Body) -> bool:
+def _anybody(_sender: str, _to: str, _body: MessageBody) -> bool:
     """Any sender may: it is about the sender itself, or requests public information."""
     return True
 
 
-def _entity(sender: str, _to: str, _body: Body) -> bool:
+def _entity(sender: str, _to: str, _body: MessageBody) -> bool:
     return agent_of(sender) is not None
 
 
-def _entity_or_human(sender: str, _to: str, _body: Body) -> bool:
+def _entity_or_human(sender: str, _to: str, _body: MessageBody) -> bool:
     return is_person(sender) or agent_of(sender) is not None
 
 
-def _to_own_coordinator(sender: str, to: str, _body: Body) -> bool:
+def _to_own_coordinator(sender: str, to: str, _body: MessageBody) -> bool:
     return agent_of(sender) is not None and agent_of(sender) == agent_of(to) and is_coordinator(to)
 
 
-def _by_own_coordinator(sender: str, to: str, _body: Body) -> bool:
+def _by_own_coordinator(sender: str, to: str, _body: MessageBody) -> bool:
     return is_coordinator(sender) and agent_of(sender) == agent_of(to)
 
 
@@ -167,7 +167,7 @@ def _look_up(sender: str, _to: str, body: context_database.FindEarlierWork) -> b
     return is_coordinator(sender) and agent_of(sender) == body.agent
 
 
-def _human_or_coordinator(sender: str, _to: str, _body: Body) -> bool:
+def _human_or_coordinator(sender: str, _to: str, _body: MessageBody) -> bool:
     return sender == HUMAN or is_coordinator(sender)
 
 
@@ -182,21 +182,21 @@ def _human_or_scaler(sender: str, _to: str, body: "host.InviteHost | host.Change
     return sender == HUMAN or own
 
 
-def _host(sender: str, _to: str, _body: Body) -> bool:
+def _host(sender: str, _to: str, _body: MessageBody) -> bool:
     return sender.startswith(HOST_PREFIX)
 
 
-def _guest(sender: str, _to: str, _body: Body) -> bool:
+def _guest(sender: str, _to: str, _body: MessageBody) -> bool:
     """Who holds an invitation may join, and nothing else."""
     return sender.startswith(INVITE_PREFIX)
 
 
-def _worker(sender: str, _to: str, _body: Body) -> bool:
+def _worker(sender: str, _to: str, _body: MessageBody) -> bool:
     """The service `files` checks which paths."""
     return is_worker(sender)
 
 
-def _tool_process(sender: str, _to: str, _body: Body) -> bool:
+def _tool_process(sender: str, _to: str, _body: MessageBody) -> bool:
     return sender.startswith(TOOLS_PREFIX)
 
 
@@ -250,7 +250,7 @@ def _overheard(sender: str, to: str, body: model.StreamDelta) -> bool:
     return sender == BROKER or (to == BROKER and body.entity == sender)
 
 
-def _person(sender: str, _to: str, _body: Body) -> bool:
+def _person(sender: str, _to: str, _body: MessageBody) -> bool:
     return is_person(sender)
 
 
@@ -305,7 +305,7 @@ def _is_own_event(sender: str, happened: Event) -> bool:
     )
 
 
-RULES: Final[Mapping[type[Body], Rule]] = MappingProxyType(
+RULES: Final[Mapping[type[MessageBody], Rule]] = MappingProxyType(
     {
         control.Stop: _only(SUPERVISOR),
         control.Pause: _only(HUMAN),

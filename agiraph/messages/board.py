@@ -6,10 +6,10 @@ from agiraph.core.ids import NodeId
 from agiraph.core.models import TeamRoster
 from agiraph.core.specs import NodeSpec, StageSpec, WorkerSpec
 from agiraph.core.turns import JsonObject
-from agiraph.messages.body import Body
+from agiraph.messages.body import MessageBody
 
 
-class ViewBoard(Body):
+class ViewBoard(MessageBody):
     """Request the board. To a coordinator; answered by `board.state`.
 
     With `waiter`, only the rows of what it waits for: `nodes`, or all that it created.
@@ -20,14 +20,14 @@ class ViewBoard(Body):
     waiter: NodeId | None = None
 
 
-class BoardState(Body):
+class BoardState(MessageBody):
     """The board as shown by `check_board`, and the roster by name."""
 
     TYPE = "board.state"
     state: JsonObject
 
 
-class AskRoster(Body):
+class AskRoster(MessageBody):
     """Request the roster of the team. Worker to its coordinator; answered by `board.roster`.
 
     Sent without waiting for an answer it does not wake a parked coordinator, and is answered by
@@ -37,14 +37,14 @@ class AskRoster(Body):
     TYPE = "board.ask_roster"
 
 
-class RosterChanged(Body):
+class RosterChanged(MessageBody):
     """The current team. Coordinator to its workers, when it changes or when one requested it."""
 
     TYPE = "board.roster"
     roster: TeamRoster
 
 
-class CreateNodeMessage(NodeSpec, Body):
+class CreateNodeMessage(NodeSpec, MessageBody):
     """Add a node to the board. Worker to its coordinator; answered by `board.created`."""
 
     TYPE = "board.create"
@@ -53,7 +53,7 @@ class CreateNodeMessage(NodeSpec, Body):
     parent_node: NodeId | None = None
 
 
-class NodeCreatedReply(Body):
+class NodeCreatedReply(MessageBody):
     """The node was added to the board. Coordinator to the requester."""
 
     TYPE = "board.created"
@@ -63,7 +63,7 @@ class NodeCreatedReply(Body):
     status: str
 
 
-class HireWorker(WorkerSpec, Body):
+class HireWorker(WorkerSpec, MessageBody):
     """Add a worker to the team. Worker that may lead to its coordinator, for the node `holder`.
 
     Answered by `board.changed`.
@@ -75,7 +75,7 @@ class HireWorker(WorkerSpec, Body):
     holder: NodeId
 
 
-class LaunchTeam(Body):
+class LaunchTeam(MessageBody):
     """Open a stage below the node `holder`. Worker that may lead to its coordinator.
 
     Answered by `board.changed`.
@@ -88,7 +88,7 @@ class LaunchTeam(Body):
     stage: StageSpec
 
 
-class TeamChanged(Body):
+class TeamChanged(MessageBody):
     """The result of a change of the team, as returned by the requester's tool."""
 
     TYPE = "board.changed"
@@ -96,7 +96,7 @@ class TeamChanged(Body):
     result: JsonObject
 
 
-class AwaitNodes(Body):
+class AwaitNodes(MessageBody):
     """Report when these nodes have ended; by default the sub-nodes of `waiter`.
 
     Worker to coordinator; answered by `board.ended`. Without any node the wait is for a message,
@@ -112,7 +112,7 @@ class AwaitNodes(Body):
     is_timer: bool = False
 
 
-class CancelWait(Body):
+class CancelWait(MessageBody):
     """End a wait because a message came first. To the coordinator; `wait` is its message id."""
 
     TYPE = "board.leave"
@@ -121,7 +121,7 @@ class CancelWait(Body):
     wait: bytes
 
 
-class NodesEnded(Body):
+class NodesEnded(MessageBody):
     """A wait is over: `nodes` has one row for each awaited node, as in `check_board`.
 
     `why`: its nodes have ended, its time is over, or nothing else in the run can continue.
@@ -133,7 +133,7 @@ class NodesEnded(Body):
     why: Literal["ended", "time", "standstill"] = "ended"
 
 
-class SuggestNode(Body):
+class SuggestNode(MessageBody):
     """A suggestion for further work. Worker to its coordinator, which decides."""
 
     TYPE = "board.suggest"

@@ -1,11 +1,11 @@
-"""Body: the base of all message bodies; each has a TYPE, and is durable or passing."""
+"""MessageBody: the base of all message bodies; each has a TYPE, and is durable or passing."""
 
 from typing import ClassVar
 
 from agiraph.core.record import Record
 
 
-class Body(Record):
+class MessageBody(Record):
     """Base of all message bodies."""
 
     TYPE: ClassVar[str]

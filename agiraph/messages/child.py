@@ -8,7 +8,7 @@ from agiraph.core.ids import Address, AgentId
 from agiraph.core.models import Activity
 from agiraph.core.record import Record, Seconds
 from agiraph.core.turns import JsonObject
-from agiraph.messages.body import Body
+from agiraph.messages.body import MessageBody
 
 ChildState = Literal[
     "starting", "ready", "backing_off", "stopping", "stopped", "failed", "parked", "exited"
@@ -93,7 +93,7 @@ class ChildInfo(Record):
     faults: int = 0
 
 
-class StartChild(Body):
+class StartChild(MessageBody):
     """Start this child, or confirm that it runs. To the supervisor; answered by `child.started`."""
 
     TYPE = "child.start"
@@ -101,7 +101,7 @@ class StartChild(Body):
     spec: ChildSpec
 
 
-class ChildStarted(Body):
+class ChildStarted(MessageBody):
     """The child's process exists. Supervisor to the requester.
 
     `host` is told of one that was moved: where it runs, or is started next if it has no process;
@@ -115,7 +115,7 @@ class ChildStarted(Body):
     host: str = ""
 
 
-class ChildReady(Body):
+class ChildReady(MessageBody):
     """The sender has read its state and accepts messages. Any process to the supervisor."""
 
     TYPE = "child.ready"
@@ -124,7 +124,7 @@ class ChildReady(Body):
     pid: int
 
 
-class ChildHeartbeat(Body):
+class ChildHeartbeat(MessageBody):
     """Heartbeat of the event loop. Any process to the supervisor, regularly and at long steps.
 
     `lag` is the delay of the loop in seconds; `doing` is the current activity; `awaits` are the
@@ -137,7 +137,7 @@ class ChildHeartbeat(Body):
     awaits: tuple[str, ...] = ()
 
 
-class StopChild(Body):
+class StopChild(MessageBody):
     """Stop, kill or restart a child (`forget`: stop it and drop its address). To the supervisor."""
 
     TYPE = "child.stop"
@@ -147,7 +147,7 @@ class StopChild(Body):
     reason: str = ""
 
 
-class ChildStopped(Body):
+class ChildStopped(MessageBody):
     """The child is stopped (or, for `restart`, running again). Supervisor to the requester."""
 
     TYPE = "child.stopped"
@@ -156,14 +156,14 @@ class ChildStopped(Body):
     state: ChildState
 
 
-class WakeChild(Body):
+class WakeChild(MessageBody):
     """Messages wait for an absent entity. Router to supervisor, which wakes it if it is parked."""
 
     TYPE = "child.wake"
     address: Address
 
 
-class ListChildren(Body):
+class ListChildren(MessageBody):
     """Request the table of processes. To the supervisor; answered by `child.table`.
 
     A coordinator may request the rows of its own `agent` only.
@@ -173,14 +173,14 @@ class ListChildren(Body):
     agent: AgentId | None = None
 
 
-class ChildTable(Body):
+class ChildTable(MessageBody):
     """All children, including the supervisor itself and the spawner; or those of one agent."""
 
     TYPE = "child.table"
     children: tuple[ChildInfo, ...]
 
 
-class ChildFailed(Body):
+class ChildFailed(MessageBody):
     """A child was given up after too many restarts; `why` is its last exit. Supervisor to owner."""
 
     TYPE = "child.failed"
@@ -191,13 +191,13 @@ class ChildFailed(Body):
     why: ExitCause | None = None
 
 
-class AttachConsole(Body):
+class AttachConsole(MessageBody):
     """Request a ticket for a console. Human gateway to supervisor; answered by `child.ticket`."""
 
     TYPE = "child.attach"
 
 
-class AttachTicket(Body):
+class AttachTicket(MessageBody):
     """What a console needs to connect to the router."""
 
     TYPE = "child.ticket"

@@ -6,30 +6,30 @@ Values travel as JSON text: what a model writes may be larger than msgpack's num
 from typing import Literal
 
 from agiraph.core.turns import JsonObject
-from agiraph.messages.body import Body
+from agiraph.messages.body import MessageBody
 
 
-class ReadContext(Body):
+class ReadContext(MessageBody):
     """Request the value of a key. Worker to its coordinator."""
 
     TYPE = "context.read"
     key: str
 
 
-class ListContext(Body):
+class ListContext(MessageBody):
     """Request the list of keys. Worker to its coordinator."""
 
     TYPE = "context.list"
 
 
-class ContextShown(Body):
+class ContextShown(MessageBody):
     """An entry with value, version, writer and time, or the rows of all keys, as JSON text."""
 
     TYPE = "context.shown"
     text: str
 
 
-class ChangeContext(Body):
+class ChangeContext(MessageBody):
     """Replace the value of a key, or append to its list; `value` is JSON text."""
 
     TYPE = "context.change"
@@ -39,7 +39,7 @@ class ChangeContext(Body):
     value: str
 
 
-class ContextChanged(Body):
+class ContextChanged(MessageBody):
     """The change was recorded. Coordinator to the requester."""
 
     TYPE = "context.changed"

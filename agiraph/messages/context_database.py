@@ -8,10 +8,10 @@ from agiraph.context.relevant import RelevantContext
 from agiraph.context.remembered import RememberedSpec
 from agiraph.core.ids import AgentId, RunId
 from agiraph.core.specs import NotesOf
-from agiraph.messages.body import Body
+from agiraph.messages.body import MessageBody
 
 
-class LearnFromRun(Body):
+class LearnFromRun(MessageBody):
     """A run, or a cycle of an infinite one, has ended: write down what it taught.
 
     Coordinator to the human gateway, which adds what the person has answered and said.
@@ -22,7 +22,7 @@ class LearnFromRun(Body):
     run: FinishedRun
 
 
-class RememberThis(Body):
+class RememberThis(MessageBody):
     """Write one thing down. Entity to the human gateway.
 
     `input_dir` is the folder of the run's input: the project that it is about. `by` is the name of
@@ -38,7 +38,7 @@ class RememberThis(Body):
     what: RememberedSpec
 
 
-class FindEarlierWork(Body):
+class FindEarlierWork(MessageBody):
     """What has earlier work taught that concerns this goal? Coordinator to the human gateway.
 
     `tokens` is how much of a prompt it may take up, `notes` whether those of other projects count.
@@ -53,7 +53,7 @@ class FindEarlierWork(Body):
     notes: NotesOf = "project"
 
 
-class EarlierWorkFound(Body):
+class EarlierWorkFound(MessageBody):
     """The notes, the best first; or why the database cannot be read. To the requester."""
 
     TYPE = "contextdb.found"

@@ -1,9 +1,9 @@
 """Control: stop, pause and resume of processes, plain answers, dead letters."""
 
-from agiraph.messages.body import Body
+from agiraph.messages.body import MessageBody
 
 
-class Stop(Body):
+class Stop(MessageBody):
     """Stop: cancel calls in flight, record that, send bye, exit 0. Supervisor to any process.
 
     With `after_step` a worker first ends the step that it is in, and parks (exit 77).
@@ -14,35 +14,35 @@ class Stop(Body):
     after_step: bool = False
 
 
-class Pause(Body):
+class Pause(MessageBody):
     """Pause at the next yield point. Human gateway to coordinator or worker."""
 
     TYPE = "control.pause"
     DURABLE = True
 
 
-class Step(Body):
+class Step(MessageBody):
     """Do one step, then pause again. Human gateway to a paused coordinator or worker."""
 
     TYPE = "control.step"
     DURABLE = True
 
 
-class Resume(Body):
+class Resume(MessageBody):
     """Resume after a pause. Human gateway to coordinator or worker."""
 
     TYPE = "control.resume"
     DURABLE = True
 
 
-class Ok(Body):
+class Ok(MessageBody):
     """The request was carried out. Answers a request that has no other result."""
 
     TYPE = "control.ok"
     DURABLE = True
 
 
-class RefusedReply(Body):
+class RefusedReply(MessageBody):
     """The request was refused. Answers any request; `reason` can be shown to users."""
 
     TYPE = "control.refused"
@@ -52,14 +52,14 @@ class RefusedReply(Body):
     kind: str = "Refused"
 
 
-class AddressTable(Body):
+class AddressTable(MessageBody):
     """The existing addresses. Supervisor to router, whenever its table of children changes."""
 
     TYPE = "control.addresses"
     known: tuple[str, ...]
 
 
-class AskMailboxDepths(Body):
+class AskMailboxDepths(MessageBody):
     """Request the mailbox sizes of the addresses that begin with `prefix`. To the router.
 
     Answered by `control.depths`.
@@ -69,14 +69,14 @@ class AskMailboxDepths(Body):
     prefix: str = ""
 
 
-class MailboxDepths(Body):
+class MailboxDepths(MessageBody):
     """Messages and bytes waiting per address. Router to the requester."""
 
     TYPE = "control.depths"
     depths: dict[str, tuple[int, int]]
 
 
-class DeadLetter(Body):
+class DeadLetter(MessageBody):
     """Store a dead letter: message `letter` repeatedly crashed its receiver. To the human gateway.
 
     The other fields are those of its envelope; `content` is its body as received.
@@ -96,7 +96,7 @@ class DeadLetter(Body):
     cause: str
 
 
-class RetryLetter(Body):
+class RetryLetter(MessageBody):
     """Process this message as if it had just arrived. Human gateway to its receiver, on request."""
 
     TYPE = "control.retry"

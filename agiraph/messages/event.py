@@ -4,10 +4,10 @@ from pydantic import Field
 
 from agiraph.core.ids import AgentId, NodeId
 from agiraph.core.models import Activity, Event
-from agiraph.messages.body import Body
+from agiraph.messages.body import MessageBody
 
 
-class ReportEvents(Body):
+class ReportEvents(MessageBody):
     """Events in order. Any process to the recorder, which writes them to the log."""
 
     TYPE = "event.report"
@@ -15,7 +15,7 @@ class ReportEvents(Body):
     events: tuple[Event, ...]
 
 
-class EventAppended(Body):
+class EventAppended(MessageBody):
     """An event is in the log, and all before it. Recorder to the human gateway.
 
     For followers and metrics. `counts` are the types of the events with it.
@@ -26,7 +26,7 @@ class EventAppended(Body):
     counts: dict[str, int] = Field(default_factory=dict)
 
 
-class EventsGrew(Body):
+class EventsGrew(MessageBody):
     """The logs of these agents have grown. Recorder to the scheduler and the tracer.
 
     They read what they need.
@@ -36,7 +36,7 @@ class EventsGrew(Body):
     agents: tuple[AgentId, ...]
 
 
-class EntityStatus(Body):
+class EntityStatus(MessageBody):
     """An entity's current activity; the latest applies. Coordinator or worker to human gateway."""
 
     TYPE = "event.status"

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from agiraph.core.record import Record
-from agiraph.messages.body import Body
+from agiraph.messages.body import MessageBody
 from agiraph.storage.file_records import FileEntry, FileOffer, FileRoot
 
 DISK_FULL = "DiskFull"
@@ -27,7 +27,7 @@ MOST_CHANGES = 1000
 """Changes in one request."""
 
 
-class ListFiles(Body):
+class ListFiles(MessageBody):
     """Request all entries below these paths that the sender may read. Worker to `files`.
 
     A path that is not there has none; an empty one at the root `shared` names all that is shared.
@@ -44,7 +44,7 @@ class ListFiles(Body):
     has_contents: bool = False
 
 
-class FilesListed(Body):
+class FilesListed(MessageBody):
     """The entries, in the order of their paths; `has_more`: these are not all.
 
     `contents` of files by their paths, at most 1 MiB in all: what is missing has to be read.
@@ -57,7 +57,7 @@ class FilesListed(Body):
     contents: dict[str, bytes] = Field(default_factory=dict)
 
 
-class ReadFile(Body):
+class ReadFile(MessageBody):
     """Request a part of a file, at most 1 MiB. Worker to `files`; answered by `files.part`."""
 
     TYPE = "files.read"
@@ -67,7 +67,7 @@ class ReadFile(Body):
     size: int = Field(default=PART_BYTES, ge=0, le=PART_BYTES)
 
 
-class FilePart(Body):
+class FilePart(MessageBody):
     """The bytes at `offset`, fewer at the file's end; `total` is the file's size now."""
 
     TYPE = "files.part"
@@ -120,7 +120,7 @@ class MoveFile(Record):
 FileChange = Annotated[WriteFile | MakeEntry | RemoveFile | MoveFile, Field(discriminator="kind")]
 
 
-class ChangeFiles(Body):
+class ChangeFiles(MessageBody):
     """Make changes, one after the other, until one is refused. Worker to `files`.
 
     Answered by `files.changed`, or refused as a whole, with nothing lost by asking again.
@@ -130,7 +130,7 @@ class ChangeFiles(Body):
     changes: tuple[FileChange, ...] = Field(max_length=MOST_CHANGES)
 
 
-class FilesChanged(Body):
+class FilesChanged(MessageBody):
     """How many changes were made, and why the next one was not: `kind` is the error's name."""
 
     TYPE = "files.changed"
@@ -139,7 +139,7 @@ class FilesChanged(Body):
     kind: str = ""
 
 
-class OfferFile(Body):
+class OfferFile(MessageBody):
     """Announce a large file. Worker to `files`; answered by `files.wanted`.
 
     Its content is sent by `files.send`; the last part puts it at its path.
@@ -149,14 +149,14 @@ class OfferFile(Body):
     file: FileOffer
 
 
-class FileWanted(Body):
+class FileWanted(MessageBody):
     """Which byte is needed next; `size` itself if the file is there (by its content's hash)."""
 
     TYPE = "files.wanted"
     offset: int
 
 
-class SendPart(Body):
+class SendPart(MessageBody):
     """A part of an offered file. Worker to `files`; answered by `files.wanted`.
 
     A part that is not the next one changes nothing.

@@ -12,7 +12,7 @@ from agiraph.core.hosts import HostInfo as HostInfo
 from agiraph.core.hosts import MachineFacts as MachineFacts
 from agiraph.core.ids import Address
 from agiraph.core.record import Count, Record, Seconds, UnixTime
-from agiraph.messages.body import Body
+from agiraph.messages.body import MessageBody
 
 MOST_PROCESSES = 10_000
 
@@ -32,7 +32,7 @@ class HostProcess(Record):
     waits_for_room: bool = False
 
 
-class KnownHosts(Body):
+class KnownHosts(MessageBody):
     """The CURVE keys that may use the uplink. Supervisor to router, whenever they change.
 
     Public key (Z85) to the address of its owner, `host/{name}` or `invite/{id}`. Each list is
@@ -43,7 +43,7 @@ class KnownHosts(Body):
     known: dict[str, str] = Field(default_factory=dict)
 
 
-class HostRefused(Body):
+class HostRefused(MessageBody):
     """Somebody was refused over the uplink, for the audit. Router to supervisor to human.
 
     `peer` is an IP address, or the owner of the key (`host/{name}`, `invite/{id}`). Each refusal is
@@ -58,7 +58,7 @@ class HostRefused(Body):
     held_back: int = 0
 
 
-class UplinkState(Body):
+class UplinkState(MessageBody):
     """Where the uplink listens. Router to supervisor, when that changes and after its hello.
 
     `url` has the port that was chosen if the settings name none (0); it is empty while the router
@@ -70,7 +70,7 @@ class UplinkState(Body):
     problem: str = ""
 
 
-class JoinHost(Body):
+class JoinHost(MessageBody):
     """Join the home, under a name that is free. Holder of an invitation to supervisor.
 
     `public_key` is the CURVE key that the host made for itself. Answered by `host.joined`.
@@ -83,20 +83,20 @@ class JoinHost(Body):
     facts: MachineFacts
 
 
-class HostJoined(Body):
+class HostJoined(MessageBody):
     """The host was admitted; its invitation has ended. Supervisor to the requester."""
 
     TYPE = "host.joined"
     name: str
 
 
-class LeaveHome(Body):
+class LeaveHome(MessageBody):
     """The host leaves the home for good. Host to supervisor; answered by `control.ok`."""
 
     TYPE = "host.leave"
 
 
-class RenewLease(Body):
+class RenewLease(MessageBody):
     """The host is there, and runs these processes. Host to supervisor, regularly.
 
     `sent_at` is read from the host's monotonic clock and comes back in the answer, `host.lease`;
@@ -117,7 +117,7 @@ class RenewLease(Body):
     epoch: str = ""
 
 
-class LeaseRenewed(Body):
+class LeaseRenewed(MessageBody):
     """The host may run its processes until `sent_at + seconds`, by its own clock.
 
     It asks again after `renew_seconds`. `epoch` changes with each start of the supervisor: what the
@@ -131,7 +131,7 @@ class LeaseRenewed(Body):
     renew_seconds: float = 2.0
 
 
-class SpawnOnHost(Body):
+class SpawnOnHost(MessageBody):
     """Start the process of this launch (`ActorLaunch.pack`). Supervisor to host.
 
     Answered by `host.spawned` or `control.refused`; a launch that already runs is confirmed.
@@ -142,14 +142,14 @@ class SpawnOnHost(Body):
     epoch: str
 
 
-class ProcessSpawned(Body):
+class ProcessSpawned(MessageBody):
     """The process exists. Host to the requester."""
 
     TYPE = "host.spawned"
     pid: Count
 
 
-class SignalOnHost(Body):
+class SignalOnHost(MessageBody):
     """Send a signal to a process, or with SIGTERM and SIGKILL to its group. Supervisor to host.
 
     A process that does not run there is reported by `host.exited` again.
@@ -161,7 +161,7 @@ class SignalOnHost(Body):
     signal: int
 
 
-class ExitedOnHost(Body):
+class ExitedOnHost(MessageBody):
     """A process has ended. Host to supervisor.
 
     `tail` are the last lines of its stderr; `step` and `was_ready` are what it noted in its file of
@@ -181,7 +181,7 @@ class ExitedOnHost(Body):
     is_repeated_crash: bool = False
 
 
-class InviteHost(Body):
+class InviteHost(MessageBody):
     """Make an invitation, which ends when it is used or after `seconds`. Human to supervisor.
 
     `name` and `labels` are those that the host will have; without a name it chooses its own.
@@ -195,7 +195,7 @@ class InviteHost(Body):
     """How the other machine reaches this one, where that is not the address listened at."""
 
 
-class HostInvited(Body):
+class HostInvited(MessageBody):
     """The line with which another machine joins, a secret, valid until `expires_at` (Unix time)."""
 
     TYPE = "host.invited"
@@ -203,13 +203,13 @@ class HostInvited(Body):
     expires_at: float
 
 
-class ListHosts(Body):
+class ListHosts(MessageBody):
     """Request the table of hosts. Human or scaler to supervisor; answered by `host.table`."""
 
     TYPE = "host.list"
 
 
-class HostTable(Body):
+class HostTable(MessageBody):
     """All hosts that have joined. `listens_at` is the uplink's url, empty if it is closed.
 
     `problem` is why the router cannot listen, empty if it does or is not to. `unplaced` has, of
@@ -226,7 +226,7 @@ class HostTable(Body):
     workers: int = 0
 
 
-class ChangeHost(Body):
+class ChangeHost(MessageBody):
     """Change a host. Human to supervisor; answered by `host.table`.
 
     `cordon`: it gets no new work; `drain`: cordon it and move what it runs elsewhere; `remove`:
@@ -242,7 +242,7 @@ class ChangeHost(Body):
     force: bool = False
 
 
-class MoveChild(Body):
+class MoveChild(MessageBody):
     """Move an entity to another machine, between two of its steps. Human to supervisor.
 
     `host` is a host's name, `home`, or empty: whichever suits. Answered by `child.started` once it

@@ -2,10 +2,10 @@
 
 from agiraph.core.money import Shortage, SpendingLimits
 from agiraph.core.turns import Usage
-from agiraph.messages.body import Body
+from agiraph.messages.body import MessageBody
 
 
-class OpenProxy(Body):
+class OpenProxy(MessageBody):
     """Let the sender's external agent call models. Worker to broker.
 
     Answered by `door.opened` or `control.refused`. `model` is used for every unknown model name
@@ -25,7 +25,7 @@ class OpenProxy(Body):
     bounds: SpendingLimits = SpendingLimits()
 
 
-class ProxyOpened(Body):
+class ProxyOpened(MessageBody):
     """The URL of the LLM proxy and a token for it. Broker to worker.
 
     `{url}/anthropic` is an ANTHROPIC_BASE_URL, `{url}/openai/v1` an OPENAI_BASE_URL (Chat
@@ -39,7 +39,7 @@ class ProxyOpened(Body):
     model: str
 
 
-class ProxyCallFailed(Body):
+class ProxyCallFailed(MessageBody):
     """A call of the external agent failed; the agent was informed too. Broker to worker.
 
     `kind` is a FailureKind: `out_of_budget` is a question for the human, whatever the agent
@@ -53,7 +53,7 @@ class ProxyCallFailed(Body):
     shortage: Shortage | None = None
 
 
-class ProxyBudgetLow(Body):
+class ProxyBudgetLow(MessageBody):
     """The external agent is near a limit of its node. Broker to worker, once per grant.
 
     `shortage` is that limit; its `needs` is the average usage of the agent's calls.
@@ -63,7 +63,7 @@ class ProxyBudgetLow(Body):
     shortage: Shortage
 
 
-class CloseProxy(Body):
+class CloseProxy(MessageBody):
     """The external agent has ended: close its grant and end its open calls. Worker to broker.
 
     With a `token`, only the grant of that token is closed.
@@ -74,7 +74,7 @@ class CloseProxy(Body):
     token: str = ""
 
 
-class SettleProxyCosts(Body):
+class SettleProxyCosts(MessageBody):
     """Close the grant of this token and report the usage of its calls. Worker to broker.
 
     Answered by `door.settled` when no call is in flight; also for a grant that is closed
@@ -85,7 +85,7 @@ class SettleProxyCosts(Body):
     token: str
 
 
-class ProxyCostsSettled(Body):
+class ProxyCostsSettled(MessageBody):
     """The usage of a grant's calls. Broker to worker. `calls` is the number of billed calls."""
 
     TYPE = "door.settled"

@@ -5,10 +5,10 @@ from pydantic import Field
 from agiraph.core.ids import AgentId
 from agiraph.core.money import Budget, BudgetScope, BudgetState, Period, Shortage, Unit
 from agiraph.core.turns import JsonObject, ModelRequest, ModelResponse, Usage, UsageBy, UsageRow
-from agiraph.messages.body import Body
+from agiraph.messages.body import MessageBody
 
 
-class CallModel(Body):
+class CallModel(MessageBody):
     """Call a model. Any entity to the broker; answered by `model.answer` or `model.failed`.
 
     `turns` are packed turns (`agiraph.llm.packing`) that follow those of `request`, `tools` its
@@ -21,14 +21,14 @@ class CallModel(Body):
     tools: bytes = b""
 
 
-class ModelAnswer(Body):
+class ModelAnswer(MessageBody):
     """The model's complete answer."""
 
     TYPE = "model.answer"
     response: ModelResponse
 
 
-class ModelFailed(Body):
+class ModelFailed(MessageBody):
     """The call failed, after the broker's own retries; `kind` is a FailureKind.
 
     `shortage` is the spent budget, if that is the reason.
@@ -41,7 +41,7 @@ class ModelFailed(Body):
     shortage: Shortage | None = None
 
 
-class ModelDelta(Body):
+class ModelDelta(MessageBody):
     """A piece of streamed text. Broker to the requester; `call` is the request's message id.
 
     `restarted`: discard the text so far; the call broke off and is retried. `waits`: the
@@ -55,7 +55,7 @@ class ModelDelta(Body):
     waits: str | None = None
 
 
-class SubscribeToStream(Body):
+class SubscribeToStream(MessageBody):
     """Receive what this agent's models write, for some seconds. Console, human gateway to broker.
 
     First comes what was streamed so far of the calls that are not over, if the sender was not
@@ -67,7 +67,7 @@ class SubscribeToStream(Body):
     from_start: bool = False
 
 
-class StreamDelta(Body):
+class StreamDelta(MessageBody):
     """A piece of text streamed for `entity`. Broker to the consoles and gateway that listen.
 
     A worker sends the output of its external agent to the broker. `call` identifies the answer,
@@ -85,14 +85,14 @@ class StreamDelta(Body):
     reason: str = ""
 
 
-class CancelCall(Body):
+class CancelCall(MessageBody):
     """Cancel a call in flight. Requester to the broker; `call` is the request's message id."""
 
     TYPE = "model.cancel"
     call: bytes
 
 
-class ListModels(Body):
+class ListModels(MessageBody):
     """Request the providers and models, and whether they are usable.
 
     Coordinator or human gateway to the broker. `asks_servers`: the model servers on this machine
@@ -103,7 +103,7 @@ class ListModels(Body):
     asks_servers: bool = False
 
 
-class ModelCatalog(Body):
+class ModelCatalog(MessageBody):
     """One row per provider (name, usable, reason, default model, base_url, models); the default.
 
     For each known model: name, strength, context, and its prices (`input`, `output`). `why` is the
@@ -116,7 +116,7 @@ class ModelCatalog(Body):
     why: str = ""
 
 
-class CheckModel(Body):
+class CheckModel(MessageBody):
     """Ask whether this model could be called. To the broker; `control.ok` or `control.refused`.
 
     Its window, or that of a fallback, must have room for a goal of `characters`, and it must have
@@ -130,7 +130,7 @@ class CheckModel(Body):
     has_usd_budget: bool = False
 
 
-class CountTokens(Body):
+class CountTokens(MessageBody):
     """Ask how many tokens this request has for its model. Any entity to the broker.
 
     Answered by `model.tokens`.
@@ -140,14 +140,14 @@ class CountTokens(Body):
     request: ModelRequest
 
 
-class TokensCounted(Body):
+class TokensCounted(MessageBody):
     """How many tokens a request has, by the model's own tokenizer; None: it is out of reach."""
 
     TYPE = "model.tokens"
     tokens: int | None
 
 
-class RaiseBudget(Body):
+class RaiseBudget(MessageBody):
     """Raise this budget. To the broker; answered by `control.ok`. Only the human gateway may.
 
     `cause` is the id of the question that the human answered: a repeated request with the same
@@ -161,7 +161,7 @@ class RaiseBudget(Body):
     cause: str
 
 
-class SetBudgetMessage(Body):
+class SetBudgetMessage(MessageBody):
     """Set this budget. Human gateway to the broker; answered by its state, `model.budgets`.
 
     The units in `keep` stay unchanged; in the others earlier raises are void. A budget without
@@ -175,7 +175,7 @@ class SetBudgetMessage(Body):
     models: tuple[str, ...] = ()
 
 
-class ResetBudget(Body):
+class ResetBudget(MessageBody):
     """Return to the budget of the settings. Human gateway to the broker; `model.budgets`."""
 
     TYPE = "model.unset_budget"
@@ -184,7 +184,7 @@ class ResetBudget(Body):
     period: Period = "total"
 
 
-class AskBudgets(Body):
+class AskBudgets(MessageBody):
     """Request the budgets of these agents, runs and triggers. To the broker; `model.budgets`.
 
     `keys` are scopes and keys. For an agent, those set for its triggers are included.
@@ -194,7 +194,7 @@ class AskBudgets(Body):
     keys: tuple[tuple[BudgetScope, str], ...]
 
 
-class BudgetTable(Body):
+class BudgetTable(MessageBody):
     """Current budgets. Broker to the requester; after a change only the changed one.
 
     A budget that was set to no limit is included, one that never had a limit is not.
@@ -204,7 +204,7 @@ class BudgetTable(Body):
     budgets: tuple[BudgetState, ...]
 
 
-class AskUsage(Body):
+class AskUsage(MessageBody):
     """Request the usage of this run or agent (of all if both are empty). To the broker.
 
     An entity names its own agent. `by` selects the rows of the answer, besides the usage of
@@ -220,7 +220,7 @@ class AskUsage(Body):
     runs: tuple[str, ...] = ()
 
 
-class UsageTable(Body):
+class UsageTable(MessageBody):
     """Usage by entity address, and in rows if requested. Broker to the requester.
 
     `budgets` are those of the subject of the request, with what is spent.

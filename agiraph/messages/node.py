@@ -2,10 +2,10 @@
 
 from agiraph.core.ids import AgentId, NodeId, RunId
 from agiraph.core.models import Assignment, NodeResult
-from agiraph.messages.body import Body
+from agiraph.messages.body import MessageBody
 
 
-class AssignNodeMessage(Body):
+class AssignNodeMessage(MessageBody):
     """Assign a node. Coordinator to worker."""
 
     TYPE = "node.assign"
@@ -15,7 +15,7 @@ class AssignNodeMessage(Body):
     assignment: Assignment
 
 
-class NodeStartedMessage(Body):
+class NodeStartedMessage(MessageBody):
     """The worker began the node. Worker to coordinator."""
 
     TYPE = "node.started"
@@ -24,7 +24,7 @@ class NodeStartedMessage(Body):
     attempt: int
 
 
-class NodeCheckpoint(Body):
+class NodeCheckpoint(MessageBody):
     """A milestone with a summary; the node continues. Worker to coordinator."""
 
     TYPE = "node.checkpoint"
@@ -33,7 +33,7 @@ class NodeCheckpoint(Body):
     summary: str
 
 
-class PublishNode(NodeResult, Body):
+class PublishNode(NodeResult, MessageBody):
     """The node's files are in `published/`. Worker to coordinator; answered by `control.ok`.
 
     `commit`: its changes in its git worktree, merged before the node is completed.
@@ -46,7 +46,7 @@ class PublishNode(NodeResult, Body):
     commit: str = ""
 
 
-class OfferInsight(Body):
+class OfferInsight(MessageBody):
     """An insight that may be useful after this run. Worker to coordinator, which decides."""
 
     TYPE = "node.insight"
@@ -55,7 +55,7 @@ class OfferInsight(Body):
     insight: str
 
 
-class FailNodeMessage(Body):
+class FailNodeMessage(MessageBody):
     """The node cannot be done. Worker to coordinator; `left` are the files in its `scratch/`.
 
     `details` are the last lines of the error's traceback.
@@ -70,7 +70,7 @@ class FailNodeMessage(Body):
     details: str = ""
 
 
-class CancelNodeMessage(Body):
+class CancelNodeMessage(MessageBody):
     """Stop working on this node; its result is no longer needed. Coordinator to worker.
 
     With `is_moved` another worker is to have it: the worker sends `node.released`.
@@ -83,7 +83,7 @@ class CancelNodeMessage(Body):
     is_moved: bool = False
 
 
-class NodeReleasedMessage(Body):
+class NodeReleasedMessage(MessageBody):
     """The worker has let go of a node that is to be moved: nothing of it writes there any more.
 
     Worker to coordinator.
@@ -95,7 +95,7 @@ class NodeReleasedMessage(Body):
     attempt: int
 
 
-class RetryNodeMessage(Body):
+class RetryNodeMessage(MessageBody):
     """Try a failed node again. Human gateway to coordinator; answered by `control.ok`.
 
     Refused if it has not failed (or is completed and in use), or its stage or its run is over.
@@ -108,7 +108,7 @@ class RetryNodeMessage(Body):
     because: str = ""
 
 
-class CancelByHuman(Body):
+class CancelByHuman(MessageBody):
     """Cancel a node. Human gateway to coordinator; answered by `control.ok`.
 
     Refused if it has ended otherwise. `because` is the human's reason.
@@ -120,7 +120,7 @@ class CancelByHuman(Body):
     because: str = ""
 
 
-class MoveByHuman(Body):
+class MoveByHuman(MessageBody):
     """Give a node to another worker, or to one with another model. Human gateway to coordinator.
 
     Answered by `control.ok`; refused if it has ended and cannot be tried again, or if nobody could
@@ -135,7 +135,7 @@ class MoveByHuman(Body):
     because: str = ""
 
 
-class SubNodeEnded(Body):
+class SubNodeEnded(MessageBody):
     """A sub-node ended without a result. Coordinator to the worker that holds `holder`."""
 
     TYPE = "node.sub_ended"

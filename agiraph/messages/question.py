@@ -5,10 +5,10 @@ from pydantic import Field
 from agiraph.core.ids import QUESTION_ID_PATTERN, AgentId, QuestionId, RunId
 from agiraph.core.models import Outcome, ProposedAction, QuestionKind, Urgency
 from agiraph.core.record import Seconds
-from agiraph.messages.body import Body
+from agiraph.messages.body import MessageBody
 
 
-class AskQuestion(Body):
+class AskQuestion(MessageBody):
     """Ask the human. Entity to the human gateway; later answered by `question.answered`.
 
     `deadline_seconds` count from the first time it was asked. `about` is the action to be
@@ -34,7 +34,7 @@ class AskQuestion(Body):
     shared: bool = False
 
 
-class QuestionAnswered(Body):
+class QuestionAnswered(MessageBody):
     """The outcome of a question. Human gateway to the asker.
 
     answered: `answer` is the human's, given by `by` over `via`. expired: nobody answered in
@@ -58,7 +58,7 @@ class QuestionAnswered(Body):
     about: ProposedAction | None = None
 
 
-class WithdrawQuestion(Body):
+class WithdrawQuestion(MessageBody):
     """The answer is no longer needed. Asker to the human gateway; an earlier answer stays valid."""
 
     TYPE = "question.withdraw"

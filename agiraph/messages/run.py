@@ -3,10 +3,10 @@
 from agiraph.core.ids import RunId
 from agiraph.core.specs import RunSpec
 from agiraph.core.team import TeamTerms
-from agiraph.messages.body import Body
+from agiraph.messages.body import MessageBody
 
 
-class BeginRun(RunSpec, Body):
+class BeginRun(RunSpec, MessageBody):
     """Work on this goal in a new run. Human gateway to coordinator; `control.ok` once recorded.
 
     Refused while a run is running, unless `abandon` permits giving it up. Mode, models, input and

@@ -1,10 +1,10 @@
 """Text: messages between entities."""
 
 from agiraph.core.models import DeliveryMode
-from agiraph.messages.body import Body
+from agiraph.messages.body import MessageBody
 
 
-class TextMessage(Body):
+class TextMessage(MessageBody):
     """Text from one entity to another. `from_name` is the sender's name as shown to the receiver.
 
     A reply has the id of the message that it answers (in hexadecimal) and quotes its beginning.

@@ -2,10 +2,10 @@
 
 from agiraph.core.turns import JsonObject
 from agiraph.mcp.catalog import ToolCatalog
-from agiraph.messages.body import Body
+from agiraph.messages.body import MessageBody
 
 
-class CallTool(Body):
+class CallTool(MessageBody):
     """Run a tool. Any entity to a `tools/` process; answered by `tool.result`.
 
     The process of an MCP server refuses a worker that does not have the tool.
@@ -16,7 +16,7 @@ class CallTool(Body):
     arguments: JsonObject
 
 
-class ToolResult(Body):
+class ToolResult(MessageBody):
     """What the model reads. The tool's process to the requester."""
 
     TYPE = "tool.result"
@@ -24,14 +24,14 @@ class ToolResult(Body):
     is_error: bool = False
 
 
-class CancelTool(Body):
+class CancelTool(MessageBody):
     """Cancel the call with this message id. Requester to the tool's process."""
 
     TYPE = "tool.cancel"
     call: bytes
 
 
-class ToolProgress(Body):
+class ToolProgress(MessageBody):
     """Progress of the call with this message id. The tool's process to the requester."""
 
     TYPE = "tool.progress"
@@ -39,7 +39,7 @@ class ToolProgress(Body):
     text: str
 
 
-class ListTools(Body):
+class ListTools(MessageBody):
     """Request what the server offers, starting it if necessary. Answered by `tool.listed`.
 
     Any entity, or the human gateway, to a `tools/` process; a worker that has none of the server's
@@ -51,14 +51,14 @@ class ListTools(Body):
     afresh: bool = False
 
 
-class ToolsListed(Body):
+class ToolsListed(MessageBody):
     """What a server offers, or (in `catalog.problem`) why that is not known."""
 
     TYPE = "tool.listed"
     catalog: ToolCatalog
 
 
-class FetchResult(Body):
+class FetchResult(MessageBody):
     """Request the outcome of the call with this message id, waiting if it is running.
 
     The requester of a call whose answer may have been lost, or its next incarnation, to the
@@ -70,7 +70,7 @@ class FetchResult(Body):
     call: bytes
 
 
-class NoSuchCall(Body):
+class NoSuchCall(MessageBody):
     """This incarnation of the tool's process has never begun that call."""
 
     TYPE = "tool.no_such_call"

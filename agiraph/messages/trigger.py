@@ -6,11 +6,11 @@ from pydantic import Field
 
 from agiraph.core.ids import AgentId
 from agiraph.core.turns import JsonObject
-from agiraph.messages.body import Body
+from agiraph.messages.body import MessageBody
 from agiraph.triggers.records import FiringDetails, TriggerAct
 
 
-class CreateTrigger(Body):
+class CreateTrigger(MessageBody):
     """Create a trigger of this agent. To the scheduler; answered by `trigger.state`.
 
     `action` is text or an object. A repeated message creates no second trigger: its id is
@@ -27,7 +27,7 @@ class CreateTrigger(Body):
     created_by: str = ""
 
 
-class ChangeTrigger(Body):
+class ChangeTrigger(MessageBody):
     """Pause, resume, cancel or fire a trigger. To the scheduler; answered by `trigger.state`.
 
     A worker may change only triggers that it created.
@@ -41,7 +41,7 @@ class ChangeTrigger(Body):
     reason: str = ""
 
 
-class TriggerState(Body):
+class TriggerState(MessageBody):
     """A trigger's current state. Scheduler to the requester."""
 
     TYPE = "trigger.state"
@@ -49,21 +49,21 @@ class TriggerState(Body):
     trigger: JsonObject
 
 
-class ListTriggers(Body):
+class ListTriggers(MessageBody):
     """Request this agent's triggers. To the scheduler; answered by `trigger.table`."""
 
     TYPE = "trigger.list"
     agent: AgentId
 
 
-class TriggerTable(Body):
+class TriggerTable(MessageBody):
     """An agent's triggers, oldest first. Scheduler to the requester."""
 
     TYPE = "trigger.table"
     triggers: tuple[JsonObject, ...]
 
 
-class TriggerFired(FiringDetails, Body):
+class TriggerFired(FiringDetails, MessageBody):
     """A trigger fired: carry out its action. Scheduler to the agent's coordinator.
 
     Its message id is derived from the trigger and the occasion.
@@ -77,7 +77,7 @@ class TriggerFired(FiringDetails, Body):
     payload: JsonObject = Field(default_factory=dict)
 
 
-class TriggerFailed(Body):
+class TriggerFailed(MessageBody):
     """A firing's action cannot be done until someone fixes the cause. Coordinator to scheduler.
 
     The scheduler pauses the trigger.

@@ -12,7 +12,7 @@ a supervisor no agent works.
 from collections.abc import Container, Iterable
 from typing import Final
 
-from agiraph.agent.hold import NO_HOLD, EntityHold, load_hold
+from agiraph.agent.hold import NO_HOLD, WaitState, load_hold
 from agiraph.board.progress import shown_standstill
 from agiraph.core.errors import AgiraphError
 from agiraph.core.ids import (
@@ -68,7 +68,7 @@ class StatusReader:
         self._activities, self._asking = activities, asking
         self._children: dict[str, ChildInfo] = {child.address: child for child in table}
         self._outages = outages_of(self._children.values(), most_faults)
-        self._holds: dict[str, EntityHold] = {}
+        self._holds: dict[str, WaitState] = {}
         self._runs: dict[str, tuple[AgentHome, RunHome | None] | None] = {}
 
     def child(self, address: str) -> ChildInfo | None:
@@ -245,12 +245,12 @@ class StatusReader:
         found = self.standstill(agent) if agent.status not in ENDED_AGENT else None
         return found if found is not None and not found.for_human else None
 
-    def _hold_of(self, address: str) -> EntityHold:
+    def _hold_of(self, address: str) -> WaitState:
         if address not in self._holds:
             self._holds[address] = self._read_hold(address)
         return self._holds[address]
 
-    def _read_hold(self, address: str) -> EntityHold:
+    def _read_hold(self, address: str) -> WaitState:
         id = agent_of(address)
         if id is None:
             return NO_HOLD

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from agiraph.http.discovery import is_held, read_door
+from agiraph.http.discovery import is_held, read_gateway_address
 from agiraph.http.errors import NotReachable
 from agiraph.http.own_supervisor import OwnSupervisor, SupervisorFailed, shared_supervisor
 
@@ -42,7 +42,7 @@ def _is_reachable(home: Path, meanwhile: Callable[[], None]) -> bool:
     give_up_at = time.monotonic() + START_SECONDS
     while True:
         try:
-            read_door(home)
+            read_gateway_address(home)
         except NotReachable:
             if not is_held(home):
                 return False

@@ -24,9 +24,9 @@ from agiraph.sdk.errors import DeadlockError, RunFailed, RunTimeout
 from agiraph.sdk.events import DeadlockNoticed, RunEnd, RunEvent, RunStart, told
 from agiraph.sdk.result import NodeFailure, Result, RunLog
 from agiraph.sdk.task import Task
-from agiraph.storage.attendance import Attendance
 from agiraph.storage.file_names import found_below
 from agiraph.storage.home import Home
+from agiraph.storage.run_lease import RunLease
 from agiraph.storage.supervisor_note import belongs_to_users
 
 POLL_SECONDS: Final = 0.2
@@ -82,8 +82,8 @@ class TeamRun(Generic[Out]):
         NotReachable, ApiError, OutputInvalid.
         """
         agent_id = agent_id_for(self._task.name or self._task.prompt, self._run)
-        attendance = Attendance(self._home, agent_id)
-        attendance.begin()
+        lease = RunLease(self._home, agent_id)
+        lease.begin()
         with Client.for_home(self._home) as client:
             try:
                 named = (*self._request.mcp_servers, *servers)
@@ -96,13 +96,13 @@ class TeamRun(Generic[Out]):
                 yield RunEnd(status=agent.status, reason=self._reason(agent), result=result)
             except BaseException as error:
                 self._stop(agent_id)
-                attendance.detach()
+                lease.detach()
                 if isinstance(error, RunFailed) and error.result is None:
                     raise self._given_up(client, agent_id, error) from None
                 raise
         if belongs_to_users(self._home):
             self._stop(agent_id)
-        attendance.detach()
+        lease.detach()
 
     def failure(self, end: RunEnd) -> RunFailed:
         """Return the error of a run that did not reach its goal."""

@@ -253,7 +253,7 @@ class SystemHome:
     users = PathBelow("users.lock")
     """Shared by the commands that use the supervisor (`agiraph/storage/home_users.py`)."""
     attended = PathBelow("attended")
-    """A file for each agent that a command watches to its end (`agiraph/storage/attendance.py`)."""
+    """A file for each agent that a command watches to its end (`agiraph/storage/run_lease.py`)."""
     note = PathBelow("supervisor.json")
     """What the supervisor says of itself while it runs."""
     token = PathBelow("token")

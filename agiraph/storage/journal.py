@@ -115,7 +115,7 @@ def read_journal(path: Path) -> list[JsonObject]:
     return records
 
 
-class ReadRecords(NamedTuple):
+class JournalPage(NamedTuple):
     """Records of a journal and where the next one will be; `are_all`: from the first one on."""
 
     records: list[JsonObject]
@@ -123,7 +123,7 @@ class ReadRecords(NamedTuple):
     are_all: bool
 
 
-def read_on(path: Path, at: JournalPosition | None) -> ReadRecords:
+def read_on(path: Path, at: JournalPosition | None) -> JournalPage:
     """Return the whole records after a position, all if there is none or it is another journal's.
 
     Another process may be writing. Raises OSError, Corrupt.
@@ -138,7 +138,7 @@ def read_on(path: Path, at: JournalPosition | None) -> ReadRecords:
     reached = JournalPosition(
         known.count + len(records), known.offset + whole, _last_of(data[:whole]) or known.last
     )
-    return ReadRecords(records, reached, are_all=since is None)
+    return JournalPage(records, reached, are_all=since is None)
 
 
 def _stands_in(fd: int, at: JournalPosition) -> bool:

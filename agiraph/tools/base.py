@@ -43,7 +43,7 @@ ToolOutput = str | JsonObject
 
 
 @dataclass(frozen=True, slots=True)
-class Recovery(Generic[P]):
+class CallRecovery(Generic[P]):
     """What a tool that must not run twice can find out after a crash.
 
     `recover` returns the result of a call that an earlier incarnation started, None if it
@@ -74,7 +74,7 @@ class Tool(Generic[P]):
     kinds: frozenset[EntityKind] = EVERYONE
     for_leads: bool = False
     is_essential: bool = False
-    recovery: Recovery[P] | None = None
+    recovery: CallRecovery[P] | None = None
 
     def schema(self) -> ToolSchema:
         """Return the tool's schema for a provider's API."""
@@ -94,7 +94,7 @@ def tool(
     idempotent: bool = False,
     for_leads: bool = False,
     is_essential: bool = False,
-    recovery: Recovery[Any] | None = None,
+    recovery: CallRecovery[Any] | None = None,
 ) -> Callable[[Callable[[ToolContext, P], Awaitable[ToolOutput]]], Tool[P]]:
     """Make a tool of the function that runs it, under its name, with the type of its `params`."""
 

@@ -10,7 +10,7 @@ from agiraph.core.ids import tools_address
 from agiraph.core.turns import JsonObject, ToolSchema
 from agiraph.mcp.catalog import ServedTool
 from agiraph.settings.prompt_folder import read
-from agiraph.tools.base import Recovery, Tool, ToolParams
+from agiraph.tools.base import CallRecovery, Tool, ToolParams
 from agiraph.tools.ports import ToolContext
 
 
@@ -59,7 +59,7 @@ def as_tool(served: ServedTool) -> McpTool:
         params=McpToolParams,
         run=run,
         idempotent=served.is_repeatable,
-        recovery=None if served.is_repeatable else Recovery(recover, lambda _context: None),
+        recovery=None if served.is_repeatable else CallRecovery(recover, lambda _context: None),
         parameters=served.parameters,
     )
 

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from agiraph.core.errors import InvalidInput, Refused
 from agiraph.settings.config import ShellConfig
-from agiraph.tools.base import Recovery, ToolParams, tool
+from agiraph.tools.base import CallRecovery, ToolParams, tool
 from agiraph.tools.command import (
     CommandLimits,
     CommandResult,
@@ -51,7 +51,7 @@ def forget(context: ToolContext) -> None:
 @tool(
     "Execute a shell command. Use for running code, git, or any command-line tool.",
     idempotent=False,
-    recovery=Recovery(recover, forget),
+    recovery=CallRecovery(recover, forget),
 )
 async def bash(context: ToolContext, params: BashParams) -> str:
     """Run a command where the entity's shell starts; return its output and how it ended."""

@@ -161,7 +161,7 @@ class FiringDetails(Record):
     about: str = ""
 
 
-class Firing(FiringDetails):
+class TriggerRun(FiringDetails):
     """One firing: what is to be done because of a trigger, once.
 
     `id` follows from the trigger and the occasion, so the same occasion fires once whatever dies.

@@ -23,12 +23,12 @@ from agiraph.triggers.parsing import OWN_EVENTS
 from agiraph.triggers.records import (
     DelaySchedule,
     EventSchedule,
-    Firing,
     HeartbeatSchedule,
     IdleSchedule,
     TimeSchedule,
     Trigger,
     TriggerAct,
+    TriggerRun,
     TriggerSpec,
 )
 
@@ -55,7 +55,7 @@ class TriggerFile(Record):
     seen: int = 0
     trail: Causality = Causality()
     triggers: tuple[Trigger, ...] = ()
-    outbox: tuple[Firing, ...] = ()
+    outbox: tuple[TriggerRun, ...] = ()
 
 
 @dataclass(slots=True)
@@ -67,7 +67,7 @@ class TriggerSet:
     seen: int = 0
     trail: Causality = field(default_factory=Causality)
     triggers: dict[str, Trigger] = field(default_factory=dict)
-    outbox: dict[str, Firing] = field(default_factory=dict)
+    outbox: dict[str, TriggerRun] = field(default_factory=dict)
 
     # --- on disk ---------------------------------------------------------------------------------
 
@@ -194,7 +194,7 @@ class TriggerSet:
         """Remove a firing from the outbox: the router has it."""
         self.outbox.pop(firing, None)
 
-    def fired_at(self, firing: Firing, now: float) -> float:
+    def fired_at(self, firing: TriggerRun, now: float) -> float:
         """Return when a firing was decided, `now` if that is not known any more."""
         trigger = self.triggers.get(firing.trigger_id)
         if trigger is None or trigger.waiting != firing.id:
@@ -352,9 +352,9 @@ class TriggerSet:
             del self.triggers[id]
 
 
-def _firing(trigger: Trigger, id: str, due: float, **about: Any) -> Firing:
+def _firing(trigger: Trigger, id: str, due: float, **about: Any) -> TriggerRun:
     named = {"trigger_id": trigger.id, "name": trigger.name, "action": trigger.action}
-    return Firing(id=id, due=due, **named, **about)
+    return TriggerRun(id=id, due=due, **named, **about)
 
 
 def _with(trigger: Trigger, **changes: object) -> Trigger:

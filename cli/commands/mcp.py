@@ -11,7 +11,7 @@ import click
 
 from agiraph import __version__
 from agiraph.core.errors import Unavailable
-from agiraph.http.discovery import read_door
+from agiraph.http.discovery import read_gateway_address
 from agiraph.http.errors import GatewayAway, NotReachable
 from agiraph.settings.config import is_loopback
 from agiraph.storage.files import make_folder
@@ -153,7 +153,7 @@ def _supervised(home: Path, start: bool) -> Iterator[None]:
 
 def _is_supervised(home: Path) -> bool:
     try:
-        read_door(home)
+        read_gateway_address(home)
     except GatewayAway:
         return True  # the clients wait for it
     except NotReachable:

@@ -41,7 +41,7 @@ HELP: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class SayCommand:
+class SendMessageCommand:
     """Send text to one entity, or to all of them as `*`."""
 
     to: str
@@ -92,7 +92,9 @@ class QuitCommand:
     """Leave the console."""
 
 
-Command = SayCommand | AnswerCommand | SteerCommand | BudgetCommand | ShowCommand | QuitCommand
+Command = (
+    SendMessageCommand | AnswerCommand | SteerCommand | BudgetCommand | ShowCommand | QuitCommand
+)
 
 COMMANDS: Final = tuple(sorted(row.typed[1:].split()[0] for row in HELP if row.typed[0] == "/"))
 TAKE_NAMES: Final = ("pause", "step", "resume", "stop", "interrupt")
@@ -111,17 +113,17 @@ def read_line(
     if not line:
         return None
     if line.startswith("//"):
-        return SayCommand(to, line[1:])
+        return SendMessageCommand(to, line[1:])
     if line.startswith("/"):
         return _command(*_split(line[1:]), to)
     if line.startswith("@"):
         name, text = _split(line[1:])
         if not name or not text:
             raise InvalidInput("write @name text, or @* text for all")
-        return SayCommand(name, text)
+        return SendMessageCommand(name, text)
     if len(open_questions) == 1:
         return AnswerCommand(open_questions[0], line)
-    return SayCommand(to, line)
+    return SendMessageCommand(to, line)
 
 
 def completions(line: str, names: tuple[str, ...]) -> list[str]:
@@ -183,10 +185,10 @@ def _budget(text: str) -> BudgetCommand:
         raise InvalidInput(known) from None
 
 
-def _interrupt(rest: str, to: str) -> SayCommand:
+def _interrupt(rest: str, to: str) -> SendMessageCommand:
     text = rest
     if rest.startswith("@"):
         to, text = _split(rest[1:])
     if not to or not text:
         raise InvalidInput("write /interrupt text, or /interrupt @name text")
-    return SayCommand(to, text, "interrupt")
+    return SendMessageCommand(to, text, "interrupt")

@@ -29,7 +29,7 @@ from cli.console.commands import (
     BudgetCommand,
     Command,
     QuitCommand,
-    SayCommand,
+    SendMessageCommand,
     ShowCommand,
     SteerCommand,
     read_line,
@@ -140,7 +140,7 @@ class ConsoleSession:
     async def _do(self, command: Command) -> None:
         agent = self._agent.id
         match command:
-            case SayCommand(to, text, mode):
+            case SendMessageCommand(to, text, mode):
                 sent = await self._client.ask(lambda api: api.send(agent, text, to=to, mode=mode))
                 self._show(f"→ {', '.join(sent.to)}")
                 self._expect_reply()

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
-from actors.gateway.reading.api import resting_api
+from actors.gateway.reading.api import offline_api
 from agiraph.http.client import Client
 from agiraph.http.discovery import why_unreachable
 from agiraph.http.httpx_alone import httpx
@@ -46,7 +46,7 @@ class HomeTransport(httpx.BaseTransport):
         self._home = home
         with ExitStack() as stack:
             self._loop = stack.enter_context(asyncio.Runner())
-            self._app = httpx.ASGITransport(stack.enter_context(resting_api(home, config)))
+            self._app = httpx.ASGITransport(stack.enter_context(offline_api(home, config)))
             self._open_things = stack.pop_all()
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:

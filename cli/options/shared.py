@@ -41,9 +41,9 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def _connect(home: Path) -> "Client":
-    from agiraph.http.discovery import read_door
+    from agiraph.http.discovery import read_gateway_address
 
-    read_door(home)  # raises before the client is imported
+    read_gateway_address(home)  # raises before the client is imported
     from agiraph.http.client import Client
 
     return checked(Client.for_home(home), ANSWER_SECONDS)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from agiraph.core.errors import AgiraphError, InvalidInput, listed
 from agiraph.core.money import mark_estimate
-from agiraph.storage.attendance import Attendance, left_agents
+from agiraph.storage.run_lease import RunLease, left_agents
 from cli.options.remote import is_elsewhere
 from cli.output.formats import format_age, format_money
 from cli.run.target import RunTarget, home_option_of
@@ -38,9 +38,9 @@ def show_neighbours(target: RunTarget, agent: "AgentView") -> None:
 def resume_unfinished(target: RunTarget) -> None:
     """Have the agents that their commands left work on for as long as this command lives."""
     for agent in _unfinished(target.client.agents(), target.home):
-        attendance = Attendance(target.home, agent.id)
-        target.resumed.append(attendance)
-        attendance.begin()
+        lease = RunLease(target.home, agent.id)
+        target.resumed.append(lease)
+        lease.begin()
         target.client.resume(agent.id)
         target.screen.note(f"resumed: {agent.name}")
 

@@ -19,10 +19,10 @@ from agiraph.core.ids import AgentId, agent_id_for
 from agiraph.http.discovery import is_held
 from agiraph.http.errors import ApiError, NotReachable
 from agiraph.http.own_supervisor import OwnSupervisor, SupervisorFailed
-from agiraph.storage.attendance import Attendance
 from agiraph.storage.disk_space import has_room
 from agiraph.storage.home import Home, default_home
 from agiraph.storage.home_format import check_format
+from agiraph.storage.run_lease import RunLease
 from cli.options.remote import chosen_remote, is_elsewhere
 from cli.options.shared import connect, settings_of
 from cli.run.deliverables import Destination
@@ -131,8 +131,8 @@ class RunTarget:
     client: "Client"
     own: OwnSupervisor | None
     screen: TerminalScreen
-    attendance: Attendance | None = None
-    resumed: list[Attendance] = field(default_factory=list)
+    attendance: RunLease | None = None
+    resumed: list[RunLease] = field(default_factory=list)
 
     @property
     def belongs_to_commands(self) -> bool:
@@ -147,7 +147,7 @@ class RunTarget:
         while True:
             try:
                 if options.is_attended and self.attendance is None and not is_elsewhere():
-                    self.attendance = Attendance(self.home, options.agent_id(self.client))
+                    self.attendance = RunLease(self.home, options.agent_id(self.client))
                     self.attendance.begin()
                 return options.begin(self.client)
             except NotReachable:
@@ -203,8 +203,8 @@ class RunTarget:
 
     def leave(self) -> None:
         """Attend no agent any longer."""
-        for attendance in filter(None, (self.attendance, *self.resumed)):
-            attendance.end()
+        for lease in filter(None, (self.attendance, *self.resumed)):
+            lease.end()
 
 
 @contextlib.contextmanager

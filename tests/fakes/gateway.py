@@ -27,7 +27,7 @@ from agiraph.core.specs import NodeSpec, WorkerSpec
 from agiraph.core.turns import Usage
 from agiraph.http.client import Client
 from agiraph.http.errors import ApiError
-from agiraph.messages.body import Body
+from agiraph.messages.body import MessageBody
 from agiraph.messages.child import (
     AttachConsole,
     AttachTicket,
@@ -86,7 +86,7 @@ class FakeHosts:
         """Let a machine have joined."""
         self.table[name] = HostInfo.model_validate({"name": name, "state": "ready"} | facts)
 
-    def answer(self, body: Body) -> Body:
+    def answer(self, body: MessageBody) -> MessageBody:
         """Answer as the supervisor does."""
         match body:
             case InviteHost():
@@ -313,7 +313,7 @@ class World:
         for request in (CreateTrigger, ChangeTrigger, ListTriggers):
             answers[request] = self._clock
 
-    def _clock(self, body: Body) -> Body:
+    def _clock(self, body: MessageBody) -> MessageBody:
         """Answer as the clock does, by its own desk, on the home's own files."""
         settings = self.line.config.triggers
         bounds = FiringLimits(late_seconds=settings.late_seconds, per_minute=settings.per_minute)

@@ -12,21 +12,21 @@ from pydantic import BaseModel
 
 from agiraph.core.clock import SystemClock
 from agiraph.core.models import Event
-from agiraph.messages.body import Body
+from agiraph.messages.body import MessageBody
 from agiraph.settings.config import load_config
 from agiraph.storage.home import Home
 from transport.endpoint import Received
 from transport.envelope import VERSION, Flag, Header
 from transport.errors import TransportError
 
-Answer = Body | TransportError
+Answer = MessageBody | TransportError
 Answerer = Callable[[Any], Answer]
 
 _numbers = itertools.count(1)
 
 
 def arrived(
-    body: Body,
+    body: MessageBody,
     sender: str,
     *,
     to: str = "human",
@@ -68,7 +68,7 @@ class FakeLine:
         self.config = load_config()
         self.clock = SystemClock()
         self.log = SilentLog()
-        self.answers: dict[type[Body], Answerer] = {}
+        self.answers: dict[type[MessageBody], Answerer] = {}
         self.refusals: dict[str, TransportError] = {}
         self.sent: list[SimpleNamespace] = []
         self.asked: list[tuple[str, Any]] = []

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agiraph.http.client import Client, read_door
+from agiraph.http.client import Client, read_gateway_address
 from tests.fakes.gateway import World, gateway_world
 from tests.integration.house import House, running
 
@@ -40,13 +40,13 @@ def world(tmp_path: Path) -> Iterator[World]:
 @pytest.fixture
 def url(world: World) -> str:
     """Return where the world's gateway listens."""
-    return read_door(world.home.path)[0]
+    return read_gateway_address(world.home.path)[0]
 
 
 @pytest.fixture
 def token(world: World) -> str:
     """Return the home's own token."""
-    return read_door(world.home.path)[1]
+    return read_gateway_address(world.home.path)[1]
 
 
 @pytest.fixture

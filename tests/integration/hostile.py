@@ -26,7 +26,7 @@ from agiraph.core.money import Budget, BudgetState
 from agiraph.core.turns import ModelRequest, UserTurn
 from agiraph.messages.authorization import MESSAGES
 from agiraph.messages.board import AwaitNodes, SuggestNode
-from agiraph.messages.body import Body
+from agiraph.messages.body import MessageBody
 from agiraph.messages.child import ChildFailed, ChildSpec, StartChild, StopChild
 from agiraph.messages.control import Pause
 from agiraph.messages.event import ReportEvents
@@ -261,7 +261,7 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-def forged(who: Victim, me: str) -> Iterator[tuple[str, Body]]:
+def forged(who: Victim, me: str) -> Iterator[tuple[str, MessageBody]]:
     """Yield what would change something of this victim if its sender were believed."""
     name = who.address.rpartition("/")[2]
     node, run, agent = NodeId(who.node), who.run, who.agent

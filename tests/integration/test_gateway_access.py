@@ -15,7 +15,7 @@ from websockets.sync.client import connect
 
 from actors.gateway.http.app import ROUTERS
 from agiraph.api.auth.scopes import is_open
-from agiraph.http.client import read_door
+from agiraph.http.client import read_gateway_address
 from tests.fakes.gateway import AGENT, World, gateway_world
 
 
@@ -57,7 +57,7 @@ def browser(world: World) -> str:
 
 def log_in(world: World, scope: str) -> str:
     """Go the way of a login link; return the Cookie header that comes of it."""
-    url, token = read_door(world.home.path)
+    url, token = read_gateway_address(world.home.path)
     own = bearer(token)
     link = call(url, "POST", "/logins", headers=own, json={"scope": scope}).json()
     code = link["path"].partition("#")[2]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from agiraph.agent.hold import EntityHold, store_hold
+from agiraph.agent.hold import WaitState, store_hold
 from agiraph.board.commands import SpawnWorker
 from agiraph.board.store import BoardStore
 from agiraph.core.models import Activity
@@ -237,7 +237,7 @@ def test_a_single_step_is_for_those_that_are_paused(world: World, client: Client
     worker = f"{AGENT}/{world.add_team('Alice')[0]}"
     error = refused(client.act, "survey", "step")
     assert (error.status, "pause first" in error.detail) == (409, True)
-    hold = EntityHold(is_paused=True)
+    hold = WaitState(is_paused=True)
     store_hold(world.home.agent(AGENT).run(RUN).worker(worker.partition("/")[2]).hold, hold)
     stepped = client.act("survey", "step")
     assert [(one.address, one.state) for one in stepped.entities] == [(worker, "stepping")]
@@ -256,7 +256,7 @@ def test_an_external_agent_does_no_single_steps(world: World, client: Client) ->
         worker = store.board.worker_by_cause("w-out")
     assert worker is not None
     world.add_child(f"{AGENT}/{worker.id}", "worker")
-    store_hold(run.worker(worker.id).hold, EntityHold(is_paused=True))
+    store_hold(run.worker(worker.id).hold, WaitState(is_paused=True))
     error = refused(client.act, f"{AGENT}/{worker.id}", "step")
     assert (error.status, "takes its steps by itself" in error.detail) == (409, True)
 

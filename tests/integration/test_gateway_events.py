@@ -13,7 +13,7 @@ from websockets.sync.client import ClientConnection, connect
 
 from actors.gateway.live import feeds
 from agiraph.core.models import Event
-from agiraph.http.client import LATEST, Client, NotReachable, read_door
+from agiraph.http.client import LATEST, Client, NotReachable, read_gateway_address
 from agiraph.http.errors import ApiError
 from agiraph.http.event_follower import EventFollower
 from agiraph.messages.event import EventAppended
@@ -221,7 +221,7 @@ def test_stopping_tells_open_followers_and_does_not_wait_for_idle_ones(tmp_path:
         connections = [stack.enter_context(raw(world)) for _ in range(5)]
         for connection in connections:
             connection.recv(timeout=5)
-        url, _ = read_door(tmp_path)
+        url, _ = read_gateway_address(tmp_path)
         name, port = url.removeprefix("http://").rsplit(":", 1)
         idle = socket.create_connection((name, int(port)))
     for connection in connections:
@@ -269,7 +269,7 @@ def read_to_the_end(connection: ClientConnection) -> list[int]:
 
 
 def raw(world: World) -> ClientConnection:
-    url, token = read_door(world.home.path)
+    url, token = read_gateway_address(world.home.path)
     return connect(
         f"ws{url[4:]}/agents/{AGENT}/events",
         additional_headers={"Authorization": f"Bearer {token}"},

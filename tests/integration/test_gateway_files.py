@@ -7,7 +7,7 @@ import zipfile
 from pathlib import Path
 
 from agiraph.http.api import FileContentView, FolderView
-from agiraph.http.client import Client, read_door
+from agiraph.http.client import Client, read_gateway_address
 from agiraph.storage.home import NodeHome
 from tests.fakes.gateway import AGENT, RUN, World, gateway_world, refused
 from tests.integration.house import until
@@ -216,7 +216,7 @@ def test_an_attachment_may_be_larger_than_a_call_but_not_than_its_limit(tmp_path
 def test_a_file_that_did_not_come_whole_leaves_nothing(world: World, client: Client) -> None:
     world.add_agent()
     folder = world.home.agent(AGENT).run(RUN).attachments
-    _, token = read_door(world.home.path)
+    _, token = read_gateway_address(world.home.path)
     with Raw(client.url) as raw:
         head = f"PUT /agents/{AGENT}/attachments/half.bin HTTP/1.1"
         raw.send(head, f"Authorization: Bearer {token}", "Content-Length: 100000")

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from agiraph.http.api import CreateAgentRequest, CreateTriggerRequest
-from agiraph.http.client import Client, read_door
+from agiraph.http.client import Client, read_gateway_address
 from tests.integration.commands import DEADLINE_SECONDS, Commands
 from tests.integration.dying_gateway import order_file
 
@@ -66,7 +66,7 @@ def test_what_is_asked_again_after_kill_9_is_done_once(home: Path, tmp_path: Pat
         assert len(heard) == 1
         assert not order_file(home).exists()
 
-    url, token = read_door(home)
+    url, token = read_gateway_address(home)
     headers = {"Authorization": f"Bearer {token}", "Idempotency-Key": "create-1"}
     body = {"goal": "Something else"}
     answer = httpx.post(f"{url}/agents", json=body, headers=headers, trust_env=False, verify=False)

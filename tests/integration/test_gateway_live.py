@@ -29,7 +29,7 @@ from agiraph.http.api import (
     QuestionChangeView,
     StreamedTextView,
 )
-from agiraph.http.client import AsyncClient, Client, read_door
+from agiraph.http.client import AsyncClient, Client, read_gateway_address
 from agiraph.http.errors import ApiError
 from agiraph.messages.event import EntityStatus, EventAppended
 from agiraph.messages.model import AskUsage, StreamDelta, SubscribeToStream, UsageTable
@@ -55,7 +55,7 @@ def world(tmp_path: Path) -> Iterator[World]:
 
 
 def opened(world: World, path: str) -> ClientConnection:
-    url, token = read_door(world.home.path)
+    url, token = read_gateway_address(world.home.path)
     headers = {"Authorization": f"Bearer {token}"}
     return connect(f"ws{url[4:]}{path}", additional_headers=headers, proxy=None)
 
@@ -157,7 +157,7 @@ def test_who_comes_back_sees_by_the_cursors_what_was_missed(tmp_path: Path) -> N
 
 
 def test_changes_come_as_server_sent_events_too(world: World) -> None:
-    url, token = read_door(world.home.path)
+    url, token = read_gateway_address(world.home.path)
     sent = {"Authorization": f"Bearer {token}", "Accept": "text/event-stream"}
     with (
         httpx.Client(trust_env=False, verify=False, timeout=SECONDS) as http,
@@ -216,7 +216,7 @@ def test_who_may_not_or_cannot_follow_is_refused_before_the_handshake(tmp_path: 
         with pytest.raises(InvalidStatus) as refused:
             opened(world, "/agents/nobody/stream")
         assert refused.value.response.status_code == 404
-        url, _ = read_door(tmp_path)
+        url, _ = read_gateway_address(tmp_path)
         with pytest.raises(InvalidStatus) as refused:
             connect(f"ws{url[4:]}/changes", proxy=None)
         assert refused.value.response.status_code == 401
@@ -250,7 +250,7 @@ def test_a_follower_of_changes_that_takes_nothing_is_let_go(
 
 def test_the_clients_follow_changes_and_text_through_a_restart(tmp_path: Path) -> None:
     async def first_two(world: World) -> list[ChangeView]:
-        async with AsyncClient(*read_door(tmp_path)) as other:
+        async with AsyncClient(*read_gateway_address(tmp_path)) as other:
             found: list[ChangeView] = []
             async with aclosing(other.follow_changes()) as following, asyncio.timeout(SECONDS):
                 async for change in following:
@@ -307,7 +307,7 @@ def test_the_async_client_follows_text_through_a_restart(tmp_path: Path) -> None
 
 
 def test_a_console_on_another_machine_shows_text_as_it_streams(world: World) -> None:
-    url, token = read_door(world.home.path)
+    url, token = read_gateway_address(world.home.path)
 
     async def shown(state: ConsoleState) -> str:
         source = ConsoleSource(lambda: Client(url, token), state, has_bus=False)

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from actors.gateway.state.idempotency_store import IdempotencyStore
-from agiraph.http.client import read_door
+from agiraph.http.client import read_gateway_address
 from agiraph.messages.child import StartChild
 from agiraph.messages.question import AskQuestion
 from agiraph.messages.text import TextMessage
@@ -27,7 +27,7 @@ def world(tmp_path: Path) -> Iterator[World]:
 
 
 def call(world: World, path: str, json: Any = None, key: str = "k1") -> httpx.Response:
-    url, token = read_door(world.home.path)
+    url, token = read_gateway_address(world.home.path)
     headers = {"Authorization": f"Bearer {token}", "Idempotency-Key": key}
     return httpx.post(url + path, json=json, headers=headers, trust_env=False, verify=False)
 

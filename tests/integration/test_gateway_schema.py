@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
-from agiraph.http.client import read_door
+from agiraph.http.client import read_gateway_address
 from agiraph.messages.control import RefusedReply
 from agiraph.messages.run import BeginRun
 from tests.fakes.gateway import AGENT, World, ask, gateway_world
@@ -59,7 +59,7 @@ class Caller:
         from schemathesis.checks import CHECKS, load_all_checks  # not at each collection: a second
 
         load_all_checks()
-        self.url, token = read_door(world.home.path)
+        self.url, token = read_gateway_address(world.home.path)
         self.headers = {"Authorization": f"Bearer {token}"}
         self.statuses: Counter[int] = Counter()
         self._checks: list[Any] = [CHECKS.get_one(name) for name in NAMES]

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from agiraph.core.models import Event
-from agiraph.http.client import AsyncClient, read_door
+from agiraph.http.client import AsyncClient, read_gateway_address
 from agiraph.http.errors import ApiError
 from agiraph.messages.event import EventAppended
 from tests.fakes.gateway import AGENT, World
@@ -28,7 +28,7 @@ def ring(world: World) -> None:
 @contextmanager
 def stream(world: World, query: str = "", **headers: str) -> Iterator[Iterator[str]]:
     """Open a stream by hand; yield its lines."""
-    url, token = read_door(world.home.path)
+    url, token = read_gateway_address(world.home.path)
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     sent = {"Authorization": f"Bearer {token}", "Accept": "text/event-stream", **named}
     path = f"{url}/agents/{AGENT}/events{query}"
@@ -82,7 +82,7 @@ def test_who_comes_back_gets_what_was_missed_and_only_what_is_wanted(world: Worl
 
 
 def test_a_wrong_cursor_or_agent_is_refused_before_the_stream(world: World) -> None:
-    url, token = read_door(world.home.path)
+    url, token = read_gateway_address(world.home.path)
     sent = {"Authorization": f"Bearer {token}", "Accept": "text/event-stream"}
     unknown = httpx.get(f"{url}/agents/nobody/events", headers=sent, trust_env=False, verify=False)
     assert unknown.status_code == 404
@@ -99,11 +99,11 @@ async def test_the_async_client_follows_through_a_restart_and_ends_with_the_agen
     world.add_agent()
     world.log_events("node.created")
     world.start()
-    url, token = read_door(tmp_path)
+    url, token = read_gateway_address(tmp_path)
     seen = []
     try:
         async with asyncio.timeout(DEADLINE_SECONDS), AsyncClient(url, token) as client:
-            client._door = lambda: read_door(tmp_path)
+            client._door = lambda: read_gateway_address(tmp_path)
             async for event in client.follow_events(AGENT):
                 seen.append(event.seq)
                 if event.seq == 1:

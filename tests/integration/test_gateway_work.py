@@ -17,7 +17,7 @@ from agiraph.core.turns import Usage, UsageRow
 from agiraph.http.api import CreateTriggerRequest, FileContentView, FolderView
 from agiraph.http.client import Client, NotReachable
 from agiraph.http.errors import AMBIGUOUS
-from agiraph.messages.body import Body
+from agiraph.messages.body import MessageBody
 from agiraph.messages.control import RefusedReply
 from agiraph.messages.event import EntityStatus
 from agiraph.messages.model import (
@@ -293,12 +293,12 @@ def test_budgets_are_shown_and_set_by_their_names(world: World, client: Client) 
             type="heartbeat", config={"interval_seconds": 60}, action="Look", name="minutes"
         ),
     )
-    orders: list[Body] = []
+    orders: list[MessageBody] = []
     state = BudgetState(
         scope="trigger", key=f"{AGENT}/{made.id}", tokens=9, spent_tokens=10, sets=1
     )
 
-    def table(order: Body) -> BudgetTable:
+    def table(order: MessageBody) -> BudgetTable:
         orders.append(order)
         return BudgetTable(budgets=(state,))
 

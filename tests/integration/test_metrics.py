@@ -9,7 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from agiraph.core.ids import QuestionId
 from agiraph.core.models import Event
-from agiraph.http.client import read_door
+from agiraph.http.client import read_gateway_address
 from agiraph.messages.child import ListChildren
 from agiraph.messages.event import EventAppended
 from agiraph.messages.question import AskQuestion
@@ -30,7 +30,7 @@ def world(tmp_path: Path) -> Iterator[World]:
 
 def scraped(world: World) -> Samples:
     """Return each sample by its name and labels, as Prometheus' own parser reads them."""
-    url, token = read_door(world.home.path)
+    url, token = read_gateway_address(world.home.path)
     answer = httpx.get(f"{url}/metrics", headers={"Authorization": f"Bearer {token}"}, verify=False)
     assert answer.status_code == 200
     assert answer.headers["content-type"].startswith("text/plain; version=")

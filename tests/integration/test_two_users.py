@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
-from agiraph.http.client import Client, read_door
+from agiraph.http.client import Client, read_gateway_address
 from agiraph.http.discovery import is_held
 from agiraph.storage.home import Home
 from tests.integration.commands import Commands, await_nothing_left
@@ -101,7 +101,7 @@ def test_a_link_that_a_browser_is_started_with_is_of_no_use_to_another_user(
     commands: Commands,
 ) -> None:
     """The command line of the browser, with the link, can be read by all."""
-    url, token = read_door(commands.home)
+    url, token = read_gateway_address(commands.home)
     with Client(url, token) as client:
         codes = [client.begin_login(user=one).path.partition("#")[2] for one in (1000, STRANGER)]
 

@@ -13,7 +13,7 @@ from websockets.sync.client import ClientConnection, connect
 from agiraph.core.ids import AgentId
 from agiraph.http.api import ChangeView, EntityChangeView, EventsChangeView, HomeView
 from agiraph.http.api import StreamedTextView as Piece
-from agiraph.http.client import Client, read_door
+from agiraph.http.client import Client, read_gateway_address
 from tests.integration.house import until
 from tests.scenarios.place import Place
 from tests.scenarios.steps import DONE, FACT, led, one_worker, preset, program
@@ -24,7 +24,7 @@ SECONDS = 30
 
 
 def opened(place: Place, path: str) -> ClientConnection:
-    url, token = read_door(place.home)
+    url, token = read_gateway_address(place.home)
     headers = {"Authorization": f"Bearer {token}"}
     return connect(f"ws{url[4:]}{path}", additional_headers=headers, proxy=None)
 

@@ -45,7 +45,7 @@ from agiraph.messages.control import Ok
 from agiraph.messages.run import BeginRun
 from agiraph.readmodel.agents import agent_summary
 from agiraph.readmodel.statuses import StatusReader
-from agiraph.storage.attendance import let_go_on
+from agiraph.storage.run_lease import detach_agent
 
 NAME_WORDS = 4
 START_SECONDS = 20.0
@@ -212,7 +212,7 @@ async def begin_run(
     found = RunCheck(gateway, request, agent)
     await found.require()
     await _offer_registered(gateway, request.mcp_servers)
-    let_go_on(gateway.home.path, agent.id)  # a command that attends this run does so already
+    detach_agent(gateway.home.path, agent.id)  # a command that attends this run does so already
     to = coordinator_address(agent.id)
     child = child_at(await children(gateway), to)
     is_down = child is None or child.state in DOWN

@@ -18,7 +18,7 @@ from actors.gateway.api.dependencies import (
 )
 from actors.gateway.gateway import Gateway
 from actors.gateway.live.event_feed import follow
-from actors.gateway.live.feeds import MEDIA_TYPE, Feed, Goodbye, send_feed, streamed
+from actors.gateway.live.feeds import MEDIA_TYPE, Feed, FeedEnd, send_feed, streamed
 from agiraph.api.auth.scopes import READ
 from agiraph.api.strict_json import StrictRoute
 from agiraph.board.board import Board
@@ -245,11 +245,11 @@ def _numbered(gateway: Gateway, entries: Iterable[ThreadEntryView]) -> list[Thre
 
 async def _thread_feed(
     gateway: Gateway, agent: Agent, log: EventLog, after: int, wanted: ThreadFilter
-) -> AsyncIterator[list[ThreadEntryView] | Goodbye]:
+) -> AsyncIterator[list[ThreadEntryView] | FeedEnd]:
     known = thread_before(log, after + 1)
     events: Feed[Event] = follow(log, gateway.signals, agent.id, after)
     async for batch in events:
-        if isinstance(batch, Goodbye):
+        if isinstance(batch, FeedEnd):
             yield batch
             return
         changed = sorted(known.add_all(batch), key=lambda entry: entry.changed)

@@ -50,9 +50,9 @@ from agiraph.messages.control import Resume
 from agiraph.messages.trigger import ListTriggers, TriggerTable
 from agiraph.readmodel.agents import ARCHIVE, AgentDirectory, agent_summary
 from agiraph.readmodel.names import meant
-from agiraph.storage.attendance import let_go_on
 from agiraph.storage.files import entries, files_below, move, remove_tree, status_of
 from agiraph.storage.home import Home
+from agiraph.storage.run_lease import detach_agent
 
 DELETING = ".deleting-"
 
@@ -111,13 +111,13 @@ async def _act_on_agent(
     if act != "stop":
         team = _team(await children(gateway), agent)
         if act == "resume" and not team:
-            let_go_on(gateway.home.path, agent.id)
+            detach_agent(gateway.home.path, agent.id)
             started = await start_coordinator(gateway, agent)  # it was archived
             entity = SteeredEntityView(address=started.address, state="resuming")
             return SteeredView(act=act, entities=(entity,))
         return await _act_on_all(gateway, team, act, cause)
     entities = await stop_team(gateway, agent, "stop")
-    let_go_on(gateway.home.path, agent.id)
+    detach_agent(gateway.home.path, agent.id)
     if entities:
         data = {"by": HUMAN_NAME, "entities": [entity.address for entity in entities]}
         await gateway.reporter.report("agent.stopped", agent.id, message_id(), data)
@@ -175,7 +175,7 @@ async def _act_on_all(
 def _let_go_on(gateway: Gateway, targets: Sequence[ChildInfo]) -> None:
     """Do as asked with agents that their commands have left, which is no longer of interest."""
     for agent in dict.fromkeys(filter(None, (agent_of(child.address) for child in targets))):
-        let_go_on(gateway.home.path, agent)
+        detach_agent(gateway.home.path, agent)
 
 
 async def stop_team(gateway: Gateway, agent: Agent, how: How) -> list[SteeredEntityView]:
@@ -263,7 +263,7 @@ async def put_away(agent: AgentDep, gateway: GatewayDep) -> ArchivedView:
     """Stop an agent for good and move its folder to the archive."""
     await stop_team(gateway, agent, "forget")
     path = gateway.agents.archive(agent)
-    let_go_on(gateway.home.path, agent.id)
+    detach_agent(gateway.home.path, agent.id)
     await _have_triggers_read(gateway, agent.id)
     gateway.questions.withdraw(agent.id)
     gateway.signals.archive(agent.id)

@@ -24,10 +24,10 @@ from agiraph.messages.model import CheckModel
 from agiraph.messages.node import CancelByHuman, MoveByHuman, RetryNodeMessage
 from agiraph.readmodel.boards import node_detail
 from agiraph.readmodel.names import member_named, node_named
-from agiraph.storage.attendance import let_go_on
+from agiraph.storage.run_lease import detach_agent
 
 ORDER_SECONDS = 20.0
-Order = RetryNodeMessage | CancelByHuman | MoveByHuman
+HumanNodeCommand = RetryNodeMessage | CancelByHuman | MoveByHuman
 
 router = APIRouter(route_class=StrictRoute, dependencies=[CONTROL], tags=["work"])
 
@@ -41,7 +41,7 @@ async def retry(
     A run that had failed goes on.
     """
     id = _id_of(gateway, agent, node)
-    let_go_on(gateway.home.path, agent.id)
+    detach_agent(gateway.home.path, agent.id)
     to = coordinator_address(agent.id)
     child = child_at(await children(gateway), to)
     if child is None:
@@ -101,7 +101,7 @@ async def _require_running(gateway: Gateway, agent: Agent) -> None:
 
 
 async def _carried_out(
-    gateway: Gateway, agent: Agent, node: NodeId, body: Order, cause: CallCause
+    gateway: Gateway, agent: Agent, node: NodeId, body: HumanNodeCommand, cause: CallCause
 ) -> NodeDetailView:
     """Have the coordinator carry an order out; return the node as it then is."""
     verb = body.TYPE.partition(".")[2]

@@ -14,8 +14,8 @@ from actors.gateway.api.dependencies import (
 )
 from actors.gateway.gateway import Gateway
 from actors.gateway.questions.answer_page import POLICY, page, question_page, thanks_page
+from actors.gateway.questions.approval_grants import approval_view, revoke, standing
 from actors.gateway.questions.question_records import question_view, write_outcome
-from actors.gateway.questions.standing_approvals import approval_view, revoke, standing
 from agiraph.api.auth.credentials import Principal
 from agiraph.api.auth.scopes import CONTROL, READ, TALK
 from agiraph.api.call_cause import CallCause

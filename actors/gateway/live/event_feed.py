@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 
-from actors.gateway.live.feeds import FAULT, GONE, LONGEST_REASON, STOPPING, Goodbye
+from actors.gateway.live.feeds import FAULT, GONE, LONGEST_REASON, STOPPING, FeedEnd
 from agiraph.core.errors import Corrupt
 from agiraph.core.ids import AgentId
 from agiraph.core.models import Event
@@ -79,8 +79,8 @@ async def follow(
     agent: AgentId,
     after: int,
     wanted: EventFilter = EVERYTHING,
-) -> AsyncIterator[list[Event] | Goodbye]:
-    """Yield pages of the wanted events after seq `after`, as they come; last a Goodbye.
+) -> AsyncIterator[list[Event] | FeedEnd]:
+    """Yield pages of the wanted events after seq `after`, as they come; last a FeedEnd.
 
     A page is empty when nothing has come for POLL_SECONDS: a notification may have been lost.
     """
@@ -90,12 +90,12 @@ async def follow(
             try:
                 events, seen = log.pick(cursor, PAGE, wanted)
             except Corrupt as error:  # the log is damaged there, or of a newer version
-                yield Goodbye(FAULT, str(error)[-LONGEST_REASON:])
+                yield FeedEnd(FAULT, str(error)[-LONGEST_REASON:])
                 return
             if events:
                 yield events
             elif seen == cursor and signals.is_archived(agent):
-                yield Goodbye(GONE, "the agent was archived")
+                yield FeedEnd(GONE, "the agent was archived")
                 return
             elif seen == cursor:
                 await subscription.next(POLL_SECONDS)

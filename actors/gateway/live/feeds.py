@@ -1,6 +1,6 @@
 """Feeds: what one follower is sent as it comes, by a WebSocket or as server-sent events.
 
-A feed yields items in batches, an empty batch now and then when there is nothing, last a Goodbye.
+A feed yields items in batches, an empty batch now and then when there is nothing, last a FeedEnd.
 It is asked for the next batch when the last one was sent: what waits for a slow follower is the
 feed's own business, and a follower that takes nothing for STALL_SECONDS is let go.
 """
@@ -34,16 +34,16 @@ Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
-class Goodbye:
+class FeedEnd:
     """The end of a feed: the close code of a WebSocket, and why."""
 
     code: int
     reason: str
 
 
-STOPPING = Goodbye(GOING_AWAY, "the gateway stops")
+STOPPING = FeedEnd(GOING_AWAY, "the gateway stops")
 
-Feed = AsyncIterator[Sequence[Item] | Goodbye]
+Feed = AsyncIterator[Sequence[Item] | FeedEnd]
 
 
 async def send_feed(
@@ -78,7 +78,7 @@ async def _send_all(
 ) -> None:
     last: Item | None = None
     async for batch in feed:
-        if isinstance(batch, Goodbye):
+        if isinstance(batch, FeedEnd):
             await _close(socket, batch.code, batch.reason)
             return
         for item in batch:
@@ -115,7 +115,7 @@ async def _lines(feed: Feed[Item], lines_of: Callable[[Item], str]) -> AsyncIter
     now = asyncio.get_running_loop().time
     sent_at = now()
     async for batch in feed:
-        if isinstance(batch, Goodbye):
+        if isinstance(batch, FeedEnd):
             yield f"event: end\ndata: {json.dumps(asdict(batch))}\n\n"
             return
         for item in batch:

@@ -30,7 +30,7 @@ READER: Final = Principal("reader", "read")
 
 
 @dataclass(frozen=True, slots=True)
-class _Nobody:
+class _OfflineRuntime:
     """The part of a Runtime that a gateway is made of."""
 
     home: CopiedHome
@@ -39,12 +39,12 @@ class _Nobody:
     log: Any
 
 
-class RestingGateway(Gateway):
+class OfflineGateway(Gateway):
     """A gateway whose requests are answered from what the services wrote down."""
 
     def __init__(self, home: CopiedHome, config: Config) -> None:
         clock = SystemClock()
-        super().__init__(cast("Runtime", _Nobody(home, config, clock, logger())))
+        super().__init__(cast("Runtime", _OfflineRuntime(home, config, clock, logger())))
         self.context = ContextDatabase(home.copied_context, home.copy_context)
         self._services = StoredServices(home, config, clock)
 
@@ -78,7 +78,7 @@ class RestingGateway(Gateway):
 
 
 @contextmanager
-def resting_api(home: Path, config: Config) -> Iterator[ASGIApp]:
+def offline_api(home: Path, config: Config) -> Iterator[ASGIApp]:
     """Yield the API of a home on which no supervisor runs, for a caller who may only read.
 
     Nothing of the home is written, which need not exist. Raises HomeHeld if a supervisor runs on
@@ -86,7 +86,7 @@ def resting_api(home: Path, config: Config) -> Iterator[ASGIApp]:
     """
     with copied(home) as files:
         with files.opening():
-            gateway = RestingGateway(files, config)
+            gateway = OfflineGateway(files, config)
         with closing(gateway):
             yield _admitting(gateway)
 

@@ -15,7 +15,7 @@ from actors.worker.external.team_bridge import TeamBridge
 from actors.worker.limits import WorkerLimits
 from agiraph.agent.activity import step_of
 from agiraph.agent.event_replay import answered
-from agiraph.agent.node_limits import used_at_door
+from agiraph.agent.node_limits import proxy_usage
 from agiraph.agent.records import ExternalSessionKnown, InputReceived, ModelAnswered
 from agiraph.agent.transcript import RUNTIME_NAME
 from agiraph.core.ids import BROKER, derived_message_id
@@ -319,7 +319,7 @@ class AgentSession:
         low, self._worker.low = self._worker.low, None
         if low is None or self._is_at_bound or "bound" in self._state.warned:
             return False
-        text = BOUND_NEAR.format(used=used_at_door(low))
+        text = BOUND_NEAR.format(used=proxy_usage(low))
         now = self._clock.now()
         warning = InputReceived(content=text, from_name=RUNTIME_NAME, ts=now, warns_of="bound")
         self._worker.conversation.append(warning)

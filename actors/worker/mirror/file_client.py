@@ -15,7 +15,7 @@ from actors.runtime.ask_again import LONGEST_PAUSE_SECONDS, checked
 from actors.runtime.runtime import Runtime
 from agiraph.core.errors import OutOfScope, Refused
 from agiraph.core.ids import FILES, message_id
-from agiraph.messages.body import Body
+from agiraph.messages.body import MessageBody
 from agiraph.messages.control import RefusedReply
 from agiraph.messages.files import (
     DISK_FULL,
@@ -60,12 +60,12 @@ class FileClient:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
 
-    async def ask(self, body: Body, expect: type[Reply]) -> Reply:
+    async def ask(self, body: MessageBody, expect: type[Reply]) -> Reply:
         """Return the answer; Refused (OutOfScope) with the service's reason."""
         with self._runtime.heartbeat.waiting_for(FILES):
             return await self._ask(body, expect)
 
-    async def _ask(self, body: Body, expect: type[Reply]) -> Reply:
+    async def _ask(self, body: MessageBody, expect: type[Reply]) -> Reply:
         id, is_waiting = message_id(), False
         try:
             while True:

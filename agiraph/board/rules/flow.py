@@ -45,7 +45,7 @@ def decide_node(board: Board, command: c.DecideNode, now: float) -> tuple[BoardE
         decided: tuple[BoardEvent, ...] = ()
         if node.when and not node.edges:
             seen = {one: _seen(board.nodes[one]) for one in node.when}
-            decided = (e.NodeDecided(ts=now, node_id=node.id, edges=edges, seen=seen),)
+            decided = (e.NodeConditionsDecided(ts=now, node_id=node.id, edges=edges, seen=seen),)
         if edges and not any(edges.values()):
             return (*decided, e.NodeSkipped(ts=now, node_id=node.id, reason=_why(board, node)))
         if node.for_each is None:

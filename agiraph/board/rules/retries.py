@@ -63,7 +63,7 @@ def retry(board: Board, command: c.RetryNode, now: float) -> tuple[BoardEvent, .
     return (*reopened, *again)
 
 
-def do_again(board: Board, command: c.DoAgain, now: float) -> tuple[BoardEvent, ...]:
+def do_again(board: Board, command: c.RetryFailedNode, now: float) -> tuple[BoardEvent, ...]:
     """Let a node that has failed and has retries left be tried again, after its delay."""
     node = find_node(board, command.node)
     if not board.is_done_again(node):

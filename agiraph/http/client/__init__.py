@@ -13,14 +13,14 @@ refuses. `AsyncClient` has the same methods as coroutines.
 from typing import TYPE_CHECKING, Any
 
 from agiraph.http.client.conversation import LATEST
-from agiraph.http.discovery import read_door
+from agiraph.http.discovery import read_gateway_address
 from agiraph.http.errors import ApiError, NotReachable
 
 if TYPE_CHECKING:
     from agiraph.http.client.asynchronous import AsyncClient
     from agiraph.http.client.sync import Client
 
-__all__ = ["LATEST", "ApiError", "AsyncClient", "Client", "NotReachable", "read_door"]
+__all__ = ["LATEST", "ApiError", "AsyncClient", "Client", "NotReachable", "read_gateway_address"]
 
 
 def __getattr__(name: str) -> Any:

@@ -14,11 +14,11 @@ from agiraph.http.client.conversation import ConversationCalls
 from agiraph.http.client.system import SystemCalls
 from agiraph.http.client.work import WorkCalls
 from agiraph.http.discovery import (
-    Door,
+    GatewayLookup,
     has_moved,
     is_supervised,
     read_cert,
-    read_door,
+    read_gateway_address,
     why_unreachable,
 )
 from agiraph.http.errors import BLANK, ApiError, NotReachable, UrlUnreachable
@@ -70,7 +70,7 @@ class GatewayConnection(ApiCalls, Generic[Http]):
         trust = trust_of(self.url, cert, ca)
         self._trust = trust if isinstance(trust, ssl.SSLContext) else None
         self._home: Path | None = None
-        self._door: Door = lambda: (self.url, token)
+        self._door: GatewayLookup = lambda: (self.url, token)
         self._patience_seconds = patience_seconds
         self._is_expected: Callable[[], bool] = lambda: True
         self._has_answered = False
@@ -92,7 +92,7 @@ class GatewayConnection(ApiCalls, Generic[Http]):
         patience_seconds: float = PATIENCE_SECONDS,
     ) -> Self:
         """Return a client of the gateway that runs on `home`; raise NotReachable if none does."""
-        url, token = read_door(home)
+        url, token = read_gateway_address(home)
         client = cls(
             url,
             token,
@@ -100,7 +100,7 @@ class GatewayConnection(ApiCalls, Generic[Http]):
             patience_seconds=patience_seconds,
             cert=read_cert(home),
         )
-        client._door = lambda: read_door(home)
+        client._door = lambda: read_gateway_address(home)
         client._is_expected = lambda: is_supervised(home)
         client._home = home
         return client

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from agiraph.http.client import AsyncClient
-from agiraph.http.discovery import read_cert, read_door
+from agiraph.http.discovery import read_cert, read_gateway_address
 from agiraph.http.errors import ApiError
 from agiraph.http.remotes import Remote
 
@@ -41,7 +41,7 @@ class ApiClients:
         if not token:
             raise ApiError(NOT_ALLOWED, "no token: send `Authorization: Bearer ...`")
         remote = self._remote
-        url = remote.url if remote is not None else read_door(self._home)[0]
+        url = remote.url if remote is not None else read_gateway_address(self._home)[0]
         found = self._kept.pop((url, token), None)
         if found is None and remote is not None:
             found = AsyncClient(url, token, ca=remote.ca or None)

@@ -65,7 +65,7 @@ LOOK_BACK = 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class TextPiece:
+class TextWindow:
     """Characters `offset` to `end` of a text of `total`."""
 
     text: str
@@ -83,7 +83,7 @@ class TextPiece:
         return self.end >= self.total
 
 
-def cut(text: str, offset: int, limit: int) -> TextPiece:
+def cut(text: str, offset: int, limit: int) -> TextWindow:
     """Return at most `limit` characters from `offset` on, ended at a line or word if one is near.
 
     Going on at `end` of each piece gives the whole text, each character once.
@@ -92,7 +92,7 @@ def cut(text: str, offset: int, limit: int) -> TextPiece:
     end = min(offset + max(limit, 1), len(text))
     if end < len(text):
         end = _good_end(text, offset, end)
-    return TextPiece(text[offset:end], offset, len(text))
+    return TextWindow(text[offset:end], offset, len(text))
 
 
 def _good_end(text: str, start: int, end: int) -> int:

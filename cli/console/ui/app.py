@@ -21,7 +21,7 @@ from cli.console.commands import (
     BudgetCommand,
     Command,
     QuitCommand,
-    SayCommand,
+    SendMessageCommand,
     ShowCommand,
     SteerAct,
     SteerCommand,
@@ -240,7 +240,7 @@ class ConsoleApp(TaskApp):
 
     def _do(self, command: Command) -> None:
         match command:
-            case SayCommand(to, text, mode):
+            case SendMessageCommand(to, text, mode):
                 self.begin(self._source.say(to, text, mode))
             case AnswerCommand(question, text):
                 self._answer(question, text)
@@ -309,8 +309,8 @@ class ConsoleApp(TaskApp):
     def _option_chosen(self, event: QuestionBar.Answered) -> None:
         self._answer(event.question, event.answer)
 
-    @on(QuestionBar.WordsWanted)
-    def _words_wanted(self, event: QuestionBar.WordsWanted) -> None:
+    @on(QuestionBar.FreeTextRequested)
+    def _words_wanted(self, event: QuestionBar.FreeTextRequested) -> None:
         if event.first in ("/", "@"):
             self.action_write(event.first)
             return

@@ -37,7 +37,7 @@ class QuestionBar(Static, can_focus=True):
         answer: str
 
     @dataclass
-    class WordsWanted(Message):
+    class FreeTextRequested(Message):
         """The person wants to answer in words; `first` is what has been typed already."""
 
         question: str
@@ -92,13 +92,13 @@ class QuestionBar(Static, can_focus=True):
         if question is None:
             return
         if event.key in ("enter", "a"):
-            self.post_message(self.WordsWanted(question.id, ""))
+            self.post_message(self.FreeTextRequested(question.id, ""))
         elif event.is_printable and event.character:
             is_armed = time.monotonic() >= self._armed_at
             if event.character.isdigit() and is_armed and self.choose(int(event.character)):
                 event.stop()
                 return
-            self.post_message(self.WordsWanted(question.id, event.character))
+            self.post_message(self.FreeTextRequested(question.id, event.character))
         else:
             return
         event.stop()
@@ -108,11 +108,11 @@ class QuestionBar(Static, can_focus=True):
         """Begin an answer with what is pasted."""
         if self.current is not None:
             event.stop()
-            self.post_message(self.WordsWanted(self.current.id, " ".join(event.text.split())))
+            self.post_message(self.FreeTextRequested(self.current.id, " ".join(event.text.split())))
 
     def on_click(self) -> None:
         if self.current is not None:
-            self.post_message(self.WordsWanted(self.current.id, ""))
+            self.post_message(self.FreeTextRequested(self.current.id, ""))
 
     def _text_of(self, question: QuestionView, now: float) -> Text:
         urgent = "‼ " if question.urgency == "urgent" else "? "

@@ -18,7 +18,7 @@ from agiraph.core.ids import AgentId
 from agiraph.core.models import NodeResult
 from agiraph.core.specs import NodeSpec, WorkerSpec
 from agiraph.messages.authorization import refusal
-from agiraph.messages.body import Body
+from agiraph.messages.body import MessageBody
 from agiraph.messages.control import RefusedReply
 from agiraph.messages.files import (
     ChangeFiles,
@@ -223,7 +223,7 @@ def names_below(place: Place, base: Path) -> list[str]:
 
 
 @st.composite
-def requests(draw: st.DrawFn, names: list[str]) -> Body:
+def requests(draw: st.DrawFn, names: list[str]) -> MessageBody:
     """Return any message of the service, about some of these names or names made of them."""
     some = st.sampled_from(names)
     made = st.tuples(st.sampled_from(ODD), some, st.sampled_from(("", "/", "/..", "/.", *ODD)))
@@ -254,7 +254,7 @@ def changes(path: st.SearchStrategy[str]) -> st.SearchStrategy[Any]:
 # --- what comes back -----------------------------------------------------------------------------
 
 
-def contents_in(answer: Body) -> Iterator[bytes]:
+def contents_in(answer: MessageBody) -> Iterator[bytes]:
     """Yield all contents that an answer brings."""
     if isinstance(answer, FilesListed):
         yield from answer.contents.values()
@@ -262,7 +262,7 @@ def contents_in(answer: Body) -> Iterator[bytes]:
         yield answer.data
 
 
-def check_answer(place: Place, sender: str, answer: Body) -> None:
+def check_answer(place: Place, sender: str, answer: MessageBody) -> None:
     """Fail if an answer tells of a file that its requester may not read."""
     digests = [hashlib.sha256(content).hexdigest() for content in contents_in(answer)]
     if isinstance(answer, FilesListed):

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.supervisor.placement import Machine, NotPlaced, Wish, place
+from actors.supervisor.placement import Machine, NotPlaced, PlacementRequest, place
 from agiraph.core.hosts import HOME_HOST
 
 LABELS = ("linux", "gpu", "has:docker")
@@ -30,14 +30,14 @@ def machine(name: str) -> st.SearchStrategy[Machine]:
         lambda names: st.tuples(*map(machine, names))
     ),
     wish=st.builds(
-        Wish,
+        PlacementRequest,
         st.none() | st.sampled_from((HOME_HOST, *NAMES, "unknown")),
         label_sets.map(tuple),
         st.sampled_from(("", HOME_HOST, *NAMES)),
     ),
 )
 def test_a_place_fits_the_wish_and_there_is_none_only_if_nothing_does(
-    home: Machine, hosts: tuple[Machine, ...], wish: Wish
+    home: Machine, hosts: tuple[Machine, ...], wish: PlacementRequest
 ) -> None:
     machines = [home, *hosts]
     fitting = {
@@ -60,10 +60,12 @@ def test_a_place_fits_the_wish_and_there_is_none_only_if_nothing_does(
 def test_what_is_missing_is_named() -> None:
     machines = [Machine(HOME_HOST), Machine("a", frozenset({"gpu"}), is_open=False)]
     asked = {
-        Wish("b"): "there is no machine 'b' (known: home, a)",
-        Wish(labels=("tpu",)): "no machine has the label tpu",
-        Wish("home", ("gpu",)): "machine 'home' does not have the label gpu",
-        Wish(labels=("gpu",)): "it waits for a, which cannot be reached or takes no new work",
+        PlacementRequest("b"): "there is no machine 'b' (known: home, a)",
+        PlacementRequest(labels=("tpu",)): "no machine has the label tpu",
+        PlacementRequest("home", ("gpu",)): "machine 'home' does not have the label gpu",
+        PlacementRequest(
+            labels=("gpu",)
+        ): "it waits for a, which cannot be reached or takes no new work",
     }
     for wish, reason in asked.items():
         assert place(wish, machines) == NotPlaced(reason)
@@ -71,6 +73,9 @@ def test_what_is_missing_is_named() -> None:
 
 def test_the_least_busy_machine_is_taken_and_the_home_where_it_is_equal() -> None:
     home, other = Machine(HOME_HOST, cores=2, load=1), Machine("a", cores=4, load=2)
-    assert place(Wish(), [home, other]) == HOME_HOST
-    assert place(Wish(), [home, Machine("a", cores=8, load=2)]) == "a"
-    assert place(Wish(), [home, Machine("a", cores=8, load=2, free_memory_bytes=1)]) == HOME_HOST
+    assert place(PlacementRequest(), [home, other]) == HOME_HOST
+    assert place(PlacementRequest(), [home, Machine("a", cores=8, load=2)]) == "a"
+    assert (
+        place(PlacementRequest(), [home, Machine("a", cores=8, load=2, free_memory_bytes=1)])
+        == HOME_HOST
+    )

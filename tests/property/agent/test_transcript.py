@@ -9,7 +9,7 @@ from agiraph.agent.records import (
     ConversationRecord,
     InputReceived,
     ModelAnswered,
-    StateNoted,
+    StateChanged,
 )
 from agiraph.agent.transcript import TRANSCRIPT, Transcript
 from agiraph.core.turns import AssistantTurn, ToolCall, ToolTurn, Turn, UserTurn
@@ -95,17 +95,17 @@ def test_as_many_steps_are_done_in_a_pause_as_were_allowed(drawn: list[str]) -> 
     """A model of it that only counts: None is no pause, a number how many steps are left in it."""
     transcript, left = Transcript(), None
     for number, what in enumerate(drawn):
-        record: ConversationRecord = StateNoted(what="dropped", ts=0)
+        record: ConversationRecord = StateChanged(what="dropped", ts=0)
         if what == "say":
             record = ModelAnswered(text="s", ts=0)
             left = left - 1 if left else left
         elif what == "hear":
             record = InputReceived(content="h", from_name="x", ts=0)
         elif what == "stepped":
-            record = StateNoted(what="stepped", message=f"m{number}", ts=0)
+            record = StateChanged(what="stepped", message=f"m{number}", ts=0)
             left = None if left is None else left + 1
         else:
-            record = StateNoted(what="paused" if what == "paused" else "resumed", ts=0)
+            record = StateChanged(what="paused" if what == "paused" else "resumed", ts=0)
             left = 0 if what == "paused" else None
         transcript.apply(record)
         assert (transcript.is_paused, len(transcript.pause.steps)) == (left == 0, left or 0)

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from agiraph.agent.conversation import Conversation
 from agiraph.agent.inbox import EntityInbox, IncomingMessage
 from agiraph.agent.loop import AgentLoop, CallEffects, PartialAnswer, PauseSwitch, PendingApproval
-from agiraph.agent.records import InputReceived, StateNoted
+from agiraph.agent.records import InputReceived, StateChanged
 from agiraph.agent.transcript import OpenCall
 from agiraph.core.clock import SystemClock
 from agiraph.core.ids import WorkerId
@@ -18,7 +18,7 @@ from agiraph.core.models import DeliveryMode
 from agiraph.core.turns import JsonObject, ModelRequest, ModelResponse, ToolCall
 from agiraph.settings.config import load_config
 from agiraph.storage.home import AgentHome, RunHome
-from agiraph.tools.base import Recovery, Tool, ToolParams
+from agiraph.tools.base import CallRecovery, Tool, ToolParams
 from agiraph.tools.ports import Team, ToolContext
 from agiraph.tools.scopes.scope import Scope
 from agiraph.tools.toolbox import Toolbox
@@ -109,7 +109,7 @@ class FakeTools:
         def forget(context: ToolContext) -> None:
             self.forgotten.append(context.call_id)
 
-        keep = replace(tool("keep", note, False), recovery=Recovery(recover, forget))
+        keep = replace(tool("keep", note, False), recovery=CallRecovery(recover, forget))
         return Toolbox(
             [tool("note", note, False), tool("peek", note, True), tool("hang", hang, False), keep]
         )
@@ -194,7 +194,7 @@ class Stage:
         self.conversation.append(InputReceived(content=text, from_name="test", ts=0.0))
 
     def note(self, what: Literal["paused", "stepped", "resumed"]) -> None:
-        self.conversation.append(StateNoted(what=what, ts=0.0))
+        self.conversation.append(StateChanged(what=what, ts=0.0))
 
     def contents(self) -> list[str]:
         """The conversation, a line a turn."""

@@ -13,7 +13,7 @@ from agiraph.agent.records import (
     CallStarted,
     InputReceived,
     ModelAnswered,
-    StateNoted,
+    StateChanged,
 )
 from agiraph.core.errors import Corrupt
 from agiraph.core.ids import new_epoch
@@ -134,7 +134,7 @@ def test_a_journal_without_an_epoch_opens_and_begins_one_with_the_next_record(pa
 def test_an_epoch_is_no_step(path: Path) -> None:
     conversation = Conversation(path)
     assert conversation.place(1).endswith("-1")
-    conversation.append(HEARD, StateNoted(what="away", ts=2.0), said(LIST))
+    conversation.append(HEARD, StateChanged(what="away", ts=2.0), said(LIST))
     assert conversation.transcript.position == 2
     assert conversation.place(0) == conversation.transcript.place
     conversation.close()

@@ -12,7 +12,7 @@ from agiraph.agent.records import (
     LoopDetected,
     ModelAnswered,
     NodeClosed,
-    StateNoted,
+    StateChanged,
 )
 from agiraph.core.ids import NodeId
 from agiraph.core.turns import ToolCall
@@ -72,8 +72,8 @@ def test_warnings_and_compactions_are_told_again(tmp_path: Path) -> None:
 
 def test_an_absence_is_no_step_and_moves_no_key(tmp_path: Path) -> None:
     conversation = opened(tmp_path)
-    conversation.append(heard(), StateNoted(what="away", ts=2.0), said("x"))
-    conversation.append(StateNoted(what="away", ts=900.0))
+    conversation.append(heard(), StateChanged(what="away", ts=2.0), said("x"))
+    conversation.append(StateChanged(what="away", ts=900.0))
     assert keys(conversation) == [("model.answered", "e-2")]
     conversation.close()
     assert opened(tmp_path).transcript.position == 2

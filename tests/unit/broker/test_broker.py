@@ -23,7 +23,7 @@ from agiraph.core.money import Budget
 from agiraph.core.turns import ModelRequest, ModelResponse
 from agiraph.llm.base import OnText, ProviderError
 from agiraph.messages.authorization import MESSAGES
-from agiraph.messages.body import Body
+from agiraph.messages.body import MessageBody
 from agiraph.messages.control import Ok, RefusedReply
 from agiraph.messages.event import ReportEvents
 from agiraph.messages.model import (
@@ -60,7 +60,7 @@ from transport.testing.loopback import LoopbackRouter
 
 CODEC = Codec(MESSAGES)
 ADA = "shop-1/ada"
-B = TypeVar("B", bound=Body)
+B = TypeVar("B", bound=MessageBody)
 CALL = CallModel(request=ask(model=MODEL))
 
 
@@ -144,7 +144,7 @@ class Held:
         return answer(self.text)
 
 
-async def reply(endpoint: Endpoint, body: Body, kind: type[B], id: bytes | None = None) -> B:
+async def reply(endpoint: Endpoint, body: MessageBody, kind: type[B], id: bytes | None = None) -> B:
     """Ask the broker; return the reply, which is of this kind."""
     received = await endpoint.ask(BROKER, body, id=id)
     endpoint.done(received)

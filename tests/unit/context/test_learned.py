@@ -7,7 +7,7 @@ from agiraph.context.learned import (
     FinishedNode,
     FinishedRun,
     FinishedTurn,
-    Learned,
+    KnowledgeUpdate,
     RunDecision,
     RunInsight,
     SaidByHuman,
@@ -39,7 +39,7 @@ RUN = FinishedRun(
 )  # fmt: skip
 
 
-def of_kind(found: Learned, kind: ContextKind) -> list[ContextNode]:
+def of_kind(found: KnowledgeUpdate, kind: ContextKind) -> list[ContextNode]:
     return [node for node in found.nodes if node.kind == kind]
 
 

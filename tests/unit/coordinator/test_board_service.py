@@ -8,7 +8,7 @@ import pytest
 
 from actors.coordinator.board_service import BoardService
 from actors.coordinator.context import CoordinatorContext
-from actors.coordinator.earlier_work import EarlierWork
+from actors.coordinator.prior_work import PriorWorkLookup
 from actors.entity.args import CoordinatorArgs
 from actors.runtime.runtime import Runtime
 from agiraph.agent.inbox import EntityInbox
@@ -32,7 +32,7 @@ async def test_a_nodes_folder_is_there_before_its_worker_is_told_of_it(
     more = {"worker_model": "a/b", "created_at": 0.0, "updated_at": 0.0}
     args = CoordinatorArgs(agent=Agent.model_validate(about | more), run=RunId("r1"))
     context = CoordinatorContext(cast(Runtime, line), args, {}, EntityInbox())
-    service = BoardService(context, {}, lambda *_of_event: None, EarlierWork(context))
+    service = BoardService(context, {}, lambda *_of_event: None, PriorWorkLookup(context))
     service.execute(c.StartRun(run_id=args.run, goal="x", model="a/b", worker_model="a/b"))
     found: list[bool] = []
     send = line.send

@@ -5,14 +5,14 @@ from typing import Any
 import pytest
 
 from actors.coordinator.progress_watch import MACHINE_SECONDS, UNREAD_SECONDS, SeenWorkers
-from agiraph.agent.hold import EntityHold
+from agiraph.agent.hold import WaitState
 from agiraph.board.progress import WorkerState
 from agiraph.core.ids import Address, WorkerId
 from agiraph.core.models import Activity
 from agiraph.messages.child import ChildInfo
 
 ADA = WorkerId("ada-1")
-NO_HOLD = EntityHold()
+NO_HOLD = WaitState()
 WAITS = {"doing": Activity(state="waiting_for_message")}
 
 
@@ -20,7 +20,7 @@ def row(state: Any, **more: Any) -> ChildInfo:
     return ChildInfo(address=Address("shop-1/ada-1"), kind="worker", state=state, **more)
 
 
-def seen(process: ChildInfo | None, hold: EntityHold = NO_HOLD, unread: int = 0) -> WorkerState:
+def seen(process: ChildInfo | None, hold: WaitState = NO_HOLD, unread: int = 0) -> WorkerState:
     return SeenWorkers().state_of(ADA, process, hold, unread, now=100.0)
 
 
@@ -47,8 +47,8 @@ def test_a_process_is_at_work_unless_it_is_known_to_wait(
 
 
 def test_a_worker_that_is_paused_or_asks_is_held() -> None:
-    assert seen(row("parked"), EntityHold(is_paused=True)).is_held
-    assert seen(row("ready", **WAITS), EntityHold(asks="Which one?")).is_held
+    assert seen(row("parked"), WaitState(is_paused=True)).is_held
+    assert seen(row("ready", **WAITS), WaitState(asks="Which one?")).is_held
 
 
 def test_a_process_may_wait_for_a_machine_for_a_while() -> None:

@@ -9,7 +9,7 @@ from actors.coordinator.worktrees import RunWorktrees
 from agiraph.board.board import Board
 from agiraph.core.ids import AgentId, NodeId, RunId, WorkerId
 from agiraph.core.models import Worker, WorkNode
-from agiraph.core.table import Table
+from agiraph.core.persistent_map import PersistentMap
 from agiraph.tools.worktrees.git import GitFailed, MergeConflict
 from agiraph.tools.worktrees.worktree import Worktree
 from tests.fakes.line import FakeLine
@@ -50,7 +50,7 @@ class Place:
 
     @property
     def board(self) -> Board:
-        return Board(nodes=Table(self.nodes))
+        return Board(nodes=PersistentMap(self.nodes))
 
     def node(self, name: str, status: str = "running", **facts: Any) -> WorkNode:
         values = {"id": f"{name}-id", "name": name, "task": "t", "folder": name, "status": status}

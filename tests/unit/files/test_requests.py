@@ -11,7 +11,7 @@ import pytest
 from actors.files.requests import FileRequests
 from agiraph.board.commands import CompleteNode
 from agiraph.core.models import NodeResult
-from agiraph.messages.body import Body
+from agiraph.messages.body import MessageBody
 from agiraph.messages.control import RefusedReply
 from agiraph.messages.files import (
     DISK_FULL,
@@ -34,7 +34,7 @@ from agiraph.storage.file_records import FileOffer
 from agiraph.storage.files import replace_file
 from tests.unit.files.desk import RUN, HomeDesk
 
-Ask = Callable[..., Body]
+Ask = Callable[..., MessageBody]
 
 
 @pytest.fixture
@@ -67,11 +67,11 @@ def listed(ask: Ask, *below: str, root: str = "home") -> list[str]:
     return [one.path for one in answer.entries if one.kind == "file"]
 
 
-def change(ask: Ask, *changes: FileChange) -> Body:
+def change(ask: Ask, *changes: FileChange) -> MessageBody:
     return ask(ChangeFiles(changes=changes))
 
 
-def refused(answer: Body, why: str, kind: str = "OutOfScope") -> None:
+def refused(answer: MessageBody, why: str, kind: str = "OutOfScope") -> None:
     assert isinstance(answer, RefusedReply | FilesChanged)
     assert why in answer.reason
     assert answer.kind == kind

@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from actors.files.service import FilesActor
-from agiraph.messages.body import Body
+from agiraph.messages.body import MessageBody
 from agiraph.messages.files import ChangeFiles, FilesChanged, ListFiles, WriteFile
 from tests.fakes.line import FakeLine, arrived
 from tests.unit.files.desk import HomeDesk
@@ -32,14 +32,14 @@ class Service:
         file = WriteFile(path=f"{self.desk.own('ada')}/{name}", data=b"x")
         return self.request(ChangeFiles(changes=(file,)), incarnation)
 
-    def request(self, body: Body, incarnation: int = 1) -> bytes:
+    def request(self, body: MessageBody, incarnation: int = 1) -> bytes:
         received = arrived(body, self.ada, to="files", incarnation=incarnation)
         self.line.put(received)
         return received.header.id
 
-    async def answered(self, id: bytes) -> Body:
+    async def answered(self, id: bytes) -> MessageBody:
         await self.line.until(lambda: any(one.reply_to == id for one in self.line.sent))
-        return next(cast(Body, one.body) for one in self.line.sent if one.reply_to == id)
+        return next(cast(MessageBody, one.body) for one in self.line.sent if one.reply_to == id)
 
     def is_written(self, name: str) -> bool:
         return (self.desk.agent.path / self.desk.own("ada") / name).exists()
@@ -69,7 +69,7 @@ async def test_requests_that_wait_are_dropped_when_their_process_is_gone(
     has_begun, may_go_on = threading.Event(), threading.Event()
     answer = service.actor._requests.answer
 
-    def slowly(sender: str, body: Body) -> Body:
+    def slowly(sender: str, body: MessageBody) -> MessageBody:
         has_begun.set()
         may_go_on.wait(10)
         return answer(sender, body)

@@ -11,7 +11,7 @@ from actors.gateway.api.questions import answer
 from actors.gateway.bus_handlers import attend, handle
 from actors.gateway.context_requests import ContextRequestHandler
 from actors.gateway.gateway import Gateway
-from actors.gateway.questions.standing_approvals import standing
+from actors.gateway.questions.approval_grants import standing
 from actors.runtime.runtime import Runtime
 from agiraph.board.commands import SpawnWorker
 from agiraph.core.ids import AgentId, QuestionId

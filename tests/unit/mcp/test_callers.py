@@ -14,7 +14,7 @@ from agiraph.board.commands import AssignNode, CompleteNode, CreateNode, SpawnWo
 from agiraph.core.models import NodeResult
 from agiraph.core.specs import NodeSpec, WorkerSpec
 from agiraph.mcp.catalog import ServedTool, ToolCatalog
-from agiraph.messages.body import Body
+from agiraph.messages.body import MessageBody
 from agiraph.messages.control import RefusedReply
 from agiraph.messages.tool import CallTool, ListTools, ToolResult, ToolsListed
 from agiraph.settings.mcp_servers import McpServerConfig
@@ -83,12 +83,12 @@ class Server:
         board.execute(CreateNode(f"c-{node}", NodeSpec(task="t", name=node, **more)), 2.0)
         board.execute(AssignNode(node, worker), 3.0)
 
-    async def ask(self, body: Body, sender: str) -> Body:
+    async def ask(self, body: MessageBody, sender: str) -> MessageBody:
         received = arrived(body, sender, to="tools/priv")
         self.line.put(received)
         id = received.header.id
         await self.line.until(lambda: any(one.reply_to == id for one in self.line.sent))
-        return next(cast(Body, one.body) for one in self.line.sent if one.reply_to == id)
+        return next(cast(MessageBody, one.body) for one in self.line.sent if one.reply_to == id)
 
     async def lists(self, sender: str) -> bool:
         answer = await self.ask(ListTools(), sender)

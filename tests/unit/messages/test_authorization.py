@@ -9,7 +9,7 @@ from agiraph.core.models import BUDGET, Event, ProposedAction
 from agiraph.core.money import BudgetState, Shortage
 from agiraph.core.turns import ModelRequest
 from agiraph.messages.authorization import is_name_of, refusal, shown_name
-from agiraph.messages.body import Body
+from agiraph.messages.body import MessageBody
 from agiraph.messages.child import (
     AttachConsole,
     ChildFailed,
@@ -48,7 +48,7 @@ SHORTAGE = Shortage(budget=BudgetState(scope="node", key="r/n/1", calls=1), unit
 EVERYONE = (*SERVICES, "console/1", LEAD, ADA, BOB, STRANGER, STRANGE_LEAD)
 
 
-def senders(body: Body, to: str = "human") -> list[str]:
+def senders(body: MessageBody, to: str = "human") -> list[str]:
     return [sender for sender in EVERYONE if refusal(sender, to, body) is None]
 
 
@@ -88,9 +88,11 @@ def senders(body: Body, to: str = "human") -> list[str]:
         (EventsGrew(agents=(AGENT,)), "clock", ["recorder"]),
         (Ok(), ADA, []),
     ],
-    ids=lambda value: value.TYPE if isinstance(value, Body) else None,
+    ids=lambda value: value.TYPE if isinstance(value, MessageBody) else None,
 )
-def test_only_those_whose_word_it_is_are_believed(body: Body, to: str, believed: list[str]) -> None:
+def test_only_those_whose_word_it_is_are_believed(
+    body: MessageBody, to: str, believed: list[str]
+) -> None:
     assert senders(body, to) == believed
 
 

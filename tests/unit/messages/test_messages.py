@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from agiraph import messages
 from agiraph.messages.authorization import MESSAGES
-from agiraph.messages.body import Body
+from agiraph.messages.body import MessageBody
 
 PREFIXES = {
     *("control", "child", "text", "board", "node", "model", "tool", "question", "run"),
@@ -53,28 +53,30 @@ def sample_of(model: type[BaseModel]) -> BaseModel:
 def test_every_type_is_in_the_table_once() -> None:
     for module in pkgutil.iter_modules(messages.__path__, "agiraph.messages."):
         importlib.import_module(module.name)
-    bodies = {body for body in Body.__subclasses__() if body.__module__.startswith("agiraph.")}
+    bodies = {
+        body for body in MessageBody.__subclasses__() if body.__module__.startswith("agiraph.")
+    }
     assert set(MESSAGES) == bodies
     types = [message.TYPE for message in MESSAGES]
     assert len(types) == len(set(types))
 
 
 @pytest.mark.parametrize("message", MESSAGES, ids=lambda message: message.TYPE)
-def test_a_type_has_a_known_prefix_and_says_what_it_is(message: type[Body]) -> None:
+def test_a_type_has_a_known_prefix_and_says_what_it_is(message: type[MessageBody]) -> None:
     assert message.TYPE.partition(".")[0] in PREFIXES
     assert message.__doc__
-    assert message.__doc__ != Body.__doc__
+    assert message.__doc__ != MessageBody.__doc__
 
 
 @pytest.mark.parametrize("message", MESSAGES, ids=lambda message: message.TYPE)
-def test_a_message_survives_the_wire(message: type[Body]) -> None:
+def test_a_message_survives_the_wire(message: type[MessageBody]) -> None:
     body = sample_of(message)
     packed = msgpack.packb(body.model_dump(mode="python"), use_bin_type=True)
     assert message.model_validate(msgpack.unpackb(packed, raw=False)) == body
 
 
 @pytest.mark.parametrize("message", MESSAGES, ids=lambda message: message.TYPE)
-def test_a_newer_field_does_not_disturb_an_older_reader(message: type[Body]) -> None:
+def test_a_newer_field_does_not_disturb_an_older_reader(message: type[MessageBody]) -> None:
     body = sample_of(message)
     assert message.model_validate({**body.model_dump(), "from_the_future": 1}) == body
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from actors.gateway.api.entities import describe_activity
-from agiraph.agent.hold import EntityHold
+from agiraph.agent.hold import WaitState
 from agiraph.core.ids import Address
 from agiraph.core.models import Activity
 from agiraph.messages.child import ChildInfo
@@ -56,9 +56,9 @@ def test_people_are_told_what_is_done_in_words() -> None:
 def test_what_holds_an_entity_is_read_once_for_a_request(monkeypatch: pytest.MonkeyPatch) -> None:
     reads: list[Path] = []
 
-    def load(path: Path) -> EntityHold:
+    def load(path: Path) -> WaitState:
         reads.append(path)
-        return EntityHold(is_paused=True)
+        return WaitState(is_paused=True)
 
     monkeypatch.setattr("agiraph.readmodel.statuses.load_hold", load)
     home, address = SimpleNamespace(hold=Path("held")), Address("shop-1/coordinator")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from actors.gateway.live.event_feed import LogSignals, follow
-from actors.gateway.live.feeds import Goodbye
+from actors.gateway.live.feeds import FeedEnd
 from actors.recorder import event_file, recorder
 from actors.recorder.event_file import EventFile
 from agiraph.core.ids import AgentId
@@ -301,4 +301,4 @@ async def test_a_follower_gets_what_was_deleted_and_why_it_can_read_no_further(
     sent = [event.seq for page in pages if isinstance(page, list) for event in page]
     damaged = EventLog(path).last()
     assert sent == [full[0].last, *range(full[1].first, sent[-1] + 1)]
-    assert goodbye == Goodbye(1011, f"{path}: event {damaged} is damaged"[-100:])
+    assert goodbye == FeedEnd(1011, f"{path}: event {damaged} is damaged"[-100:])

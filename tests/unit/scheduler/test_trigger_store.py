@@ -24,7 +24,7 @@ def test_an_odd_agent_is_told_and_hides_nobody_else(tmp_path: Path) -> None:
     shelf = TriggerStore(home, BOUNDS, log, told.append, lambda: 1.0)
     shelf.load()
     shelf.load_again()
-    assert set(shelf.books) == {ADA}
+    assert set(shelf.trigger_sets) == {ADA}
     assert [line.split(" {")[0] for line in log.lines] == [
         *["no folder of an agent, passed over"] * 2,
         "an agent's triggers cannot be used",

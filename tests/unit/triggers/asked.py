@@ -5,7 +5,7 @@ from typing import Any
 from agiraph.core.ids import AgentId, NodeId
 from agiraph.core.models import Event
 from agiraph.triggers.parsing import parse_trigger
-from agiraph.triggers.records import Firing, Trigger
+from agiraph.triggers.records import Trigger, TriggerRun
 from agiraph.triggers.trigger_set import FiringLimits, TriggerSet
 
 AGENT = AgentId("ada-1")
@@ -48,20 +48,20 @@ class Life:
         self.book.apply([event], self.now)
         return event
 
-    def passes(self, seconds: float) -> list[Firing]:
+    def passes(self, seconds: float) -> list[TriggerRun]:
         """Let time pass; return what fired because of it, delivered."""
         self.now += seconds
         self.book.tick(self.now)
         return self.fired()
 
-    def fired(self) -> list[Firing]:
+    def fired(self) -> list[TriggerRun]:
         """Return what has fired since the last time, and let it be delivered."""
         firings = list(self.book.outbox.values())
         for firing in firings:
             self.book.delivered(firing.id)
         return firings
 
-    def hears(self, firing: Firing) -> None:
+    def hears(self, firing: TriggerRun) -> None:
         told: dict[str, Any] = {
             "from": "trigger",
             "firing": firing.id,
@@ -76,7 +76,7 @@ class Life:
             self.happens("tool.called", tool=call)
             self.happens("tool.result", tool=call, is_error=False)
 
-    def thinks_about(self, firing: Firing) -> None:
+    def thinks_about(self, firing: TriggerRun) -> None:
         """Let the coordinator hear a firing, do something, say something, and rest."""
         self.hears(firing)
         self.answers("bash")

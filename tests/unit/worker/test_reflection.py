@@ -12,7 +12,7 @@ from agiraph.agent.records import (
     ConversationEpochBegan,
     ConversationRecord,
     NodeClosed,
-    StateNoted,
+    StateChanged,
 )
 from agiraph.agent.transcript import Transcript
 from agiraph.core.ids import RunId
@@ -52,7 +52,7 @@ def test_what_was_learned_after_a_node_is_told_with_the_next(files: WorkerFiles)
     assert still_to_know(files, transcript, 1000) == "", "it said so itself when it published"
 
 
-@pytest.mark.parametrize("lost", [Transcript(), lived(StateNoted(what="restored", ts=3.0))])
+@pytest.mark.parametrize("lost", [Transcript(), lived(StateChanged(what="restored", ts=3.0))])
 def test_a_conversation_that_was_lost_is_told_everything(
     files: WorkerFiles, lost: Transcript
 ) -> None:

@@ -8,7 +8,7 @@ from cli.console.commands import (
     BudgetCommand,
     Command,
     QuitCommand,
-    SayCommand,
+    SendMessageCommand,
     ShowCommand,
     read_line,
 )
@@ -17,9 +17,9 @@ from cli.console.commands import (
 @pytest.mark.parametrize(
     ("line", "command"),
     [
-        ("  How far?  ", SayCommand("coordinator", "How far?")),
-        ("@ada only the tables", SayCommand("ada", "only the tables")),
-        ("@* publish now", SayCommand("*", "publish now")),
+        ("  How far?  ", SendMessageCommand("coordinator", "How far?")),
+        ("@ada only the tables", SendMessageCommand("ada", "only the tables")),
+        ("@* publish now", SendMessageCommand("*", "publish now")),
         ("/answer q-1 Use SQLite", AnswerCommand("q-1", "Use SQLite")),
         ("/board", ShowCommand("board")),
         ("/questions", ShowCommand("questions")),
@@ -33,7 +33,7 @@ from cli.console.commands import (
         ("/files nodes/a", ShowCommand("files", "nodes/a")),
         ("/help", ShowCommand("help")),
         ("/quit", QuitCommand()),
-        ("//quit is no command", SayCommand("coordinator", "/quit is no command")),
+        ("//quit is no command", SendMessageCommand("coordinator", "/quit is no command")),
         ("   ", None),
     ],
 )
@@ -43,8 +43,8 @@ def test_lines(line: str, command: Command | None) -> None:
 
 def test_a_plain_line_answers_the_only_open_question() -> None:
     assert read_line("SQLite", ("q-1",)) == AnswerCommand("q-1", "SQLite")
-    assert read_line("@ada hi", ("q-1",)) == SayCommand("ada", "hi")
-    assert read_line("SQLite", ("q-1", "q-2")) == SayCommand("coordinator", "SQLite")
+    assert read_line("@ada hi", ("q-1",)) == SendMessageCommand("ada", "hi")
+    assert read_line("SQLite", ("q-1", "q-2")) == SendMessageCommand("coordinator", "SQLite")
 
 
 @pytest.mark.parametrize(

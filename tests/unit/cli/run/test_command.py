@@ -13,9 +13,9 @@ from agiraph.core.models import Event
 from agiraph.core.specs import Mode, WhenSpent
 from agiraph.http.api import AgentView, EventView, NotReachable
 from agiraph.http.own_supervisor import SupervisorFailed
-from agiraph.storage.attendance import left_agents
 from agiraph.storage.files import make_private_folder
 from agiraph.storage.home import Home
+from agiraph.storage.run_lease import left_agents
 from cli.interrupts import EndedBySignal
 from cli.run.command import MODES, WHEN_SPENT
 from cli.run.progress import RunProgress

@@ -8,7 +8,7 @@ import pytest
 
 from actors.coordinator.board_service import BoardService
 from actors.coordinator.context import CoordinatorContext
-from actors.coordinator.earlier_work import EarlierWork
+from actors.coordinator.prior_work import PriorWorkLookup
 from actors.coordinator.runs.team_lead import TeamLead
 from actors.entity.args import CoordinatorArgs
 from actors.runtime.runtime import Runtime
@@ -37,7 +37,7 @@ class LedTeam:
         )
         args = CoordinatorArgs(agent=agent, run=RunId("r1"))
         self.context = CoordinatorContext(cast(Runtime, line), args, {}, EntityInbox())
-        earlier = EarlierWork(self.context)
+        earlier = PriorWorkLookup(self.context)
         self.service = BoardService(self.context, {}, lambda *_of_event: None, earlier)
         self.lead = TeamLead(self.context, self.service)
         started = c.StartRun(

@@ -1,4 +1,4 @@
-"""Attendance: which agents a command watches to the end of their run, and whether it still lives.
+"""RunLease: which agents a command watches to the end of their run, and whether it still lives.
 
 Each such agent has a file in `system/attended/`, on which its command holds an exclusive lock. The
 kernel releases the lock of a process that was killed; the file stays, so an agent whose command has
@@ -22,8 +22,8 @@ LOOK_SECONDS: Final = 0.025
 """Who looks whether an agent is left holds the shared lock of its file for a moment."""
 
 
-class Attendance:
-    """A command's attendance of one agent, from `begin` to `end` (flock)."""
+class RunLease:
+    """A command's lease of one agent, from `begin` to `end` (flock)."""
 
     def __init__(self, home: Path, agent: AgentId) -> None:
         self._file = _file(home, agent)
@@ -87,7 +87,7 @@ def left_agents(home: Path) -> list[AgentId]:
     return [agent for agent in known if is_left(home, agent)]
 
 
-def let_go_on(home: Path, agent: AgentId) -> None:
+def detach_agent(home: Path, agent: AgentId) -> None:
     """Have an agent go on without a command, if it was left; else its command attends it still."""
     if is_left(home, agent):
         with suppress(OSError):

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from actors.coordinator.lessons import LONGEST_TEXT, finished_run, lesson_key
+from actors.coordinator.run_summary import LONGEST_TEXT, finished_run, lesson_key
 from agiraph.board.commands import (
     Command,
     CompleteNode,

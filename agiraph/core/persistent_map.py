@@ -1,4 +1,4 @@
-"""Table: a mapping that nothing changes, of which a changed copy costs little.
+"""PersistentMap: a mapping that nothing changes, of which a changed copy costs little.
 
 A copy shares all with the one before but a chunk of CHUNK values: for n entries about n / CHUNK +
 CHUNK pointers are copied instead of n. Entries stay in the order they came, and none is taken out.
@@ -16,7 +16,7 @@ V = TypeVar("V")
 CHUNK: Final = 64
 
 
-class Table(Mapping[K, V]):
+class PersistentMap(Mapping[K, V]):
     """Values by key, in the order in which the keys came."""
 
     __slots__ = ("_chunks", "_places", "_size")
@@ -42,7 +42,7 @@ class Table(Mapping[K, V]):
         return self._size
 
     def __repr__(self) -> str:
-        return f"Table({dict(self)!r})"
+        return f"PersistentMap({dict(self)!r})"
 
     def values(self) -> ValuesView[V]:
         """Return the values, in the order of the keys."""
@@ -56,7 +56,7 @@ class Table(Mapping[K, V]):
         """Iterate over the values."""
         return chain.from_iterable(self._chunks)
 
-    def having(self, key: K, value: V) -> "Table[K, V]":
+    def having(self, key: K, value: V) -> "PersistentMap[K, V]":
         """Return the table in which this key has this value."""
         place = self._places.get(key, self._size)
         if place >= self._size:
@@ -66,7 +66,7 @@ class Table(Mapping[K, V]):
         changed = (*chunk[:inner], value, *chunk[inner + 1 :])
         return self._with((*self._chunks[:at], changed, *self._chunks[at + 1 :]), self._size)
 
-    def _longer(self, key: K, value: V) -> "Table[K, V]":
+    def _longer(self, key: K, value: V) -> "PersistentMap[K, V]":
         if self._size % CHUNK:
             chunks = (*self._chunks[:-1], (*self._chunks[-1], value))
         else:
@@ -77,8 +77,8 @@ class Table(Mapping[K, V]):
         made._places[key] = self._size
         return made
 
-    def _with(self, chunks: tuple[tuple[V, ...], ...], size: int) -> "Table[K, V]":
-        made: Table[K, V] = object.__new__(Table)
+    def _with(self, chunks: tuple[tuple[V, ...], ...], size: int) -> "PersistentMap[K, V]":
+        made: PersistentMap[K, V] = object.__new__(PersistentMap)
         made._places, made._chunks, made._size = self._places, chunks, size
         return made
 
@@ -98,7 +98,7 @@ class Table(Mapping[K, V]):
 class TableValues(ValuesView[V]):
     """The values of a table, iterated over without looking for their keys."""
 
-    _mapping: Table[Any, V]
+    _mapping: PersistentMap[Any, V]
 
     def __iter__(self) -> Iterator[V]:
         """Iterate over the values."""
@@ -108,7 +108,7 @@ class TableValues(ValuesView[V]):
 class TableItems(ItemsView[K, V]):
     """The entries of a table, iterated over without looking for their keys."""
 
-    _mapping: Table[K, V]
+    _mapping: PersistentMap[K, V]
 
     def __iter__(self) -> Iterator[tuple[K, V]]:
         """Iterate over keys and values."""

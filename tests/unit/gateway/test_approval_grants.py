@@ -4,14 +4,14 @@ from collections.abc import Callable
 
 import pytest
 
-from actors.gateway.questions.question_records import BY_APPROVAL
-from actors.gateway.questions.questions import QuestionStore
-from actors.gateway.questions.standing_approvals import (
+from actors.gateway.questions.approval_grants import (
     answer_by_standing,
     approval_view,
     revoke,
     standing,
 )
+from actors.gateway.questions.question_records import BY_APPROVAL
+from actors.gateway.questions.questions import QuestionStore
 from agiraph.core.models import ProposedAction, Question
 from agiraph.http.errors import ApiError
 from tests.unit.gateway.asking import ADA, asking

@@ -7,14 +7,14 @@ from subprocess import PIPE, Popen
 import pytest
 
 from agiraph.core.ids import AgentId
-from agiraph.storage.attendance import Attendance, is_left, left_agents, let_go_on
 from agiraph.storage.files import make_private_folder
 from agiraph.storage.home import Home
+from agiraph.storage.run_lease import RunLease, detach_agent, is_left, left_agents
 
 AGENT = AgentId("survey-1a2b3c")
 ATTENDS = (
-    "import sys; from pathlib import Path; from agiraph.storage.attendance import Attendance; "
-    "one = Attendance(Path(sys.argv[1]), sys.argv[2]); one.begin(); "
+    "import sys; from pathlib import Path; from agiraph.storage.run_lease import RunLease; "
+    "one = RunLease(Path(sys.argv[1]), sys.argv[2]); one.begin(); "
     "print('attends', flush=True); sys.stdin.read()"
 )
 
@@ -32,7 +32,7 @@ def test_an_agent_is_left_when_its_command_was_killed(home: Path) -> None:
         assert process.stdout is not None
         assert process.stdout.readline() == "attends\n"
         assert not is_left(home, AGENT)
-        let_go_on(home, AGENT)
+        detach_agent(home, AGENT)
         process.kill()
     assert is_left(home, AGENT)
     assert left_agents(home) == [AGENT]
@@ -53,7 +53,7 @@ def test_who_comes_back_attends_it_again(home: Path) -> None:
 
 def test_what_is_to_go_on_is_not_left(home: Path) -> None:
     attend(home).end()
-    let_go_on(home, AGENT)
+    detach_agent(home, AGENT)
     assert not is_left(home, AGENT)
     attend(home).detach()
     assert not is_left(home, AGENT)
@@ -64,7 +64,7 @@ def test_where_no_supervisor_has_been_nothing_is_made(tmp_path: Path) -> None:
     assert not (tmp_path / "home").exists()
 
 
-def attend(home: Path) -> Attendance:
-    attendance = Attendance(home, AGENT)
-    attendance.begin()
-    return attendance
+def attend(home: Path) -> RunLease:
+    lease = RunLease(home, AGENT)
+    lease.begin()
+    return lease

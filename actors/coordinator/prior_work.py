@@ -1,4 +1,4 @@
-"""EarlierWork: the notes from earlier work that a run's prompts contain, looked up once a cycle.
+"""PriorWorkLookup: notes from earlier work for the prompts of a run, looked up once a cycle.
 
 They are stored before the first prompt that contains them, so every prompt of the cycle is the same
 after a restart. A database that is away, or slow, costs a run `context.wait_seconds` once a cycle,
@@ -35,7 +35,7 @@ class CycleNotes(Record):
     reason: str = ""
 
 
-class EarlierWork:
+class PriorWorkLookup:
     """Looks up what concerns a run, and tells which of it a prompt has room for."""
 
     def __init__(self, context: CoordinatorContext) -> None:

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from actors.coordinator.context import CoordinatorContext
-from actors.coordinator.earlier_work import EarlierWork, within
+from actors.coordinator.prior_work import PriorWorkLookup, within
 from agiraph.agent.context_window import estimate_text
 from agiraph.context.relevant import ContextNote, RelevantContext
 from agiraph.core.ids import AgentId
@@ -36,7 +36,7 @@ class Lookup:
         times = {"worker_model": "a/b", "created_at": 0.0, "updated_at": 0.0}
         self.context.args = SimpleNamespace(agent=Agent.model_validate(agent | times))
         self.context.files = SimpleNamespace(home=self.line.home.agent("shop"))
-        self.work = EarlierWork(cast(CoordinatorContext, self.context))
+        self.work = PriorWorkLookup(cast(CoordinatorContext, self.context))
 
 
 async def test_it_is_looked_up_once_a_cycle_also_after_a_restart(tmp_path: Path) -> None:
@@ -44,7 +44,7 @@ async def test_it_is_looked_up_once_a_cycle_also_after_a_restart(tmp_path: Path)
     first = await desk.work.section_for("a/b", 1)
     assert "It broke 0" in first
     assert await desk.work.section_for("c/d", 1) == first
-    assert await EarlierWork(desk.context).section_for("a/b", 1) == first
+    assert await PriorWorkLookup(desk.context).section_for("a/b", 1) == first
     assert len(desk.line.asked) == 1
     assert await desk.work.section_for("a/b", 2) == first
     assert len(desk.line.asked) == 2

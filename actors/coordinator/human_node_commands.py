@@ -16,7 +16,7 @@ from agiraph.messages.control import Ok, RefusedReply
 from agiraph.messages.node import CancelByHuman, MoveByHuman, RetryNodeMessage
 from transport.endpoint import Received
 
-Order = RetryNodeMessage | CancelByHuman | MoveByHuman
+HumanNodeCommand = RetryNodeMessage | CancelByHuman | MoveByHuman
 
 FAILED = "I have node '{node}' tried again, which had failed: {reason}"
 RETRIED = (
@@ -37,7 +37,10 @@ MOVED = (
 
 
 async def carry_out(
-    context: CoordinatorContext, board_service: BoardService, received: Received, order: Order
+    context: CoordinatorContext,
+    board_service: BoardService,
+    received: Received,
+    order: HumanNodeCommand,
 ) -> None:
     """Have the board do what the human wants and tell the model; or say why it is not possible."""
     before = board_service.board
@@ -60,7 +63,7 @@ async def carry_out(
     await context.runtime.reply(received, Ok())
 
 
-def _command(node: WorkNode, order: Order, cause: str) -> c.Command:
+def _command(node: WorkNode, order: HumanNodeCommand, cause: str) -> c.Command:
     match order:
         case RetryNodeMessage():
             return c.RetryNode(node.id, cause, order.because)
@@ -71,7 +74,7 @@ def _command(node: WorkNode, order: Order, cause: str) -> c.Command:
             return c.MoveNode(node.id, cause, order.worker, order.model, order.because)
 
 
-def _in_words(before: Board, board: Board, node: WorkNode, order: Order) -> str:
+def _in_words(before: Board, board: Board, node: WorkNode, order: HumanNodeCommand) -> str:
     """Return what the model reads of it."""
     because = f", because: {order.because}" if order.because else ""
     match order:

@@ -5,14 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from agiraph.core.table import CHUNK, Table
+from agiraph.core.persistent_map import CHUNK, PersistentMap
 
 CHANGES = st.lists(st.tuples(st.integers(0, 1000), st.integers(0, 3 * CHUNK)), max_size=200)
 
 
 @given(CHANGES)
 def test_each_copy_is_what_its_own_changes_made_it(changes: list[tuple[int, int]]) -> None:
-    copies: list[tuple[Table[int, int], dict[int, int]]] = [(Table(), {})]
+    copies: list[tuple[PersistentMap[int, int], dict[int, int]]] = [(PersistentMap(), {})]
     for value, (pick, key) in enumerate(changes):
         table, like = copies[pick % len(copies)]
         copies.append((table.having(key, value), {**like, key: value}))
@@ -21,12 +21,12 @@ def test_each_copy_is_what_its_own_changes_made_it(changes: list[tuple[int, int]
         assert ([*table], [*table.values()], len(table)) == ([*like], [*like.values()], len(like))
         assert table == like
         assert all((key in table) == (key in like) for _, key in changes)
-        assert [*Table(like).items()] == [*like.items()]
+        assert [*PersistentMap(like).items()] == [*like.items()]
 
 
 def test_it_is_written_and_read_as_an_object() -> None:
-    adapter = TypeAdapter(Table[str, int])
-    table = Table({"a": 1}).having("b", 2)
+    adapter = TypeAdapter(PersistentMap[str, int])
+    table = PersistentMap({"a": 1}).having("b", 2)
     assert adapter.dump_json(table) == b'{"a":1,"b":2}'
     assert adapter.validate_json(adapter.dump_json(table)) == table
     with pytest.raises(ValueError, match="valid integer"):

@@ -317,9 +317,7 @@ def _wait_again(
     return replace(waiting, times=board.times.having(node.id, times))
 
 
-def _apply_to_flow(
-    board: Board, event: e.NodeConditionsDecided | e.NodeSkipped | e.NodeExpanded
-) -> Board:
+def _apply_to_flow(board: Board, event: e.FlowEvent) -> Board:
     match event:
         case e.NodeConditionsDecided():
             return _node(board, event.node_id, edges=event.edges)

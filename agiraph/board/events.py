@@ -331,6 +331,7 @@ class BoardEpochBegan(BoardEventBase):
     epoch: str
 
 
+FlowEvent = NodeConditionsDecided | NodeSkipped | NodeExpanded
 BoardEvent = Annotated[
     RunStarted
     | StageStarted

@@ -168,14 +168,13 @@ def leads_changes(seen: SeenRequest) -> Reply:
 def changes_repository(seen: SeenRequest) -> Reply:
     """Make the change of a node, which is safe to repeat, and publish it."""
     name, _ = place_of(seen)
-    ran = seen.results("bash")
+    ran = [*seen.results("bash"), *seen.results("write_file")]
     if ran and ran[-1] != UNKNOWN_OUTCOME:
         return publish(f"{name} is changed.")
-    change = "sed -i s/one/ONE/ a.txt" if name == "ada" else "echo new > c.txt"
-    return bash(f"cd repo && {change}")
+    return write("repo/a.txt", "ONE\ntwo\n") if name == "ada" else bash("echo new > repo/c.txt")
 
 
-RULES: Final = 'rules: [{name: edits, tool: bash, pattern: "*sed*", action: ask}]'
+RULES: Final = 'rules: [{name: edits, tool: write_file, pattern: "*a.txt", action: ask}]'
 RUNS: Final[Mapping[str, Callable[[Path], MortalRun]]] = {
     "team": team,
     "stages": stages,

@@ -27,7 +27,15 @@ from tests.scenarios.place import Place, placed, whole_lines
 WITHIN_SECONDS: Final = 90.0
 SEED: Final = 20
 LINE: Final = "grep -qsx one lines.txt || echo one >> lines.txt"
-NOT_COMPARED: Final = ("child.", "model.", "tool.", "message.", "context.", "agent.stopped")
+NOT_COMPARED: Final = (
+    "child.",
+    "model.",
+    "tool.",
+    "message.",
+    "context.",
+    "worktree.",
+    "agent.stopped",
+)
 """How the types of events begin that a death may add or lose (docs/events.md, "Reported once")."""
 
 
@@ -159,7 +167,7 @@ def merged(record: dict[str, Any]) -> list[str]:
     listed = (*shown, ("ls-tree", "--name-only", result), ("worktree", "list", "--porcelain"))
     found = [subprocess.run((*git, *words), capture_output=True, text=True) for words in listed]
     texts = [sorted(done.stdout.replace(record["input"], "").splitlines()) for done in found]
-    return [line for text in texts for line in text if not line.startswith("HEAD")]
+    return [line for text in texts for line in text if not line.startswith(("HEAD", "Merge "))]
 
 
 def text_of(message: Path) -> str:

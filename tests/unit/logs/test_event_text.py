@@ -17,7 +17,7 @@ from cli.console.event_text import line_of
 FORMATS = ("", "name", "count", "seconds", "apart", "call", "words", "each")
 
 
-def event(type: str, entity: str = "coordinator", **data: Any) -> EventView:
+def event(type: str, entity: str = "coordinator", /, **data: Any) -> EventView:
     agent = AgentId("survey-3fa9c1")
     return EventView.of(Event(type=type, agent_id=agent, ts=1000.0, entity=entity, data=data))
 

@@ -1,8 +1,8 @@
-"""The thread with an agent: one sequence of what was said and done, made of its event log.
+"""The thread with an agent: one sequence of messages and steps, made of its event log.
 
 Several events may tell of one thing: a model's answer, the message that it becomes, and its arrival
 have the id of that message; a tool call and its end have the id of their step. They are one entry,
-whose `seq` is that of the first of them, so that an entry keeps its id and its place.
+with the `seq` of the first of them, so that an entry keeps its id and its place.
 """
 
 from collections.abc import Iterable, Mapping
@@ -120,7 +120,7 @@ class Thread:
                      answer=known.answer if known else None)  # fmt: skip
 
     def _answer(self, event: Event) -> ThreadEntryView | None:
-        """Return a model's answer; one that is a message already is still that message."""
+        """Return a model's answer; an answer that is a message already stays this message."""
         text, call = _text(event, "text"), _text(event, "call") or None
         id = _text(event, "message") or _own_id(event)
         known = self.entries.get(id)
@@ -244,7 +244,7 @@ def _noted(event: Event, kind: ThreadKind, id: str) -> ThreadEntryView:
 def _is_with(entry: ThreadEntryView, entity: str) -> bool:
     """Whether an entry belongs to the conversation with the entity of this name.
 
-    What the coordinator's team does belongs to the conversation with the coordinator, too.
+    News of the coordinator's team belong to the conversation with the coordinator, too.
     """
     match entry.kind:
         case "said" | "tool":

@@ -57,7 +57,7 @@ class ClientThread:
 
 
 class ThreadFeed:
-    """What changes in the thread with an agent after event `after`; `follow(after)` follows it.
+    """Changes in the thread with an agent after event `after`; `follow(after)` follows it.
 
     Make it in the event loop. It holds at most MOST: when the reader is behind, the thread waits,
     and what comes meanwhile waits in the log. The follower continues from its cursor through every

@@ -13,7 +13,7 @@ TEXT_LIMIT = 2000
 
 @dataclass(frozen=True, slots=True)
 class EventLine:
-    """One line to show: who, text, tone; a screen may shorten a line that `fits`."""
+    """One line to show: the entity, the text, the tone; a screen may shorten a line that `fits`."""
 
     who: str
     text: str

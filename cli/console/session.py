@@ -1,6 +1,6 @@
 """The plain console: a person's lines go to the team, what the team says comes to the person.
 
-What the team says comes from the agent's thread, which is followed from its end.
+The team's texts come from the agent's thread, which is followed from its end.
 """
 
 import asyncio
@@ -221,7 +221,7 @@ class ConsoleSession:
                 self._is_away = True
 
     def _show_entries(self, entries: Iterable[ThreadEntryView]) -> None:
-        """Show what the team says to the human, and how questions ended without an answer."""
+        """Show the team's texts to the human, and the ends of questions without an answer."""
         for entry in entries:
             is_said = entry.kind == "message" and HUMAN_NAME in entry.to
             is_notice = entry.kind == "note" and entry.number is not None
@@ -231,7 +231,7 @@ class ConsoleSession:
                 self._replied.set()
 
     async def _refresh(self) -> None:
-        """Show what is new of the questions and the agent's status."""
+        """Show new questions, and the agent's status if it changed."""
         async with self._refreshing:
             await self._refresh_questions()
             agent = await self._client.ask(lambda api: api.agent(self._agent.id))

@@ -30,7 +30,7 @@ LINE: Final = "grep -qsx one lines.txt || echo one >> lines.txt"
 class MortalRun:
     """A run: the parts of its models, the first of which answers when `gate` is open.
 
-    The brains follow from what a conversation shows, so they act alike however often they are
+    The brains follow from the conversation alone, so they act alike however often they are
     asked. `args` are further words of `agiraph run`; each question is answered with `answer`.
     `last_cycle` is the cycle with which a run in infinite mode is over.
     """

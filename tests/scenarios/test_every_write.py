@@ -159,7 +159,7 @@ def outcome_of(agent: Path) -> dict[str, Any]:
 
 
 def merged(record: dict[str, Any]) -> list[str]:
-    """Return the commits of a run, and the files that they made; nothing without a repository."""
+    """Return the commits of a run, and its files; [] without a repository."""
     if not record["input"]:
         return []
     git, result = ("git", "-C", record["input"]), f"agiraph/{record['run']}/result"

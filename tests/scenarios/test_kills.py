@@ -1,4 +1,4 @@
-"""kill -9 where no process of the run has just written (see test_every_write.py): nothing twice."""
+"""kill -9 where no process has just written (see test_every_write.py): no step is done twice."""
 
 import threading
 from collections import Counter

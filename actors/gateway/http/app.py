@@ -11,32 +11,34 @@ from starlette.responses import Response
 from starlette.types import ASGIApp
 
 from actors.gateway.api import (
-    access,
     agent_check,
     agents,
     attachments,
-    channels,
-    context,
     entities,
     events,
-    hosts,
-    inputs,
     lifecycle,
     live,
     memory,
     messages,
-    metrics,
     money,
     nodes,
     overview,
     questions,
     runs,
-    settings,
     system,
-    team,
     timeline,
     triggers,
     work,
+)
+from actors.gateway.api.home import (
+    access,
+    channels,
+    context,
+    hosts,
+    inputs,
+    metrics,
+    settings,
+    team,
 )
 from actors.gateway.gateway import Gateway
 from actors.gateway.http.idempotency import IdempotencyMiddleware

@@ -281,7 +281,7 @@ def from_url(url: Any, *, is_picture: bool) -> Attachment:
     """Return the attachment at a URL: in the request itself (`data:`), or elsewhere.
 
     A `data:` URL in a picture's place is a picture only by its media type, else a document. An
-    address does not tell what is there, also in a picture's place: it counts as the whole window.
+    address does not tell the size of its content, also of a picture: it counts as the whole window.
     So does a video, which may have more tokens than bytes.
     """
     kind = media_of_url(url, "url")

@@ -101,8 +101,8 @@ class PolicyDecision:
     def about(self) -> ProposedAction:
         """The action with the rule that asks about it, and the subjects "allow always" would allow.
 
-        One of several can only be allowed once: an earlier approval of it says nothing about the
-        others.
+        If its call has several such actions, it can only be allowed once: an earlier approval of
+        this action does not cover the others.
         """
         rule = self.rule or ApprovalRule(action=self.action)
         remember = "" if self.is_one_of_several else _remembered(rule, self.act)

@@ -97,7 +97,7 @@ class ConsoleSource:
         await asyncio.to_thread(self._writer.close)
 
     def apply_entries(self) -> None:
-        """Add what came in the thread to the state, as much as can be drawn at once."""
+        """Add new entries of the thread to the state, as many as can be drawn at once."""
         entries = self._feed.take(MOST_ENTRIES) if self._feed is not None else ()
         if entries:
             self._state.add_entries(entries)

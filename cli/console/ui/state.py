@@ -34,7 +34,7 @@ Panel = Literal["talk", "board", "files", "tree", "help"]
 
 @dataclass(frozen=True, slots=True)
 class LiveText:
-    """What an entity is saying right now; `call` is the id of the model call."""
+    """The text that an entity is writing right now; `call` is the id of the model call."""
 
     call: str
     text: str
@@ -132,7 +132,7 @@ class ConsoleState:
     # --- news ---
 
     def add_entries(self, entries: Iterable[ThreadEntryView]) -> None:
-        """Add what came or changed in the thread."""
+        """Add new and changed entries of the thread."""
         for entry in entries:
             self.timeline.remove(f"p:{entry.id}")
             self._end_stream(entry)
@@ -272,7 +272,7 @@ class ConsoleState:
             self._talk_changed()
 
     def _end_stream(self, entry: ThreadEntryView) -> None:
-        """Show no more as being said what is an entry by now, or what broke off for good."""
+        """Drop streamed texts that are entries by now, or were broken off for good."""
         key = self._key_of(entry.sender)
         stream = self.streams.get(key)
         is_acting = entry.call is not None and entry.call.outcome == "running"

@@ -34,7 +34,7 @@ class Timeline:
     def add(self, entries: Iterable[TimelineEntry], keep: Keep = "newest") -> None:
         """Add entries, or replace those with their keys; never holds more than MOST (and a little).
 
-        An older page replaces nothing: the entries that are there are newer.
+        An older page replaces no entry: the entries that are there are newer.
         """
         for entry in entries:
             if keep == "oldest" and entry.key in self.known:

@@ -43,7 +43,7 @@ LOGS = st.lists(st.tuples(TYPES, NAMES, NASTY), max_size=14).map(
 
 
 def story(state: ConsoleState) -> list[tuple[object, ...]]:
-    """Return what is shown, in order."""
+    """Return the shown lines, in order."""
     entries = state.timeline.entries
     return [(e.key, e.who, sorted(e.to), e.title, e.body, e.outcome) for e in entries]
 

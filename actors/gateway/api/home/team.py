@@ -6,8 +6,8 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from actors.gateway.api.dependencies import AgentDep, GatewayDep, RunDep
+from actors.gateway.api.home.settings import IfMatch
 from actors.gateway.api.run_checks import unnamed_model
-from actors.gateway.api.settings import IfMatch
 from actors.gateway.gateway import UNPROCESSABLE, Gateway
 from actors.gateway.team_config import AGENTS_FILE, bound_team, configured_team
 from agiraph.agentic_team.engine import edges_of

@@ -1,0 +1,1 @@
+"""The endpoints about the home: access, settings, hosts, channels, metrics, earlier work."""

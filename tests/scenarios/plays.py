@@ -139,7 +139,7 @@ PLAYS: Final[tuple[Play, ...]] = (
     *acts("agiraph top --once"),
     *acts("agiraph dead retry d-0", "agiraph channels retry dlv_0", codes=(WRONG_USAGE,)),
     *acts("agiraph channels test nothing", codes=(WRONG_USAGE,)),
-    *acts("agiraph logout none", "agiraph respond q-0 yes", codes=(WRONG_USAGE,)),
+    *acts("agiraph logout none", "agiraph respond q-z yes", codes=(WRONG_USAGE,)),
     *acts("agiraph run 'Nothing to do' --model openai/fake --name {me}", without=()),
     *acts("agiraph plan write 'Do no plan' --model openai/fake", codes=(FAILED,), without=()),
     *acts("agiraph up", codes=(FAILED,), without=()),  # the one that runs is a command's

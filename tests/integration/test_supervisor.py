@@ -246,9 +246,7 @@ def refused(*options: str) -> Result:
 
 
 def test_a_service_that_cannot_start_ends_the_supervisor(tmp_path: Path) -> None:
-    (tmp_path / "agiraph.yaml").write_text(
-        "supervisor:\n  ready_within_seconds: 0.001\n  beat_seconds: 0.01\n"
-    )
+    (tmp_path / "system/mailboxes.db").mkdir(mode=0o700, parents=True)
     house = House(tmp_path)
     _, errors = house.process.communicate(timeout=60)
     assert house.process.returncode == 70

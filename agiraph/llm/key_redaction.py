@@ -9,7 +9,11 @@ import base64
 import json
 import re
 from collections.abc import Sequence
+from functools import partial
 from urllib.parse import quote
+
+from agiraph.core.redaction import map_texts
+from agiraph.core.turns import ModelResponse
 
 MARK = "[key]"
 SHORTEST_KEY = 6
@@ -43,6 +47,29 @@ def without_key(text: str, key: str) -> str:
                 end += 1
             text = text[:start] + MARK + text[end:]
     return text
+
+
+def response_without_key(response: ModelResponse, key: str) -> ModelResponse:
+    """Return a whole answer without the key: also where JSON escapes or short parts hid it."""
+    if not (found := forms(key)):
+        return response
+    change = partial(without_forms, found)
+    calls = [
+        call.model_copy(
+            update={
+                "arguments": map_texts(call.arguments, change),
+                "malformed": map_texts(call.malformed, change),
+            }
+        )
+        for call in response.tool_calls
+    ]
+    return response.model_copy(
+        update={
+            "text": map_texts(response.text, change),
+            "tool_calls": tuple(calls),
+            "provider_data": map_texts(response.provider_data, change),
+        }
+    )
 
 
 def without_forms(forms: Sequence[str], text: str) -> str:

@@ -70,7 +70,7 @@ def test_ctrl_c_detaches_and_the_team_goes_on(place: Place, gate: Event) -> None
 
 
 def test_commands_that_follow_end_when_their_reader_has_gone(place: Place, gate: Event) -> None:
-    agent = at_work(place, "unread", gate)
+    agent = at_work(place, "no-reader", gate)
     followers = [
         place.start("attach", agent),
         place.start("events", agent, "--follow"),

@@ -1,5 +1,6 @@
 """ServiceProvider: a model service that is called in its wire format, whatever the transport."""
 
+import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from agiraph.llm.failures import (
     is_error,
     reason_in,
 )
+from agiraph.llm.key_redaction import response_without_key
 from agiraph.llm.network import CONNECT_SECONDS, client_options
 from agiraph.llm.request_body_cache import RequestBodyCache
 from agiraph.llm.wire.format import UNREADABLE, AnswerReader, WireFormat
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from httpx2 import AsyncClient, Response
 
 EVENT_STREAM = "text/event-stream"
+EVENTS_IN_A_ROW = 500
+"""Events read before other calls get their turn: a flood is always ready to be read."""
 PAGE_ADVICE = "is the base URL right (most end in /v1), and does a login page stand before it?"
 
 
@@ -126,8 +130,12 @@ async def _read_events(response: "Response", wire: WireFormat) -> AsyncGenerator
     """
     refuse_page(response)
     splitter, unread, is_stream = SseSplitter(), b"", False
+    read = 0
     async for piece in response.aiter_bytes():
         for event in splitter.feed(piece):
+            read += 1
+            if read % EVENTS_IN_A_ROW == 0:
+                await asyncio.sleep(0)
             is_stream = is_stream or event.is_end or bool(event.problem) or event.data is not None
             unread = unread or (b"" if is_stream else event.raw)
             yield event
@@ -203,7 +211,7 @@ class ServiceProvider:
             traits = self._preset.of(model)
             body = service.wire.encode_request(request, model, traits, self._body_cache)
             reader = await service.ask(model, body, on_text, on_answer)
-            return reader.response(request)
+            return response_without_key(reader.response(request), service.key)
 
     async def close(self) -> None:
         """Close all connections."""

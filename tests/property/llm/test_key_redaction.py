@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agiraph.core.redaction import map_texts
-from agiraph.llm.key_redaction import MARK, forms, without_key
+from agiraph.core.turns import ModelResponse, ToolCall
+from agiraph.llm.key_redaction import MARK, forms, response_without_key, without_key
 from agiraph.llm.wire.key_redactor import HELD_CHARACTERS, KeyRedactor, without_key_in_json
 from agiraph.llm.wire.sse import SseEvent, SseSplitter, encode_event
 
@@ -122,3 +123,24 @@ def test_a_placeholder_is_no_key() -> None:
         [event] = redacted(key, streamed([f"{key} is a word"]))[:1]
         assert text_of([event]) == f"{key} is a word"
     assert without_key("x is a word", "x") == "x is a word"
+
+
+@given(KEYS, SMALL, SMALL)
+def test_a_whole_answer_has_no_key_that_escapes_or_short_pieces_have_hidden(
+    key: str, before: str, after: str
+) -> None:
+    text = before + key + after
+    escaped = json.loads('"' + "".join(f"\\u{ord(letter):04x}" for letter in text) + '"')
+    call = ToolCall(id="c", name="write_file", arguments={"a": [{"content": escaped}]})
+    answer = ModelResponse(text=text, tool_calls=(call,), provider_data={"parts": [text]})
+    safe = response_without_key(answer, key)
+    assert key not in json.dumps(safe.model_dump(mode="json"), ensure_ascii=False)
+    assert MARK in str(safe.tool_calls[0].arguments)
+    assert response_without_key(answer, "") == answer
+
+
+def test_blank_lines_are_no_events() -> None:
+    flood = b"\n" * 100_000
+    assert list(SseSplitter().feed(flood)) == []
+    [one] = SseSplitter().feed(flood + b"data: {}\n\n" + flood)
+    assert one.data == {}

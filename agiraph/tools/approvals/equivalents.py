@@ -47,12 +47,14 @@ def _of_launch(arguments: Arguments) -> EquivalentCalls:
 
 
 def _of_node(arguments: Arguments) -> EquivalentCalls:
-    """A node may name its worker."""
+    """A node may name its worker; for a node without one a worker may be hired."""
     if arguments.get("worker"):
         yield (
             "assign_worker",
             {"node_id": arguments.get("name"), "worker_id": arguments["worker"]},
         )
+    else:
+        yield "spawn_worker", {"name": arguments.get("role") or "worker"}
 
 
 EQUIVALENTS: Final[Mapping[str, Callable[[Arguments], EquivalentCalls]]] = {

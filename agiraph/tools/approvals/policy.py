@@ -19,6 +19,7 @@ from urllib.parse import urlsplit, urlunsplit
 from pydantic import Field
 
 from agiraph.core.models import ProposedAction
+from agiraph.core.naming import short_name
 from agiraph.core.record import Record
 from agiraph.settings.mcp_servers import SEPARATOR
 from agiraph.tools.approvals.equivalents import as_read, equivalent_calls
@@ -35,6 +36,7 @@ ANYBODY = "*"
 GLOB_SIGNS = frozenset("*?[]")
 SUBJECTS = ("command", "path", "url", "query", "to", "key", "name", "task")
 NAMES_A_PATH = re.compile(r"(?:^|[\s=:'\"(<>])(~[\w/]*|/[^\s'\";|&)<>]*)")
+SCRATCH_OF_NODE = re.compile(r"^nodes/[^/]+/(?=scratch/)")
 HARMLESS = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin")
 
 
@@ -244,17 +246,20 @@ def spellings_of(name: str, subject: str) -> tuple[str, ...]:
     """Return other spellings of `subject`, the value of the argument `name`.
 
     A path without a known first name is below scratch/; the host of an address may be written with
-    other dots and without the scheme; a receiver with `@`.
+    other dots and without the scheme; a receiver with `@`, or as its id; a key with spaces around.
     """
     match name:
         case "path":
-            inner = subject.removeprefix("scratch/")
+            inner = SCRATCH_OF_NODE.sub("", subject).removeprefix("scratch/")
             texts = [inner, f"scratch/{inner}"]
         case "url":
             texts = [_plain_address(subject)]
             texts.append(texts[0].partition("://")[2])
         case "to":
-            texts = [subject.strip().lstrip("@").strip()]
+            name = subject.strip().lstrip("@").strip()
+            texts = [name, short_name(name.lower())]
+        case "key":
+            texts = [subject.strip()]
         case _:
             texts = []
     return tuple(dict.fromkeys(text for text in texts if text != subject))

@@ -41,6 +41,8 @@ def judged(rule: ApprovalRule, tool: str, arguments: dict[str, Any]) -> str:
         ("retire_worker", "*bob*", "launch_roles", {"stage": STAGE}),
         ("retire_worker", "*bob*", "launch_roles", {"stage": STAGE | {"retire": "bob"}}),
         ("assign_worker", "*bob*", "create_work_node", NODE),
+        ("spawn_worker", "*", "create_work_node", {"task": "build"}),
+        ("spawn_worker", "critic", "create_work_node", {"task": "build", "role": "critic"}),
     ],
 )  # fmt: skip
 def test_a_rule_about_a_tool_judges_calls_with_its_effect(

@@ -139,7 +139,7 @@ def test_an_unused_argument_hides_no_other_subject_of_a_served_tool_from_a_rule(
     for more in ({}, {"command": "ls"}, {"query": "x", "name": "y"}):
         actions = actions_of_call("files__read", {"path": "/home/secret", **more})
         assert policy.judge_all(actions, ActingEntity("ada")).action == "deny"
-    assert len(actions_of_call("create_work_node", {"name": "a", "task": "b"})) == 1
+    assert len(actions_of_call("remember", {"name": "a", "task": "b"})) == 1
 
 
 @pytest.mark.parametrize(
@@ -161,6 +161,9 @@ def test_an_unused_argument_hides_no_other_subject_of_a_served_tool_from_a_rule(
         ),
         ("web_fetch", "url", "https://evil.example/*", ["evil.example/x", "HTTPS://evil.example/"]),
         ("send_message", "to", "Human*", ["human", "HUMAN", " @human ", "*"]),
+        ("send_message", "to", "bob", ["bob", "bob-8f2b48", "BOB-8F2B48", "@bob-8f2b48"]),
+        ("read_file", "path", "secret.md", ["secret.md", "nodes/n1/scratch/secret.md"]),
+        ("write_context", "key", "plan*", ["plan-x", " plan-x", "\tplan-y", "\u00a0plan-z"]),
     ],
 )
 def test_a_rule_that_denies_sees_each_spelling_of_a_subject(
@@ -170,7 +173,7 @@ def test_a_rule_that_denies_sees_each_spelling_of_a_subject(
     for text in texts:
         actions = actions_of_call(tool, {argument: text, "content": "x"})
         assert policy.judge_all(actions, ADA).action == "deny", text
-    others = {"path": "notes/a", "url": "https://good.example/", "to": "ada"}
+    others = {"path": "notes/a", "url": "https://good.example/", "to": "ada", "key": "other"}
     actions = actions_of_call(tool, {argument: others[argument]})
     assert policy.judge_all(actions, ADA).action == "allow"
 

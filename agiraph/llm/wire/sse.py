@@ -53,12 +53,11 @@ class SseSplitter:
         complete: list[bytes] = []
         start, search_from = 0, max(0, self._searched - END_BYTES)
         while (end := EVENT_END.search(self._rest, search_from)) is not None:
-            if event := bytes(self._rest[start : end.end()]).lstrip(b"\r\n"):  # not a blank line
-                complete.append(event)
+            complete.append(bytes(self._rest[start : end.end()]))
             start = search_from = end.end()
         del self._rest[:start]
         self._searched = len(self._rest)
-        if max(len(self._rest), *map(len, complete), 0) > LONGEST_EVENT:
+        if max(map(len, (self._rest, *complete))) > LONGEST_EVENT:
             raise SseEventTooLong(f"an event of the answer has more than {LONGEST_EVENT} bytes")
         return map(_event, complete)
 

@@ -137,10 +137,3 @@ def test_a_whole_answer_has_no_key_that_escapes_or_short_pieces_have_hidden(
     assert key not in json.dumps(safe.model_dump(mode="json"), ensure_ascii=False)
     assert MARK in str(safe.tool_calls[0].arguments)
     assert response_without_key(answer, "") == answer
-
-
-def test_blank_lines_are_no_events() -> None:
-    flood = b"\n" * 100_000
-    assert list(SseSplitter().feed(flood)) == []
-    [one] = SseSplitter().feed(flood + b"data: {}\n\n" + flood)
-    assert one.data == {}

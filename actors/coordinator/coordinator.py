@@ -44,6 +44,7 @@ from agiraph.board import commands as c
 from agiraph.board import events as e
 from agiraph.board.board import Board
 from agiraph.board.deadlock import find_deadlocks
+from agiraph.board.store import LATELY
 from agiraph.core.errors import ModelFailure, Refused
 from agiraph.core.ids import COORDINATOR_NAME
 from agiraph.core.models import Event, ProposedAction
@@ -63,7 +64,6 @@ from transport.endpoint import Received
 
 REMINDERS = (COORDINATOR_REMINDER, CYCLE_REMINDER)
 OPENS_A_STAGE = ("launch_roles", "create_work_node", "create_stage_node")
-EVENTS_REPEATED = 20
 SHORT_MEMORY = 1200
 LOOP_PATIENCE = 2
 """How many more repeats of a call a coordinator may make after it was warned of a loop."""
@@ -201,7 +201,7 @@ class CoordinatorActor:
     def _start_run(self) -> None:
         context, board = self.context, self.board_service
         context.record.open()
-        if context.args.began_at is None and board.store.count <= EVENTS_REPEATED:
+        if context.args.began_at is None and board.store.count <= LATELY:
             agent = context.args.agent
             about = {"goal": agent.goal, "model": agent.model, "mode": agent.mode}
             context.report("agent.created", about, "created", ts=agent.created_at)
@@ -315,7 +315,7 @@ class CoordinatorActor:
     def _replay_events(self) -> None:
         """Report the last events once more: a report may have died with this process."""
         self.context.replay_events()
-        for place, event, board in self.board_service.store.lately(EVENTS_REPEATED):
+        for place, event, board in self.board_service.store.lately:
             self.runtime.report(*self._public_events(event, place, board))
 
     # --- its role in the loop --------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """BoardStore: a board whose every change is on disk before anyone acts on it."""
 
 import time
+from collections import deque
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,9 @@ from agiraph.storage.snapshot import Snapshots, beside
 FOLD = 4
 """Raised when the same events come to mean another board: older snapshots then do not count."""
 
+LATELY = 20
+"""The events that a restarted coordinator reports again: reports of them may have died with it."""
+
 BOARD: TypeAdapter[Board] = TypeAdapter(Board)
 
 
@@ -34,14 +38,19 @@ class BoardStore:
         known = self._snapshots.load()
         restored = BoardEpochBegan(ts=time.time(), epoch=new_epoch()).model_dump(mode="json")
         self._journal = Journal(path, known[0] if known else None, if_damaged=restored)
-        self._begin = known[1] if known and self._journal.since else Board()
+        board = known[1] if known and self._journal.since else Board()
         try:
             self._tail = read_events(self._journal.records, path)
-            self.board = fold_events(self._tail, path, self._begin)
+            self._tail_begins = self._journal.count - len(self._tail)
+            self.lately: deque[tuple[int, BoardEvent, Board]] = deque(maxlen=LATELY)
+            """The last events that it was opened with: place, event, and the board after it."""
+            for number, event in enumerate(self._tail):
+                board = _applied(board, event, path, number + 1)
+                self.lately.append((self._tail_begins + number, event, board))
+            self.board = board
         except BaseException:
             self._journal.close()
             raise
-        self._tail_begins = self._journal.count - len(self._tail)
 
     @property
     def count(self) -> int:
@@ -57,17 +66,6 @@ class BoardStore:
         if seen >= self._tail_begins:
             return self._tail[seen - self._tail_begins :]
         return read_events(read_journal(self.path), self.path)[seen:]
-
-    def lately(self, most: int) -> list[tuple[int, BoardEvent, Board]]:
-        """Return the last events, at most so many, each with its place and the board after it.
-
-        To be called before anything is forgotten: only events at hand are returned.
-        """
-        found, board = [], self._begin
-        for place, event in enumerate(self._tail, start=self._tail_begins):
-            board = apply(board, event)
-            found.append((place, event, board))
-        return found[-most:]
 
     def forget(self, seen: int) -> None:
         """Drop the first `seen` events, which will not be asked for again."""
@@ -127,11 +125,15 @@ def fold_events(happened: Iterable[BoardEvent], path: Path, board: Board | None 
     """Return the board after these events; Corrupt names the one that cannot have been."""
     board = board or Board()
     for number, event in enumerate(happened, start=1):
-        try:
-            board = apply(board, event)
-        except (KeyError, IndexError) as error:
-            raise _misfit(path, number, event.type, error) from None
+        board = _applied(board, event, path, number)
     return board
+
+
+def _applied(board: Board, event: BoardEvent, path: Path, number: int) -> Board:
+    try:
+        return apply(board, event)
+    except (KeyError, IndexError) as error:
+        raise _misfit(path, number, event.type, error) from None
 
 
 def _misfit(path: Path, number: int, kind: str, error: Exception) -> Corrupt:

@@ -179,7 +179,7 @@ def events_of(
             run_id=run,
             node_id=node,
             data=data,
-            key=f"board:{board.key(run)}:{place}:{number}",
+            key=e.public_key(board.key(run), place, number),
         )
         for number, (kind, node, data) in enumerate(public_events(board, event))
     ]

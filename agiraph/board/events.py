@@ -4,6 +4,7 @@ A run's `journal.jsonl` is a list of these. Only a change that old journals surv
 new fields need a default, and a type is never given another meaning.
 """
 
+import re
 from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
@@ -24,6 +25,7 @@ from agiraph.core.record import Record, union_adapter
 from agiraph.core.specs import Mode
 from agiraph.core.team import TeamSpec
 
+PUBLIC_KEY = re.compile(r"board:([^:]+):(\d{1,15}):\d+")
 MOST_DETAILS = 4000
 """How many characters of a failed worker's last lines are stored."""
 
@@ -371,3 +373,17 @@ NO_PROGRESS = (StandstillFound, DeadlockFound, StageLaunched)
 """Events after which a standstill continues; any other event ends it."""
 
 BOARD_EVENT: TypeAdapter[BoardEvent] = union_adapter(BoardEvent)
+
+
+def public_key(board: str, place: int, number: int) -> str:
+    """Return the key of the public event `number` of the record at a place of a run's journal.
+
+    `board` is `Board.key`.
+    """
+    return f"board:{board}:{place}:{number}"
+
+
+def place_in(key: str) -> tuple[str, int] | None:
+    """Return `board` and `place` of a `public_key`, None of the key of another event."""
+    found = PUBLIC_KEY.fullmatch(key)
+    return (found[1], int(found[2])) if found else None

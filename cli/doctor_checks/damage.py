@@ -1,7 +1,6 @@
 """Damage: files of the home that are damaged or missing, and the loss of each."""
 
 import json
-import re
 import sqlite3
 import tempfile
 from collections.abc import Iterator
@@ -11,6 +10,8 @@ from typing import Final
 from urllib.parse import quote
 
 from actors.supervisor.child_register import RegisteredChildren, fold, lost_from
+from agiraph.board.board import Board
+from agiraph.board.events import place_in
 from agiraph.core.errors import Corrupt
 from agiraph.core.ids import coordinator_address
 from agiraph.core.models import ENDED_AGENT, Agent
@@ -26,8 +27,6 @@ from transport.mailbox_file import recorded_incarnations
 MOST_BYTES: Final = 256 * 1024 * 1024
 """So much of all journals is read; a person waits for it."""
 
-BOARD_KEY: Final = re.compile(r"board:(?P<board>[^:]+):(?P<place>\d{1,15}):\d+")
-"""The key of an event that a record of a run's journal stands for (`coordinator.public_events`)."""
 LOG_SUFFIX: Final = "-wal"
 
 
@@ -144,8 +143,9 @@ def _last_places(agent: AgentHome) -> list[tuple[RunHome, str, int]]:
     event at the end of the agent's log names."""
     places: dict[str, int] = {}
     for record in read_tail(agent.events):
-        if found := BOARD_KEY.fullmatch(str(record.get("key", ""))):
-            places[found["board"]] = max(int(found["place"]), places.get(found["board"], 0))
+        if found := place_in(str(record.get("key", ""))):
+            board, place = found
+            places[board] = max(place, places.get(board, 0))
     return [
         (run, board, place)
         for run in latest_runs(agent)
@@ -166,8 +166,7 @@ def _records_before(run: RunHome, board: str, place: int) -> int | None:
     except (OSError, Corrupt):
         return None  # other checks report it
     epoch = next((one["epoch"] for one in reversed(records) if one.get("epoch")), "")
-    own = f"{run.path.name}.{epoch}" if epoch else run.path.name
-    is_own = not records or board == own
+    is_own = not records or board == Board(epoch=epoch).key(run.path.name)
     return len(records) if is_own and len(records) <= place else None
 
 

@@ -25,7 +25,7 @@ class AgentRecord:
         self._files = files
         self._args = args
         found = self._load()
-        self.is_new = found is None
+        self._is_new = found is None
         self.agent: Agent = found or args.agent.model_copy(update={"plan": None})
 
     def _load(self) -> Agent | None:
@@ -62,7 +62,7 @@ class AgentRecord:
             self._begin_run()
         if self.agent.spec != (spec := _recorded(self._args.agent)):
             self._change(**dict(spec))  # before anybody calls a model: the broker reads it here
-        if self.is_new:
+        if self._is_new:
             self._change(run=self._args.run, status="working")
 
     def _begin_run(self) -> None:

@@ -237,9 +237,7 @@ class Children:
             return self.hosts.place(spec)
         if spec.host in (None, HOME_HOST) and not spec.labels:
             return ""
-        from actors.supervisor.placement import (
-            place_at_home,  # no other machine, rarely asked
-        )
+        from actors.supervisor.placement import place_at_home  # no other machine, rarely asked
 
         return place_at_home(spec.host, spec.labels)
 

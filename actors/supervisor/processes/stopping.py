@@ -11,17 +11,21 @@ from collections.abc import Callable
 
 import psutil
 
-from actors.runtime.processes import descendants, kill_all, kill_trees
+from actors.runtime.processes import descendants, is_alive, kill_all, kill_trees
 from actors.supervisor.processes.handle import ProcessHandle
 from actors.supervisor.processes.reaper import Reaper
 
 KILL_SECONDS = 2.0
+POLL_SECONDS = 0.005
 
 
 async def end_process(
     process: ProcessHandle, ask: Callable[[], None], grace_seconds: float
 ) -> None:
-    """End a process: `ask` it, then SIGTERM, then SIGKILL to its group, each after the grace."""
+    """End a process: `ask` it, then SIGTERM, then SIGKILL to its group, each after the grace.
+
+    Its descendants are killed after it, and have ended when this returns (or `KILL_SECONDS` later).
+    """
     followers: list[psutil.Process] = []
     for act in (
         ask,
@@ -34,6 +38,10 @@ async def end_process(
         act()
         await asyncio.wait([process.ended], timeout=grace_seconds)
     kill_trees(followers)  # one that was just being started may have started more meanwhile
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + KILL_SECONDS
+    while any(map(is_alive, followers)) and loop.time() < deadline:  # SIGKILL acts a moment later
+        await asyncio.sleep(POLL_SECONDS)
 
 
 async def kill_process(process: ProcessHandle) -> None:
@@ -57,5 +65,5 @@ async def kill_descendants(reaper: Reaper) -> list[int]:
         reaper.reap()
         if asyncio.get_running_loop().time() > deadline:
             return [process.pid for process in left]
-        await asyncio.sleep(0.005)
+        await asyncio.sleep(POLL_SECONDS)
     return []

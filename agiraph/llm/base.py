@@ -1,6 +1,6 @@
 """The seam to models: a provider turns one ModelRequest into one ModelResponse, or says why not."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol, runtime_checkable
 
@@ -45,7 +45,8 @@ class PartialUsage:
     """What an answer has used until now, whether or not it will be completed.
 
     `usage` is what the service has counted so far, which may be wrong or missing;
-    `streamed_bytes` is the size of all text, thinking and calls. `is_accepted`: the service may be
+    `streamed_bytes` is the size of all text, thinking and calls, `texts` are the parts of them that
+    were surely generated as tokens. `is_accepted`: the service may be
     working on the request; `has_begun`: it has worked on it; `is_complete`: nothing of the answer
     is outstanding.
     """
@@ -55,6 +56,7 @@ class PartialUsage:
     has_begun: bool
     is_complete: bool = False
     is_accepted: bool = False
+    texts: Sequence[str] = ()
 
 
 UsageSoFar = Callable[[], PartialUsage]

@@ -114,7 +114,8 @@ def test_tools_as_text_are_checked(check: Check, api: str) -> None:
 LONG = say("The lighthouse stood on a rock. " * 30)
 ONE = call(TOOL.name, city="Paris")
 TOO_MANY = Usage(input_tokens=10**9, output_tokens=40)
-TOO_FEW = Usage(input_tokens=3, output_tokens=40)
+TOO_FEW = Usage(input_tokens=7, output_tokens=40)
+IMPOSSIBLY_FEW = Usage(input_tokens=1, output_tokens=40)
 BROKEN = Reply(calls=(Call(TOOL.name, raw='{"city": "Paris'),))
 UNLIKE = Reply(status=400, error=("invalid", "bad value"))
 
@@ -127,6 +128,9 @@ FAULTS: dict[str, tuple[dict[str, Reply], str, str, str]] = {
         {"answers": replace(GOOD["answers"], usage=TOO_MANY)}, "usage", "limited", "cannot be"),
     "too few tokens are counted": (
         {"answers": replace(GOOD["answers"], usage=TOO_FEW)}, "usage", "limited", "too few"),
+    "fewer tokens are counted than can be": (
+        {"answers": replace(GOOD["answers"], usage=IMPOSSIBLY_FEW)}, "usage", "limited",
+        "cannot be"),
     "no tool is called": ({"tools": say("17 and 4.")}, "tools", "fails", "text:NAME"),
     "arguments are cut": ({"tools": BROKEN}, "tools", "fails", "no JSON object"),
     "another tool is called": ({"tools": call("ask")}, "tools", "fails", "'ask'"),

@@ -22,7 +22,7 @@ from agiraph.core.turns import JsonObject, ModelRequest
 from agiraph.llm.base import Provider, ProviderError
 from agiraph.llm.providers.forwarding import ForwardingProvider
 from agiraph.llm.request_body_cache import as_json
-from agiraph.llm.token_counts import InputSize, forwarded_size
+from agiraph.llm.token_counts import InputSize, forwarded_size, texts_of
 from agiraph.llm.wire.format import AnswerWriter, WireError, WireFormat
 from agiraph.logs.log import Logger
 from agiraph.models.registry import ModelName
@@ -171,6 +171,7 @@ class ProxyCall:
             rules.attachments(body),
             self.services.window(name),
             has_service_tools=any(map(rules.service_tools, rules.tools(body))),
+            texts=() if rules.may_shorten(body) else texts_of(self.request),
         )
 
     # --- while the answer streams in -------------------------------------------------------------

@@ -40,7 +40,7 @@ async def end_process(
     kill_trees(followers)  # one that was just being started may have started more meanwhile
     loop = asyncio.get_running_loop()
     deadline = loop.time() + KILL_SECONDS
-    while any(map(is_alive, followers)) and loop.time() < deadline:  # SIGKILL acts a moment later
+    while any(map(is_alive, followers)) and loop.time() < deadline:  # noqa: ASYNC110 - SIGKILL acts later
         await asyncio.sleep(POLL_SECONDS)
 
 

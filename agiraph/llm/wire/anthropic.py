@@ -42,6 +42,7 @@ GROWS_IN = {"text": "text", "thinking": "thinking"}
 IMPLICIT = {"text_delta": "text", "thinking_delta": "thinking"}
 """The types of the blocks that a delta may begin."""
 SHORTEST_THINKING = 1024
+GENERATED = ("text", "thinking", "json", "input")
 STREAMED = ("text", "thinking", "partial_json", "data", "name")
 COUNTS = (
     "input_tokens",
@@ -144,6 +145,9 @@ class AnthropicReader(AnswerReader):
             case "signature_delta":
                 block["signature"] = delta.get("signature") or block.get("signature") or ""
         return ""
+
+    def generated(self) -> object:
+        return [[block.get(name) for name in GENERATED] for block in self._blocks]
 
     def parts(self) -> int:
         return len(self._blocks)

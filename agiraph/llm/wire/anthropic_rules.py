@@ -167,6 +167,14 @@ class AnthropicRules(RequestRules):
             if kind == "tool_addition" and (names := self.service_tools(definition or {})):
                 raise InvalidInput(f"tool_addition: the service itself runs {names[0]}")
 
+    def may_shorten(self, body: JsonObject) -> bool:
+        messages = objects_in(body.get("messages"))
+        return (
+            "context_management" in body
+            or any("clear_at" in message for message in messages)
+            or any(block.get("type") == "compaction" for block in _blocks(body))
+        )
+
     def attachments(self, body: JsonObject) -> Iterator[Attachment]:
         for block in _blocks(body):
             source = block.get("source")

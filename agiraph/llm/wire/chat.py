@@ -71,7 +71,8 @@ NO_ARGUMENTS = "{}"
 DETAILS = "reasoning_details"
 TEXT_PARTS = ("text", "output_text")
 THINKING_PARTS = ("thinking", "reasoning")
-GROWING = ("text", "summary", "data")
+READABLE = ("text", "summary")
+GROWING = (*READABLE, "data")
 # Some services send all of the text so far instead of what is new. A piece that begins with all
 # that came before counts as that, if what came before is too long to be repeated by chance.
 SNAPSHOT_FROM = 24
@@ -183,6 +184,10 @@ class ChatReader(AnswerReader):
             self._newest[index] = call
         return call
 
+    def generated(self) -> object:
+        calls = [call.arguments for call in self._calls]
+        return [self._text, self._reasoning.texts(), calls]
+
     def parts(self) -> int:
         return len(self._calls) + self._reasoning.parts()
 
@@ -265,6 +270,15 @@ class StreamedReasoning:
                 before.add(value)
             elif value is not None:
                 known[name] = _growing(name, value)
+
+    def texts(self) -> list[str]:
+        """Return its readable text so far, which many services send in two fields."""
+        return self._texts or [
+            text.text
+            for detail in self._details.values()
+            for name in READABLE
+            if isinstance(text := detail.get(name), _GrowingText)
+        ]
 
     def parts(self) -> int:
         """Return how many parts it has so far."""

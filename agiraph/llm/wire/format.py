@@ -106,6 +106,10 @@ class AnswerReader(ABC):
             self.finish = ""
 
     @abstractmethod
+    def generated(self) -> object:
+        """Return the text, thinking and arguments of calls so far, nested in any way."""
+
+    @abstractmethod
     def parts(self) -> int:
         """Return how many calls and other parts the answer has so far."""
 
@@ -148,6 +152,7 @@ class AnswerReader(ABC):
             has_begun=self.has_begun,
             is_complete=self.finish is not None,
             is_accepted=self.is_accepted,
+            texts=list(texts_in(self.generated())),
         )
 
 
@@ -334,6 +339,19 @@ def text_bytes(value: object) -> int:
         case list():
             return sum(map(text_bytes, value))
     return 0
+
+
+def texts_in(value: object) -> Iterator[str]:
+    """Yield the texts in a value, at any depth; those of a list or object in any order."""
+    waiting = [value]
+    while waiting:
+        match waiting.pop():
+            case str(text):
+                yield text
+            case dict(named):
+                waiting += named.values()
+            case list(listed):
+                waiting += reversed(listed)
 
 
 def clamped(settings: JsonObject, name: str, most: int) -> JsonObject:

@@ -127,6 +127,7 @@ class GoogleReader(AnswerReader):
         super().__init__()
         self._layout: Layout = []
         self._calls: list[ToolCall] = []
+        self._thoughts: list[str] = []
         self._finish_text = ""
 
     def feed(self, event: JsonObject) -> str:
@@ -156,7 +157,10 @@ class GoogleReader(AnswerReader):
             call = mapping(call)
             self._calls.append(read_call(call.get("id"), call.get("name"), call.get("args")))
             return ""
-        if part.get("thought") or not isinstance(part.get("text"), str):
+        if not isinstance(part.get("text"), str):
+            return ""
+        if part.get("thought"):
+            self._thoughts.append(part["text"])
             return ""
         last = self._layout[-1] if self._layout else {}
         if "text" in last and not extra and "extra" not in last:
@@ -167,6 +171,10 @@ class GoogleReader(AnswerReader):
 
     def _add(self, part: JsonObject, extra: JsonObject) -> None:
         self._layout.append(part | ({"extra": extra} if extra else {}))
+
+    def generated(self) -> object:
+        calls = [[call.arguments, call.malformed] for call in self._calls]
+        return [[part.get("text") for part in self._layout], self._thoughts, calls]
 
     def parts(self) -> int:
         return len(self._layout)

@@ -86,6 +86,10 @@ class RequestRules(ABC):
             check_limit(name, body.get(name))
         return min(given, default=None)
 
+    def may_shorten(self, body: JsonObject) -> bool:
+        """Whether the service may leave out parts of the conversation before the model reads it."""
+        return False
+
     @abstractmethod
     def check_content(self, body: JsonObject) -> None:
         """Raise InvalidInput for what costs more and is inside of a forwarded parameter."""

@@ -20,6 +20,7 @@ from agiraph.llm.wire.format import (
     mapping,
     text_bytes,
 )
+from agiraph.llm.wire.request_rules import objects_in
 from agiraph.llm.wire.responses_requests import (
     API,
     CALLS,
@@ -43,6 +44,7 @@ INCOMPLETE: dict[str, StopReason] = {
 }
 REASONS: dict[StopReason, str] = {reason: text for text, reason in INCOMPLETE.items()}
 ENDS = ("response.completed", "response.incomplete", "response.failed")
+GENERATED = ("text", "refusal", "arguments", "input", "action")
 REASONING_FIELDS = ("type", "id", "summary", "content", "encrypted_content")
 
 
@@ -90,12 +92,18 @@ class ResponsesReader(AnswerReader):
         # Sealed thoughts are not streamed; four characters of a seal are three bytes of them.
         self.streamed_bytes += len(item.get("encrypted_content") or "") * 3 // 4
 
+    def generated(self) -> object:
+        return [_generated(item) for item in objects_in(self._all_items())]
+
     def parts(self) -> int:
         return len(self._items)
 
-    def content(self, model: str) -> AnswerContent:
+    def _all_items(self) -> Any:
         items = [self._items[index] for index in sorted(self._items)]
-        items = items or self._answer.get("output") or self._unfinished()
+        return items or self._answer.get("output") or self._unfinished()
+
+    def content(self, model: str) -> AnswerContent:
+        items = self._all_items()
         calls: list[ToolCall] = []
         texts: list[str] = []
         layout: Layout = []
@@ -133,6 +141,12 @@ class ResponsesReader(AnswerReader):
 
 def _text(item: JsonObject) -> str:
     return "".join(str(part.get("text") or part.get("refusal") or "") for part in _parts(item))
+
+
+def _generated(item: JsonObject) -> object:
+    """Return the texts of an item without its ids, seals and sources."""
+    parts = objects_in(item.get("summary")) + objects_in(item.get("content"))
+    return [[part.get(name) for name in GENERATED] for part in (item, *parts)]
 
 
 def _parts(item: JsonObject) -> list[JsonObject]:

@@ -64,6 +64,8 @@ ITEMS = item_fields(
     program_output="id call_id result status",
 )
 """The items of a conversation and their fields; `item_reference` is none of them."""
+COMPACTIONS = ("compaction", "compaction_summary", "context_compaction")
+"""The items that replace the conversation before them."""
 PARTS = item_fields(
     text="text",
     input_text="text prompt_cache_breakpoint",
@@ -249,6 +251,10 @@ class ResponsesRules(RequestRules):
             check_item(tool["environment"], LOCAL, "shell.environment")
             for skill in objects_in(tool["environment"].get("skills")):
                 check_names(skill, SKILL, "shell.environment.skills")
+
+    def may_shorten(self, body: JsonObject) -> bool:
+        items = objects_in(body.get("input"))
+        return "truncation" in body or any(item.get("type") in COMPACTIONS for item in items)
 
     def attachments(self, body: JsonObject) -> Iterator[Attachment]:
         for item in objects_in(body.get("input")):

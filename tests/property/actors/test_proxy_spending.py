@@ -33,7 +33,7 @@ from agiraph.core.turns import JsonObject
 from agiraph.llm.base import Provider
 from agiraph.llm.connect import FORMATS
 from agiraph.llm.providers.service import HttpService, ServiceProvider
-from agiraph.llm.token_counts import MOST_HIDDEN_TOKENS
+from agiraph.llm.token_counts import LONGEST_TOKEN, MOST_HIDDEN_TOKENS
 from agiraph.logs.log import logger
 from agiraph.models.prices import Price
 from agiraph.models.registry import ModelName, load_presets
@@ -51,7 +51,7 @@ PROVIDERS = {
 UNLIMITED = 100_000
 """How long an answer is whose request has no limit."""
 WITHIN_SECONDS = 30.0
-Report = Literal["true", "none", "negative", "enormous", "at the bound"]
+Report = Literal["true", "none", "negative", "enormous", "at the bound", "one"]
 
 
 @dataclass(frozen=True)
@@ -102,6 +102,7 @@ class BillingService:
 
     waiting: list[Asked] = field(default_factory=list)
     billed_usd: float = 0.0
+    answered_bytes: int = 0
     largest_bytes: int = 0
 
     async def answer(self, request: httpx2.Request) -> httpx2.Response:
@@ -123,6 +124,7 @@ class BillingService:
         if body.get("background"):
             return httpx2.Response(200, json={"status": "queued", "output": []})
         text = "word" * min(said_tokens, 500)
+        self.answered_bytes += len(text)
         reported = _reported(asked, asked_tokens, answers * said_tokens, longest)
         return httpx2.Response(200, json=_answer(asked.api, text, *reported))
 
@@ -141,6 +143,7 @@ def _reported(asked: Asked, true_input: int, true_output: int, longest: int) -> 
         "negative": (-true_input, -true_output),
         "enormous": (10**25, 10**25),
         "at the bound": (true_input * 4, longest),
+        "one": (1, 1),
     }[asked.report]
 
 
@@ -348,7 +351,7 @@ def test_no_calls_cost_more_than_the_budget_and_one_estimate(
 
 
 reports: st.SearchStrategy[Report] = st.sampled_from(
-    ["true", "none", "negative", "enormous", "at the bound"]
+    ["true", "none", "negative", "enormous", "at the bound", "one"]
 )
 
 
@@ -362,3 +365,12 @@ def test_whatever_a_service_reports_no_more_is_booked_than_the_budget_and_one_es
 ) -> None:
     service, _, booked = asyncio.run(spend(calls, SpendingLimits(tokens=budget)))
     assert 0 <= booked <= budget + one_estimate(service)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(asked(st.just("one"), st.none()), min_size=1, max_size=8))
+def test_a_service_that_reports_one_token_for_each_answer_is_booked_for_its_text(
+    calls: list[Asked],
+) -> None:
+    service, _, booked = asyncio.run(spend(calls, SpendingLimits(tokens=10**8)))
+    assert booked >= service.answered_bytes // LONGEST_TOKEN

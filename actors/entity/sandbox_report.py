@@ -11,6 +11,7 @@ from functools import partial
 from agiraph.core.turns import JsonObject
 from agiraph.settings.config import SandboxConfig
 from agiraph.tools.sandbox import probe
+from agiraph.tools.sandbox.input_news import GIT_COMMANDS, git_commands_data
 from agiraph.tools.sandbox.sandbox import Sandbox, find_sandbox
 from agiraph.tools.scopes.scope import Scope
 from agiraph.tools.shell import bash
@@ -64,10 +65,11 @@ def effect_of(sandbox: Sandbox) -> str:
 async def report_sandbox(
     report: Report, config: SandboxConfig, run: str, scope: Scope | None = None
 ) -> None:
-    """Report, once a run, what of the sandbox is not as the settings say; then stay.
+    """Report, once a run, where the sandbox is not as the settings say; then wait forever.
 
     Commands may run without it, or see the input folder of `scope` read-only though they should be
-    able to write it.
+    able to write it. If they can write it, report the commands of the person's git that may run
+    files of the folder.
     """
     if config.mode != "none":
         look = partial(find_sandbox, config)
@@ -84,4 +86,7 @@ async def report_sandbox(
             if guard is not None and guard.why_read_only:
                 data = {"folder": str(guard.folder), "why": guard.why_read_only}
                 report("sandbox.input_read_only", data, f"{run}:input")
+            elif guard is not None and guard.baseline.git_commands:
+                data = git_commands_data(str(guard.folder), guard.baseline.git_commands)
+                report(GIT_COMMANDS, data, f"{run}:git_commands")
     await asyncio.get_running_loop().create_future()

@@ -6,6 +6,8 @@ from types import MappingProxyType
 from typing import Any
 
 from agiraph.settings.variables import variables_in
+from agiraph.tools.sandbox.git_commands import CONFIGURATION_VARIABLES
+from agiraph.tools.sandbox.git_commands import VARIABLES as GIT_COMMAND_VARIABLES
 from agiraph.tools.web.key_names import KEY_NAMES as SEARCH_KEYS
 
 NONE: Mapping[str, Any] = MappingProxyType({})
@@ -14,6 +16,8 @@ PLAIN = frozenset(
         *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TERM", "TMPDIR"),
         *("XDG_RUNTIME_DIR", "VIRTUAL_ENV", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE"),
         *("PYTHONPYCACHEPREFIX", "PYTHONWARNINGS", "SSL_CERT_FILE", "SSL_CERT_DIR"),
+        *CONFIGURATION_VARIABLES,
+        *GIT_COMMAND_VARIABLES,
     }
 )
 PLAIN_PREFIXES = ("LC_", "AGIRAPH_")

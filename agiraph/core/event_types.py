@@ -205,6 +205,13 @@ EVENT_TYPES: tuple[EventType, ...] = (
               "look at these before you use {programs} in {folder}: {paths}[ and {more} more] "
               "(new, and programs run commands because of them)",
               "bad"),
+    EventType("sandbox.git_commands",
+              "commands may write the input folder, and the person's git is configured to run "
+              "commands that may use its files",
+              _COORDINATOR, ("folder", "commands", "more"),
+              "git may run files of {folder}: look at the changes before you use git there. "
+              "Its configuration has {commands}[ and {more} more]",
+              "bad"),
     EventType("tool.loop", "the same call returned the same result repeatedly", _ENTITY,
               ("call", "count"),
               "made one call {count} times, with the same result", "bad", detail=("call",)),

@@ -49,7 +49,8 @@ class Attack:
     """One row. `reported` are the beginnings of new paths that must be reported.
 
     `is_held`: no program runs. What is not held must be reported. `is_read_only`: the folder cannot
-    be protected, so that commands see it read-only.
+    be protected, so that commands see it read-only. `is_configured`: a command of git's
+    configuration is reported before the first command of the run.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Attack:
     reported: tuple[str, ...] = ()
     is_held: bool = True
     is_read_only: bool = False
+    is_configured: bool = False
     where: tuple[str, ...] = (".", "sub")
     then: tuple[str, ...] = STATUS
 
@@ -65,6 +67,18 @@ class Attack:
 def only_reported(name: str, command: str, *reported: str, given: str = PLAIN) -> Attack:
     """Return a row whose new repository, below the folder, can only be reported."""
     return Attack(name, command, given, reported, is_held=False)
+
+
+def filtered(name: str, clean: str, command: str = "hook tools/x") -> Attack:
+    """Return a row with a filter that runs a file, so that it can only be reported."""
+    return Attack(
+        name,
+        f"mkdir -p tools lib; {command}; echo y > a",
+        f"{REPOSITORY} && echo 'a filter=x' > .gitattributes && "
+        f"git config filter.x.clean '{clean}'",
+        is_held=False,
+        is_configured=True,
+    )
 
 
 NO_REPOSITORY: Final = (
@@ -204,6 +218,24 @@ NAMED_BY_SETTINGS: Final = (
         then=("status", "st"),
     ),
     Attack("alias", "hook tools/x", f"{TOOL} && git config alias.st '!sh tools/x'", then=("st",)),
+    filtered("filter-cd", "cd tools && ./x"),
+    filtered("filter-pwd", '"$PWD"/tools/x'),
+    filtered("filter-pwd-command", '"$(pwd)"/tools/x'),
+    filtered("filter-top", "$(git rev-parse --show-toplevel)/tools/x"),
+    filtered("filter-assigned", "T=tools; $T/x"),
+    filtered("filter-default", "${GIT_WORK_TREE:-.}/tools/x"),
+    filtered("filter-glob", "tools/[x]"),
+    filtered("filter-star", "sh tools/*"),
+    filtered("filter-find", r"find tools -name x -exec {} \;"),
+    filtered("filter-module", "python3 -m lib.x", "echo \"open('$PROOF', 'w')\" > lib/x.py"),
+    Attack(
+        "alias-with-an-option",
+        "hook tools/x",
+        f"{TOOL} && git add -A && git commit -qm tool && "
+        "git config alias.t 'rebase -x tools/x --root'",
+        is_configured=True,
+        then=("t",),
+    ),
 )
 
 NESTED_REPOSITORIES: Final = (

@@ -91,6 +91,10 @@ class Person:
         guard = self.sandbox.input_guard(self.scope)
         return guard.why_read_only if guard else ""
 
+    def git_commands(self) -> tuple[str, ...]:
+        guard = self.sandbox.input_guard(self.scope)
+        return guard.baseline.git_commands if guard else ()
+
     def left_standins(self) -> list[Path]:
         """Return empty folders named .git in the input folder."""
         return [folder for folder in self.input.rglob(".git") if is_empty_folder(folder)]
@@ -115,11 +119,13 @@ def test_no_command_makes_the_persons_git_run_a_program(person: Person, attack: 
     for folder in attack.where:
         for words in attack.then:
             person.runs_git(words, person.input / folder)
-    assert not attack.is_held or not person.proof.exists(), finished.output
+    if attack.is_held or attack.is_configured:
+        assert person.proof.exists() is not attack.is_held, finished.output
     assert bool(person.why_read_only()) is attack.is_read_only
+    assert person.git_commands() or not attack.is_configured
     for path in attack.reported:
         assert any(one.startswith(path) for one in reported), (reported, finished.output)
-    if not attack.reported:
+    if not attack.reported and not attack.is_configured:
         assert (reported, before) == ([], after), finished.output
 
 

@@ -27,7 +27,7 @@ SEEN_ELSEWHERE = """
     node.blocked node.unblocked node.failed node.retried node.cancelled node.checked
     team.turn node.deadlock node.decided node.skipped node.expanded stage.met
     outside.started outside.ended outside.warning
-    sandbox.missing sandbox.autorun sandbox.input_read_only
+    sandbox.missing sandbox.autorun sandbox.git_commands sandbox.input_read_only
     worktree.made worktree.merged worktree.conflict worktree.off
     agent.stepped worker.stepped node.moved node.released human.attached
     host.joined host.lost host.back child.moved context.used context.unavailable

@@ -26,12 +26,16 @@ from agiraph.core.record import Record
 from agiraph.storage.files import opened, read_descriptor, write_all
 from agiraph.storage.home import input_at_start, user_home
 from agiraph.tools.sandbox.autorun import GIT
+from agiraph.tools.sandbox.git_commands import Setting, commands_to_look_at
 from agiraph.tools.sandbox.repositories import (
     NotGuarded,
     Repository,
     enclosing,
     files_of,
+    home_of,
+    paths_in_settings,
     paths_of,
+    read_settings,
     repository_at,
 )
 from agiraph.tools.sandbox.survey import ROOT, FoundAutorun, InputSurvey, changed_at, survey
@@ -62,13 +66,15 @@ class InputBaseline(Record):
     """An input folder before the first command of a run.
 
     `known` are the inodes of its autorun files by their paths, `watched` the times (ns) at which
-    those that are too many to be protected were changed last.
+    those that are too many to be protected were changed last. `git_commands` are the settings of
+    the person's git that may run a file of the folder, in words.
     """
 
     folder: str
     known: dict[str, int] = Field(default_factory=dict)
     guarded: tuple[GuardedPath, ...] = ()
     watched: dict[str, int] = Field(default_factory=dict)
+    git_commands: tuple[str, ...] = ()
     why_read_only: str = ""
 
 
@@ -94,29 +100,60 @@ def look_at(folder: Path) -> InputBaseline:
         _refuse_unguardable(folder, found)
         others = [one.path for one in found.found if one.program != GIT and not one.is_link]
         others.sort(key=lambda path: path.count("/"))
-        guarded = _guarded(folder, found, others[:MOST_OTHERS])
+        settings = _settings(folder, list(_repositories(folder, found.found)))
+        guarded = _guarded(folder, found, others[:MOST_OTHERS], settings)
     except OSError as error:
         return InputBaseline(folder=str(folder), why_read_only=str(error))
     except NotGuarded as error:
         return InputBaseline(folder=str(folder), why_read_only=str(error))
     known = {one.path: one.inode for one in found.found}
     watched = {path: changed_at(folder / path) for path in others[MOST_OTHERS:]}
-    return InputBaseline(folder=str(folder), known=known, guarded=guarded, watched=watched)
+    home = home_of(os.environ)
+    commands = (line for _, lines in settings for line in commands_to_look_at(lines, folder, home))
+    return InputBaseline(
+        folder=str(folder),
+        known=known,
+        guarded=guarded,
+        watched=watched,
+        git_commands=tuple(dict.fromkeys(commands)),
+    )
 
 
-def _guarded(folder: Path, found: InputSurvey, others: Sequence[str]) -> tuple[GuardedPath, ...]:
+def _settings(
+    folder: Path, repositories: Sequence[Repository]
+) -> list[tuple[Repository | None, list[Setting]]]:
+    """Return the repositories with the settings of git in each.
+
+    None is a folder without a repository: the person may use git there, for instance `git init`.
+    """
+    places: list[Repository | None] = [*repositories]
+    if not os.path.lexists(folder / DOT_GIT) and enclosing(folder) is None:
+        places.append(None)
+    return [(one, read_settings(one, folder, os.environ)) for one in places]
+
+
+def _guarded(
+    folder: Path,
+    found: InputSurvey,
+    others: Sequence[str],
+    settings: Sequence[tuple[Repository | None, list[Setting]]],
+) -> tuple[GuardedPath, ...]:
     """Return the paths to protect, sorted, outer ones first. Raises NotGuarded."""
     git = (one.path for one in found.found if one.program == GIT and one.path != ROOT)
     paths = dict.fromkeys((*git, *others), False) | {DOT_GIT: True}
-    repositories = list(_repositories(folder, found.found))
-    for repository in repositories:
-        for one in paths_of(repository, folder, os.environ):
+    for repository, lines in settings:
+        for one in (
+            paths_in_settings(lines, folder, folder, os.environ)
+            if repository is None
+            else paths_of(repository, lines, folder, os.environ)
+        ):
             path = one.path.relative_to(folder).as_posix()
             paths[path] = paths.get(path, False) or one.is_missing
     for autorun in found.found:
         if autorun.program != GIT:
             paths = dict(linked_files(folder / autorun.path, folder)) | paths
     paths |= dict.fromkeys(own_programs(folder, os.environ.get("PATH", "")), False)
+    repositories = [one for one, _ in settings if one is not None]
     paths |= dict.fromkeys(_other_names(folder, paths, repositories), False)
     if len(paths) - len(others) > MOST_GUARDED:
         raise NotGuarded(f"more than {MOST_GUARDED} paths in it would have to be protected")
@@ -165,12 +202,15 @@ def own_programs(folder: Path, path: str) -> Iterator[str]:
     """Yield what is in the folder of the programs that Agiraph itself and the person's shell run.
 
     That is the virtual environment and the packages of Agiraph, and the folders on `path`. Raises
-    NotGuarded if the folder itself is one of them.
+    NotGuarded if the folder itself is one of them, or if an entry of `path` is relative: then each
+    program may be run from the folder that a person is in.
     """
+    if any(not os.path.isabs(entry) for entry in path.split(os.pathsep)) and path:
+        raise NotGuarded("programs may be run from it: your PATH has a relative or empty entry")
     packages = (
         Path(__file__).parents[3] / name for name in ("agiraph", "actors", "transport", "cli")
     )
-    on_path = (Path(entry) for entry in path.split(os.pathsep) if os.path.isabs(entry))
+    on_path = (Path(entry) for entry in path.split(os.pathsep) if entry)
     for place in (Path(sys.prefix), *packages, *on_path):
         real = place.resolve()
         if real == folder:

@@ -14,6 +14,7 @@ from agiraph.tools.sandbox.survey import FoundAutorun
 from agiraph.tools.scopes.scope import Scope
 
 EVENT = "sandbox.autorun"
+GIT_COMMANDS = "sandbox.git_commands"
 MOST_NAMED = 20
 
 Report = Callable[[str, JsonObject, str], None]
@@ -42,7 +43,13 @@ def event_data(folder: str, found: Sequence[FoundAutorun]) -> JsonObject:
     named = [one.path.encode("utf-8", "replace").decode() for one in found[:MOST_NAMED]]
     programs = sorted({one.program for one in found if one.program})
     more = len(found) - len(named)
-    return {"folder": folder, "paths": named, "programs": programs, "more": more}
+    return {"folder": folder, "paths": named, "programs": programs, "more": more or None}
+
+
+def git_commands_data(folder: str, commands: Sequence[str]) -> JsonObject:
+    """Return the fields of the event about commands of git that may run files of the folder."""
+    named = [one.encode("utf-8", "replace").decode() for one in commands[:MOST_NAMED]]
+    return {"folder": folder, "commands": named, "more": len(commands) - len(named) or None}
 
 
 def note(found: Sequence[FoundAutorun]) -> str:

@@ -13,10 +13,19 @@ import re
 import shlex
 import stat
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from agiraph.tools.sandbox.git_commands import (
+    CONFIGURATION_VARIABLES,
+    INTERPRETERS,
+    Setting,
+    may_run_files,
+    runs_program,
+    settings_of_variables,
+)
 
 GITLINK: Final = "160000 "
 GITFILE: Final = "gitdir:"
@@ -32,22 +41,6 @@ NAMES_NO_PROGRAM: Final = re.compile(
 )
 """Settings that may name a path in the folder and by which git runs nothing."""
 
-RUNS_PROGRAM: Final = re.compile(
-    r"core\.(editor|pager|askpass|sshcommand|fsmonitor|gitproxy|alternaterefscommand)"
-    r"|pager\..*|(credential|credential\..*)\.helper|filter\..*\.(clean|smudge|process)"
-    r"|diff\.(external|.*\.(command|textconv))|merge\..*\.driver|alias\..*"
-    r"|(merge|diff|gui)tool\..*\.(cmd|path)|gpg\.(program|.*\.program|ssh\.defaultkeycommand)"
-    r"|trailer\..*\.(command|cmd)|sequence\.editor|interactive\.difffilter|tar\..*\.command"
-    r"|uploadpack\.packobjectshook|remote\..*\.(uploadpack|receivepack)|browser\..*\.(cmd|path)"
-    r"|submodule\..*\.update|sendemail\..*cmd|lfs\.customtransfer\..*\.path"
-)
-"""Settings whose value is a command, or the path of a program (git lists keys in lower case,
-except the part between the dots)."""
-
-INTERPRETERS: Final = frozenset({
-    *("sh", "bash", "dash", "zsh", "ksh", "fish", "python", "python3", "node", "deno", "bun"),
-    *("perl", "ruby", "php", "lua", "Rscript", "source", "."),
-})  # fmt: skip
 SCRIPT: Final = re.compile(r"(?!s/)[\w.@+-]+(/[\w.@+-]+)*")
 """A relative path, as a word of a command; not the expression of `sed s/a/b/g`."""
 
@@ -69,15 +62,6 @@ class RepositoryPath:
     path: Path
     is_missing: bool = False
     setting: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """A line of a configuration. `origin` is the file that has it, "" if there is none."""
-
-    key: str
-    value: str
-    origin: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,28 +115,43 @@ def enclosing(folder: Path) -> Path | None:
 
 
 def paths_of(
-    repository: Repository, folder: Path, environ: Mapping[str, str]
+    repository: Repository,
+    settings: Sequence[Setting],
+    folder: Path,
+    environ: Mapping[str, str],
 ) -> Iterator[RepositoryPath]:
     """Yield the paths in `folder` from which git takes settings or programs in a repository.
 
-    `environ` are the person's variables. Raises NotGuarded.
+    `settings` are those that apply in it, `environ` the person's variables. Raises NotGuarded.
     """
     for place in dict.fromkeys((repository.git, repository.common)):
         yield from _inside(RepositoryPath(place), folder)
         for target in _linked_from(place):
             yield from _inside(RepositoryPath(target, not target.exists()), folder)
-    settings = read_settings(repository, environ)
-    home = Path(environ.get("HOME") or "/nonexistent")
-    top = repository.top or repository.git
-    for origin in dict.fromkeys(setting.origin for setting in settings if setting.origin):
-        yield from _inside(RepositoryPath(Path(os.path.realpath(top / origin))), folder)
-    for one in named_paths(settings, top, home):
-        _refuse_unguardable(one, folder)
-        yield from _inside(one, folder)
+    yield from paths_in_settings(settings, repository.top or repository.git, folder, environ)
     if repository.top is not None:
         for name in submodules(repository, environ):
             git = repository.top / name / ".git"
             yield from _inside(RepositoryPath(git, not os.path.lexists(git)), folder)
+
+
+def paths_in_settings(
+    settings: Sequence[Setting], top: Path, folder: Path, environ: Mapping[str, str]
+) -> Iterator[RepositoryPath]:
+    """Yield the files in `folder` that have a configuration, and the paths that it names there.
+
+    `top` is where git runs its commands. Raises NotGuarded.
+    """
+    for origin in dict.fromkeys(setting.origin for setting in settings if setting.origin):
+        yield from _inside(RepositoryPath(Path(os.path.realpath(top / origin))), folder)
+    for one in named_paths(settings, top, home_of(environ)):
+        _refuse_unguardable(one, folder)
+        yield from _inside(one, folder)
+
+
+def home_of(environ: Mapping[str, str]) -> Path:
+    """Return the person's home folder."""
+    return Path(environ.get("HOME") or "/nonexistent")
 
 
 def _inside(found: RepositoryPath, folder: Path) -> Iterator[RepositoryPath]:
@@ -199,31 +198,42 @@ def files_of(repository: Repository) -> Iterator[Path]:
 # --- the configuration ---------------------------------------------------------------------------
 
 
-def read_settings(repository: Repository, environ: Mapping[str, str]) -> list[Setting]:
-    """Return the whole configuration that applies in a repository, the person's own included."""
+def read_settings(
+    repository: Repository | None, folder: Path, environ: Mapping[str, str]
+) -> list[Setting]:
+    """Return the whole configuration that applies in a repository, the person's own included.
+
+    Without a repository: the person's own, as it applies in `folder`.
+    """
     words = ("config", "--list", "--includes", "--show-origin", "-z")
-    fields = _git(repository, words, environ).split("\0")
+    fields = _git(repository, words, environ, folder).split("\0")
     found = []
     for origin, line in zip(fields[::2], fields[1::2], strict=False):
         key, _, value = line.partition("\n")
         file = origin.removeprefix("file:") if origin.startswith("file:") else ""
         found.append(Setting(key, value, file))
-    return found
+    return [*found, *settings_of_variables(environ)]
 
 
 def submodules(repository: Repository, environ: Mapping[str, str]) -> list[str]:
     """Return the paths at which the index of a repository has a submodule."""
-    rows = _git(repository, ("ls-files", "--stage", "-z"), environ).split("\0")
+    rows = _git(repository, ("ls-files", "--stage", "-z"), environ, repository.git).split("\0")
     return [row.partition("\t")[2] for row in rows if row.startswith(GITLINK)]
 
 
-def _git(repository: Repository, words: tuple[str, ...], environ: Mapping[str, str]) -> str:
+def _git(
+    repository: Repository | None,
+    words: tuple[str, ...],
+    environ: Mapping[str, str],
+    folder: Path,
+) -> str:
     """Return the output of git, '' if it cannot read the repository: then it runs nothing."""
-    top = repository.top or repository.git
-    at = ["-C", str(top), f"--git-dir={repository.git}"]
-    if repository.top is not None:
-        at.append(f"--work-tree={repository.top}")
-    passed = ("PATH", "HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM")
+    if repository is None:
+        at = ["-C", str(folder)]
+    else:
+        at = ["-C", str(repository.top or repository.git), f"--git-dir={repository.git}"]
+        at += [f"--work-tree={repository.top}"] if repository.top is not None else []
+    passed = ("PATH", "HOME", *CONFIGURATION_VARIABLES)
     env = {name: environ[name] for name in passed if name in environ}
     try:
         ended = subprocess.run(
@@ -235,13 +245,13 @@ def _git(repository: Repository, words: tuple[str, ...], environ: Mapping[str, s
             env={"PATH": os.defpath} | env | {"GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"},
         )
     except subprocess.TimeoutExpired:
-        raise NotGuarded(f"git took more than {GIT_SECONDS:g} s in {repository.git}") from None
+        raise NotGuarded(f"git took more than {GIT_SECONDS:g} s in {folder}") from None
     except OSError:  # there is no git
         return ""
     return os.fsdecode(ended.stdout) if ended.returncode == 0 else ""
 
 
-def named_paths(settings: list[Setting], top: Path, home: Path) -> Iterator[RepositoryPath]:
+def named_paths(settings: Sequence[Setting], top: Path, home: Path) -> Iterator[RepositoryPath]:
     """Yield the paths that a configuration names: included files, hooks, words of its programs.
 
     `top` is where git runs them. A word of a program is a path if it exists, if it is written as
@@ -253,7 +263,7 @@ def named_paths(settings: list[Setting], top: Path, home: Path) -> Iterator[Repo
             yield _named(setting, _place(setting.value, base, home))
         elif setting.key == HOOKS_PATH:
             yield _named(setting, _place(setting.value, top, home))
-        elif not (NAMES_NO_PROGRAM.fullmatch(setting.key) or _is_plain_alias(setting)):
+        elif not (NAMES_NO_PROGRAM.fullmatch(setting.key) or _is_plain_alias(setting, home)):
             scripts = _scripts(setting)
             for word in _words(setting.value):
                 path = _place(word, top, home)
@@ -266,9 +276,10 @@ def _named(setting: Setting, path: Path) -> RepositoryPath:
     return RepositoryPath(path, not os.path.lexists(path), setting.key)
 
 
-def _is_plain_alias(setting: Setting) -> bool:
-    """Whether a setting is another name of a git command, not of a program."""
-    return setting.key.startswith("alias.") and not setting.value.startswith("!")
+def _is_plain_alias(setting: Setting, home: Path) -> bool:
+    """Whether a setting is another name of a git command that runs no program."""
+    is_git = setting.key.startswith("alias.") and not setting.value.startswith("!")
+    return is_git and not may_run_files(setting, Path("/"), home)
 
 
 def _place(value: str, base: Path, home: Path) -> Path:
@@ -279,7 +290,7 @@ def _place(value: str, base: Path, home: Path) -> Path:
 
 def _scripts(setting: Setting) -> set[str]:
     """Return the words of a command that are paths of programs, whether or not they exist."""
-    if not RUNS_PROGRAM.fullmatch(setting.key):
+    if not runs_program(setting):
         return set()
     words = re.split(r"[\s'\"=;|&()]+", setting.value.removeprefix("!"))
     found, is_script = set(), False

@@ -107,6 +107,21 @@ async def test_an_input_folder_that_stays_read_only_is_reported_once_a_run(
     assert line.text.startswith("the input folder is read-only for commands: .git is a symbolic")
 
 
+async def test_commands_of_git_that_may_run_files_of_the_folder_are_reported_once_a_run(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    house = build(tmp_path.resolve() / "home")
+    (tmp_path / ".gitconfig").write_text('[filter "x"]\n\tclean = cd tools && ./clean\n')
+    monkeypatch.setenv("HOME", str(tmp_path.resolve()))
+    monkeypatch.setattr("agiraph.tools.sandbox.input_guard.user_home", lambda: Path("/nowhere"))
+    [(event, data, key)] = await told(monkeypatch, WORKS, settings(input="write"), house.worker())
+    assert (event, key) == ("sandbox.git_commands", "r1:git_commands")
+    assert data["commands"] == ["filter.x.clean = cd tools && ./clean"]
+    line = line_of(EventView.of(Event(type=event, agent_id=AgentId("a"), ts=0.0, data=data)))
+    assert "look at the changes before you use git there" in line.text
+    assert line.text.endswith("filter.x.clean = cd tools && ./clean")
+
+
 def test_new_files_by_which_programs_run_are_described() -> None:
     found = [FoundAutorun(f"sub{number}/.git", "git", number) for number in range(30)]
     data = event_data("/shop", found)

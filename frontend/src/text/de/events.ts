@@ -88,6 +88,7 @@ export const events: typeof en = {
     sandbox: {
       missing: "{{effect}}: es gibt keine Sandbox, {{why}}. {{advice}}",
       input_read_only: "Befehle können den Eingabeordner nur lesen",
+      git_commands: "sehen Sie sich die Änderungen in {{folder}} an, bevor Sie git benutzen: {{commands}}",
       autorun: "sehen Sie sich diese an, bevor Sie {{programs}} in {{folder}} benutzen: {{paths}}",
     },
     outside: {

@@ -172,12 +172,24 @@ def test_programs_on_the_path_and_those_of_agiraph_are_protected(
 ) -> None:
     (folder / ".venv" / "bin").mkdir(parents=True)
     monkeypatch.setattr("sys.prefix", str(folder / ".venv"))
-    path = f"{folder}/.venv/bin:relative:{folder}/missing:/usr/bin"
+    path = f"{folder}/.venv/bin:{folder}/missing:/usr/bin"
     assert list(own_programs(folder, path)) == [".venv", ".venv/bin"]
     monkeypatch.setenv("PATH", path)
     assert (".venv", "read") in mounts(folder)
-    with pytest.raises(NotGuarded, match="PATH"):
-        list(own_programs(folder, str(folder)))
+    for unguardable in (str(folder), "/usr/bin:node_modules/.bin", "/usr/bin:", ".:/usr/bin"):
+        with pytest.raises(NotGuarded, match="PATH"):
+            list(own_programs(folder, unguardable))
+
+
+def test_commands_of_git_that_may_run_files_are_in_the_baseline_without_a_repository(
+    folder: Path,
+) -> None:
+    person = folder.parent / "person"
+    person.mkdir()
+    (person / ".gitconfig").write_text(
+        "[alias]\n\tst = !cd tools && ./st\n\tci = commit\n[core]\n\tpager = less -FRX\n"
+    )
+    assert look_at(folder).git_commands == ("alias.st = !cd tools && ./st",)
 
 
 def test_a_file_system_that_ignores_case_is_recognized(

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from agiraph.tools.sandbox.repositories import Setting, named_paths
+from agiraph.tools.sandbox.git_commands import Setting
+from agiraph.tools.sandbox.repositories import named_paths
 
 
 @pytest.fixture

@@ -1,15 +1,21 @@
-"""The forms in which a service's own key may be in a text, and their removal. Pure.
+"""The spellings in which a service's own key may be in a text, and their removal. Pure.
 
 A service, or a proxy before it, may repeat the key of a request: in an error, in a page for
 debugging, as text of a model. Answers enter conversations, journals and events, so the key is
 replaced as soon as an answer is read (events: `agiraph.llm.wire.key_redactor`).
+
+A text is judged as it is and decoded: each character of the key may be written as itself, as an
+escape of JSON (also escaped again) or in percent-encoding, and the key may be part of a text in
+base64.
 """
 
 import base64
 import json
 import re
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
 from urllib.parse import quote
 
 from agiraph.core.redaction import map_texts
@@ -19,6 +25,16 @@ MARK = "[key]"
 SHORTEST_KEY = 6
 """A shorter key is a placeholder such as `x`, which every text contains."""
 SURE_LENGTH = 16
+ESCAPE: Final = re.compile(
+    r"\\+(?:u(?P<unit>[0-9a-f]{4})|(?P<mark>[\"/]))?|%(?:25)*(?P<byte>[0-9a-f]{2})", re.IGNORECASE
+)
+"""A character that is escaped or encoded, once or several times."""
+BEGUN_ESCAPE: Final = re.compile(r"(?:\\+(?:u[0-9a-f]{0,3})?|%(?:25)*[0-9a-f]?)\Z", re.IGNORECASE)
+LONGEST_SPELLING = 16
+"""The most characters that one character of the key is looked for in; an escape has six."""
+KEPT_KEYS = 100
+
+Span = tuple[int, int]
 
 
 def forms(key: str) -> tuple[str, ...]:
@@ -28,17 +44,163 @@ def forms(key: str) -> tuple[str, ...]:
     """
     if len(key) < SHORTEST_KEY or not (len(key) >= SURE_LENGTH or re.search("[0-9]", key)):
         return ()
-    whole = len(key.encode()) // 3 * 4  # the padding differs where more is encoded with the key
-    encoded = base64.b64encode(key.encode()).decode()[:whole]
-    found = {key, quote(key, safe=""), json.dumps(key)[1:-1], encoded}
+    found = {key, quote(key, safe=""), json.dumps(key)[1:-1], *_in_base64(key.encode())}
     return tuple(sorted(filter(None, found), key=len, reverse=True))
+
+
+def _in_base64(key: bytes) -> Iterator[str]:
+    """Yield the characters of base64 that the key alone determines, wherever it begins."""
+    for before in range(3):
+        length = (before + len(key)) * 8 // 6
+        for encode in (base64.b64encode, base64.urlsafe_b64encode):
+            yield encode(bytes(before) + key)[-(-before * 8 // 6) : length].decode()
+
+
+@dataclass(frozen=True, slots=True)
+class _Decoded:
+    """A text without escapes; character `n` of it is at `places[n]` of the original.
+
+    `places` has the end of the original as its last entry.
+    """
+
+    text: str
+    places: list[int]
+
+
+def _plain(text: str) -> str:
+    """Return a text decoded."""
+    return ESCAPE.sub(_meaning, text) if "\\" in text or "%" in text else text
+
+
+def _decoded(text: str) -> _Decoded:
+    """Return a text decoded, with the places of its characters."""
+    parts: list[str] = []
+    places: list[int] = []
+    end = 0
+    for found in ESCAPE.finditer(text):
+        parts += (text[end : found.start()], _meaning(found))
+        places += range(end, found.start() + 1)
+        end = found.end()
+    parts.append(text[end:])
+    places += range(end, len(text) + 1)
+    return _Decoded("".join(parts), places)
+
+
+def _meaning(found: re.Match[str]) -> str:
+    code = found["unit"] or found["byte"]
+    return chr(int(code, 16)) if code else found["mark"] or "\\"
+
+
+@dataclass(frozen=True, slots=True)
+class KeySpelling:
+    """How one key may be spelled: `forms` in a text as it is, `decoded` in a decoded one."""
+
+    key: str
+    forms: tuple[str, ...]
+    decoded: tuple[str, ...]
+
+    def spans(self, text: str) -> list[Span]:
+        """Return where the key is, in order; the spans do not overlap."""
+        if not self.is_in(text):
+            return []
+        found = list(_found(self.forms, text))
+        if (decoded := _decoded(text)).text != text:
+            for start, end in _found(self.decoded, decoded.text):
+                found.append((decoded.places[start], decoded.places[end]))
+        return _joined(found)
+
+    def is_in(self, text: str) -> bool:
+        """Whether the key is in a text."""
+        for form in self.forms:
+            if form in text:
+                return True
+        plain = _plain(text)
+        return plain is not text and any(form in plain for form in self.decoded)
+
+    def may_have_part_in(self, text: str) -> bool:
+        """Whether the key is in a text, or could begin at its end."""
+        return self.beginning(text) > 0 or self.is_in(text)
+
+    def without(self, text: str) -> str:
+        """Return a text without the key."""
+        if not self.is_in(text):
+            return text
+        for start, end in reversed(self.spans(text)):
+            text = text[:start] + MARK + text[end:]
+        return text
+
+    def beginning(self, text: str) -> int:
+        """Return the length of the longest end of a text with which the key could begin."""
+        if not self.forms:
+            return 0
+        text = text[-LONGEST_SPELLING * len(self.forms[0]) :]
+        found = 0
+        for form in self.forms:
+            found = max(found, _beginning(form, text))
+        if "\\" not in text and "%" not in text:
+            return found
+        begun = BEGUN_ESCAPE.search(text)
+        rest = begun[0] if begun else ""
+        decoded = _decoded(text.removesuffix(rest))
+        for form in self.decoded:
+            length = _beginning(form, decoded.text)
+            if not rest or _may_begin(form[length], rest):
+                start = decoded.places[len(decoded.text) - length]
+                found = max(found, len(text) - start)
+        return found
+
+    def is_half(self, text: str) -> bool:
+        """Whether a text, which is a beginning of the key, has half of the key or more."""
+        return len(_plain(text)) * 2 >= len(self.key)
+
+
+@lru_cache(maxsize=KEPT_KEYS)
+def spelling(key: str) -> KeySpelling:
+    """Return the spellings of a key; there are none of a placeholder."""
+    known = forms(key)
+    decoded = sorted(set(map(_plain, known)), key=len, reverse=True)
+    return KeySpelling(key, known, tuple(decoded))
+
+
+def _found(forms: tuple[str, ...], text: str) -> Iterator[Span]:
+    for form in forms:
+        start = text.find(form)
+        while start >= 0:
+            yield start, start + len(form)
+            start = text.find(form, start + len(form))
+
+
+def _joined(spans: list[Span]) -> list[Span]:
+    """Return spans in order, those that overlap as one."""
+    joined: list[Span] = []
+    for start, end in sorted(spans):
+        if joined and start < joined[-1][1]:
+            start, end = joined[-1][0], max(end, joined.pop()[1])
+        joined.append((start, end))
+    return joined
+
+
+def _beginning(form: str, text: str) -> int:
+    """Return the length of the longest end of a text that is a beginning of a form."""
+    start = text.find(form[0], max(0, len(text) - len(form) + 1))
+    while start >= 0 and not form.startswith(text[start:]):
+        start = text.find(form[0], start + 1)
+    return len(text) - start if start >= 0 else 0
+
+
+def _may_begin(character: str, escape: str) -> bool:
+    """Whether this beginning of an escape could become this character."""
+    code, digits = f"{ord(character):04x}", escape.lower().lstrip("\\%")
+    if escape[0] == "\\":
+        return not digits or f"u{code}".startswith(digits)
+    return re.fullmatch("(?:25)*2?", digits) is not None or code[-2:].startswith(digits[-1])
 
 
 def without_key(text: str, key: str) -> str:
     """Return `text` without the key, and without a half of it or more that a limit has left."""
     if len(key) < SHORTEST_KEY:
         return text
-    text = without_forms(forms(key), text).replace(key, MARK)
+    text = spelling(key).without(text).replace(key, MARK)
     half = key[: (len(key) + 1) // 2]
     if len(half) >= SHORTEST_KEY and forms(key):
         while (start := text.find(half)) >= 0:
@@ -51,29 +213,22 @@ def without_key(text: str, key: str) -> str:
 
 def response_without_key(response: ModelResponse, key: str) -> ModelResponse:
     """Return a whole answer without the key: also where JSON escapes or short parts hid it."""
-    if not (found := forms(key)):
+    known = spelling(key)
+    if not known.forms:
         return response
-    change = partial(without_forms, found)
     calls = [
         call.model_copy(
             update={
-                "arguments": map_texts(call.arguments, change),
-                "malformed": map_texts(call.malformed, change),
+                "arguments": map_texts(call.arguments, known.without),
+                "malformed": map_texts(call.malformed, known.without),
             }
         )
         for call in response.tool_calls
     ]
     return response.model_copy(
         update={
-            "text": map_texts(response.text, change),
+            "text": map_texts(response.text, known.without),
             "tool_calls": tuple(calls),
-            "provider_data": map_texts(response.provider_data, change),
+            "provider_data": map_texts(response.provider_data, known.without),
         }
     )
-
-
-def without_forms(forms: Sequence[str], text: str) -> str:
-    """Return `text` without these forms of a key."""
-    for form in forms:
-        text = text.replace(form, MARK)
-    return text

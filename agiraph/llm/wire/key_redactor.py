@@ -4,19 +4,20 @@ The parts of the key may be in several events of a stream.
 """
 
 import json
-import re
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 from agiraph.core.redaction import map_texts
-from agiraph.llm.key_redaction import MARK, forms, without_forms
+from agiraph.llm.key_redaction import MARK, KeySpelling, spelling
 from agiraph.llm.wire.sse import SseEvent
 
-HELD_EVENTS = 8
-"""An event waits for at most so many others whether they continue the beginning of the key."""
+HELD_EVENTS = 64
+"""The most events for which a beginning of the key waits for its next character.
+
+Then the beginning is replaced, so that a service that pauses or reports other things meanwhile does
+not keep them from the agent."""
 HELD_CHARACTERS = 4
 """The shortest beginning of the key for which an event is held.
 
@@ -33,7 +34,7 @@ def without_key_in_json(data: bytes, key: str) -> bytes:
     try:
         event = replace(event, data={"": json.loads(data)})
     except (ValueError, RecursionError):
-        return _raw_without(data, forms(key))
+        return _raw_without(data, spelling(key))
     redactor = KeyRedactor(key)
     [safe] = [*redactor.feed(event), *redactor.end()]
     if safe is event and not redactor.has_found:
@@ -66,59 +67,58 @@ class KeyRedactor:
     """Replaces the key in the events of one answer.
 
     Texts at the same place of successive events are one text. An event is held while the end of a
-    text could be the beginning of the key, at most until HELD_EVENTS others have come.
-    Characters that were passed on before remain; the rest of the key is replaced.
+    text could be the beginning of the key in any spelling. If HELD_EVENTS events come without its
+    next character, the beginning is replaced; so is half of the key at the end of the answer.
     """
 
     key: str
     has_found: bool = False
-    _forms: tuple[str, ...] = ()
-    _pattern: re.Pattern[str] | None = None
+    _spelling: KeySpelling = field(init=False)
     _held: deque[_Held] = field(default_factory=deque)
     _open: dict[Path, list[_Piece]] = field(default_factory=dict)
     _count: int = 0
 
     def __post_init__(self) -> None:
-        self._forms = forms(self.key)
-        if self._forms:
-            self._pattern = re.compile("|".join(map(re.escape, self._forms)))
+        self._spelling = spelling(self.key)
 
     def feed(self, event: SseEvent) -> Iterator[SseEvent]:
         """Read an event; yield the events that are safe, in their order."""
-        if self._pattern is None:
+        if not self._spelling.forms:
             yield event
             return
         self._count += 1
         held = _Held(self._count, event)
         self._held.append(held)
         if event.is_end:
-            self._open.clear()
+            self._close_all()
         if event.data is not None and not (self._is_plain(event) and not self._open):
             self._read(held, event.data)
         yield from self._released()
 
     def end(self) -> Iterator[SseEvent]:
         """Yield the rest of the events: the answer is over."""
-        self._open.clear()
+        self._close_all()
         yield from self._released()
 
     def _is_plain(self, event: SseEvent) -> bool:
         """Whether an event is large, and its bytes do not contain the key."""
         size = len(event.raw)
-        return size > LARGE_BYTES and not any(form.encode() in event.raw for form in self._forms)
+        return size > LARGE_BYTES and not self._spelling.is_in(_text(event.raw))
 
     def _read(self, held: _Held, data: Any) -> None:
         for path, holder, name, text in list(_texts(data)):
             pieces = self._open.pop(path, [])
+            if not pieces and not self._spelling.may_have_part_in(text):
+                continue
             pieces.append(_Piece(held.number, holder, name, "", text))
             self._close(path, pieces)
 
     def _close(self, path: Path, pieces: list[_Piece]) -> None:
         """Replace the key in a text whose pieces are in one or more events."""
-        assert self._pattern is not None
         joined = "".join(piece.open for piece in pieces)
-        spans = [match.span() for match in self._pattern.finditer(joined)]
-        safe_until = len(joined) - self._beginning(joined[spans[-1][1] :] if spans else joined)
+        spans = self._spelling.spans(joined)
+        rest = joined[spans[-1][1] :] if spans else joined
+        safe_until = len(joined) - self._spelling.beginning(rest)
         passed_on = sum(len(one.open) for one in pieces if not self._is_held(one.number))
         spans = [(max(first, passed_on), last) for first, last in spans]
         start, still_open = 0, []
@@ -138,15 +138,19 @@ class KeyRedactor:
         if still_open:
             self._open[path] = still_open
 
-    def _beginning(self, text: str) -> int:
-        """Return the length of the longest end of `text` with which the key could begin."""
-        longest = 0
-        for form in self._forms:
-            start = text.find(form[0], max(0, len(text) - len(form) + 1))
-            while start >= 0 and not form.startswith(text[start:]):
-                start = text.find(form[0], start + 1)
-            longest = max(longest, len(text) - start if start >= 0 else 0)
-        return longest
+    def _close_all(self) -> None:
+        """Replace the half of a key, or more, that the end of the answer has left."""
+        for pieces in self._open.values():
+            if self._spelling.is_half("".join(piece.open for piece in pieces)):
+                self._replace(pieces)
+        self._open.clear()
+
+    def _replace(self, pieces: list[_Piece]) -> None:
+        """Replace the beginning of the key at the end of a text, as far as it is held."""
+        held = [piece for piece in pieces if piece.open and self._is_held(piece.number)]
+        for piece in held:
+            piece.holder[piece.name] = piece.done + (MARK if piece is held[0] else "")
+            self._mark_changed(piece.number)
 
     def _is_held(self, number: int) -> bool:
         return bool(self._held) and number >= self._held[0].number
@@ -156,16 +160,17 @@ class KeyRedactor:
         self._held[number - self._held[0].number].is_changed = True
 
     def _released(self) -> Iterator[SseEvent]:
-        numbers = (
-            pieces[0].number
-            for pieces in self._open.values()
-            if sum(len(piece.open) for piece in pieces) >= HELD_CHARACTERS
-        )
-        first = min(numbers, default=self._count + 1)
-        first = max(first, self._count - HELD_EVENTS)
+        first = self._count + 1
+        for pieces in self._open.values():
+            if sum(len(piece.open) for piece in pieces) < HELD_CHARACTERS:
+                continue
+            if self._count - pieces[-1].number < HELD_EVENTS:
+                first = min(first, pieces[0].number)
+            else:
+                self._replace(pieces)
         while self._held and self._held[0].number < first:
             held = self._held.popleft()
-            yield _safe(held.event, self._forms, is_changed=held.is_changed)
+            yield _safe(held.event, self._spelling, is_changed=held.is_changed)
 
 
 def _texts(data: Any) -> Iterator[tuple[Path, Any, str | int, str]]:
@@ -193,11 +198,11 @@ def _cut(text: str, start: int, end: int, spans: Sequence[tuple[int, int]]) -> s
     return "".join(parts) + text[start:end]
 
 
-def _safe(event: SseEvent, forms: Sequence[str], *, is_changed: bool) -> SseEvent:
+def _safe(event: SseEvent, key: KeySpelling, *, is_changed: bool) -> SseEvent:
     written = _rewritten(event) if is_changed else event.raw
-    raw = _raw_without(written, forms)
+    raw = _raw_without(written, key)
     if raw is not written and event.data is not None:  # the key is the name of a field
-        return replace(event, raw=raw, data=map_texts(event.data, partial(without_forms, forms)))
+        return replace(event, raw=raw, data=map_texts(event.data, key.without))
     return event if raw is event.raw else replace(event, raw=raw)
 
 
@@ -211,8 +216,11 @@ def _rewritten(event: SseEvent) -> bytes:
     return b"\n".join([*kept, b"data: " + text, b"", b""])
 
 
-def _raw_without(raw: bytes, forms: Sequence[str]) -> bytes:
-    for form in forms:
-        if form.encode() in raw:
-            raw = raw.replace(form.encode(), MARK.encode())
-    return raw
+def _raw_without(raw: bytes, key: KeySpelling) -> bytes:
+    if not key.is_in(text := _text(raw)):
+        return raw
+    return key.without(text).encode("utf-8", "surrogateescape")
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", "surrogateescape")

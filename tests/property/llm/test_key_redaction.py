@@ -3,7 +3,8 @@
 import base64
 import itertools
 import json
-from urllib.parse import quote
+import re
+from urllib.parse import quote, unquote
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +12,12 @@ from hypothesis import strategies as st
 from agiraph.core.redaction import map_texts
 from agiraph.core.turns import ModelResponse, ToolCall
 from agiraph.llm.key_redaction import MARK, forms, response_without_key, without_key
-from agiraph.llm.wire.key_redactor import HELD_CHARACTERS, KeyRedactor, without_key_in_json
+from agiraph.llm.wire.key_redactor import (
+    HELD_CHARACTERS,
+    HELD_EVENTS,
+    KeyRedactor,
+    without_key_in_json,
+)
 from agiraph.llm.wire.sse import SseEvent, SseSplitter, encode_event
 
 KEY = "sk-1sk-1/very secret\\0123456789"
@@ -96,6 +102,94 @@ def test_a_key_that_continues_after_many_other_events_is_not_completed() -> None
     raw = encode_event({"t": KEY[:9]}) + other + encode_event({"t": KEY[9:]})
     got = redacted(KEY, list(SseSplitter().feed(raw)))
     assert KEY[9:] not in str([event.data for event in got])
+
+
+def ways_to_write(letter: str) -> list[str]:
+    """Return the spellings of one character of a key."""
+    code, byte = f"{ord(letter):04x}", f"{ord(letter):02x}"
+    ways = [letter, f"\\u{code}", f"\\u{code.upper()}", f"\\\\u{code}", f"%{byte}"]
+    ways += [f"%{byte.upper()}", f"%25{byte}"]
+    return [*ways, "\\/"] if letter == "/" else ways
+
+
+@st.composite
+def spelled_keys(draw: st.DrawFn) -> tuple[str, str]:
+    """A key, and a spelling of it."""
+    key = draw(st.sampled_from([KEY.replace("\\", "-"), "sk-0123456789", "AIzaSy+/=.0123456789"]))
+    if draw(st.booleans()):
+        encode = draw(st.sampled_from([base64.b64encode, base64.urlsafe_b64encode]))
+        before, after = draw(st.tuples(*[st.text("ab:", max_size=4)] * 2))
+        return key, encode((before + key + after).encode()).decode()
+    ways = draw(st.sampled_from([[one] for one in range(7)]) | st.just(list(range(7))))
+    return key, "".join(
+        ways_to_write(one)[draw(st.sampled_from(ways))]
+        if len(ways) > 1
+        else ways_to_write(one)[ways[0]]
+        for one in key
+    )
+
+
+def readings(text: str) -> list[str]:
+    """Return a text as a reader could decode it."""
+    plain = re.sub(r"\\+u([0-9a-fA-F]{4})", lambda found: chr(int(found[1], 16)), text)
+    plain = re.sub(r"\\+/", "/", plain)
+    found = [text, unquote(unquote(plain))]
+    for run in re.findall(r"[A-Za-z0-9+/_-]{8,}", text):
+        standard = run.replace("-", "+").replace("_", "/")
+        for start in range(4):
+            part = standard[start:]
+            part = part[: len(part) // 4 * 4]
+            found.append(base64.b64decode(part).decode("latin-1"))
+    return found
+
+
+@given(spelled_keys(), SMALL, SMALL, st.integers(1, 9), st.integers(0, 3))
+def test_a_streamed_key_is_replaced_in_every_spelling_and_in_pieces_of_any_size(
+    spelled: tuple[str, str], before: str, after: str, size: int, others: int
+) -> None:
+    key, spelling = spelled
+    before, after = f"{before} ", f" {after}"
+    text = before + spelling + after
+    other = encode_event({"type": "ping"}) + b": comment\n\n" + encode_event({"more": "r"})
+    events = [
+        one
+        for start in range(0, len(text), size)
+        for one in SseSplitter().feed(
+            encode_event({"delta": {"text": text[start : start + size]}}) + other * others
+        )
+    ]
+    got = redacted(key, events)
+    assert len(got) == len(events)
+    read_again = [one for event in got for one in SseSplitter().feed(event.raw)]
+    assert [one.data for one in read_again] == [one.data for one in got]
+    shown = "".join((event.data or {}).get("delta", {}).get("text", "") for event in got)
+    assert not any(key in one for one in readings(shown))
+    assert MARK in shown
+    assert shown.startswith(before)
+    assert shown.endswith(after)
+    assert [event.raw for event in got if b"delta" not in event.raw] == [
+        event.raw for event in events if b"delta" not in event.raw
+    ]
+    whole = without_key_in_json(json.dumps({"content": text}).encode(), key)
+    assert not any(key in one for one in readings(json.loads(whole)["content"]))
+    assert not any(key in one for one in readings(whole.decode()))
+
+
+def test_a_beginning_of_the_key_does_not_hold_other_events_for_long() -> None:
+    begun = encode_event({"text": f"keys look like {KEY[:9]}"})
+    others = encode_event({"thinking": "more"}) * 2 * HELD_EVENTS
+    redactor = KeyRedactor(KEY)
+    got = [one for event in SseSplitter().feed(begun + others) for one in redactor.feed(event)]
+    assert len(got) == 2 * HELD_EVENTS + 1
+    assert got[0].data == {"text": f"keys look like {MARK}"}
+
+
+@given(st.integers(len(KEY) // 2 + 1, len(KEY) - 1), st.integers(1, 9))
+def test_half_of_a_key_is_replaced_where_an_answer_ends(length: int, size: int) -> None:
+    pieces = [KEY[start : min(length, start + size)] for start in range(0, length, size)]
+    shown = text_of(redacted(KEY, streamed(pieces)))
+    assert MARK in shown
+    assert len(shown) < len(MARK) + HELD_CHARACTERS
 
 
 @given(KEYS, SMALL, SMALL)

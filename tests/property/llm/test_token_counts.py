@@ -143,6 +143,7 @@ MEASURED: list[tuple[str, str, int, int]] = [
     ("a table of wide columns", "| name" + " " * 20 + "| value" + " " * 40, 82, 660),
     ("prose in Hindi", "\u0938\u092d\u0940 \u092e\u0928\u0941\u0937\u094d\u092f", 200, 660),
     ("base64 of zeros", "A", 6000, 375),
+    ("a run of one letter", "x", 6000, 188),
 ]
 """Texts, and how many tokens they have by a tokenizer that packs them most."""
 
@@ -161,8 +162,8 @@ def test_a_count_of_a_real_tokenizer_is_believed(
     assert believed_usage(so_far, SIZE, LIMIT) == usage
 
 
-def test_a_service_that_reports_one_token_for_an_essay_is_not_believed() -> None:
-    essay = WORDS * 350
+@pytest.mark.parametrize("essay", [WORDS * 350, "A" * 24_000, " " * 24_000])
+def test_a_service_that_reports_one_token_for_a_long_answer_is_not_believed(essay: str) -> None:
     usage = Usage(input_tokens=200, output_tokens=1)
     so_far = PartialUsage(usage, len(essay), has_begun=True, is_complete=True, texts=[essay])
     billed = believed_usage(so_far, SIZE, LIMIT)

@@ -130,15 +130,41 @@ class TooManyValues(ValueError):
     """A JSON text has more values than are read."""
 
 
+class RepeatedName(ValueError):
+    """An object of a JSON text has a name twice."""
+
+
 def read_json(data: bytes) -> Any:
     """Return the value of a JSON text. Raises ValueError, RecursionError, TooManyValues.
 
     Values are counted before they are made, at most one too many for each bracket and comma, also
     in strings: 30 MiB of `{},{},...` become 800 MB and take seconds, in which nothing else runs.
     """
+    _check_values(data)
+    return json.loads(data)
+
+
+def read_json_once(data: bytes) -> Any:
+    """Do as `read_json`; raise RepeatedName for an object that has a name twice.
+
+    Readers differ in which of the two values counts.
+    """
+    _check_values(data)
+    return json.loads(data, object_pairs_hook=_object)
+
+
+def _check_values(data: bytes) -> None:
     if sum(map(data.count, VALUE_MARKS)) > MOST_VALUES:
         raise TooManyValues(f"it has more than {MOST_VALUES:,} values")
-    return json.loads(data)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise RepeatedName(twice)
+    return found
 
 
 # --- size and compression ------------------------------------------------------------------------

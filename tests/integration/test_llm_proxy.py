@@ -684,6 +684,14 @@ MALFORMED: list[tuple[str, bytes, bytes, bytes]] = [
     (RESPONSES, b'{"model": "any", "input": [{"type": "compaction", "id": "c"}]}', b"x: y",
      b"encrypted_content"),
     (RESPONSES, b"\xff\xfe", b"x: y", b"no JSON"),
+    (CHAT, b'{"model": "any", "messages": [], "max_tokens": 1, "max_token\\u0073": 100000}',
+     b"x: y", b"max_tokens"),
+    (ANTHROPIC, json.dumps(QUESTION).encode()[:-1] + b', "metadata": {"a": 1, "a": 2}}', b"x: y",
+     b"twice"),
+    (f"{ANTHROPIC}?beta=true&beta=false", json.dumps(QUESTION).encode(), b"x: y", b"twice"),
+    (GOOGLE, json.dumps(
+        BODIES[GOOGLE] | {"generationConfig": {"stopSequences": {"a": "b"}}}
+    ).encode(), b"x: y", b"stopSequences"),
     (f"{ANTHROPIC}/count_tokens", json.dumps(
         QUESTION | {"system": [{"type": "document", "source": {"type": "file", "file_id": "f"}}]}
     ).encode(), b"x: y", b"file_id"),

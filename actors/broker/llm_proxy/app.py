@@ -25,7 +25,7 @@ from actors.runtime.http_server import ConnectionLimits, HttpServer, listen
 from agiraph.core.errors import InvalidInput, Refused
 from agiraph.core.record import why_not_stored
 from agiraph.core.turns import JsonObject
-from agiraph.foreign.http import TooManyValues, read_json
+from agiraph.foreign.http import RepeatedName, TooManyValues, read_json_once
 from agiraph.http.errors import IS_EXTRA
 from agiraph.llm.connect import FORMATS
 from agiraph.llm.providers.forwarding import FORMAT_HEADERS, FORMAT_NAME, format_headers
@@ -248,7 +248,9 @@ class _Endpoints:
 def _parsed(data: bytes) -> JsonObject:
     """Return a body as an object; InvalidInput."""
     try:
-        value = read_json(data)
+        value = read_json_once(data)
+    except RepeatedName as error:
+        raise InvalidInput(f"the body has {str(error)[:100]!r} twice in one object") from None
     except TooManyValues as error:
         raise InvalidInput(f"the body cannot be read: {error}") from None
     except (ValueError, RecursionError):
@@ -270,6 +272,8 @@ def _format_headers(request: Request) -> dict[str, str]:
 def _forwarded_query(request: Request) -> str:
     """Return the part of the query that is about the format; InvalidInput."""
     pairs = [pair for pair in request.query_params.multi_items() if pair[0] in QUERY]
+    if len(dict(pairs)) < len(pairs):
+        raise InvalidInput(f"the query has a parameter twice (each may be given once: {QUERY})")
     for name, value in pairs:
         if not FORMAT_NAME.fullmatch(value):
             raise InvalidInput(f"?{name}=: {value[:60]!r} is not forwarded (possible: a name)")

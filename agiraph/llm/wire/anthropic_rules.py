@@ -19,6 +19,7 @@ from agiraph.llm.wire.request_rules import (
     from_url,
     item_fields,
     objects_in,
+    shapes,
     stored_object,
     with_short_marks,
     without_lifetime,
@@ -110,11 +111,14 @@ class AnthropicRules(RequestRules):
     """
 
     places = PLACES
-    parameters = frozenset({
-        "model", "messages", "system", "metadata", "stop_sequences", "temperature", "top_k",
-        "top_p", "thinking", "tools", "tool_choice", "output_config", "output_format",
-        "context_management", "cache_control", "diagnostics",
-    })  # fmt: skip
+    parameters = shapes(
+        text="model system",
+        number="temperature top_k top_p",
+        object="metadata thinking tool_choice output_config output_format context_management"
+        " cache_control diagnostics",
+        objects="messages system tools",
+        texts="stop_sequences",
+    )
     values: ClassVar[Values] = {
         "stream": (True, False),
         "service_tier": ("auto", "standard_only"),
@@ -128,6 +132,7 @@ class AnthropicRules(RequestRules):
         "context_management": frozenset({"edits"}),
         "metadata": frozenset({"user_id"}),
     }
+    own_choices = frozenset({"auto", "any", "tool", "none"})
     left_out = frozenset({"fallbacks", "fallback_credit_token"})
     limits = ("max_tokens",)
     stored = ("container", "thread")

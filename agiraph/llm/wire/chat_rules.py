@@ -18,6 +18,7 @@ from agiraph.llm.wire.request_rules import (
     from_url,
     item_fields,
     objects_in,
+    shapes,
     with_short_marks,
 )
 from agiraph.llm.wire.request_walk import Places
@@ -100,15 +101,19 @@ class ChatRules(RequestRules):
     """The rules of Chat Completions, with the parameters of the services that speak it."""
 
     places = PLACES
-    parameters = frozenset({
-        "model", "messages", "tools", "tool_choice", "parallel_tool_calls", "functions",
-        "function_call", "response_format", "temperature", "top_p", "top_k", "top_a", "min_p",
-        "typical_p", "repetition_penalty", "frequency_penalty", "presence_penalty", "logit_bias",
-        "logprobs", "top_logprobs", "seed", "stop", "stream_options", "user", "safety_identifier",
-        "metadata", "prompt_cache_key", "reasoning_effort", "reasoning", "include_reasoning",
-        "reasoning_format", "reasoning_split", "thinking", "enable_thinking", "thinking_budget",
-        "chat_template_kwargs", "verbosity", "usage", "cache_prompt", "keep_alive",
-    })  # fmt: skip
+    parameters = shapes(
+        text="model tool_choice function_call stop user safety_identifier prompt_cache_key"
+        " reasoning_effort reasoning_format verbosity keep_alive",
+        number="temperature top_p top_k top_a min_p typical_p repetition_penalty"
+        " frequency_penalty presence_penalty top_logprobs seed keep_alive",
+        limit="thinking_budget",
+        flag="parallel_tool_calls logprobs include_reasoning reasoning_split thinking"
+        " enable_thinking cache_prompt",
+        object="tool_choice function_call response_format logit_bias stream_options metadata"
+        " reasoning thinking chat_template_kwargs usage",
+        objects="messages tools functions",
+        texts="stop",
+    )
     values: ClassVar[Values] = {
         "stream": (True, False),
         "n": (1,),
@@ -155,6 +160,11 @@ class ChatRules(RequestRules):
                 _check_inner(tool, kind, FUNCTIONS[kind])
         for function in objects_in(body.get("functions")):
             check_names(function, FUNCTIONS["function"], "functions")
+
+    def chosen(self, body: JsonObject) -> Iterator[Any]:
+        yield from super().chosen(body)
+        if isinstance(call := body.get("function_call"), dict):
+            yield call.get("name")
 
     def attachments(self, body: JsonObject) -> Iterator[Attachment]:
         for message in objects_in(body.get("messages")):

@@ -15,6 +15,7 @@ from agiraph.llm.wire.request_rules import (
     check_names,
     from_data,
     objects_in,
+    shapes,
     stored_object,
 )
 from agiraph.llm.wire.request_walk import Places, media_type, shown
@@ -66,18 +67,21 @@ class GoogleRules(RequestRules):
     """
 
     places = PLACES
-    parameters = frozenset({
-        "model", "contents", "systemInstruction", "tools", "toolConfig", "safetySettings",
-        "generationConfig", "labels",
-    })  # fmt: skip
+    parameters = shapes(
+        text="model systemInstruction",
+        object="contents systemInstruction tools toolConfig safetySettings generationConfig labels",
+        objects="contents tools safetySettings",
+    )
     values: ClassVar[Values] = {"stream": (True, False)}
     limits = ()
     stored = ("cachedContent",)
-    settings = frozenset({
-        "temperature", "topP", "topK", "stopSequences", "responseMimeType", "responseSchema",
-        "responseJsonSchema", "seed", "presencePenalty", "frequencyPenalty", "responseLogprobs",
-        "logprobs", "thinkingConfig", "mediaResolution", "enableEnhancedCivicAnswers",
-    })  # fmt: skip
+    settings = shapes(
+        text="responseMimeType mediaResolution",
+        number="temperature topP topK seed presencePenalty frequencyPenalty logprobs",
+        flag="responseLogprobs enableEnhancedCivicAnswers responseJsonSchema",
+        object="responseSchema responseJsonSchema thinkingConfig",
+        texts="stopSequences",
+    )
     setting_values: ClassVar[Values] = {
         "candidateCount": (1,),
         "responseModalities": (["TEXT"], ["Text"]),
@@ -127,6 +131,12 @@ class GoogleRules(RequestRules):
                 f"{DYNAMIC} for the model's own decision)"
             )
 
+    def chosen(self, body: JsonObject) -> Iterator[Any]:
+        config = in_camel_case(_mapping(body.get("toolConfig")), "toolConfig.")
+        calling = _mapping(config.get("functionCallingConfig"))
+        names = in_camel_case(calling).get("allowedFunctionNames")
+        yield from names if isinstance(names, list) else [] if names is None else [names]
+
     def attachments(self, body: JsonObject) -> Iterator[Attachment]:
         contents = body.get("contents")
         listed = contents if isinstance(contents, list) else [contents]
@@ -171,6 +181,10 @@ def in_camel_case(given: JsonObject, where: str = "") -> JsonObject:
             raise InvalidInput(f"{where}{camel}: given twice, as {camel} and in snake case")
         named[camel] = value
     return named
+
+
+def _mapping(value: Any) -> JsonObject:
+    return value if isinstance(value, dict) else {}
 
 
 def _object(value: Any, name: str) -> JsonObject:

@@ -9,7 +9,7 @@ the service runs, and objects stored at the service, are refused for the same re
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, ClassVar, Final
 
 from agiraph.core.errors import InvalidInput
@@ -28,6 +28,8 @@ Values = Mapping[str, tuple[Any, ...]]
 """The possible values of parameters."""
 ItemFields = Mapping[str, frozenset[str]]
 """The fields that an item, block or part may have, by its type."""
+Shapes = Mapping[str, tuple[str, ...]]
+"""For each parameter the shapes that its value may have; () for any."""
 DATE: Final = re.compile(r"(_preview)?(_\d{8}|_\d{4}_\d{2}_\d{2})?$")
 """The end of the type of a service's tool, which names a version."""
 MOST_TOKENS: Final = 1_000_000_000
@@ -36,10 +38,41 @@ ONLY_STANDARD: Final = ("auto", "default", "flex")
 """OpenAI's service tiers that cost no more than the price of the model."""
 
 
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_list_of(kind: type) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, list) and all(isinstance(one, kind) for one in value)
+
+
+SHAPES: Final[Mapping[str, tuple[str, Callable[[Any], bool]]]] = {
+    "text": ("text", lambda value: isinstance(value, str)),
+    "number": ("a number", _is_number),
+    "flag": ("true or false", lambda value: isinstance(value, bool)),
+    "object": ("an object", lambda value: isinstance(value, dict)),
+    "objects": ("a list of objects", _is_list_of(dict)),
+    "texts": ("a list of texts", _is_list_of(str)),
+}
+"""The shapes of values, in words and as a test."""
+LIMIT: Final = ("limit",)
+"""The shape of a number of tokens."""
+
+
+def shapes(**names: str) -> Shapes:
+    """Return the shapes of parameters from the names of the parameters of each shape."""
+    found: dict[str, tuple[str, ...]] = {}
+    for shape, listed in names.items():
+        for name in listed.split():
+            found[name] = (*found.get(name, ()), shape)
+    return found
+
+
 class RequestRules(ABC):
     """The rules of one format.
 
-    `parameters` are forwarded as they are, those of `values` only with one of these values.
+    `parameters` are forwarded as they are, in one of their shapes, those of `values` only with one
+    of these values.
     `fields_of` are the fields of parameters that are objects. `own_choices` are the types of a
     `tool_choice` that start no tool of the service.
     `left_out` are parameters without which the request means the same, or nearly. `limits` are the
@@ -48,7 +81,7 @@ class RequestRules(ABC):
 
     places: ClassVar[Places]
     """Where the format has objects and lists."""
-    parameters: ClassVar[frozenset[str]]
+    parameters: ClassVar[Shapes]
     values: ClassVar[Values]
     fields_of: ClassVar[ItemFields] = {}
     own_choices: ClassVar[frozenset[str]] = frozenset()
@@ -63,7 +96,8 @@ class RequestRules(ABC):
         `service_tools` are the tools of the service that the settings allow.
         """
         given = {name: value for name, value in body.items() if value is not None}
-        check_fields(given, self.parameters | self.left_out, self.values, self.limits, self.stored)
+        known = {**self.parameters, **dict.fromkeys(self.left_out, ())}
+        check_fields(given, known, self.values, self.limits, self.stored)
         for name, fields in self.fields_of.items():
             value = given.get(name)
             for one in objects_in(value) if isinstance(value, list) else objects_in([value]):
@@ -74,7 +108,9 @@ class RequestRules(ABC):
             pass
         self.places.check(self.without_service_tools(given))
         kept = {name: value for name, value in given.items() if name not in self.left_out}
-        return self._with_allowed_tools(kept, service_tools)
+        sent = self._with_allowed_tools(kept, service_tools)
+        self._check_chosen(sent)
+        return sent
 
     def limit(self, body: JsonObject) -> int | None:
         """Return the longest answer that a request asks for, None if it names none; InvalidInput.
@@ -149,6 +185,24 @@ class RequestRules(ABC):
                     f" cost that no budget sees (possible: {possible})"
                 )
 
+    def chosen(self, body: JsonObject) -> Iterator[Any]:
+        """Yield the names of the tools that a request lets the model choose from, or call."""
+        yield from _names_in(body.get("tool_choice"))
+
+    def own_tools(self, body: JsonObject) -> list[Any]:
+        """Return all tools that a request brings, wherever they are."""
+        return [*self.tools(body), *objects_in(body.get("functions"))]
+
+    def _check_chosen(self, sent: JsonObject) -> None:
+        """Raise InvalidInput for the choice of a tool that is not sent, as one of the service."""
+        known = set(_names_in(self.own_tools(sent)))
+        for name in self.chosen(sent):
+            if name not in known:
+                raise InvalidInput(
+                    f"tool_choice: {shown(name)} is none of the tools that are forwarded "
+                    f"(possible: {', '.join(sorted(known)) or 'none'})"
+                )
+
     def _with_allowed_tools(self, body: JsonObject, allowed: Collection[str]) -> JsonObject:
         tools = self.tools(body)
         kept = [one for tool in tools if (one := self.allowed_tool(tool, allowed)) is not None]
@@ -168,7 +222,7 @@ class RequestRules(ABC):
 
 def check_fields(
     given: JsonObject,
-    known: Collection[str],
+    known: Shapes,
     values: Values,
     limits: Collection[str] = (),
     stored: Collection[str] = (),
@@ -194,6 +248,16 @@ def check_fields(
                 f"{where}{name}: this parameter is not forwarded, since it may cost more than is "
                 f"reserved for the answer (forwarded: {possible})"
             )
+        else:
+            _check_shape(f"{where}{name}", value, known[name])
+
+
+def _check_shape(name: str, value: Any, possible: tuple[str, ...]) -> None:
+    if possible == LIMIT:
+        check_limit(name, value)
+    elif possible and not any(SHAPES[shape][1](value) for shape in possible):
+        expected = " or ".join(SHAPES[shape][0] for shape in possible)
+        raise InvalidInput(f"{name}: expected {expected}, not {shown(value)}")
 
 
 def check_limit(name: str, value: Any) -> None:
@@ -274,6 +338,25 @@ def with_short_marks(value: Any, depth: int = DEEPEST_BLOCK) -> Any:
 def without_lifetime(mark: Any) -> Any:
     """Return a cache mark with the usual lifetime."""
     return {key: mark[key] for key in mark if key != "ttl"} if isinstance(mark, dict) else mark
+
+
+NAMED_IN: Final = (
+    "tools", "function", "custom", "allowed_tools", "functionDeclarations", "function_declarations",
+)  # fmt: skip
+"""The fields of a tool or a choice that contain tools with names."""
+
+
+def _names_in(value: Any) -> Iterator[str]:
+    """Yield the names of the tools in tools, items or a choice."""
+    waiting = [value]
+    while waiting:
+        given = waiting.pop()
+        if isinstance(given, list):
+            waiting += given
+        elif isinstance(given, dict):
+            if isinstance(name := given.get("name"), str):
+                yield name
+            waiting += (given[field] for field in NAMED_IN if field in given)
 
 
 def objects_in(value: Any) -> list[JsonObject]:

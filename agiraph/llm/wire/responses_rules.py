@@ -20,6 +20,7 @@ from agiraph.llm.wire.request_rules import (
     from_url,
     item_fields,
     objects_in,
+    shapes,
     stored_object,
     with_short_marks,
 )
@@ -27,7 +28,7 @@ from agiraph.llm.wire.request_walk import Places
 
 OWN_TOOLS = ("function", "custom", "local_shell", "apply_patch", "namespace")
 """The types of tools that the agent runs, and that of a namespace of them."""
-REASONING = frozenset({"effort", "summary", "generate_summary", "context"})
+REASONING = shapes(text="effort summary generate_summary context")
 
 
 ITEMS = item_fields(
@@ -158,12 +159,15 @@ class ResponsesRules(RequestRules):
     """
 
     places = PLACES
-    parameters = frozenset({
-        "model", "input", "instructions", "tools", "tool_choice", "parallel_tool_calls",
-        "max_tool_calls", "reasoning", "text", "temperature", "top_p", "top_logprobs",
-        "truncation", "include", "metadata", "stream_options", "user", "safety_identifier",
-        "prompt_cache_key", "client_metadata",
-    })  # fmt: skip
+    parameters = shapes(
+        text="model input instructions tool_choice truncation user safety_identifier"
+        " prompt_cache_key",
+        number="max_tool_calls temperature top_p top_logprobs",
+        flag="parallel_tool_calls",
+        object="tool_choice reasoning text metadata stream_options client_metadata",
+        objects="input tools",
+        texts="include",
+    )
     values: ClassVar[Values] = {
         "stream": (True, False),
         "background": (False,),
@@ -235,10 +239,13 @@ class ResponsesRules(RequestRules):
         items = [] if isinstance(given_items, str) else given_items
         for number, item in enumerate(items):
             _check_item(item, f"input.{number}")
+        for tool in self.own_tools(body):
+            self._check_tool(tool)
+
+    def own_tools(self, body: JsonObject) -> list[Any]:
+        items = objects_in(body.get("input"))
         bringing = [item for item in items if item.get("type") in BRINGING]
-        for holder in (body, *bringing):
-            for tool in self.tools(holder):
-                self._check_tool(tool)
+        return [tool for holder in (body, *bringing) for tool in self.tools(holder)]
 
     def _check_tool(self, tool: Any) -> None:
         """Raise InvalidInput for a field of one of the agent's own tools that is not forwarded."""

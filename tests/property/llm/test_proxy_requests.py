@@ -8,18 +8,22 @@ import copy
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agiraph.core.errors import InvalidInput
 from agiraph.core.record import why_not_stored
 from agiraph.core.turns import JsonObject
+from agiraph.foreign.http import RepeatedName, read_json_once
 from agiraph.llm.connect import FORMATS
 from agiraph.llm.providers.local.schemas import answer_schema
 from agiraph.llm.request_body_cache import RequestBodyCache, as_json
 from agiraph.llm.structured import with_schema_as_text
 from agiraph.llm.text_tools.text_tools import as_text
 from agiraph.llm.wire.format import readable
+from agiraph.llm.wire.google_rules import GoogleRules
+from agiraph.llm.wire.request_rules import LIMIT, SHAPES
 from agiraph.models.registry import ModelTraits
 
 SCHEMA: JsonObject = {"type": "object", "properties": {"file_id": {"type": "string"}}}
@@ -181,6 +185,73 @@ def references(value: Any, name: str = "") -> list[str]:
         is_literal = key in LITERAL and not (key == "input" and isinstance(inner, list))
         found += [] if is_literal else references(inner, key)
     return found
+
+
+JSON_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(1, 5) | st.floats(0, 1) | st.sampled_from(["x", ""]),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.just("x"), inner, max_size=1),
+    max_leaves=3,
+)
+
+
+@given(st.sampled_from(sorted(REQUESTS)), st.data())
+def test_a_parameter_is_refused_or_forwarded_in_a_shape_of_its_own(
+    api: str, data: st.DataObject
+) -> None:
+    rules = FORMATS[api].rules
+    settings = rules.settings if isinstance(rules, GoogleRules) else {}
+    name = data.draw(st.sampled_from(sorted({*rules.parameters, *settings} - {"model"})))
+    value = data.draw(JSON_VALUES)
+    body = {key: REQUESTS[api][key] for key in ("model", "messages", "contents", "input")
+            if key in REQUESTS[api]}  # fmt: skip
+    is_setting = name in settings
+    given = {"generationConfig": {name: value}} if is_setting else {name: value}
+    try:
+        sent = rules.checked(body | given)
+    except InvalidInput:
+        return
+    if value is None:
+        return
+    found = sent["generationConfig"][name] if is_setting else sent[name]
+    assert found == value
+    possible = (settings if is_setting else rules.parameters)[name]
+    assert possible == LIMIT or any(SHAPES[shape][1](found) for shape in possible)
+
+
+@given(changes, st.data())
+def test_a_body_with_a_name_twice_in_one_object_is_refused(
+    change: tuple[str, JsonObject], data: st.DataObject
+) -> None:
+    _, body = change
+    text = json.dumps(body)
+    assert read_json_once(text.encode()) == json.loads(text)
+    objects = [path for path in places(body) if isinstance(held := at(body, path), dict) and held]
+    path = data.draw(st.sampled_from([(), *objects]))
+    held = at(body, path)
+    name = data.draw(st.sampled_from(sorted(held)))
+    other = json.dumps(data.draw(scalars))
+    escaped = "".join(f"\\u{unit:04x}" for unit in units(name))
+    again = data.draw(st.sampled_from([json.dumps(name), f'"{escaped}"']))
+    inner = json.dumps(held)
+    twice = data.draw(
+        st.sampled_from([f"{inner[:-1]}, {again}: {other}}}", f"{{{again}: {other}, {inner[1:]}"])
+    )
+    marked = json.dumps(changed(body, path, None, "HERE") if path else "HERE")
+    with pytest.raises(RepeatedName):
+        read_json_once(marked.replace('"HERE"', twice).encode())
+
+
+def units(name: str) -> list[int]:
+    """Return the units of a name in UTF-16, as JSON escapes it."""
+    data = name.encode("utf-16-le", "surrogatepass")
+    return [int.from_bytes(data[place : place + 2], "little") for place in range(0, len(data), 2)]
+
+
+def at(body: Any, path: tuple[Any, ...]) -> Any:
+    """Return the value at a path."""
+    for step in path:
+        body = body[step]
+    return body
 
 
 def test_each_request_is_forwarded_as_it_is() -> None:

@@ -162,16 +162,85 @@ def test_settings_allow_an_approval_and_a_choice_of_a_tool_of_the_service() -> N
     assert rules.checked(asked, ["mcp"])["input"] == [APPROVED]
 
 
+OWN: dict[str, JsonObject] = {
+    "anthropic": {"name": "look", "input_schema": {"type": "object"}},
+    "openai": {"type": "function", "function": {"name": "look", "parameters": {}}},
+    "responses": {"type": "function", "name": "look", "parameters": {}},
+    "google": {"functionDeclarations": [{"name": "look"}]},
+}
+SEARCH: dict[str, JsonObject] = {
+    "anthropic": {"type": "web_search_20250305", "name": "web_search"},
+    "openai": {"type": "web_search", "name": "web_search"},
+    "responses": {"type": "web_search", "name": "web_search"},
+    "google": {"googleSearch": {"name": "web_search"}},
+}
+"""A tool of the service."""
+
+
+def chooses(api: str, name: str) -> list[JsonObject]:
+    """Return the ways in which a request has the model call one tool."""
+    match api:
+        case "anthropic":
+            return [{"tool_choice": {"type": "tool", "name": name}}]
+        case "openai":
+            function = {"type": "function", "function": {"name": name}}
+            allowed = {"mode": "required", "tools": [function]}
+            return [
+                {"tool_choice": function},
+                {"tool_choice": {"type": "custom", "custom": {"name": name}}},
+                {"tool_choice": {"type": "allowed_tools", "allowed_tools": allowed}},
+                {"function_call": {"name": name}},
+            ]
+        case "responses":
+            function = {"type": "function", "name": name}
+            return [
+                {"tool_choice": function},
+                {"tool_choice": {"type": "allowed_tools", "mode": "auto", "tools": [function]}},
+            ]
+    calling = {"functionCallingConfig": {"mode": "ANY", "allowedFunctionNames": [name]}}
+    snake = {"function_calling_config": {"mode": "ANY", "allowed_function_names": [name]}}
+    return [{"toolConfig": calling}, {"tool_config": snake}]
+
+
+@pytest.mark.parametrize("api", FORMATS)
+def test_a_choice_of_a_tool_that_is_not_sent_is_refused(api: str) -> None:
+    tools = {"tools": [OWN[api], SEARCH[api]]}
+    for choice in chooses(api, "look"):
+        assert checked(api, **choice, **tools)["tools"] == [OWN[api]]
+    for choice in chooses(api, "web_search"):
+        with pytest.raises(InvalidInput, match=r"tool_choice: 'web_search'.*possible: look"):
+            checked(api, **choice, **tools)
+        with pytest.raises(InvalidInput, match=r"tool_choice: 'web_search'.*possible: none"):
+            checked(api, **choice)
+
+
 HARMLESS: list[tuple[str, JsonObject]] = [
     ("openai", {"chat_template_kwargs": {"enable_thinking": False, "thinking_budget": 100}}),
     ("openai", {"stream_options": {"include_usage": True}, "usage": {"include": True}}),
-    ("openai", {"tool_choice": {"type": "function", "function": {"name": "look"}}}),
+    (
+        "openai",
+        {
+            "tools": [OWN["openai"]],
+            "tool_choice": {"type": "function", "function": {"name": "look"}},
+        },
+    ),
     (
         "responses",
-        {"tool_choice": {"type": "custom", "name": "look"}, "text": {"verbosity": "low"}},
+        {
+            "tools": [{"type": "custom", "name": "look"}],
+            "tool_choice": {"type": "custom", "name": "look"},
+            "text": {"verbosity": "low"},
+        },
     ),
     ("responses", {"input": [APPROVED | {"approve": False}]}),
-    ("anthropic", {"tool_choice": {"type": "tool", "name": "x"}, "metadata": {"user_id": "u"}}),
+    (
+        "anthropic",
+        {
+            "tools": [OWN["anthropic"]],
+            "tool_choice": {"type": "tool", "name": "look"},
+            "metadata": {"user_id": "u"},
+        },
+    ),
     ("openai", {"n": 1, "stream": True, "service_tier": "flex", "modalities": ["text"]}),
     ("openai", {"n": None, "made_up": None, "temperature": 0, "logit_bias": {"1": 2}}),
     ("responses", {"background": False, "conversation": None, "reasoning": {"effort": "high"}}),
@@ -370,7 +439,7 @@ NESTED: list[tuple[str, str, JsonObject]] = [
     ("responses", "made_up", said({"type": "made_up", "id": "m"})),
     ("responses", "configuration_update", said({"type": "configuration_update"})),
     ("responses", "message.made_up", said(USER | {"made_up": 1})),
-    ("responses", "expected an object", said("text")),
+    ("responses", "a list of objects", said("text")),
     ("responses", "input: expected", {"input": {"type": "item_reference", "id": "i"}}),
     ("responses", "instructions", {"instructions": [{"type": "item_reference", "id": "i"}]}),
     (
@@ -846,9 +915,9 @@ def test_the_documentation_lists_what_is_forwarded(api: str, row: str) -> None:
     [line] = re.findall(rf"^\| {row} \|(.*)\|$", PAGE.read_text(), re.MULTILINE)
     forwarded, with_values, left_out = map(names_in, line.split("|"))
     rules = FORMATS[api].rules
-    settings = rules.settings if isinstance(rules, GoogleRules) else frozenset()
+    settings = rules.settings if isinstance(rules, GoogleRules) else {}
     in_path = {"model", "stream"} if api == "google" else set()
-    assert forwarded == (rules.parameters | settings) - in_path
+    assert forwarded == {*rules.parameters, *settings} - in_path
     assert left_out == rules.left_out
     values = rules.setting_values if isinstance(rules, GoogleRules) else rules.values
     assert with_values >= values.keys()

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from actors.gateway.http.app import GatewayApi
+from agiraph.api.app import GatewayApi
 
 
 def bare(part: Any) -> Any:

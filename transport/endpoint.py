@@ -43,7 +43,6 @@ from transport.link import (
     PeerDown,
 )
 from transport.pending_requests import PendingRequest, PendingRequests, Received, fail
-from transport.signal import Signal
 from transport.wire import Wire, ZmqWire
 
 __all__ = ["Endpoint", "Received"]
@@ -90,7 +89,7 @@ class Endpoint:
         self._accepting: dict[bytes, asyncio.Future[None]] = {}
         self._asks = PendingRequests(put_away=self.done)
         self._inbox: deque[Received] = deque()
-        self._changed = Signal()
+        self._changed = asyncio.Event()
         self._failure: TransportError | None = LinkDown(f"{address} has not started its endpoint")
         self._ticker: asyncio.TimerHandle | None = None
         self._is_flushing = False
@@ -443,7 +442,9 @@ class Endpoint:
 
     async def _until(self, is_so: Callable[[], bool]) -> None:
         """Wait until `is_so`; raises why nothing is sent or received any more."""
-        await self._changed.until(lambda: is_so() or self._failure is not None)
+        while not is_so() and self._failure is None:
+            self._changed.clear()
+            await self._changed.wait()
         if not is_so():
             self._raise_failure()
 

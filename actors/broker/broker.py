@@ -12,17 +12,14 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from actors.broker.agent_budgets import AgentBudgets
 from actors.broker.call_quarantine import CallQuarantine
 from actors.broker.call_retries import AttemptFailure, RetryPlanned, WaitEnded
 from actors.broker.calls import ModelCalls
-from actors.broker.provider_pool import ProviderPool
 from actors.broker.provider_queue import SHOWN_SECONDS
 from actors.broker.streaming import DeltaBuffer, StreamedTexts, StreamSubscribers, TextDelta
-from actors.broker.usage_reader import UsageReader
-from actors.runtime.background_tasks import BackgroundTasks, first_to_end
 from actors.runtime.calls_in_flight import CallInFlight, CallsInFlight
 from actors.runtime.runtime import Runtime
+from agiraph.core.background_tasks import BackgroundTasks, first_to_end
 from agiraph.core.errors import InvalidInput, Refused
 from agiraph.core.ids import NodeId, RunId, agent_of, split_model
 from agiraph.core.models import Event
@@ -30,6 +27,7 @@ from agiraph.core.turns import JsonObject, ModelRequest
 from agiraph.llm.base import ProviderError
 from agiraph.llm.fallback import FallbackStarted
 from agiraph.llm.packing import Unpacker
+from agiraph.llm.provider_pool import ProviderPool
 from agiraph.messages.body import MessageBody
 from agiraph.messages.control import Ok, RefusedReply
 from agiraph.messages.llm_proxy import CloseProxy, OpenProxy, ProxyCostsSettled, SettleProxyCosts
@@ -54,6 +52,8 @@ from agiraph.messages.model import (
     TokensCounted,
 )
 from agiraph.models.prices import no_dollars
+from agiraph.spending.agent_budgets import AgentBudgets
+from agiraph.spending.usage_reader import UsageReader
 from agiraph.storage.files import is_file
 from transport.endpoint import Received
 

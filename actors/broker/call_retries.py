@@ -7,7 +7,6 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import asdict, dataclass, replace
 from typing import ClassVar
 
-from actors.broker.ledger import LedgerRow, Outcome, UsageLedger
 from actors.broker.provider_queue import SHOWN_SECONDS, TOO_MANY, ProviderQueue, QueueEntry
 from agiraph.core.clock import Clock
 from agiraph.core.turns import JsonObject, ModelRequest, ModelResponse, Usage
@@ -30,6 +29,7 @@ from agiraph.llm.token_counts import (
 )
 from agiraph.models.prices import HIGHEST, Price
 from agiraph.settings.config import BrokerConfig
+from agiraph.spending.ledger import LedgerRow, Outcome, UsageLedger
 
 BAD_ANSWER: FailureKind = "bad_answer"
 BAD_ANSWER_ATTEMPTS = 3

@@ -9,8 +9,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from actors.broker.call_recorder import CallRecorder
 from actors.broker.call_retries import CallRetries, OnFailure
-from actors.broker.ledger import UsageLedger
-from actors.broker.provider_pool import ProviderPool
 from actors.broker.provider_queue import ProviderQueue
 from actors.broker.reservations import BudgetReservations
 from agiraph.core.clock import Clock
@@ -18,12 +16,14 @@ from agiraph.core.errors import InvalidInput
 from agiraph.core.turns import AssistantTurn, ModelRequest, ModelResponse, Turn
 from agiraph.llm.base import OnText, Provider, ProviderError
 from agiraph.llm.fallback import ROLES, FallbackStarted, chain_of, is_handed_on
+from agiraph.llm.provider_pool import ProviderPool
 from agiraph.llm.providers.forwarding import ForwardingProvider
 from agiraph.llm.token_counts import REAL_CHARACTERS_PER_TOKEN, guess_input_tokens, input_size
 from agiraph.models.limits import SMALL_WINDOW
 from agiraph.models.prices import FREE, Price, price_of
 from agiraph.models.registry import ModelName
 from agiraph.settings.config import Config
+from agiraph.spending.ledger import UsageLedger
 
 BY = "by"
 STORED_TURNS = 4096

@@ -5,12 +5,12 @@ import os
 from actors.broker.broker import Broker
 from actors.broker.call_recorder import CallRecorder
 from actors.broker.calls import ModelCalls
-from actors.broker.ledger import UsageLedger
-from actors.broker.provider_pool import ProviderPool
 from actors.runtime.launch import ActorLaunch
 from actors.runtime.runtime import Runtime, run_actor
+from agiraph.llm.provider_pool import ProviderPool
 from agiraph.models.prices import load_prices
 from agiraph.models.registry import load_presets
+from agiraph.spending.ledger import UsageLedger
 
 
 async def serve(runtime: Runtime) -> None:

@@ -19,7 +19,6 @@ from actors.coordinator.run_summary import finished_run, lesson_key
 from actors.coordinator.shared_context import SharedContextService
 from actors.coordinator.worker_processes import WorkerProcesses
 from actors.coordinator.worktrees import RunWorktrees
-from actors.runtime.background_tasks import BackgroundTasks, first_to_end
 from agiraph.board import commands as c
 from agiraph.board import events as e
 from agiraph.board.board import Board, apply
@@ -28,17 +27,18 @@ from agiraph.board.rules.stages import node_contract
 from agiraph.board.rules.sub_nodes import node_to_notify, notifications_due
 from agiraph.board.scheduler import Schedule, SchedulingLimits
 from agiraph.board.store import BoardStore
+from agiraph.core.background_tasks import BackgroundTasks, first_to_end
 from agiraph.core.clock import iso_date
 from agiraph.core.errors import Refused
 from agiraph.core.ids import HUMAN, Address, NodeId, WorkerId, worker_address
 from agiraph.core.models import HELD_NODE, Assignment, TeamMember, TeamRoster, Worker, WorkNode
+from agiraph.core.signal import Signal
 from agiraph.messages.board import RosterChanged
 from agiraph.messages.body import MessageBody
 from agiraph.messages.context_database import LearnFromRun
 from agiraph.messages.node import AssignNodeMessage, CancelNodeMessage, SubNodeEnded
 from agiraph.tools.toolbox import Toolbox
 from transport.errors import Nacked, TransportError
-from transport.signal import Signal
 
 CONTEXT_KEYS_NAMED = 30
 AT_ONCE = (

@@ -16,9 +16,9 @@ from agiraph.agent.conversation import Conversation
 from agiraph.agent.inbox import EntityInbox
 from agiraph.core.ids import COORDINATOR_NAME, QuestionId
 from agiraph.core.models import Activity, ActivityState
+from agiraph.core.signal import Signal
 from agiraph.messages.question import AskQuestion
 from agiraph.tools.scopes.scope import Scope
-from transport.signal import Signal
 
 
 @dataclass(frozen=True, slots=True)

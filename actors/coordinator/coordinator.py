@@ -31,7 +31,6 @@ from actors.entity.args import CoordinatorArgs
 from actors.entity.entity import Entity, toolbox_for
 from actors.entity.mcp_tools import grants_for, lent_in_words
 from actors.entity.sandbox_report import report_sandbox
-from actors.runtime.background_tasks import first_to_end
 from actors.runtime.runtime import Runtime
 from agiraph.agent.activity import FOR_ANSWER
 from agiraph.agent.compaction import CompactionContext
@@ -45,6 +44,7 @@ from agiraph.board import events as e
 from agiraph.board.board import Board
 from agiraph.board.deadlock import find_deadlocks
 from agiraph.board.store import LATELY
+from agiraph.core.background_tasks import first_to_end
 from agiraph.core.errors import ModelFailure, Refused
 from agiraph.core.ids import COORDINATOR_NAME
 from agiraph.core.models import Event, ProposedAction

@@ -9,13 +9,13 @@ from actors.coordinator.context import CoordinatorContext
 from actors.coordinator.insight_review import InsightReview
 from actors.coordinator.public_events import SUMMARY_CHARACTERS
 from actors.coordinator.stages import hired_worker, launched_stage
-from actors.runtime.background_tasks import BackgroundTasks
 from agiraph.agent.worktime import WAIT_SECONDS
 from agiraph.board import commands as c
 from agiraph.board.names import find_node, find_worker
 from agiraph.board.rules.nodes import WaitCycle
 from agiraph.board.rules.workers import require_lead
 from agiraph.board.view import board_view, waited_row
+from agiraph.core.background_tasks import BackgroundTasks
 from agiraph.core.errors import IllegalTransition, Refused
 from agiraph.core.ids import Address, NodeId, WorkerId
 from agiraph.core.models import NodeResult, WorkNode

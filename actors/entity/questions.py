@@ -13,9 +13,9 @@ from agiraph.core.ids import (
     derived_id,
     derived_message_id,
 )
+from agiraph.core.signal import Signal
 from agiraph.core.turns import ToolCall
 from agiraph.messages.question import AskQuestion, QuestionAnswered, WithdrawQuestion
-from transport.signal import Signal
 
 ASK_HUMAN = "ask_human"
 

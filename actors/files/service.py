@@ -8,10 +8,10 @@ is refused: what it would write belongs to the other one by now.
 import asyncio
 
 from actors.files.requests import FileRequests
-from actors.runtime.background_tasks import BackgroundTasks
 from actors.runtime.calls_in_flight import CallInFlight, CallsInFlight
 from actors.runtime.launch import ActorLaunch
 from actors.runtime.runtime import Runtime, run_actor
+from agiraph.core.background_tasks import BackgroundTasks
 from agiraph.messages.body import MessageBody
 from transport.endpoint import Received
 

@@ -7,13 +7,14 @@ is delivered again has no second effect: its id is known.
 from functools import partial
 
 from actors.gateway.context_requests import ContextRequestHandler
-from actors.gateway.gateway import Gateway
-from actors.gateway.questions.approval_grants import answer_by_standing
+from actors.runtime.runtime import Runtime
+from agiraph.api.gateway import Gateway
 from agiraph.core.errors import AgiraphError, InvalidInput
 from agiraph.core.ids import COORDINATOR_NAME, HUMAN_NAME, AgentId, NodeId, WorkerId, agent_of
 from agiraph.core.models import BUDGET
 from agiraph.core.money import named_in, options_as_read, question_as_read, unit_in
 from agiraph.http.errors import ApiError
+from agiraph.inbox.approval_grants import answer_by_standing
 from agiraph.messages.authorization import is_coordinator, owns_budget, shown_name
 from agiraph.messages.child import ChildFailed
 from agiraph.messages.control import DeadLetter
@@ -33,14 +34,14 @@ REPORTED = {"question", "channel", "kind", "urgency", "options", "deadline_at", 
 """Fields of a question that its event has too."""
 
 
-async def attend(gateway: Gateway, handler: ContextRequestHandler) -> None:
+async def attend(gateway: Gateway, runtime: Runtime, handler: ContextRequestHandler) -> None:
     """Handle messages for ever; those for the context database beside the others."""
     while True:
-        received = await gateway.bus.receive()
+        received = await runtime.receive()
         if handler.begin(received):
             continue
         await outlasting(partial(handle, gateway, received))
-        gateway.bus.done(received)
+        runtime.done(received)
 
 
 async def handle(gateway: Gateway, received: Received) -> None:

@@ -9,15 +9,16 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
 
-from actors.gateway.context.database import ContextUnavailable
-from actors.gateway.gateway import Gateway
-from actors.runtime.background_tasks import BackgroundTasks
+from actors.runtime.runtime import Runtime
+from agiraph.api.gateway import Gateway
+from agiraph.context.database import ContextUnavailable
 from agiraph.context.learned import FinishedRun, SaidByHuman, learned
 from agiraph.context.records import ContextHit, project_id, project_of
 from agiraph.context.relevant import RelevantContext, relevant
 from agiraph.context.remembered import remembered_node
 from agiraph.context.search import LEARNED
 from agiraph.context.store import ContextStore
+from agiraph.core.background_tasks import BackgroundTasks
 from agiraph.core.ids import agent_of
 from agiraph.messages.authorization import is_coordinator, shown_name
 from agiraph.messages.context_database import (
@@ -37,8 +38,8 @@ CANDIDATES = 60
 class ContextRequestHandler:
     """Does what messages want of the context database of a gateway."""
 
-    def __init__(self, gateway: Gateway) -> None:
-        self._gateway = gateway
+    def __init__(self, gateway: Gateway, runtime: Runtime) -> None:
+        self._gateway, self._runtime = gateway, runtime
         self._database = gateway.messages.database
         self.tasks = BackgroundTasks()
 
@@ -67,15 +68,15 @@ class ContextRequestHandler:
 
     async def _write(self, received: Received, work: Callable[[], Awaitable[None]]) -> None:
         """Do what a durable message wants, once, and be done with it."""
-        bus, id = self._gateway.bus, received.header.id.hex()
-        async with bus.handling(received):
+        id = received.header.id.hex()
+        async with self._runtime.handling(received):
             try:
                 if not self._database.rows("SELECT 1 FROM lessons WHERE message = ?", id):
                     await outlasting(work)
                     self._database.write(("INSERT OR IGNORE INTO lessons VALUES (?)", (id,)))
             except ContextUnavailable as error:
                 await self._tell(received, str(error))
-            bus.done(received)
+            self._runtime.done(received)
 
     async def _tell(self, received: Received, why: str) -> None:
         agent = agent_of(received.header.sender)
@@ -123,7 +124,7 @@ class ContextRequestHandler:
         except (ContextUnavailable, OSError) as error:
             answer = EarlierWorkFound(reason=str(error))
         with suppress(TransportError):
-            await self._gateway.bus.reply(received, answer)
+            await self._runtime.reply(received, answer)
         if asked.input_dir:
             self._gateway.scans.begin_if_due(asked.input_dir)
 

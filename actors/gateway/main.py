@@ -8,17 +8,19 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from actors.gateway.api.lifecycle import remove_half_deleted
+from actors.gateway.bus import GatewayBus
 from actors.gateway.bus_handlers import attend
 from actors.gateway.context_requests import ContextRequestHandler
-from actors.gateway.gateway import Gateway
-from actors.gateway.http.app import build_app
-from actors.gateway.http.server import bind, server_of, tls_of, url_of
+from actors.gateway.server import bind, server_of, tls_of, url_of
 from actors.runtime.http_server import HttpServer
 from actors.runtime.launch import ActorLaunch
 from actors.runtime.runtime import Runtime, run_actor
+from agiraph.api.app import build_app
 from agiraph.api.auth.audit import AuditFile, AuditLog
 from agiraph.api.auth.credential_store import CredentialStore
+from agiraph.api.gateway import Gateway
+from agiraph.api.routes.lifecycle import remove_half_deleted
+from agiraph.context.database import ContextDatabase
 from agiraph.http.discovery import read_port
 from agiraph.settings.config import HttpConfig, is_loopback
 from agiraph.storage.disk_space import outlasting
@@ -38,7 +40,8 @@ async def serve(runtime: Runtime) -> None:
     The address file is removed at an orderly end; the file with the port of the home stays.
     """
     remove_half_deleted(runtime.home)
-    gateway = Gateway(runtime, os.environ)
+    context = ContextDatabase(runtime.home.context)
+    gateway = Gateway(GatewayBus(runtime), context, os.environ)
     try:
         await _serve(gateway, runtime)
     finally:
@@ -74,9 +77,9 @@ async def _serve(gateway: Gateway, runtime: Runtime) -> None:
     try:
         replace_file(address, known)
         await runtime.ready()
-        handler = ContextRequestHandler(gateway)
+        handler = ContextRequestHandler(gateway, runtime)
         async with asyncio.TaskGroup() as group:
-            group.create_task(attend(gateway, handler))
+            group.create_task(attend(gateway, runtime, handler))
             group.create_task(handler.run())
             group.create_task(outlasting(gateway.answer_delivery.run))
             group.create_task(outlasting(gateway.dispatcher.run))

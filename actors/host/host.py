@@ -21,7 +21,6 @@ from actors.host.facts import machine_facts
 from actors.host.host_processes import HostProcesses
 from actors.host.lease import Lease
 from actors.host.relay import RelayProcess
-from actors.runtime.background_tasks import BackgroundTasks, first_to_end
 from actors.runtime.environment import environment_for
 from actors.supervisor.paths import (
     HomeLock,
@@ -31,8 +30,10 @@ from actors.supervisor.paths import (
     socket_url,
 )
 from actors.supervisor.processes.stopping import kill_descendants
+from agiraph.core.background_tasks import BackgroundTasks, first_to_end
 from agiraph.core.errors import AgiraphError, Refused
 from agiraph.core.ids import HOST_PREFIX, SUPERVISOR
+from agiraph.core.signal import Signal
 from agiraph.logs.log import logger
 from agiraph.messages.authorization import MESSAGES, refusal
 from agiraph.messages.body import MessageBody
@@ -50,7 +51,6 @@ from agiraph.storage.host_folder import HostFolder
 from transport.codec import Codec
 from transport.endpoint import Endpoint, Received
 from transport.errors import Fenced, TransportError
-from transport.signal import Signal
 from transport.sockets import UplinkTarget
 from transport.tickets import NO_TICKET
 from transport.uplink_wire import UplinkWire

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from actors.host.lease import verdict_on_launch
-from actors.runtime.background_tasks import BackgroundTasks
 from actors.runtime.kinds import entry_named
 from actors.runtime.launch import ActorLaunch
 from actors.runtime.linux import adopt_orphans
@@ -23,6 +22,7 @@ from actors.supervisor.processes.launcher import ExecLauncher, ForkLauncher, fur
 from actors.supervisor.processes.reaper import Reaper
 from actors.supervisor.processes.restarts import ProcessExit, RestartPolicy
 from actors.supervisor.processes.stopping import end_process, kill_process
+from agiraph.core.background_tasks import BackgroundTasks
 from agiraph.core.errors import Refused, Unavailable
 from agiraph.core.ids import Address
 from agiraph.messages.host import ExitedOnHost, HostProcess

@@ -33,6 +33,7 @@ from agiraph.core.ids import (
     is_plain_name,
 )
 from agiraph.core.models import Agent, Event
+from agiraph.core.signal import Signal
 from agiraph.logs.event_log import DELETED
 from agiraph.messages.authorization import is_person, is_worker, shown_name
 from agiraph.messages.event import EventAppended, EventsGrew, ReportEvents
@@ -45,7 +46,6 @@ from agiraph.storage.journal import read_tail
 from agiraph.storage.segments import Segment, outlived, segments_of
 from agiraph.storage.walk import is_about_place
 from transport.endpoint import Received
-from transport.signal import Signal
 
 BATCH = 256
 GATHER_SECONDS = 0.02

@@ -23,6 +23,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from agiraph.core.signal import Signal
 from agiraph.storage.disk_space import is_full_disk, waiting
 from agiraph.storage.files import (
     make_folder,
@@ -34,7 +35,6 @@ from agiraph.storage.files import (
     replace_file,
 )
 from agiraph.storage.walk import UnsafeFile
-from transport.signal import Signal
 
 LIMIT = 3
 REMEMBERED = 512

@@ -2,9 +2,9 @@
 
 from collections import deque
 
+from agiraph.core.signal import Signal
 from transport.endpoint import Received
 from transport.envelope import Flag
-from transport.signal import Signal
 
 PASSING_LIMIT = 4096
 

@@ -12,13 +12,13 @@ from pydantic import BaseModel
 from actors.runtime.crash_counter import LIMIT, CrashCounter
 from actors.runtime.message_queue import is_durable
 from agiraph.core.ids import HUMAN, derived_message_id
+from agiraph.core.signal import Signal
 from agiraph.messages.authorization import MESSAGES
 from agiraph.messages.control import DeadLetter, RefusedReply, RetryLetter
 from transport.codec import Codec
 from transport.endpoint import Endpoint, Received
 from transport.envelope import VERSION, Flag, Header
 from transport.errors import TransportError
-from transport.signal import Signal
 
 SetAside = Callable[[Received, str], Awaitable[None]]
 

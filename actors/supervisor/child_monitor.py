@@ -11,7 +11,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, assert_never
 
-from actors.supervisor.child_register import Desired
 from actors.supervisor.processes.causes import KillReason, cause_of, fault_of, is_from_outside
 from actors.supervisor.processes.handle import ExitEvidence, ProcessHandle
 from actors.supervisor.processes.launcher import EXIT_NOT_MADE, SpawnFailed
@@ -31,9 +30,10 @@ from actors.supervisor.processes.restarts import (
 )
 from actors.supervisor.processes.stopping import end_process, kill_process
 from agiraph.core.models import Activity
+from agiraph.core.signal import Signal
 from agiraph.messages.child import ChildSpec, ChildState, ExitCause
+from agiraph.readmodel.child_register import Desired
 from agiraph.storage.disk_space import is_full_disk
-from transport.signal import Signal
 
 if TYPE_CHECKING:
     from actors.supervisor.placement import NotPlaced

@@ -12,13 +12,6 @@ from actors.runtime.kinds import entry_named
 from actors.runtime.launch import ActorLaunch
 from actors.runtime.linux import adopt_orphans
 from actors.supervisor.child_monitor import ChildMonitor, MonitorHooks
-from actors.supervisor.child_register import (
-    ChildRegister,
-    Desired,
-    DesiredStateSet,
-    ProcessStarted,
-    open_register,
-)
 from actors.supervisor.hang_watch import HangWatch
 from actors.supervisor.options import SERVICES, SPAWNER, SupervisorOptions
 from actors.supervisor.orphan_processes import OrphanProcesses, boot_id, kill_leftovers, started_at
@@ -41,10 +34,18 @@ from agiraph.core.ids import (
     agent_of,
 )
 from agiraph.messages.child import ChildFailed, ChildSpec, ChildState, ExitCause
+from agiraph.readmodel.child_register import (
+    ChildRegister,
+    Desired,
+    DesiredStateSet,
+    ProcessStarted,
+    lost_from,
+)
 from agiraph.settings.hosts import config_for_hosts
-from agiraph.storage.files import is_file
+from agiraph.storage.files import is_file, is_folder
 from agiraph.storage.home import Home
 from agiraph.storage.run_lease import is_left
+from transport.mailbox_file import recorded_incarnations
 from transport.tickets import KEY_BYTES, make_ticket
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ class Children:
     def open(self, house: Home, bus: SupervisorEndpoint) -> None:
         """Read the register, kill what an earlier supervisor left, and prepare the launchers."""
         self.bus = bus
-        self.register = open_register(house, self.log)
+        self.register = _open_register(house, self.log)
         if left := kill_leftovers(self.home, self.register.table.processes.values()):
             self.log.warning("killed leftovers of an earlier supervisor", pids=left)
         self.url = socket_url(house)
@@ -435,3 +436,23 @@ class Children:
             last_end=fault_of(self.monitors[spec.address].why),
             host=host,
         )
+
+
+def _open_register(house: Home, log: Any) -> ChildRegister:
+    """Return the register of a home; lost records are logged. Raises Corrupt, ValueError."""
+    recorded = recorded_incarnations(house.system.mailboxes)
+    register = ChildRegister(house.system.children, recorded)
+    lost = lost_from(register.table, recorded)
+    if SUPERVISOR in lost:
+        log.warning(
+            f"{house.system.children} has lost its end, or was removed or replaced by an older"
+            " copy: incarnations continue above those that the router has recorded, and agents that"
+            " it does not name stay stopped (`agiraph doctor` names them)",
+            addresses=len(lost),
+        )
+    register.unregistered = tuple(
+        address
+        for address in lost
+        if (agent := agent_of(address)) and is_folder(house.agent(agent).path)
+    )
+    return register

@@ -8,17 +8,14 @@ and nowhere else.
 import secrets
 import time
 from collections.abc import Callable
-from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final
 
-from pydantic import ValidationError
-
-from agiraph.core.errors import Corrupt, InvalidInput, Refused, listed, unknown
-from agiraph.core.hosts import CurveKey, Invitation, MachineFacts, check_host_name, check_labels
+from agiraph.core.errors import InvalidInput, Refused, listed, unknown
+from agiraph.core.hosts import CurveKey, Invitation, check_host_name, check_labels
 from agiraph.core.ids import HOST_PREFIX, INVITE_PREFIX
-from agiraph.core.record import Record
 from agiraph.messages.host import HostInvited, InviteHost, JoinHost
-from agiraph.storage.files import read_bytes, replace_bytes
+from agiraph.readmodel.host_records import OpenInvitation, RegisteredHost, RegistryFile, read_record
+from agiraph.storage.files import replace_bytes
 from agiraph.storage.home import Home
 from transport.sockets import curve_keys
 
@@ -26,35 +23,6 @@ MOST_INVITATIONS: Final = 64
 LAST_SECONDS: Final = 2.0
 """For how long a key that has ended may still be used: its owner waits for the answer."""
 KEY_LENGTH: Final = 40
-Kept = TypeVar("Kept", bound=Record)
-
-
-class RegisteredHost(Record):
-    """A machine that has joined; `labels` were given by a person."""
-
-    name: str
-    public_key: str
-    labels: tuple[str, ...] = ()
-    is_cordoned: bool = False
-    lease_seconds: float = 0.0
-    facts: MachineFacts | None = None
-
-
-class OpenInvitation(Record):
-    """An invitation that was not used yet; `expires_at` is a Unix time."""
-
-    id: str
-    public_key: str
-    name: str = ""
-    labels: tuple[str, ...] = ()
-    expires_at: float
-
-
-class RegistryFile(Record):
-    """What is in `system/hosts.json`."""
-
-    hosts: tuple[RegisteredHost, ...] = ()
-    invitations: tuple[OpenInvitation, ...] = ()
 
 
 class HostRegistry:
@@ -64,14 +32,14 @@ class HostRegistry:
         self._file = home.system.hosts
         self._key_file = home.system.uplink_key
         self._now = now
-        kept = _read(self._file, RegistryFile) or RegistryFile()
+        kept = read_record(self._file, RegistryFile) or RegistryFile()
         self.hosts = {host.name: host for host in kept.hosts}
         self._invitations = {one.id: one for one in kept.invitations}
         self._ending: dict[str, tuple[str, float]] = {}
 
     def uplink_key(self) -> CurveKey:
         """Return the key of this home, made at the first call."""
-        key = _read(self._key_file, CurveKey)
+        key = read_record(self._key_file, CurveKey)
         if key is None:
             key = CurveKey.of(curve_keys())
             replace_bytes(self._key_file, key.model_dump_json().encode(), 0o600)
@@ -176,12 +144,3 @@ class HostRegistry:
         file = RegistryFile(hosts=tuple(hosts.values()), invitations=tuple(invitations.values()))
         replace_bytes(self._file, file.model_dump_json(indent=1).encode(), 0o600)
         self.hosts, self._invitations = hosts, invitations
-
-
-def _read(file: Path, kind: type[Kept]) -> Kept | None:
-    try:
-        return kind.model_validate_json(read_bytes(file))
-    except FileNotFoundError:
-        return None
-    except (ValueError, AttributeError, ValidationError) as error:
-        raise Corrupt(f"{file}: {error}") from None

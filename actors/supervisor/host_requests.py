@@ -11,7 +11,6 @@ import psutil
 from pydantic import BaseModel
 
 from actors.supervisor.child_monitor import ChildMonitor
-from actors.supervisor.child_register import ProcessStarted
 from actors.supervisor.children import Children
 from actors.supervisor.hosts import Hosts, check_version
 from actors.supervisor.placement import NotPlaced
@@ -36,6 +35,7 @@ from agiraph.messages.host import (
     RenewLease,
     UplinkState,
 )
+from agiraph.readmodel.child_register import ProcessStarted
 from transport.uplink import Refusals
 
 LEAVE_SECONDS: Final = 5.0

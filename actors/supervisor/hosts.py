@@ -19,8 +19,7 @@ import psutil
 from actors.runtime.launch import ActorLaunch
 from actors.runtime.machine import cores, found_labels
 from actors.supervisor.child_monitor import ChildMonitor
-from actors.supervisor.child_register import ProcessStarted
-from actors.supervisor.host_registry import HostRegistry, RegisteredHost
+from actors.supervisor.host_registry import HostRegistry
 from actors.supervisor.leases import GrantedLease, OverdueKills, unknown_lease
 from actors.supervisor.placement import Machine, NotPlaced, PlacementRequest, place
 from actors.supervisor.remote_handle import RemoteHandle
@@ -29,6 +28,7 @@ from agiraph import __version__
 from agiraph.core.errors import Refused, listed
 from agiraph.core.hosts import HOME_HOST, HostInfo, HostState, MachineFacts
 from agiraph.core.ids import HOST_PREFIX, ROUTER, Address, AgentId, agent_of
+from agiraph.core.signal import Signal
 from agiraph.messages.child import ChildSpec
 from agiraph.messages.control import RefusedReply
 from agiraph.messages.host import (
@@ -41,10 +41,11 @@ from agiraph.messages.host import (
     SignalOnHost,
     SpawnOnHost,
 )
+from agiraph.readmodel.child_register import ProcessStarted
+from agiraph.readmodel.host_records import RegisteredHost
 from agiraph.settings.hosts import HostsConfig
 from agiraph.storage.home import Home
 from transport.errors import TransportError
-from transport.signal import Signal
 
 SPAWN_SECONDS = 5.0
 SPAWN_AGAIN_SECONDS = 0.5

@@ -14,8 +14,8 @@ from pathlib import Path
 import psutil
 
 from actors.runtime.processes import LINGER_SECONDS, descendants, end_commands, is_alive, kill_all
-from actors.supervisor.child_register import ProcessStarted
 from actors.supervisor.processes.reaper import Reaper, kill_group
+from agiraph.readmodel.child_register import ProcessStarted
 
 BOOT_FILE = Path("/proc/sys/kernel/random/boot_id")
 START_SLACK_SECONDS = 0.05

@@ -18,7 +18,6 @@ from actors.runtime.child import log_file, rotate_output
 from actors.runtime.environment import addresses_in, secret_names
 from actors.runtime.linux import hide_environment
 from actors.supervisor.child_monitor import ChildMonitor
-from actors.supervisor.child_register import Desired
 from actors.supervisor.children import Children
 from actors.supervisor.options import OPTIONAL, SERVICES, SupervisorOptions, on_demand
 from actors.supervisor.paths import (
@@ -32,6 +31,7 @@ from actors.supervisor.supervisor_endpoint import SupervisorEndpoint
 from actors.supervisor.supervisor_service import SupervisorService
 from agiraph.core.ids import HUMAN, ROUTER, SCALER, SUPERVISOR, TRACER, Address, agent_of
 from agiraph.logs.log import logger
+from agiraph.readmodel.child_register import Desired
 from agiraph.storage.files import read_bytes
 from agiraph.storage.home import Home
 from agiraph.storage.home_format import claim_format

@@ -6,8 +6,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from actors.runtime.background_tasks import BackgroundTasks
 from actors.runtime.event_reporter import EventReporter
+from agiraph.core.background_tasks import BackgroundTasks
 from agiraph.core.ids import ROUTER, SUPERVISOR, AgentId
 from agiraph.core.models import Event
 from agiraph.messages.authorization import MESSAGES

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 from pydantic import BaseModel
 
 from actors.supervisor.child_monitor import ChildMonitor
-from actors.supervisor.child_register import DesiredStateSet
 from actors.supervisor.children import Children
 from actors.supervisor.options import ON_DEMAND_KINDS, OPTIONAL, SERVICES, TOOLS, on_demand
 from actors.supervisor.process_table import child_row, own_rows
@@ -32,6 +31,7 @@ from agiraph.messages.child import (
 )
 from agiraph.messages.control import Ok, RefusedReply
 from agiraph.messages.host import HostTable, ListHosts, MoveChild
+from agiraph.readmodel.child_register import DesiredStateSet
 from agiraph.storage.disk_space import outlasting
 from agiraph.storage.home import Home
 from transport.endpoint import Received

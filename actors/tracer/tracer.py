@@ -16,12 +16,13 @@ from typing import Any
 
 import psutil
 
-from actors.runtime.background_tasks import first_to_end
 from actors.runtime.launch import ActorLaunch
 from actors.runtime.runtime import Runtime, run_actor
 from actors.tracer.export import SpanExporter
+from agiraph.core.background_tasks import first_to_end
 from agiraph.core.errors import Corrupt, Refused
 from agiraph.core.models import Agent, Event
+from agiraph.core.signal import Signal
 from agiraph.logs.event_log import EventLog
 from agiraph.messages.event import EventsGrew
 from agiraph.storage.agent_folders import AgentFolders
@@ -30,7 +31,6 @@ from agiraph.storage.home import Home
 from agiraph.storage.walk import UnsafeFile
 from agiraph.tracing.span_builder import SpanBuilder, SpanBuilderState, last_ended_before
 from agiraph.tracing.spans import Span
-from transport.signal import Signal
 
 LAST_SECONDS = 1.0
 PAGE = 500

@@ -13,7 +13,6 @@ from actors.entity.args import WorkerArgs
 from actors.entity.entity import Entity, toolbox_for
 from actors.entity.mcp_tools import grants_for
 from actors.entity.sandbox_report import guidance_of
-from actors.runtime.background_tasks import BackgroundTasks, first_to_end
 from actors.runtime.runtime import Runtime
 from actors.worker.checkout import Checkout
 from actors.worker.context import NodeDeadline, NodeLimitReached, WorkerContext
@@ -28,6 +27,7 @@ from agiraph.agent.loop import AgentLoop, CallEffects
 from agiraph.agent.prompts import WORKER_REMINDER, assignment_turn, render, system_prompt
 from agiraph.agent.records import AssignmentTaken, InputReceived, NodeClosed, StateChanged
 from agiraph.agent.transcript import RUNTIME_NAME
+from agiraph.core.background_tasks import BackgroundTasks, first_to_end
 from agiraph.core.errors import ModelFailure, Refused
 from agiraph.core.ids import BOARD_NAME
 from agiraph.core.models import Assignment, WorkNode

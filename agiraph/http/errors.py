@@ -2,6 +2,12 @@
 
 from agiraph.core.errors import AgiraphError, Unavailable
 
+CONFLICT = 409
+TOO_LARGE = 413
+UNPROCESSABLE = 422
+UNAVAILABLE = 503
+TOO_LATE = 504
+
 BLANK = "about:blank"
 """The type of a problem that says no more than its status does."""
 

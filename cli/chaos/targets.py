@@ -5,9 +5,9 @@ from pathlib import Path
 
 import psutil
 
-from actors.supervisor.child_register import fold
 from actors.supervisor.options import kind_of
 from agiraph.messages.child import ChildSpec
+from agiraph.readmodel.child_register import fold
 from agiraph.storage.home import Home
 from agiraph.storage.journal import read_journal
 

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-from actors.supervisor.child_register import RegisteredChildren, fold, lost_from
 from agiraph.board.board import Board
 from agiraph.board.events import place_in
 from agiraph.core.errors import Corrupt
 from agiraph.core.ids import coordinator_address
 from agiraph.core.models import ENDED_AGENT, Agent
 from agiraph.http.discovery import is_held
+from agiraph.readmodel.child_register import RegisteredChildren, fold, lost_from
 from agiraph.readmodel.home_copy import copy_if_there
 from agiraph.storage.files import read_bytes, status_of
 from agiraph.storage.home import AgentHome, Home, RunHome

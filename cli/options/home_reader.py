@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
-from actors.gateway.reading.api import offline_api
+from agiraph.api.offline.offline_app import offline_api
 from agiraph.http.client import Client
 from agiraph.http.discovery import why_unreachable
 from agiraph.http.httpx_alone import httpx

@@ -14,9 +14,9 @@ import signal
 from pathlib import Path
 from typing import Any
 
-from actors.broker.ledger import UsageLedger
 from actors.runtime.kinds import KINDS
 from agiraph.core.turns import JsonObject
+from agiraph.spending.ledger import UsageLedger
 from agiraph.storage.database import Database
 from agiraph.storage.journal import Journal
 from transport.mailbox_file import MailboxBatch, MailboxFile

@@ -8,10 +8,10 @@ import os
 import signal
 from pathlib import Path
 
-from actors.gateway.http.idempotency import IdempotencyMiddleware
 from actors.gateway.main import main as serve
 from actors.runtime.kinds import KINDS
 from actors.runtime.launch import ActorLaunch
+from agiraph.api.idempotency import IdempotencyMiddleware
 
 
 def order_file(home: Path) -> Path:

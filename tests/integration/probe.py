@@ -16,10 +16,10 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
 
-from actors.runtime.background_tasks import first_to_end
 from actors.runtime.launch import ActorLaunch
 from actors.runtime.runtime import Runtime, run_actor
 from agiraph.agent.inbox import EntityInbox, IncomingMessage
+from agiraph.core.background_tasks import first_to_end
 from agiraph.core.models import Activity
 from agiraph.messages.authorization import MESSAGES
 from agiraph.messages.child import ChildFailed

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from actors.gateway.notifications import desktop, email
-from actors.gateway.notifications.channel import DeliveryFailed, Notification
+from agiraph.inbox.channels import desktop, email
+from agiraph.inbox.channels.channel import DeliveryFailed, Notification
 from agiraph.settings.channels import ChannelConfig
 from tests.fakes.mail import MailServer
 from tests.unit.notifications.notices import notice

@@ -11,8 +11,6 @@ from typing import Any
 
 import pytest
 
-from actors.gateway.notifications import webhook
-from actors.gateway.notifications.channel import DeliveryFailed, Notification
 from actors.scaler import kubernetes
 from actors.scaler.ends import LauncherFailed
 from actors.tools.mcp import transports
@@ -20,6 +18,8 @@ from actors.tools.mcp.mcp_calls import list_all
 from actors.tools.mcp.session import McpSession
 from agiraph.core.errors import Refused
 from agiraph.foreign.http import MOST_LINES
+from agiraph.inbox.channels import webhook
+from agiraph.inbox.channels.channel import DeliveryFailed, Notification
 from agiraph.settings.channels import ChannelConfig
 from agiraph.settings.config import load_config
 from agiraph.storage.home import Home

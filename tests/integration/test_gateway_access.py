@@ -13,7 +13,7 @@ from fastapi.routing import APIRoute
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from actors.gateway.http.app import ROUTERS
+from agiraph.api.app import ROUTERS
 from agiraph.api.auth.scopes import is_open
 from agiraph.http.client import read_gateway_address
 from tests.fakes.gateway import AGENT, World, gateway_world

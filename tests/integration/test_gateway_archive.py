@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from actors.gateway.api import lifecycle
+from agiraph.api.routes import lifecycle
 from agiraph.http.client import Client
 from agiraph.messages.child import StartChild
 from tests.fakes.gateway import AGENT, RUN, World, refused

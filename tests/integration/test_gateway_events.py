@@ -11,7 +11,7 @@ from starlette.websockets import WebSocket
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
-from actors.gateway.live import feeds
+from agiraph.api.live import feeds
 from agiraph.core.models import Event
 from agiraph.http.client import LATEST, Client, NotReachable, read_gateway_address
 from agiraph.http.errors import ApiError

@@ -14,8 +14,8 @@ from fastapi.routing import APIRoute
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
-from actors.gateway.http.app import ROUTERS
 from actors.runtime.http_server import SPARE_CONNECTIONS
+from agiraph.api.app import ROUTERS
 from agiraph.api.auth.scopes import WEBSOCKET, rules_of
 from agiraph.api.strict_json import StrictRoute
 from agiraph.http.api import CreateTokenRequest

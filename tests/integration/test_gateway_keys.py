@@ -15,8 +15,8 @@ from click.testing import CliRunner
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
-from actors.gateway.http.app import ROUTERS
 from agiraph.api.access_middleware import SECRET_NAMES
+from agiraph.api.app import ROUTERS
 from agiraph.api.auth.scopes import WEBSOCKET, rules_of
 from agiraph.core.models import ProposedAction
 from agiraph.http.api import ApiError, CreateTokenRequest

@@ -15,7 +15,7 @@ from starlette.websockets import WebSocket
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
-from actors.gateway.live import feeds
+from agiraph.api.live import feeds
 from agiraph.core.ids import NodeId
 from agiraph.core.models import Activity, Event
 from agiraph.core.turns import Usage

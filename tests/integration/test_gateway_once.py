@@ -7,8 +7,8 @@ from typing import Any
 import httpx
 import pytest
 
-from actors.gateway.state.idempotency_store import IdempotencyStore
 from agiraph.http.client import read_gateway_address
+from agiraph.inbox.idempotency_store import IdempotencyStore
 from agiraph.messages.child import StartChild
 from agiraph.messages.question import AskQuestion
 from agiraph.messages.text import TextMessage

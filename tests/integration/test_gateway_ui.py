@@ -20,7 +20,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     (dist / "assets").mkdir(parents=True)
     (dist / "index.html").write_text('<meta nonce="__NONCE__">')
     (dist / "assets" / "m.js").write_text("1")
-    monkeypatch.setattr("actors.gateway.http.app.ui_folder", lambda: dist)
+    monkeypatch.setattr("agiraph.api.app.ui_folder", lambda: dist)
     with gateway_world(tmp_path / "home") as world:
         yield world
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from actors.supervisor.child_register import fold
+from agiraph.readmodel.child_register import fold
 from agiraph.storage.home import Home
 from agiraph.storage.journal import read_journal
 from tests.fakes.model_server import Reply, SeenRequest, call

@@ -16,8 +16,6 @@ import pytest
 
 from actors.broker.call_retries import AttemptFailure, WaitEnded
 from actors.broker.calls import ModelCalls
-from actors.broker.ledger import UsageLedger
-from actors.broker.provider_pool import ProviderPool
 from agiraph.core.clock import SystemClock
 from agiraph.core.turns import ModelRequest, ModelResponse, Usage
 from agiraph.llm.base import (
@@ -28,9 +26,11 @@ from agiraph.llm.base import (
     UsageSoFar,
     unmetered,
 )
+from agiraph.llm.provider_pool import ProviderPool
 from agiraph.llm.token_counts import guess_input_tokens
 from agiraph.models.prices import Price
 from agiraph.models.registry import ModelName, load_presets
+from agiraph.spending.ledger import UsageLedger
 from tests.fakes.model_server import FakeModelServer, Reply, SeenRequest, call, cut
 from tests.integration.test_providers import APIS, api, server
 from tests.unit.broker.stubs import quick_config

@@ -10,7 +10,7 @@ from typing import Any
 
 from fastapi.routing import APIRoute
 
-from actors.gateway.http.app import GatewayApi
+from agiraph.api.app import GatewayApi
 from agiraph.http.client.call import ApiCall
 from tests.unit.http.client.test_coverage import FOR_OTHERS, described, routes, verbs
 

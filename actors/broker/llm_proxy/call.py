@@ -16,10 +16,10 @@ from actors.broker.call_quarantine import CallQuarantine
 from actors.broker.call_retries import AttemptFailure, WaitEnded
 from actors.broker.calls import ModelCalls
 from actors.broker.llm_proxy.grant_table import ProxyGrant
-from actors.broker.provider_pool import ProviderPool
 from agiraph.core.errors import InvalidInput, Refused
 from agiraph.core.turns import JsonObject, ModelRequest
 from agiraph.llm.base import Provider, ProviderError
+from agiraph.llm.provider_pool import ProviderPool
 from agiraph.llm.providers.forwarding import ForwardingProvider
 from agiraph.llm.request_body_cache import as_json
 from agiraph.llm.token_counts import InputSize, forwarded_size, texts_of

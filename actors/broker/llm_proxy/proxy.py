@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from actors.broker.agent_budgets import AgentBudgets
 from actors.broker.call_quarantine import CallQuarantine
 from actors.broker.calls import ModelCalls
 from actors.broker.llm_proxy.call import (
@@ -19,7 +18,6 @@ from actors.broker.llm_proxy.call import (
     Send,
 )
 from actors.broker.llm_proxy.grant_table import ProxyGrant, ProxyGrantTable, digest_of, model_for
-from actors.broker.provider_pool import ProviderPool
 from actors.runtime.runtime import Runtime
 from agiraph.core.errors import Refused
 from agiraph.core.ids import agent_of
@@ -27,11 +25,13 @@ from agiraph.core.money import nearly_spent
 from agiraph.core.turns import ModelRequest, Usage
 from agiraph.foreign.http import read_json
 from agiraph.llm.base import ProviderError
+from agiraph.llm.provider_pool import ProviderPool
 from agiraph.llm.providers.forwarding import format_headers
 from agiraph.llm.request_body_cache import as_json
 from agiraph.llm.token_counts import guess_input_tokens
 from agiraph.llm.wire.format import readable
 from agiraph.messages.llm_proxy import OpenProxy, ProxyBudgetLow, ProxyCallFailed, ProxyOpened
+from agiraph.spending.agent_budgets import AgentBudgets
 
 if TYPE_CHECKING:
     from actors.runtime.http_server import HttpServer

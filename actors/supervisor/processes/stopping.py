@@ -40,8 +40,8 @@ async def end_process(
     kill_trees(followers)  # one that was just being started may have started more meanwhile
     loop = asyncio.get_running_loop()
     deadline = loop.time() + KILL_SECONDS
-    while any(map(is_alive, followers)) and loop.time() < deadline:  # noqa: ASYNC110 - SIGKILL acts later
-        await asyncio.sleep(POLL_SECONDS)
+    while any(map(is_alive, followers)) and loop.time() < deadline:  # noqa: ASYNC110
+        await asyncio.sleep(POLL_SECONDS)  # SIGKILL acts a moment later
 
 
 async def kill_process(process: ProcessHandle) -> None:

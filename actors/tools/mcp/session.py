@@ -10,9 +10,9 @@ import logging
 from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING, Any
 
-from actors.runtime.background_tasks import first_to_end
 from actors.tools.mcp.incoming import IncomingMessages, OutgoingMessages
 from actors.tools.mcp.transports import Transport
+from agiraph.core.background_tasks import first_to_end
 from agiraph.core.errors import Refused
 from agiraph.mcp.mending import LeftOut
 

@@ -6,10 +6,10 @@ from tempfile import TemporaryDirectory
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.broker.ledger import UsageLedger
 from agiraph.core.clock import SystemClock
 from agiraph.core.money import Budget, Shortage, is_outdated
 from agiraph.settings.config import load_config
+from agiraph.spending.ledger import UsageLedger
 
 AMOUNTS = st.integers(0, 3)
 CHANGES = st.one_of(

@@ -17,14 +17,11 @@ import httpx2
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from actors.broker.agent_budgets import AgentBudgets
 from actors.broker.call_quarantine import CallQuarantine
 from actors.broker.calls import ModelCalls
-from actors.broker.ledger import UsageLedger
 from actors.broker.llm_proxy.call import ProxyRequest
 from actors.broker.llm_proxy.grant_table import ProxyGrant
 from actors.broker.llm_proxy.proxy import LlmProxy
-from actors.broker.provider_pool import ProviderPool
 from actors.runtime.crash_counter import CrashCounter
 from agiraph.core.clock import SystemClock
 from agiraph.core.errors import InvalidInput
@@ -32,12 +29,15 @@ from agiraph.core.money import SpendingLimits
 from agiraph.core.turns import JsonObject
 from agiraph.llm.base import Provider
 from agiraph.llm.connect import FORMATS
+from agiraph.llm.provider_pool import ProviderPool
 from agiraph.llm.providers.service import HttpService, ServiceProvider
 from agiraph.llm.token_counts import LONGEST_TOKEN, MOST_HIDDEN_TOKENS
 from agiraph.logs.log import logger
 from agiraph.models.prices import Price
 from agiraph.models.registry import ModelName, load_presets
 from agiraph.settings.config import load_config
+from agiraph.spending.agent_budgets import AgentBudgets
+from agiraph.spending.ledger import UsageLedger
 from agiraph.storage.home import Home
 from tests.fakes.accounts import begin_run
 from tests.unit.broker.stubs import quick_config

@@ -10,17 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.broker.ledger import GROUPS, UsageLedger
-from actors.broker.spending import SpendingKey
-from actors.gateway.questions.questions import QuestionStore
-from actors.gateway.state.database import GatewayDatabase
-from actors.gateway.state.message_history import MessageHistory
 from agiraph.core.clock import SystemClock
 from agiraph.core.errors import Corrupt
 from agiraph.core.models import QuestionStatus
+from agiraph.inbox.database import GatewayDatabase
+from agiraph.inbox.message_history import MessageHistory
+from agiraph.inbox.questions import QuestionStore
 from agiraph.settings.config import load_config
-from tests.unit.broker.test_ledger import spent
-from tests.unit.gateway.test_database import fill, live
+from agiraph.spending.ledger import GROUPS, UsageLedger
+from agiraph.spending.spending_totals import SpendingKey
+from tests.unit.inbox.test_database import fill, live
+from tests.unit.spending.test_ledger import spent
 
 NUMBERS = count()
 ROWS = 400

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from actors.broker.calls import ModelCalls
-from actors.broker.ledger import UsageLedger
 from agiraph.core.clock import Clock, SystemClock
 from agiraph.models.prices import Price
 from agiraph.settings.config import Config
+from agiraph.spending.ledger import UsageLedger
 from tests.unit.broker.stubs import MODEL, PRICE, StubProvider, StubServices, quick_config
 
 CallsOf = Callable[..., ModelCalls]

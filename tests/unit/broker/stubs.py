@@ -3,9 +3,9 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from actors.broker.provider_pool import ProviderPool
 from agiraph.core.turns import ModelRequest, ModelResponse, Usage
 from agiraph.llm.base import OnAnswer, OnText, Provider, unmetered
+from agiraph.llm.provider_pool import ProviderPool
 from agiraph.models.prices import Price
 from agiraph.models.registry import ModelName, load_presets
 from agiraph.settings.config import Config, load_config

@@ -13,7 +13,6 @@ import pytest
 from actors.broker import broker as broker_module
 from actors.broker.broker import Broker
 from actors.broker.calls import ModelCalls
-from actors.broker.ledger import UsageLedger
 from actors.router.main import TOPOLOGY
 from actors.runtime.launch import ActorLaunch
 from actors.runtime.runtime import Runtime
@@ -44,6 +43,7 @@ from agiraph.messages.model import (
     SubscribeToStream,
     UsageTable,
 )
+from agiraph.spending.ledger import UsageLedger
 from tests.fakes.accounts import begin_run
 from tests.unit.broker.stubs import (
     MODEL,

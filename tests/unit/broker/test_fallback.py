@@ -4,7 +4,6 @@ import pytest
 
 from actors.broker.call_retries import AttemptFailure, WaitEnded
 from actors.broker.calls import ModelCalls
-from actors.broker.ledger import UsageLedger
 from agiraph.core.clock import SystemClock
 from agiraph.core.errors import InvalidInput
 from agiraph.core.turns import AssistantTurn, ModelRequest, ModelResponse, UserTurn
@@ -13,6 +12,7 @@ from agiraph.llm.fallback import FallbackStarted, chain_of, is_handed_on
 from agiraph.models.prices import Price
 from agiraph.models.registry import ModelName
 from agiraph.settings.config import Config
+from agiraph.spending.ledger import UsageLedger
 from tests.unit.broker.stubs import MODEL, StubProvider, StubServices, answer, quick_config
 from tests.unit.llm.requests import ask
 

@@ -10,12 +10,12 @@ import pytest
 from actors.entity.approval_gate import ApprovalGate
 from actors.entity.messenger import Messenger
 from actors.entity.questions import ArrivedAnswer, ArrivedAnswers
-from actors.gateway.questions.questions import QuestionStore
-from actors.gateway.state.database import GatewayDatabase
 from agiraph.agent.loop import Permission
 from agiraph.agent.transcript import OpenCall
 from agiraph.core.ids import QuestionId
 from agiraph.core.turns import ToolCall
+from agiraph.inbox.database import GatewayDatabase
+from agiraph.inbox.questions import QuestionStore
 from agiraph.messages.question import QuestionAnswered
 from agiraph.tools.approvals.policy import ActingEntity, ApprovalPolicy, ApprovalRule
 from agiraph.tools.approvals.policy_file import ApprovalPolicyFile

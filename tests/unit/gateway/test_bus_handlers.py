@@ -7,17 +7,19 @@ from typing import cast
 import pytest
 from pydantic import ValidationError
 
-from actors.gateway.api.questions import answer
+from actors.gateway.bus import GatewayBus
 from actors.gateway.bus_handlers import attend, handle
 from actors.gateway.context_requests import ContextRequestHandler
-from actors.gateway.gateway import Gateway
-from actors.gateway.questions.approval_grants import standing
 from actors.runtime.runtime import Runtime
+from agiraph.api.gateway import Gateway
+from agiraph.api.routes.questions import answer
 from agiraph.board.commands import SpawnWorker
+from agiraph.context.database import ContextDatabase
 from agiraph.core.ids import AgentId, QuestionId
 from agiraph.core.models import BUDGET, ProposedAction
 from agiraph.core.specs import WorkerSpec
 from agiraph.http.errors import ApiError
+from agiraph.inbox.approval_grants import standing
 from agiraph.messages.child import ChildFailed
 from agiraph.messages.control import Ok
 from agiraph.messages.model import RaiseBudget
@@ -44,7 +46,8 @@ class Crash(BaseException):
 
 
 def opened(line: FakeLine) -> Gateway:
-    return Gateway(cast(Runtime, line))
+    runtime = cast(Runtime, line)
+    return Gateway(GatewayBus(runtime), ContextDatabase(runtime.home.context))
 
 
 @pytest.fixture
@@ -72,8 +75,9 @@ async def test_a_message_whose_handling_was_cut_off_has_its_effect_once(
     else:
         monkeypatch.setattr(line, "done", crash)
     line.put(received)
+    runtime = cast(Runtime, line)
     with pytest.raises(Crash):
-        await attend(gateway, ContextRequestHandler(gateway))
+        await attend(gateway, runtime, ContextRequestHandler(gateway, runtime))
     assert line.finished == []
     gateway.close()
     monkeypatch.undo()

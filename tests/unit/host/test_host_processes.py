@@ -12,10 +12,10 @@ from actors.supervisor.processes.launcher import ExecLauncher, SpawnedProcess, S
 from actors.supervisor.processes.restarts import ProcessExit
 from agiraph.core.errors import Refused
 from agiraph.core.ids import Address
+from agiraph.core.signal import Signal
 from agiraph.logs.log import logger
 from agiraph.messages.host import ExitedOnHost
 from agiraph.storage.home import Home
-from transport.signal import Signal
 
 ADA = Address("shop/ada")
 

@@ -7,9 +7,9 @@ from hashlib import sha256
 
 import pytest
 
-from actors.gateway.notifications.channel import Notification
-from actors.gateway.notifications.email import mail_of
 from agiraph.core.errors import InvalidInput
+from agiraph.inbox.channels.channel import Notification
+from agiraph.inbox.channels.email import mail_of
 from agiraph.notifications.notice import body_of, title_of
 from agiraph.notifications.webhooks import (
     DISCORD_DESCRIPTION,

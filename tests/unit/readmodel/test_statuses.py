@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from actors.gateway.api.entities import describe_activity
 from agiraph.agent.hold import WaitState
+from agiraph.api.routes.entities import describe_activity
 from agiraph.core.ids import Address
 from agiraph.core.models import Activity
 from agiraph.messages.child import ChildInfo

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from actors.gateway.live.event_feed import LogSignals, follow
-from actors.gateway.live.feeds import FeedEnd
 from actors.recorder import event_file, recorder
 from actors.recorder.event_file import EventFile
+from agiraph.api.live.event_feed import LogSignals, follow
+from agiraph.api.live.feeds import FeedEnd
 from agiraph.core.ids import AgentId
 from agiraph.core.models import Event
 from agiraph.logs.event_filter import EventFilter

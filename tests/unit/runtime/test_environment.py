@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from actors.gateway.doctor import ELSEWHERE, _environment
 from actors.runtime.environment import addresses_in, environment_for, secret_names
 from actors.supervisor.processes.launcher import further_variables
+from agiraph.api.doctor import ELSEWHERE, _environment
 from agiraph.storage.home import Home
 from agiraph.storage.supervisor_note import write_note
 from tests.fakes.launches import launch_of

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from actors.gateway.http.server import FIRST_PORT, PORTS_TRIED, bind, url_of
+from actors.gateway.server import FIRST_PORT, PORTS_TRIED, bind, url_of
 from actors.runtime import http_server
 from actors.runtime.http_server import (
     SPARE_CONNECTIONS,

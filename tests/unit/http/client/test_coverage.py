@@ -6,7 +6,7 @@ from typing import Any
 from fastapi.routing import APIRoute
 
 import agiraph.http.api
-from actors.gateway.http.app import ROUTERS
+from agiraph.api.app import ROUTERS
 from agiraph.api.examples import EXAMPLES
 from agiraph.http.client import AsyncClient, Client
 from agiraph.http.client.call import ApiCall, ApiMethod

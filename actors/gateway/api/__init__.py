@@ -1,1 +1,0 @@
-"""The endpoints of the HTTP API, a file a family; `actors.gateway.http.app` lists the families."""

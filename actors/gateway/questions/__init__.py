@@ -1,1 +1,0 @@
-"""Questions to the human: asked, answered, expired, withdrawn, and the answer's way back."""

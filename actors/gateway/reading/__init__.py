@@ -1,1 +1,0 @@
-"""The API of a home on which no supervisor runs: its own endpoints, which change nothing."""

@@ -1,2 +1,0 @@
-"""What the gateway knows and keeps: its database, agents, boards, messages, dead letters,
-activities, counters."""

@@ -1,0 +1,111 @@
+"""HomeChanges: what has changed in the home, for those who follow all of it. In memory only.
+
+A change is noted by its subject, and only for who follows at this moment. What is sent of it is how
+the subject is when it is sent: however much happens to one, a follower is told of it a few times a
+second, and what waits for a slow one is no more than there are subjects.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Literal
+
+from agiraph.api.live.feeds import BEAT_SECONDS, STOPPING, Feed
+from agiraph.core.signal import Signal
+from agiraph.http.api import ChangeView, EventsChangeView, HomeView
+
+GATHER_SECONDS = 0.1
+
+SubjectKind = Literal["archived", "restored", "deleted", "inbox", "question", "entity"]
+Subject = tuple[SubjectKind, str]
+"""What has changed: the id of an agent or a question, or an entity's address."""
+
+
+class PendingChanges:
+    """What one follower has yet to be told."""
+
+    def __init__(self) -> None:
+        self.news = Signal()
+        self._grown: dict[str, EventsChangeView] = {}
+        self._noted: dict[Subject, None] = {}
+
+    def add_events(self, grown: EventsChangeView) -> None:
+        """Note that a log has grown."""
+        known = self._grown.get(grown.agent)
+        if known is not None:
+            types = tuple(sorted({*known.types, *grown.types}))
+            grown = known.model_copy(update={"seq": max(known.seq, grown.seq), "types": types})
+        self._grown[grown.agent] = grown
+        self.news.set()
+
+    def note(self, subject: Subject) -> None:
+        """Note that a subject has changed."""
+        self._noted[subject] = None
+        self.news.set()
+
+    def take(self) -> tuple[list[EventsChangeView], list[Subject]]:
+        """Return what there is to tell, which has been told by that."""
+        grown, noted = list(self._grown.values()), list(self._noted)
+        self._grown, self._noted = {}, {}
+        return grown, noted
+
+
+class HomeChanges:
+    """Notes changes for all followers; called in the gateway's event loop only."""
+
+    def __init__(self) -> None:
+        self._followers: set[PendingChanges] = set()
+        self._is_closing = False
+
+    @property
+    def followers(self) -> int:
+        """How many follow."""
+        return len(self._followers)
+
+    def log_grew(self, agent: str, seq: int, types: Iterable[str]) -> None:
+        """Note that an agent's log has grown to the event `seq` by events of these types."""
+        if self._followers:
+            told = {"agent": agent, "seq": seq, "types": sorted(types)}
+            grown = EventsChangeView.model_validate(told)
+            for follower in self._followers:
+                follower.add_events(grown)
+
+    def note(self, kind: SubjectKind, id: str) -> None:
+        """Note that something else has changed."""
+        for follower in self._followers:
+            follower.note((kind, id))
+
+    def close(self) -> None:
+        """End all feeds: the gateway stops."""
+        self._is_closing = True
+        for follower in self._followers:
+            follower.news.set()
+
+    @contextmanager
+    def _subscribed(self) -> Iterator[PendingChanges]:
+        follower = PendingChanges()
+        self._followers.add(follower)
+        try:
+            yield follower
+        finally:
+            self._followers.discard(follower)
+
+    async def follow(
+        self,
+        snapshot: Callable[[], HomeView],
+        shown: Callable[[Sequence[Subject]], Sequence[ChangeView]],
+    ) -> Feed[ChangeView]:
+        """Yield a snapshot, then what has changed since, at most once each GATHER_SECONDS.
+
+        `shown` returns what there is to tell of some subjects as they are now.
+        """
+        with self._subscribed() as pending:
+            yield [snapshot()]
+            while not self._is_closing:
+                await pending.news.next(BEAT_SECONDS)
+                if self._is_closing:
+                    break
+                grown, noted = pending.take()
+                yield [*grown, *shown(noted)]
+                await asyncio.sleep(GATHER_SECONDS)
+        yield STOPPING

@@ -1,0 +1,118 @@
+"""TextStreams: what models write right now, for those who watch an agent. In memory only.
+
+However many watch one agent, the broker sends each piece once: the gateway is subscribed there for
+as long as anybody watches. A watcher that is slow loses the oldest pieces; where its text has a gap
+is seen by the places of the pieces (`at`).
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+from agiraph.api.live.feeds import BEAT_SECONDS, STOPPING, Feed
+from agiraph.core.ids import BROKER, AgentId, agent_of
+from agiraph.core.signal import Signal
+from agiraph.inbox.bus import Bus
+from agiraph.messages.model import StreamDelta, SubscribeToStream
+
+RENEW_SECONDS = 2.0
+"""The broker forgets who has not subscribed again for 10 seconds. Its next incarnation knows
+nobody: it begins with what was streamed so far."""
+
+GATHER_SECONDS = 0.05
+MOST_CHARACTERS = 1 << 18
+MOST_PIECES = 1000
+
+Shown = TypeVar("Shown")
+
+
+class StreamWatcher:
+    """The pieces that one watcher has yet to be sent."""
+
+    def __init__(self) -> None:
+        self.news = Signal()
+        self._pieces: deque[StreamDelta] = deque()
+        self._characters = 0
+
+    def add(self, piece: StreamDelta) -> None:
+        """Add a piece; drop the oldest ones if too much waits."""
+        self._pieces.append(piece)
+        self._characters += len(piece.text)
+        while len(self._pieces) > MOST_PIECES or self._characters > MOST_CHARACTERS:
+            self._characters -= len(self._pieces.popleft().text)
+        self.news.set()
+
+    def take(self) -> list[StreamDelta]:
+        """Return all pieces, which are sent by that."""
+        pieces, self._characters = list(self._pieces), 0
+        self._pieces.clear()
+        return pieces
+
+
+class TextStreams:
+    """Hands the broker's pieces to who watches; the caller runs `run`, which holds the place there.
+
+    Called in the gateway's event loop only.
+    """
+
+    def __init__(self, bus: Bus) -> None:
+        self._bus = bus
+        self._watchers: dict[AgentId, set[StreamWatcher]] = {}
+        self._watched = Signal()
+        self._is_closing = False
+
+    @property
+    def followers(self) -> int:
+        """How many watch any agent."""
+        return sum(map(len, self._watchers.values()))
+
+    def on_delta(self, piece: StreamDelta) -> None:
+        """Hand a piece to all who watch its agent."""
+        agent = agent_of(piece.entity)
+        for watcher in self._watchers.get(agent, ()) if agent else ():
+            watcher.add(piece)
+
+    async def run(self) -> None:
+        """Stay subscribed at the broker for ever, to those agents that are watched."""
+        while True:
+            await self._watched.until(lambda: bool(self._watchers))
+            for agent in self._watchers:
+                self._bus.post(BROKER, SubscribeToStream(agent=agent))
+            await asyncio.sleep(RENEW_SECONDS)
+
+    def close(self) -> None:
+        """End all feeds: the gateway stops."""
+        self._is_closing = True
+        for watchers in self._watchers.values():
+            for watcher in watchers:
+                watcher.news.set()
+
+    @contextmanager
+    def _watching(self, agent: AgentId) -> Iterator[StreamWatcher]:
+        watcher = StreamWatcher()
+        self._watchers.setdefault(agent, set()).add(watcher)
+        # All who watch it are sent again what was streamed so far; by its places it is no repeat.
+        self._bus.post(BROKER, SubscribeToStream(agent=agent, from_start=True))
+        self._watched.set()
+        try:
+            yield watcher
+        finally:
+            self._watchers[agent].discard(watcher)
+            if not self._watchers[agent]:
+                del self._watchers[agent]
+
+    async def watch(
+        self, agent: AgentId, shown: Callable[[StreamDelta], Shown | None]
+    ) -> Feed[Shown]:
+        """Yield what an agent's models write from now on; `shown` returns None for what is not."""
+        with self._watching(agent) as watcher:
+            while not self._is_closing:
+                await watcher.news.next(BEAT_SECONDS)
+                if self._is_closing:
+                    break
+                found = [shown(piece) for piece in watcher.take()]
+                yield [piece for piece in found if piece is not None]
+                await asyncio.sleep(GATHER_SECONDS)
+        yield STOPPING

@@ -1,0 +1,46 @@
+"""The API of a home without processes: the endpoints on copies of its files."""
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Final
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from agiraph.api.app import GatewayApi
+from agiraph.api.auth.credentials import Principal
+from agiraph.api.gateway import Gateway
+from agiraph.api.offline.stored_services import StoredServices
+from agiraph.context.database import ContextDatabase
+from agiraph.readmodel.home_copy import copied
+from agiraph.settings.config import Config
+
+READER: Final = Principal("reader", "read")
+"""The caller: an endpoint that needs another scope than `read` is refused (403)."""
+
+
+@contextmanager
+def offline_api(home: Path, config: Config) -> Iterator[ASGIApp]:
+    """Yield the API of a home on which no supervisor runs, for a caller who may only read.
+
+    Nothing of the home is written, which need not exist. Raises HomeHeld if a supervisor runs on
+    it, Corrupt, OSError.
+    """
+    with copied(home) as files, closing(StoredServices(files, config)) as services:
+        context = ContextDatabase(files.copied_context, files.copy_context)
+        with files.opening():
+            gateway = Gateway(services, context)
+        with closing(gateway):
+            yield _admitting(gateway)
+
+
+def _admitting(gateway: Gateway) -> ASGIApp:
+    """Return the endpoints without the middleware: the caller is this process."""
+    app = GatewayApi()
+    app.state.gateway = gateway
+
+    async def admit(scope: Scope, receive: Receive, send: Send) -> None:
+        scope.setdefault("state", {})["caller"] = READER
+        await app(scope, receive, send)
+
+    return admit

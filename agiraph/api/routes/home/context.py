@@ -1,0 +1,272 @@
+"""Endpoints: the context database, searched, shown, added to and removed from; scans; exports."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable, Iterator
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated, TypeVar
+
+from fastapi import APIRouter, Query
+from fastapi.responses import Response, StreamingResponse
+from starlette.background import BackgroundTask
+
+from agiraph.api.auth.scopes import CONTROL, READ
+from agiraph.api.gateway import Gateway
+from agiraph.api.routes.dependencies import CallerDep, CauseDep, GatewayDep, Limit
+from agiraph.api.strict_json import StrictRoute
+from agiraph.api.zipped import MOST_FILES, zip_response
+from agiraph.context.database import ContextUnavailable
+from agiraph.context.obsidian.vault import export_vault
+from agiraph.context.records import (
+    ContextEdge,
+    ContextKind,
+    ContextNode,
+    project_id,
+    project_node_id,
+    repository_of,
+)
+from agiraph.context.remembered import remembered_node
+from agiraph.context.store import ContextStore
+from agiraph.core.errors import InvalidInput, Unavailable, listed
+from agiraph.core.ids import HUMAN_NAME
+from agiraph.http.api import (
+    AddContextRequest,
+    ContextHitView,
+    ContextNodeView,
+    ContextPageView,
+    ContextPrunedView,
+    ContextStatsView,
+    ForgetContextRequest,
+    ForgottenView,
+    ProjectScanView,
+    PruneContextRequest,
+    ScanProjectRequest,
+    SearchContextRequest,
+)
+from agiraph.http.errors import AMBIGUOUS, ApiError
+from agiraph.storage.files import entries_below, open_folder
+from agiraph.storage.walk import closing
+
+LINES_AT_ONCE = 500
+NDJSON = "application/x-ndjson"
+UNUSABLE = 500
+VAULT = "agiraph-context"
+"""The name of a zip file with an Obsidian vault."""
+
+T = TypeVar("T")
+Kinds = Annotated[tuple[ContextKind, ...], Query(alias="kind", description="Only these kinds.")]
+Project = Annotated[
+    str, Query(max_length=4096, description="Only of this project: its id, or its folder's path.")
+]
+router = APIRouter(route_class=StrictRoute, tags=["context"])
+
+
+@router.get("/context", dependencies=[READ])
+async def nodes(
+    gateway: GatewayDep,
+    kind: Kinds = (),
+    project: Project = "",
+    agent: str = "",
+    after: str = "",
+    limit: Limit = 50,
+) -> ContextPageView:
+    """List what is in the context database, the one changed last first."""
+    named = _run_project(project)
+    page = await _use(
+        gateway, lambda store: store.page(kind, named, after or None, limit, agent=agent or None)
+    )
+    return ContextPageView.model_validate(dict(page))
+
+
+@router.post("/context/search", dependencies=[READ])
+async def find(asked: SearchContextRequest, gateway: GatewayDep) -> list[ContextHitView]:
+    """Return the nodes of the context database that fit a query, the best first."""
+    project, now = _run_project(asked.project), gateway.clock.now()
+
+    def search(store: ContextStore) -> list[ContextHitView]:
+        found = store.search(asked.query, asked.kinds, project, asked.limit, now=now)
+        return [ContextHitView.model_validate(dict(hit)) for hit in found]
+
+    return await _use(gateway, search)
+
+
+@router.get("/context/stats", dependencies=[READ])
+async def stats(gateway: GatewayDep) -> ContextStatsView:
+    """Say what the context database holds and what of it is used."""
+    return ContextStatsView.model_validate(dict(await _use(gateway, ContextStore.stats)))
+
+
+@router.get("/context/export", dependencies=[READ], response_class=StreamingResponse)
+async def export(gateway: GatewayDep, kind: Kinds = (), project: Project = "") -> StreamingResponse:
+    """Return nodes and the edges between them, each as a line of JSON."""
+    named = _project(project)
+    lines = await _use(gateway, lambda store: store.export(kind, named))
+    first = await _some(gateway, lines)  # what is wrong with the database is said before
+    return StreamingResponse(_parts(gateway, first, lines), media_type=NDJSON)
+
+
+@router.get("/context/obsidian", dependencies=[READ], response_class=Response)
+async def obsidian(gateway: GatewayDep, kind: Kinds = ()) -> Response:
+    """Return nodes as a zip file with an Obsidian vault: a note for each, linked by the edges."""
+
+    def read(store: ContextStore) -> tuple[list[ContextNode], list[ContextEdge]]:
+        counted = store.stats().by_kind
+        notes = sum(counted.get(one, 0) for one in kind or counted)
+        if notes > MOST_FILES:
+            raise ApiError(
+                413,
+                f"{notes} notes are more than a zip file may hold ({MOST_FILES}): choose a kind,"
+                " or use `agiraph context export-obsidian`",
+            )
+        return list(store.every_node()), list(store.every_edge())
+
+    nodes, edges = await _use(gateway, read)
+    return await asyncio.to_thread(_zipped_vault, nodes, edges, kind)
+
+
+def _zipped_vault(
+    nodes: list[ContextNode], edges: list[ContextEdge], kinds: tuple[ContextKind, ...]
+) -> Response:
+    folder = TemporaryDirectory(prefix="agiraph-vault-")
+    root = Path(folder.name)
+    export_vault(root, nodes, edges, kinds)
+    with closing(open_folder(root)) as fd:
+        found = entries_below(fd, MOST_FILES * 2)
+    names = {path: path for path, entry in found if entry.kind == "file"}
+    response = zip_response(root, names, VAULT)
+    response.background = BackgroundTask(folder.cleanup)
+    return response
+
+
+async def _parts(gateway: Gateway, part: str, lines: Iterator[str]) -> AsyncIterator[str]:
+    while part:
+        yield part
+        part = await _some(gateway, lines)
+
+
+async def _some(gateway: Gateway, lines: Iterator[str]) -> str:
+    return await _use(gateway, lambda _store: "".join(islice(lines, LINES_AT_ONCE)))
+
+
+@router.get("/context/nodes/{node}", dependencies=[READ])
+async def one(node: str, gateway: GatewayDep) -> ContextNodeView:
+    """Return one node of the context database and its neighbors."""
+    return await _use(gateway, lambda store: _shown(store, _meant(store, node)))
+
+
+@router.post("/context", dependencies=[CONTROL], status_code=201)
+async def add(
+    what: AddContextRequest, gateway: GatewayDep, caller: CallerDep, cause: CauseDep
+) -> ContextNodeView:
+    """Write something down in the context database for later runs."""
+    made = remembered_node(
+        what,
+        cause=cause.message("context").hex(),
+        project=_run_project(what.project),
+        by=HUMAN_NAME,
+        now=gateway.clock.now(),
+    )
+
+    def write(store: ContextStore) -> ContextNodeView:
+        store.add([made])
+        return _shown(store, made.id)
+
+    return await _use(gateway, write)
+
+
+@router.delete("/context/nodes/{node}", dependencies=[CONTROL])
+async def remove(node: str, gateway: GatewayDep, cause: CauseDep) -> ForgottenView:
+    """Remove a node of the context database with its edges, for good."""
+
+    def work(store: ContextStore) -> int:
+        if cause.is_again and not store.meant(node):
+            return 1  # the gateway that removed it ended before it could say so
+        return store.remove([_meant(store, node)])
+
+    return ForgottenView(removed=await _use(gateway, work))
+
+
+@router.post("/context/forget", dependencies=[CONTROL])
+async def forget(what: ForgetContextRequest, gateway: GatewayDep) -> ForgottenView:
+    """Remove nodes of the context database by ids, agent or project, for good."""
+    project = _project(what.project)
+    if not what.ids and what.agent is None and project is None:
+        raise ApiError(422, "name what to forget: ids, an agent or a project")
+
+    def work(store: ContextStore) -> int:
+        ids = [_meant(store, id) for id in what.ids]
+        ids += store.ids(agent=what.agent) if what.agent is not None else ()
+        ids += store.ids(project=project) if project is not None else ()
+        return store.remove(dict.fromkeys(ids))
+
+    return ForgottenView(removed=await _use(gateway, work))
+
+
+@router.post("/context/prune", dependencies=[CONTROL])
+async def prune(asked: PruneContextRequest, gateway: GatewayDep) -> ContextPrunedView:
+    """Remove what is old and worth little, or say what would be."""
+    now = gateway.clock.now()
+    pruned = await _use(
+        gateway,
+        lambda store: store.prune(
+            asked.older_than_seconds, asked.below, asked.keep, is_trial=asked.dry_run, now=now
+        ),
+    )
+    more = {"nodes_pruned": pruned.nodes, "is_dry_run": asked.dry_run}
+    return ContextPrunedView.model_validate({**dict(pruned), **more})
+
+
+@router.post("/context/scan", dependencies=[CONTROL])
+async def scan(project: ScanProjectRequest, gateway: GatewayDep) -> ProjectScanView:
+    """Scan a project's folder and write down what it is made of."""
+    try:
+        done = await gateway.scans.scan(project.path)
+    except InvalidInput as error:
+        raise ApiError(422, str(error)) from None
+    except (ContextUnavailable, Unavailable) as error:
+        raise ApiError(UNUSABLE, str(error)) from error
+    id = project_node_id(done.project_id)
+    found = await _use(gateway, lambda store: store.get(id))
+    stack = tuple(map(str, found.data.get("stack", ()))) if found is not None else ()
+    return ProjectScanView.model_validate({**dict(done), "stack": stack})
+
+
+async def _use(gateway: Gateway, work: Callable[[ContextStore], T]) -> T:
+    """Return what `work` makes of the database; raises ApiError."""
+    try:
+        return await gateway.context.use(work)
+    except ContextUnavailable as error:
+        raise ApiError(UNUSABLE, f"the context database cannot be used: {error}") from error
+    except InvalidInput as error:
+        raise ApiError(422, str(error)) from None
+
+
+def _shown(store: ContextStore, id: str) -> ContextNodeView:
+    node = store.get(id)
+    assert node is not None
+    return ContextNodeView(node=node, neighbors=tuple(store.neighbors(id)))
+
+
+def _meant(store: ContextStore, text: str) -> str:
+    """Return the id that a person means; ApiError 404, or 409 with what it may be."""
+    found = store.meant(text)
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise ApiError(404, f"unknown context node '{text}' (`agiraph context search` finds them)")
+    nodes = [f"{id}: {node.title}" for id in found if (node := store.get(id)) is not None]
+    raise ApiError(409, f"several context nodes begin with '{text}': {listed(nodes)}", AMBIGUOUS)
+
+
+def _project(named: str) -> str | None:
+    """Return the id of a project that is named by it or by the path of its folder."""
+    if not named:
+        return None
+    return project_id(named) if os.path.isabs(named) else named
+
+
+def _run_project(named: str) -> str | None:
+    """Return the same, of a folder in a repository the id of the project that runs on it have."""
+    return _project(repository_of(named) if os.path.isabs(named) else named)

@@ -1,0 +1,101 @@
+"""Endpoints: input folders that come from another machine, declared first, then sent in parts."""
+
+from asyncio import to_thread
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Query
+from starlette.requests import ClientDisconnect, Request
+
+from agiraph.api.auth.scopes import CONTROL
+from agiraph.api.gateway import Gateway
+from agiraph.api.routes.dependencies import LAST_CURSOR, GatewayDep
+from agiraph.api.strict_json import StrictRoute
+from agiraph.core.errors import InvalidInput, Refused
+from agiraph.http.api import (
+    INPUT_PART_BYTES,
+    ApiError,
+    DeclareInputRequest,
+    InputView,
+    WantedFileView,
+)
+from agiraph.http.errors import CONFLICT, UNPROCESSABLE
+from agiraph.readmodel.agents import ARCHIVE, AgentDirectory
+from agiraph.storage.uploads import Upload, Uploads
+
+TOO_LARGE: Final = 413
+
+BODY: Final[dict[str, Any]] = {
+    "requestBody": {
+        "required": True,
+        "description": f"The next bytes of the stream, at most {INPUT_PART_BYTES}.",
+        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+    }
+}
+
+router = APIRouter(route_class=StrictRoute, tags=["inputs"])
+
+
+@router.put("/inputs", dependencies=[CONTROL])
+async def declare(request: DeclareInputRequest, gateway: GatewayDep) -> InputView:
+    """Declare an input folder of another machine; what the home has already is not wanted again.
+
+    The same folder is the same input. Declared again, it says what is still missing. One that no
+    agent has as its input is removed after a week.
+    """
+
+    def declared(uploads: Uploads) -> Upload:
+        uploads.forget_unused(used, gateway.clock.now())
+        return uploads.declare(request.name, request.files)
+
+    archive = gateway.home.agents / ARCHIVE
+    agents = [*gateway.agents.all(), *AgentDirectory(gateway.home, archive).all()]
+    used = {Path(agent.input) for agent in agents if agent.input}
+    async with gateway.uploads_turn:
+        upload = await _tried(declared, gateway)
+    wanted = [WantedFileView(path=one.path, offset=offset) for one, offset in upload.wanted]
+    return _view(upload).model_copy(update={"wanted": tuple(wanted)})
+
+
+@router.put("/inputs/{input}", dependencies=[CONTROL], openapi_extra=BODY)
+async def send_part(
+    input: str,
+    request: Request,
+    gateway: GatewayDep,
+    at: Annotated[int, Query(ge=0, le=LAST_CURSOR, description="Its first byte's place.")],
+) -> InputView:
+    """Take the next bytes of what a declared input folder lacks.
+
+    409 if they are not the next ones, or the gateway has restarted: declare it again.
+    """
+    data = bytearray()
+    try:
+        async for chunk in request.stream():
+            data += chunk
+            if len(data) > INPUT_PART_BYTES:
+                raise ApiError(TOO_LARGE, f"a part may have at most {INPUT_PART_BYTES} bytes")
+    except ClientDisconnect:
+        raise ApiError(400, "the part did not come whole: nothing of it was kept") from None
+    async with gateway.uploads_turn:
+        return _view(await _tried(lambda uploads: uploads.take(input, at, bytes(data)), gateway))
+
+
+async def _tried(act: Callable[[Uploads], Upload], gateway: Gateway) -> Upload:
+    """Let uploads be changed in a thread; ApiError 422 for what is wrong, 409 for a wrong place."""
+    try:
+        return await to_thread(act, gateway.uploads)
+    except InvalidInput as error:
+        raise ApiError(UNPROCESSABLE, str(error)) from None
+    except Refused as error:
+        raise ApiError(CONFLICT, str(error)) from None
+
+
+def _view(upload: Upload) -> InputView:
+    missing = upload.missing
+    return InputView(
+        id=upload.id,
+        path=None if missing else str(upload.path),
+        missing=missing,
+        received=upload.received,
+    )

@@ -1,0 +1,139 @@
+"""Endpoints: the home's Agentic Team, read, checked and written; what a team has said in a run."""
+
+import asyncio
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from agiraph.agentic_team.engine import edges_of
+from agiraph.agentic_team.on_board import current_turn, turn_times
+from agiraph.api.auth.scopes import CONTROL, READ
+from agiraph.api.gateway import Gateway
+from agiraph.api.routes.dependencies import AgentDep, GatewayDep, RunDep
+from agiraph.api.routes.home.settings import IfMatch
+from agiraph.api.routes.run_checks import unnamed_model
+from agiraph.api.strict_json import StrictRoute
+from agiraph.api.team_config import AGENTS_FILE, bound_team, configured_team
+from agiraph.board.board import Board
+from agiraph.core.errors import InvalidInput
+from agiraph.core.models import Agent
+from agiraph.core.team import TeamSpec
+from agiraph.http.api import (
+    ApiError,
+    CheckTeamRequest,
+    SaveTeamRequest,
+    TeamRequest,
+    TeamRolesView,
+    TeamRunView,
+)
+from agiraph.http.errors import UNPROCESSABLE
+
+NO_TEAM = 404
+
+router = APIRouter(route_class=StrictRoute, tags=["team"])
+
+
+@router.get("/team", dependencies=[READ])
+async def show(gateway: GatewayDep, offline: bool = False) -> TeamRolesView:
+    """Show the team of agents.yaml, what does each role's work, and what is wrong with it."""
+    etag = await asyncio.to_thread(_etag, gateway)
+    shown = await _checked(gateway, CheckTeamRequest(offline=offline))
+    return shown.model_copy(update={"etag": etag})
+
+
+@router.post("/team/check", dependencies=[READ])
+async def check(body: CheckTeamRequest, gateway: GatewayDep) -> TeamRolesView:
+    """Check a team before a run: `problems` name each role that could not work; nothing starts."""
+    return await _checked(gateway, body)
+
+
+@router.put("/team", dependencies=[CONTROL])
+async def save(
+    body: SaveTeamRequest, gateway: GatewayDep, if_match: IfMatch = None
+) -> TeamRolesView:
+    """Write the team into agents.yaml, unless that was changed since; 422 if it could not work.
+
+    The rest of the file and its comments stay. A run that is at work keeps its team.
+    """
+    from agiraph.api.settings.team_section import save_team
+
+    asked = CheckTeamRequest(section=body.section, named_only=True)
+    shown = await _checked(gateway, asked)
+    if shown.problems:
+        raise ApiError(UNPROCESSABLE, "\n".join(shown.problems))
+    team = configured_team(gateway, body.section)
+    async with gateway.settings_turn:
+        etag = await asyncio.to_thread(save_team, gateway.home, team, if_match)
+    gateway.log.info("settings changed", file=AGENTS_FILE)
+    return shown.model_copy(update={"etag": etag})
+
+
+def _etag(gateway: Gateway) -> str:
+    """Return the etag of agents.yaml, '' for one that cannot be read."""
+    from agiraph.api.settings.store import SettingsStore
+
+    try:
+        return SettingsStore(gateway.home).read(AGENTS_FILE).etag
+    except InvalidInput:
+        return ""
+
+
+async def _checked(gateway: Gateway, asked: CheckTeamRequest) -> TeamRolesView:
+    try:
+        team = await asyncio.to_thread(configured_team, gateway, asked.section)
+        model = await _model(gateway, asked)
+        return await bound_team(
+            gateway, team, model, offline=asked.offline, named_only=asked.named_only
+        )
+    except InvalidInput as error:
+        return TeamRolesView(problems=tuple(str(error).splitlines()), is_offline=asked.offline)
+
+
+async def _model(gateway: Gateway, asked: CheckTeamRequest) -> str:
+    """Return the model of a run that names none, '' if there is none."""
+    team = TeamRequest(section=asked.section, offline=asked.offline)
+    try:
+        return asked.model or await unnamed_model(gateway, team)
+    except ApiError as error:
+        if error.status != UNPROCESSABLE:
+            raise
+        return ""
+
+
+@router.get("/agents/{agent}/team", dependencies=[READ])
+async def turns(
+    agent: AgentDep,
+    run: RunDep,
+    gateway: GatewayDep,
+    after: Annotated[int, Query(ge=0, description="Only the turns behind this one.")] = 0,
+) -> TeamRunView:
+    """Show what the team of a run, by default the current one, has said; 404 if it has no team."""
+    id = run.path.name if run is not None else ""
+    return _view(agent, id, gateway.boards.get(run), after)
+
+
+def _view(agent: Agent, run: str, board: Board, after: int) -> TeamRunView:
+    is_current = run in ("", agent.run)
+    team: TeamSpec | None = board.run.team if board.run is not None else None
+    if team is None and is_current:
+        team = agent.team
+    if team is None:
+        raise ApiError(NO_TEAM, f"the run of '{agent.name}' is not the work of a team of roles")
+    state = current_turn(board, team, board.run.goal if board.run is not None else agent.goal).state
+    is_over = not board.is_running and board.run is not None
+    end = state.end
+    return TeamRunView(
+        agent=agent.id,
+        run=run,
+        task=state.task,
+        status=end.how if end else "stopped" if is_over else "running",
+        lead_role=team.lead_role,
+        max_turns=team.max_turns,
+        roles=team.roles,
+        turns=state.turns[after:],
+        times=turn_times(board)[after : len(state.turns)],
+        edges=edges_of(state.turns),
+        role="" if end or is_over else state.role,
+        ending=end.how if end else None,
+        final_output=end.output if end else None,
+    )

@@ -1,0 +1,335 @@
+"""RunCheck: whether a run may begin as it is requested, and its problems if it may not."""
+
+import asyncio
+import os
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
+from pathlib import Path
+
+from agiraph.api.gateway import Gateway
+from agiraph.api.routes.system import require_tools
+from agiraph.board.commands import agents_hired
+from agiraph.board.plans.plan import Plan, parse_plan, plan_commands
+from agiraph.core.errors import InvalidInput, Refused
+from agiraph.core.ids import BROKER, slug
+from agiraph.core.models import Agent
+from agiraph.core.specs import Mode
+from agiraph.core.team import TeamTerms
+from agiraph.http.api import ApiError, CreateAgentRequest, RunRequest, TeamRequest
+from agiraph.http.errors import UNPROCESSABLE
+from agiraph.mcp.grants import granted_to_all
+from agiraph.mcp.registered import with_registered
+from agiraph.messages.control import Ok
+from agiraph.messages.model import CheckModel, ListModels, ModelCatalog
+from agiraph.models.registry import check_folder
+from agiraph.tools.scopes.scope import is_private
+
+SERVER_ERROR = 500
+NAME_WORDS = 4
+NO_GOAL = "say what the team is to reach"
+
+Check = tuple[str, Callable[[], Awaitable[None]]]
+
+
+class RunCheck:
+    """The check of one request: `problems` yields all problems, `require` raises the first.
+
+    `last` is the agent that the run is for, None for a new agent. The results (`plan`, `name`,
+    `models`, `team`) are None if they have a problem.
+    """
+
+    def __init__(self, gateway: Gateway, request: RunRequest, last: Agent | None = None) -> None:
+        self._gateway = gateway
+        self._request = request
+        self._last = last
+        self._mode: Mode = request.mode or (last.mode if last is not None else "finite")
+        self.plan: Plan | None = None
+        self.name: str | None = None
+        self.model: str | None = None
+        self.worker_model: str | None = None
+        self.team: TeamTerms | None = None
+        self._has_unusable_model = False
+
+    async def require(self) -> None:
+        """Raise the first problem as ApiError: 422, 409 for a name that is taken."""
+        async with aclosing(self.problems()) as problems:
+            async for _, problem in problems:
+                raise problem
+
+    async def problems(self) -> AsyncGenerator[tuple[str, ApiError], None]:
+        """Yield each problem with the field of the request; ApiError if a process does not answer.
+
+        Later checks use the results of earlier ones.
+        """
+        for field, check in self._checks():
+            try:
+                await check()
+            except ApiError as error:
+                if error.status >= SERVER_ERROR:
+                    raise
+                yield field, error
+
+    def _checks(self) -> tuple[Check, ...]:
+        of_new = () if self._last is not None else (("name", self._name), ("tools", self._tools))
+        return (
+            ("goal", self._goal),
+            ("cycle_seconds", self._cycles),
+            ("planning", self._planning),
+            ("input", self._input),
+            ("plan", self._plan),
+            ("leader", self._leader),
+            ("mcp_servers", self._servers),
+            ("model", self._default_models),
+            ("team", self._team),
+            *of_new,
+            ("input", self._needed_input),
+            ("model", self._usable_model),
+            ("worker_model", self._usable_worker_model),
+            ("budget_usd", self._prices),
+        )
+
+    async def _goal(self) -> None:
+        if not self._request.goal:
+            raise ApiError(UNPROCESSABLE, NO_GOAL)
+
+    async def _cycles(self) -> None:
+        check_cycles(self._request, self._mode)
+
+    async def _planning(self) -> None:
+        check_planning(self._request, self._gateway)
+
+    async def _input(self) -> None:
+        if self._request.input is not None:
+            await asyncio.to_thread(check_input, self._request.input, self._gateway.home.path)
+
+    async def _plan(self) -> None:
+        if self._request.plan is not None:
+            self.plan = await asyncio.to_thread(check_plan, self._request.plan, self._gateway)
+
+    async def _leader(self) -> None:
+        check_leader(self._request, self.plan, self._mode)
+
+    async def _servers(self) -> None:
+        if named := self._request.mcp_servers:
+            await asyncio.to_thread(check_servers, named, self._gateway)
+
+    async def _default_models(self) -> None:
+        """Find the names of the models; whether they can be used is checked later."""
+        request, last, settings = self._request, self._last, self._gateway.config.models
+        if last is not None:
+            self.model = request.model or last.model
+            self.worker_model = request.worker_model or request.model or last.worker_model
+        else:
+            self.model = request.model or await unnamed_model(self._gateway, request.team)
+            self.worker_model = request.worker_model or settings.worker or self.model
+
+    async def _team(self) -> None:
+        if self.worker_model is not None:
+            self.team = await team_for(self._gateway, self._request, self.worker_model, self._mode)
+
+    async def _name(self) -> None:
+        if isinstance(self._request, CreateAgentRequest):
+            self.name = name_for(self._gateway, self._request)
+
+    async def _tools(self) -> None:
+        if isinstance(self._request, CreateAgentRequest) and self._request.tools is not None:
+            await require_tools(self._gateway, self._request.tools)
+
+    async def _needed_input(self) -> None:
+        if self.model is not None:
+            of_last = self._last.input if self._last is not None else None
+            require_folder(self.model, self._request.input or of_last)
+
+    async def _usable_model(self) -> None:
+        needs = needs_tools(self._request, self._mode)
+        characters = len(self._request.goal)
+        if self.model is not None:
+            check = CheckModel(model=self.model, characters=characters, needs_tools=needs)
+            await self._require_usable(check)
+
+    async def _usable_worker_model(self) -> None:
+        is_named = self._last is None or self._request.worker_model is not None
+        if is_named and self.worker_model not in (None, self.model):
+            await self._require_usable(CheckModel(model=self.worker_model))
+
+    async def _prices(self) -> None:
+        if self.models is None or not has_usd_budget(self._gateway, self._request):
+            return
+        for model in dict.fromkeys(self.models):
+            await self._require_usable(CheckModel(model=model, has_usd_budget=True))
+
+    async def _require_usable(self, check: CheckModel) -> None:
+        try:
+            await self._gateway.bus.ask(BROKER, check, Ok, refused=UNPROCESSABLE)
+        except ApiError:
+            self._has_unusable_model = not check.has_usd_budget or self._has_unusable_model
+            raise
+
+    @property
+    def models(self) -> tuple[str, str] | None:
+        """The models of coordinator and workers, None unless both are known to be usable."""
+        if self.model is None or self.worker_model is None or self._has_unusable_model:
+            return None
+        return self.model, self.worker_model
+
+
+def check_servers(named: tuple[str, ...], gateway: Gateway) -> None:
+    """Raise ApiError 422 for a server of tools that there is not, or that may not be given."""
+    servers = with_registered(gateway.home, gateway.config.mcp.servers, named)
+    try:
+        granted_to_all(servers, named)
+    except InvalidInput as error:
+        raise ApiError(UNPROCESSABLE, str(error)) from None
+
+
+def check_cycles(request: RunRequest, mode: Mode) -> None:
+    """Raise ApiError 422 for a time between cycles where there are none."""
+    if request.cycle_seconds is not None and mode != "infinite":
+        raise ApiError(UNPROCESSABLE, f"a {mode} run has no cycles (possible: infinite)")
+
+
+def check_planning(request: RunRequest, gateway: Gateway) -> None:
+    """Raise ApiError 422 if a plan is to be approved, or to be all, and the run makes no plan."""
+    asked = "approve_plan" if request.approve_plan else "plan_only" if request.plan_only else ""
+    planning = request.planning or gateway.config.run.planning
+    if asked and (planning == "dynamic" or request.plan is not None):
+        why = "a plan is given" if request.plan is not None else f"planning is {planning}"
+        raise ApiError(
+            UNPROCESSABLE, f"{asked} is for a plan that is made (planning static or hybrid): {why}"
+        )
+
+
+def check_leader(request: RunRequest, plan: Plan | None, mode: Mode) -> None:
+    """Raise ApiError 422 for a run that no plan can lead, or a summary of another one.
+
+    `plan` is the plan of the request; None: the request has no valid plan.
+    """
+    if request.leader == "model":
+        if request.summary:
+            raise ApiError(UNPROCESSABLE, "summary is for a run with the leader `plan`")
+        return
+    if request.plan is None:
+        why = "needs a plan"
+    elif mode == "infinite":
+        why = "has no cycles (possible: finite)"
+    elif request.output_schema is not None and not request.summary:
+        why = "has no model that writes an answer with an output_schema (possible: with summary)"
+    elif plan is not None and plan.is_reconvened:
+        why = "cannot reconvene the stages of its plan (contract.coordinator_reconvenes)"
+    else:
+        return
+    raise ApiError(UNPROCESSABLE, f"a run with the leader `plan` {why}")
+
+
+def check_plan(text: str, gateway: Gateway) -> Plan:
+    """Return the plan; ApiError 422 with line and key, or an external agent that cannot be used."""
+    from agiraph.external.preflight import check_agent  # few plans need it
+    from agiraph.tools.toolbox import Toolbox
+
+    home, config = gateway.home.path, gateway.config.sandbox
+    try:
+        plan = parse_plan(text)
+        for command in plan_commands(plan):
+            Toolbox.for_entity("worker", command.spec.tools, can_lead=True)
+            for asked in agents_hired(command):
+                check_agent(asked, home, config, os.environ)
+    except Refused as error:
+        raise ApiError(UNPROCESSABLE, str(error)) from None
+    return plan
+
+
+def check_input(named: str, home: Path) -> None:
+    """Raise ApiError 422 unless this is the absolute path of a folder that a team may read."""
+    path = Path(named)
+    if not path.is_absolute():
+        raise ApiError(UNPROCESSABLE, f"input '{named}' is not an absolute path")
+    if not path.is_dir():
+        raise ApiError(UNPROCESSABLE, f"input '{named}' is not an existing folder")
+    if not os.access(path, os.R_OK | os.X_OK):
+        raise ApiError(UNPROCESSABLE, f"input '{named}' may not be read")
+    if is_private(path.resolve(), home):
+        raise ApiError(
+            UNPROCESSABLE, f"input '{named}' is the home, with keys: name another folder"
+        )
+
+
+async def team_for(
+    gateway: Gateway, request: RunRequest, model: str, mode: Mode
+) -> TeamTerms | None:
+    """Return the team that a run is asked for, as it is now; ApiError 422 if it cannot work.
+
+    `model` is for roles that name no agent.
+    """
+    if request.team is None:
+        return None
+    from agiraph.api.team_config import resolved_team  # few runs have one
+
+    if request.plan is not None or mode == "infinite":
+        what = "a plan" if request.plan is not None else "infinite mode"
+        raise ApiError(UNPROCESSABLE, f"a run with a team of roles cannot have {what}")
+    return await resolved_team(gateway, request.team, model)
+
+
+def name_for(gateway: Gateway, request: CreateAgentRequest) -> str:
+    """Return the wanted name if it is free, else one made of the goal's first words."""
+    agents = gateway.agents.all()
+    taken = {agent.name for agent in agents} | {agent.id for agent in agents}
+    if request.name is not None:
+        if request.name in taken:
+            raise ApiError(409, f"the name '{request.name}' is taken by another agent")
+        return request.name
+    wanted = slug(" ".join(request.goal.split()[:NAME_WORDS]), fallback="agent")
+    name, number = wanted, 1
+    while name in taken:
+        number += 1
+        name = f"{wanted}-{number}"
+    return name
+
+
+async def unnamed_model(gateway: Gateway, team: TeamRequest | None) -> str:
+    """Return the model of a run that names none; ApiError 422 says how to get one.
+
+    It is the default model, else a model that a role of its team names.
+    """
+    try:
+        return await default_model(gateway)
+    except ApiError as error:
+        if error.status != UNPROCESSABLE or team is None:
+            raise
+        from agiraph.api.team_config import model_of_roles  # few runs have a team
+
+        if model := await asyncio.to_thread(model_of_roles, gateway, team):
+            return model
+        raise
+
+
+async def default_model(gateway: Gateway) -> str:
+    """Return the default model; ApiError 422 says how to get one."""
+    if named := gateway.config.models.default:
+        return named  # whether it can be called is checked with every other name
+    catalog = await gateway.bus.ask(BROKER, ListModels(), ModelCatalog)
+    if catalog.default is None:
+        raise ApiError(UNPROCESSABLE, catalog.why)
+    return catalog.default
+
+
+def require_folder(model: str, folder: str | None) -> None:
+    """Raise ApiError 422 for a model that needs an input folder and has none."""
+    try:
+        check_folder(model, folder)
+    except InvalidInput as error:
+        raise ApiError(UNPROCESSABLE, str(error)) from None
+
+
+def needs_tools(request: RunRequest, mode: Mode) -> str:
+    """Return the part of this request that needs a coordinator with tools, '' if there is none."""
+    if request.input is not None:
+        return "read the input folder"
+    return "work in cycles" if mode == "infinite" else ""
+
+
+def has_usd_budget(gateway: Gateway, request: RunRequest) -> bool:
+    """Whether a run, as requested or by the settings, has a budget in dollars."""
+    settings = gateway.config.budgets
+    limits = (request.budget_usd, settings.run_usd, settings.agent_usd, settings.agent_usd_per_day)
+    return any(limit is not None for limit in limits)

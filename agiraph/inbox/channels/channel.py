@@ -1,0 +1,51 @@
+"""Channels: the table of their kinds, what each is given, and how a delivery may fail.
+
+A kind is a module with a coroutine `deliver(settings, notification, timeout_seconds)`, which raises
+DeliveryFailed and never blocks the event loop. It is imported when it first delivers.
+"""
+
+import importlib
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+
+from agiraph.notifications.notice import Notice
+from agiraph.settings.channels import ChannelConfig, ChannelKind
+
+
+@dataclass(frozen=True, slots=True)
+class Notification:
+    """One delivery: its id is the same at each attempt.
+
+    `link` leads to where its question is answered, `page` to its agent in the web UI.
+    """
+
+    id: str
+    notice: Notice
+    link: str | None
+    page: str
+
+
+class DeliveryFailed(Exception):
+    """The receiver did not take it; it may later, after `retry_after` seconds if it said so.
+
+    People read the reason: it must hold no secret of the channel.
+    """
+
+    def __init__(self, reason: str, retry_after: float = 0.0) -> None:
+        super().__init__(reason)
+        self.retry_after = retry_after
+
+
+Deliver = Callable[[ChannelConfig, Notification, float], Awaitable[None]]
+
+CHANNELS: Mapping[ChannelKind, str] = {
+    "webhook": "agiraph.inbox.channels.webhook",
+    "email": "agiraph.inbox.channels.email",
+    "desktop": "agiraph.inbox.channels.desktop",
+}
+
+
+def deliver_by(kind: ChannelKind) -> Deliver:
+    """Return the function that delivers by channels of this kind."""
+    deliver: Deliver = importlib.import_module(CHANNELS[kind]).deliver
+    return deliver

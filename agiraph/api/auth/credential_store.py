@@ -21,12 +21,12 @@ from agiraph.api.auth.credentials import (
     Principal,
     caller_of,
 )
-from agiraph.api.private_files import read_private, write_private
 from agiraph.core.clock import Clock
 from agiraph.http.api.access import HOME_TOKEN, CreateTokenRequest, Scope
 from agiraph.http.errors import ApiError
 from agiraph.storage.files import is_missing, move, status_of
 from agiraph.storage.home import Home
+from agiraph.storage.private_files import read_private, write_private
 
 TOKEN_BYTES = 32
 TOKEN_MARK = "agt_"

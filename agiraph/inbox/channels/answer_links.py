@@ -3,10 +3,10 @@
 import secrets
 from pathlib import Path
 
-from agiraph.api.private_files import read_private, write_private
 from agiraph.http.api.access import UI_PATH
 from agiraph.notifications.notice import Notice
 from agiraph.notifications.webhooks import KEY_BYTES, answer_token, read_answer_token
+from agiraph.storage.private_files import read_private, write_private
 
 PATH = "/answer/"
 

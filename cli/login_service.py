@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from actors.runtime.environment import BROKER_SUFFIXES
 from agiraph.core.errors import Refused, Unavailable
 from agiraph.core.ids import slug
 from agiraph.mcp.secrets import read_secrets
+from agiraph.settings.variables import KEY_SUFFIXES
 from agiraph.storage.home import Home, user_home
 
 Kind = Literal["systemd", "launchd"]
@@ -187,7 +187,7 @@ def installed_file(home: Path, environ: Mapping[str, str]) -> Path | None:
 def unknown_at_login(home: Path, environ: Mapping[str, str]) -> list[str]:
     """Return the variables for the broker that are set here, but not where the service has them."""
     known = read_secrets(Home(home).system.secrets)
-    return sorted(name for name in environ if name.endswith(BROKER_SUFFIXES) and name not in known)
+    return sorted(name for name in environ if name.endswith(KEY_SUFFIXES) and name not in known)
 
 
 def _verify(unit: Path, environ: Mapping[str, str]) -> None:

@@ -22,13 +22,6 @@ from actors.host.host_processes import HostProcesses
 from actors.host.lease import Lease
 from actors.host.relay import RelayProcess
 from actors.runtime.environment import environment_for
-from actors.supervisor.paths import (
-    HomeLock,
-    make_folders,
-    make_private,
-    remove_socket_folder,
-    socket_url,
-)
 from actors.supervisor.processes.stopping import kill_descendants
 from agiraph.core.background_tasks import BackgroundTasks, first_to_end
 from agiraph.core.errors import AgiraphError, Refused
@@ -47,6 +40,13 @@ from agiraph.messages.host import (
     SpawnOnHost,
 )
 from agiraph.storage.files import remove_tree
+from agiraph.storage.home_folders import (
+    HomeLock,
+    make_folders,
+    make_private,
+    remove_socket_folder,
+    socket_url,
+)
 from agiraph.storage.host_folder import HostFolder
 from transport.codec import Codec
 from transport.endpoint import Endpoint, Received

@@ -20,6 +20,7 @@ from actors.runtime.launch import ActorLaunch
 from actors.runtime.linux import adopt_orphans, die_with_parent, hide_environment
 from agiraph.storage.disk_space import is_full_disk
 from agiraph.storage.files import make_folder, move, open_file, status_of
+from agiraph.storage.home import Home
 
 EXIT_CRASHED = 1
 EXIT_NO_SPACE = 74
@@ -27,11 +28,6 @@ EXIT_ORPHAN = 71
 LOG_LIMIT = 8 * 1024 * 1024
 SUBREAPERS = frozenset({"worker", "coordinator", "tools"})
 LAUNCH_FD = 3
-
-
-def log_file(home: Path, address: str) -> Path:
-    """Return the file that holds the stderr of an address."""
-    return home / "system" / "logs" / f"{address.replace('/', '.')}.log"
 
 
 def title_of(kind: str, address: str) -> str:
@@ -52,7 +48,7 @@ def setup_child(launch: ActorLaunch, supervisor_pid: int, lifeline: int | None =
         os.setsid()
     os.umask(0o077)
     _reset_signals()
-    redirect_output(log_file(launch.home, launch.address))
+    redirect_output(Home(launch.home).system.errors(launch.address))
     set_title(title_of(launch.kind, launch.address))
     if not die_with_parent() and lifeline is not None:
         threading.Thread(target=_die_at_end_of, args=(lifeline,), daemon=True).start()

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from agiraph.settings.variables import variables_in
+from agiraph.settings.variables import ADDRESS_SUFFIX, KEY_SUFFIXES, variables_in
 from agiraph.tools.sandbox.git_commands import CONFIGURATION_VARIABLES
 from agiraph.tools.sandbox.git_commands import VARIABLES as GIT_COMMAND_VARIABLES
 from agiraph.tools.web.key_names import KEY_NAMES as SEARCH_KEYS
@@ -21,8 +21,6 @@ PLAIN = frozenset(
     }
 )
 PLAIN_PREFIXES = ("LC_", "AGIRAPH_")
-ADDRESS_SUFFIX = "_BASE_URL"
-BROKER_SUFFIXES = ("_API_KEY", ADDRESS_SUFFIX, "_AUTH_TOKEN")
 PASSWORD = re.compile("//[^/?#]*@")
 PROXY_NAMES = frozenset({"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"})
 BROKER_NAMES = frozenset({"OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "REQUESTS_CA_BUNDLE"})
@@ -103,8 +101,8 @@ def _may_see(kind: str, name: str) -> bool:
         return kind == WEB_KIND
     if kind in KEY_HOLDERS and name.upper() in PROXY_NAMES:
         return True
-    if kind == BROKER_KIND and (name.upper() in BROKER_NAMES or name.endswith(BROKER_SUFFIXES)):
+    if kind == BROKER_KIND and (name.upper() in BROKER_NAMES or name.endswith(KEY_SUFFIXES)):
         return True
-    if name.endswith((*SECRET_SUFFIXES, *BROKER_SUFFIXES)):
+    if name.endswith((*SECRET_SUFFIXES, *KEY_SUFFIXES)):
         return False
     return name in PLAIN or name.startswith(PLAIN_PREFIXES)

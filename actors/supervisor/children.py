@@ -15,7 +15,6 @@ from actors.supervisor.child_monitor import ChildMonitor, MonitorHooks
 from actors.supervisor.hang_watch import HangWatch
 from actors.supervisor.options import SERVICES, SPAWNER, SupervisorOptions
 from actors.supervisor.orphan_processes import OrphanProcesses, boot_id, kill_leftovers, started_at
-from actors.supervisor.paths import socket_url
 from actors.supervisor.processes.causes import fault_of
 from actors.supervisor.processes.handle import LocalHandle, ProcessFiles, ProcessHandle
 from actors.supervisor.processes.launcher import ExecLauncher, ForkLauncher, further_variables
@@ -44,6 +43,7 @@ from agiraph.readmodel.child_register import (
 from agiraph.settings.hosts import config_for_hosts
 from agiraph.storage.files import is_file, is_folder
 from agiraph.storage.home import Home
+from agiraph.storage.home_folders import socket_url
 from agiraph.storage.run_lease import is_left
 from transport.mailbox_file import recorded_incarnations
 from transport.tickets import KEY_BYTES, make_ticket

@@ -9,14 +9,14 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from actors.runtime.child import log_file, open_log
-from actors.supervisor.paths import make_folders
+from actors.runtime.child import open_log
 from actors.supervisor.processes.causes import size_of, tail_of
 from agiraph.core.errors import Unavailable
 from agiraph.core.ids import SUPERVISOR
 from agiraph.http.discovery import is_held
 from agiraph.storage.disk_space import full_message, has_room
 from agiraph.storage.home import Home
+from agiraph.storage.home_folders import make_folders
 from agiraph.storage.supervisor_note import holder_of
 
 EXIT_USAGE = 2
@@ -42,7 +42,7 @@ def start_daemon(home: Path, options: Sequence[str]) -> str:
             f"home {home} is held by supervisor pid {holder_of(home) or 'unknown'}", 1
         )
     make_folders(Home(home))
-    log = log_file(home, SUPERVISOR)
+    log = Home(home).system.errors(SUPERVISOR)
     with os.fdopen(open_log(log), "ab") as errors:
         offset = size_of(log)
         process = subprocess.Popen(

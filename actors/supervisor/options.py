@@ -14,13 +14,13 @@ from agiraph.core.ids import (
     RECORDER,
     ROUTER,
     SCALER,
-    TOOLS_PREFIX,
     TRACER,
     WEB,
     Address,
     tools_address,
 )
 from agiraph.mcp.registered import registered_names
+from agiraph.readmodel.child_register import kind_of_service
 from agiraph.settings.config import Config
 from agiraph.storage.home import Home
 
@@ -33,13 +33,6 @@ OPTIONAL = (TRACER, SCALER)
 SPAWNER = Address("spawner")
 
 
-def kind_of(service: str) -> str:
-    """Return the kind of a service's process: its address, but for those on demand."""
-    if service == WEB:
-        return "web"
-    return TOOLS if service.startswith(TOOLS_PREFIX) else service
-
-
 def on_demand(config: Config, home: Home) -> dict[Address, str]:
     """Return the services that are started by the first request to them, with their kinds.
 
@@ -47,7 +40,7 @@ def on_demand(config: Config, home: Home) -> dict[Address, str]:
     """
     servers = map(tools_address, sorted({*config.mcp.servers, *registered_names(home)}))
     for_hosts = (FILES,) if config.hosts.listen else ()
-    return {address: kind_of(address) for address in (WEB, *for_hosts, *servers)}
+    return {address: kind_of_service(address) for address in (WEB, *for_hosts, *servers)}
 
 
 @dataclass(frozen=True, slots=True)

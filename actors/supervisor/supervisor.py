@@ -14,18 +14,12 @@ from collections.abc import Coroutine
 from contextlib import suppress
 from typing import Any
 
-from actors.runtime.child import log_file, rotate_output
+from actors.runtime.child import rotate_output
 from actors.runtime.environment import addresses_in, secret_names
 from actors.runtime.linux import hide_environment
 from actors.supervisor.child_monitor import ChildMonitor
 from actors.supervisor.children import Children
 from actors.supervisor.options import OPTIONAL, SERVICES, SupervisorOptions, on_demand
-from actors.supervisor.paths import (
-    HomeLock,
-    make_folders,
-    remove_socket_folder,
-    remove_stale_socket_folders,
-)
 from actors.supervisor.processes.stopping import kill_descendants
 from actors.supervisor.supervisor_endpoint import SupervisorEndpoint
 from actors.supervisor.supervisor_service import SupervisorService
@@ -34,6 +28,12 @@ from agiraph.logs.log import logger
 from agiraph.readmodel.child_register import Desired
 from agiraph.storage.files import read_bytes
 from agiraph.storage.home import Home
+from agiraph.storage.home_folders import (
+    HomeLock,
+    make_folders,
+    remove_socket_folder,
+    remove_stale_socket_folders,
+)
 from agiraph.storage.home_format import claim_format
 from agiraph.storage.home_users import wait_until_unused
 from agiraph.storage.supervisor_note import remove_note, write_note
@@ -126,7 +126,7 @@ class Supervisor:
             if self._children.hosts is not None:
                 self._children.hosts.check()
             self._children.stop_left()
-            rotate_output(log_file(self.home, SUPERVISOR))
+            rotate_output(Home(self.home).system.errors(SUPERVISOR))
 
     async def _start(self) -> None:
         """Start everything in order: the router, the other services, the agents.

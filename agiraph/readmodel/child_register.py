@@ -16,7 +16,7 @@ from typing import Annotated, Literal, assert_never
 
 from pydantic import Field, TypeAdapter
 
-from agiraph.core.ids import HOST_PREFIX, INVITE_PREFIX
+from agiraph.core.ids import HOST_PREFIX, INVITE_PREFIX, TOOLS_PREFIX, WEB
 from agiraph.core.record import Record
 from agiraph.messages.child import ChildSpec
 from agiraph.storage.disk_space import is_full_disk
@@ -230,3 +230,10 @@ class ChildRegister:
     def close(self) -> None:
         """Close the file."""
         self._journal.close()
+
+
+def kind_of_service(service: str) -> str:
+    """Return the kind of a service's process: its address, but for those on demand."""
+    if service == WEB:
+        return "web"
+    return "tools" if service.startswith(TOOLS_PREFIX) else service

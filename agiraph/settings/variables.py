@@ -7,6 +7,10 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+ADDRESS_SUFFIX = "_BASE_URL"
+KEY_SUFFIXES = ("_API_KEY", ADDRESS_SUFFIX, "_AUTH_TOKEN")
+"""The ends of the names of variables that configure a model service."""
+
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 

@@ -303,6 +303,10 @@ class SystemHome:
         """The log of an address in JSON lines. Written by its process."""
         return self.logs / f"{address.replace('/', '.')}.jsonl"
 
+    def errors(self, address: str) -> Path:
+        """The stderr of an address's processes."""
+        return self.logs / f"{address.replace('/', '.')}.log"
+
     sockets = PathBelow("run")
     """The folder of the router's socket, mode 0700 (a temporary one if this is too long)."""
 

@@ -9,13 +9,13 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
 
-from actors.runtime.processes import kill_all
 from agiraph.core.errors import Unavailable
 from agiraph.http.api import InviteHostRequest, NotReachable
 from agiraph.http.client import Client
@@ -152,7 +152,7 @@ class HostsRun(ChaosRun):
                 try:
                     machine.process.wait(STOP_SECONDS)
                 except subprocess.TimeoutExpired:
-                    kill_all(machine.descendants())
+                    _kill(machine.descendants())
                     machine.process.kill()
                     machine.process.wait()
 
@@ -176,14 +176,20 @@ class HostsRun(ChaosRun):
             case "host":
                 machine.signal(signal.SIGKILL)
             case "relay":
-                kill_all([one for one in machine.descendants() if RELAY in _title(one)])
+                _kill([one for one in machine.descendants() if RELAY in _title(one)])
             case _:
                 how, machine.off_until = "off", until
                 left = machine.descendants()
                 machine.signal(signal.SIGKILL)
-                kill_all(left)
+                _kill(left)
         self.report.strikes[f"{fault.kind} {how}"] += 1
         return True
+
+
+def _kill(processes: Iterable[psutil.Process]) -> None:
+    for process in processes:
+        with suppress(psutil.Error):
+            process.kill()
 
 
 def _title(process: psutil.Process) -> str:

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import psutil
 
-from actors.supervisor.options import kind_of
 from agiraph.messages.child import ChildSpec
-from agiraph.readmodel.child_register import fold
+from agiraph.readmodel.child_register import fold, kind_of_service
 from agiraph.storage.home import Home
 from agiraph.storage.journal import read_journal
 
@@ -33,7 +32,7 @@ def living(home: Path, supervisor_pid: int) -> list[FaultTarget]:
     for address, process in table.processes.items():
         if _is_alive(process.pid, process.started_at):
             row = table.rows.get(address)
-            kind = row.spec.kind if row else kind_of(address)
+            kind = row.spec.kind if row else kind_of_service(address)
             journal = _conversation(Home(home), row.spec) if row else None
             found.append(FaultTarget(address, kind, process.pid, journal))
     if not any(target.kind == SPAWNER for target in found):

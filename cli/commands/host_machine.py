@@ -112,7 +112,7 @@ def leave(force: bool, folder: Path | None) -> int:
 @contextmanager
 def _stopped(folder: HostFolder) -> Iterator[None]:
     """Hold the lock of a folder in the block; the host process that holds it is stopped."""
-    from actors.supervisor.paths import HomeLock, HomeLocked
+    from agiraph.storage.home_folders import HomeLock, HomeLocked
 
     lock = HomeLock(folder.path, folder.lock, "the host's folder", "agiraph-host")
     give_up_at = time.monotonic() + STOP_SECONDS

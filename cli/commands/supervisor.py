@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from actors.runtime.child import log_file
 from agiraph.core.errors import InvalidInput, Refused, Unavailable, listed
 from agiraph.core.ids import SUPERVISOR
 from agiraph.core.turns import Usage
@@ -321,7 +320,7 @@ def look(home: Path, patience_seconds: float) -> JsonObject:
     """Return what can be said of the supervisor of a home; its gateway is waited for so long."""
     login = installed_file(home, os.environ)
     logs = Home(home).system
-    files = [log_file(home, SUPERVISOR), logs.log(SUPERVISOR)]
+    files = [logs.errors(SUPERVISOR), logs.log(SUPERVISOR)]
     found: JsonObject = {
         "running": is_held(home),
         "home": str(home),

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from actors.supervisor.paths import LONGEST_SOCKET, socket_folder, socket_length
 from agiraph.core.errors import AgiraphError, Corrupt, InvalidInput, Refused
 from agiraph.core.ids import agent_of
 from agiraph.http.discovery import is_held
@@ -17,6 +16,7 @@ from agiraph.settings.config import load_config
 from agiraph.settings.yaml_text import is_absent
 from agiraph.storage.files import entries, open_file, read_bytes
 from agiraph.storage.home import AgentHome, Home, RunHome
+from agiraph.storage.home_folders import LONGEST_SOCKET, socket_folder, socket_length
 from agiraph.storage.home_format import FORMAT, OtherFormat, check_format
 from agiraph.storage.supervisor_note import holder_of
 from cli.doctor_checks.check import DoctorCheck, DoctorContext, fail, first_of, ok, other_home, warn

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from actors.supervisor.paths import socket_folder
 from agiraph.storage.home import Home
+from agiraph.storage.home_folders import socket_folder
 from tests.scenarios.house import ROOT
 
 CLOSED = {0: "<&-", 1: ">&-", 2: "2>&-"}

@@ -177,7 +177,7 @@ def test_a_request_to_an_entity_that_was_given_up_says_why(
         raise AssertionError
 
     monkeypatch.setattr(world.line, "ask", ask_one_that_fails)
-    monkeypatch.setattr("agiraph.api.gateway.FAILED_AFTER_SECONDS", 0.01)
+    monkeypatch.setattr("actors.gateway.bus.FAILED_AFTER_SECONDS", 0.01)
     error = refused(client.retry_node, "survey", "tables")
     assert (error.status, error.detail) == (409, f"{COORDINATOR} does not run: {cause}")
 

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from actors.supervisor.paths import HomeLock
 from agiraph.board.commands import CreateNode
 from agiraph.board.store import BoardStore
 from agiraph.core.models import BUDGET, Activity, ProposedAction
@@ -28,6 +27,7 @@ from agiraph.messages.model import (
     SetBudgetMessage,
     UsageTable,
 )
+from agiraph.storage.home_folders import HomeLock
 from cli.doctor_checks.check import DoctorContext
 from cli.doctor_checks.home import check_processes
 from cli.main import agiraph

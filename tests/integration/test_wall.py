@@ -16,11 +16,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from actors.supervisor.paths import socket_url
 from agiraph.external.launching import AgentLaunch, argv_of, sandbox_readable
 from agiraph.external.preset import AgentPreset, ExternalAgent
 from agiraph.settings.config import load_config
 from agiraph.storage.home import Home
+from agiraph.storage.home_folders import socket_url
 from agiraph.tools.command import CommandLimits, CommandResult, run_command
 from agiraph.tools.sandbox.probe import probe
 from agiraph.tools.sandbox.sandbox import find_sandbox

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from actors.runtime.kinds import KINDS, resolve
 from actors.runtime.launch import ActorLaunch
-from actors.supervisor.paths import make_folders
 from agiraph.storage.home import Home
+from agiraph.storage.home_folders import make_folders
 from tests.scenarios.place import Place
 
 

@@ -14,7 +14,6 @@ from typing import Protocol
 
 import psutil
 
-from actors.runtime.child import log_file
 from actors.runtime.crash_counter import ProcessNote, is_repeated_crash, read_note
 from actors.runtime.processes import descendants
 from actors.supervisor.processes.causes import KillReason, oom_kills, size_of, tail_of
@@ -82,7 +81,7 @@ class ProcessFiles:
         self._address = address
         self._incarnation = incarnation
         self._attempts = Home(home).system.attempts
-        self._log = log_file(home, address)
+        self._log = Home(home).system.errors(address)
         self._offset, self._killed_before = size_of(self._log), oom_kills()
 
     def note(self) -> ProcessNote | None:

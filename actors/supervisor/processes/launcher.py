@@ -13,7 +13,7 @@ from typing import Any
 
 import msgpack
 
-from actors.runtime.child import framed_launch, log_file
+from actors.runtime.child import framed_launch
 from actors.runtime.environment import BROKER_KIND, environment_for, naming_settings
 from actors.runtime.launch import ActorLaunch
 from actors.supervisor.processes.causes import (
@@ -40,6 +40,7 @@ from agiraph.core.errors import InvalidInput, Unavailable
 from agiraph.messages.child import ChildState
 from agiraph.storage.disk_space import is_full_disk
 from agiraph.storage.files import status_of
+from agiraph.storage.home import Home
 
 # A spawner that is restarted at once is ready in about two seconds. Many fresh interpreters in its
 # place would only delay that.
@@ -137,7 +138,7 @@ class ExecLauncher:
     def _fresh(self, launch: ActorLaunch) -> tuple[WaitingInterpreter, SpawnedProcess]:
         environ = environment_of(launch, self._environ)
         try:
-            interpreter = start_actor(environ, log_file(launch.home, launch.address))
+            interpreter = start_actor(environ, Home(launch.home).system.errors(launch.address))
         except OSError as error:
             failed = SpawnFailed(f"{launch.address}: {error}")
             failed.is_full = is_full_disk(error)
@@ -274,7 +275,7 @@ class ForkLauncher:
 
     async def _run_spawner(self) -> tuple[ProcessExit, bool]:
         """Start one spawner and serve its link; return how it ended, and whether it was ready."""
-        log = log_file(self._home, SPAWNER_KIND)
+        log = Home(self._home).system.errors(SPAWNER_KIND)
         offset, killed = size_of(log), oom_kills()
         try:
             self.pid, link, ended = self._prestarted or self._fresh_spawner(log)

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from actors.runtime.child import framed_launch, log_file, read_launch, title_of
+from actors.runtime.child import framed_launch, read_launch, title_of
 from actors.runtime.kinds import KINDS, entry_named, resolve
 from actors.runtime.launch import ActorLaunch
 from agiraph.core.errors import InvalidInput
+from agiraph.storage.home import Home
 
 LAUNCH = ActorLaunch(
     address="shop/ada-1",
@@ -52,7 +53,7 @@ def test_titles_say_what_a_process_is(kind: str, address: str, title: str) -> No
 
 
 def test_logs_are_named_by_address() -> None:
-    assert log_file(Path("/h"), "shop/ada") == Path("/h/system/logs/shop.ada.log")
+    assert Home(Path("/h")).system.errors("shop/ada") == Path("/h/system/logs/shop.ada.log")
 
 
 def test_an_unknown_kind_is_told_with_the_known_ones() -> None:

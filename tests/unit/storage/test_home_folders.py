@@ -9,8 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from actors.supervisor import paths
-from actors.supervisor.paths import (
+from actors.supervisor.supervisor_service import check_start
+from agiraph.core.errors import Refused
+from agiraph.core.ids import SUPERVISOR, Address
+from agiraph.messages.authorization import refusal
+from agiraph.messages.child import ChildSpec, StartChild
+from agiraph.storage import home_folders as paths
+from agiraph.storage.files import open_folder
+from agiraph.storage.home import Home
+from agiraph.storage.home_folders import (
     HomeLock,
     HomeLocked,
     make_folders,
@@ -20,13 +27,6 @@ from actors.supervisor.paths import (
     socket_folder,
     socket_url,
 )
-from actors.supervisor.supervisor_service import check_start
-from agiraph.core.errors import Refused
-from agiraph.core.ids import SUPERVISOR, Address
-from agiraph.messages.authorization import refusal
-from agiraph.messages.child import ChildSpec, StartChild
-from agiraph.storage.files import open_folder
-from agiraph.storage.home import Home
 from agiraph.storage.walk import closing
 
 

@@ -4,6 +4,5 @@
     notice.py          one thing to notify of, which channels want it, and its text
     webhooks.py        the bodies and signatures of webhooks, and the tokens of answer links
 
-The settings of channels are in `agiraph/settings/channels.py`; `actors/gateway/notifications`
-delivers.
+The settings of channels are in `agiraph/settings/channels.py`; `agiraph/inbox/channels` delivers.
 """

@@ -25,6 +25,8 @@ DEEPEST: Final = 64
 TOO_DEEP: Final = f"more than {DEEPEST} levels deep"
 LIBYAML_TOO_DEEP: Final = "exceeded maximum nesting depth"
 LONGEST_NUMBER: Final = 128
+MERGE: Final = "<<"
+"""The key that takes the values of another mapping; it may be there more than once."""
 NUMBERS: Final = tuple(f"tag:yaml.org,2002:{kind}" for kind in ("int", "float", "timestamp"))
 NUMERIC: Final = frozenset("0123456789abcdefABCDEFxXoO_:.+-TZtz")
 NUMBER_BEGINS: Final = tuple("+-.0123456789")
@@ -157,28 +159,55 @@ def _collect_lines(node: yaml.Node | None, path: KeyPath, lines: Lines) -> None:
             _collect_lines(item, (*path, number), lines)
 
 
+class _OpenCollection:
+    """A mapping or sequence whose end has not been read, and the keys of a mapping so far."""
+
+    def __init__(self, event: yaml.CollectionStartEvent, counted: int) -> None:
+        self.anchor: str | None = event.anchor
+        self.counted_before = counted
+        self._keys: dict[tuple[str, bool], int] | None = None
+        if isinstance(event, yaml.MappingStartEvent):
+            self._keys = {}
+        self._expects_key = True
+
+    def add(self, event: yaml.NodeEvent) -> None:
+        """Note a member; raise yaml.MarkedYAMLError for a key that the mapping has already."""
+        if self._keys is None:
+            return
+        is_key, self._expects_key = self._expects_key, not self._expects_key
+        if not is_key or not isinstance(event, yaml.ScalarEvent) or event.value == MERGE:
+            return
+        key = event.value, _is_number(event)
+        if key in self._keys:
+            first = self._keys[key]
+            raise _refused(event, f"the key '{event.value}' is in line {first} already")
+        self._keys[key] = event.start_mark.line + 1
+
+
 def _check(text: str, most_values: int) -> None:
     """Raise yaml.YAMLError if the text becomes more than the bounds allow."""
     counted = 0
     sizes: dict[str | None, int] = {}
-    open_: list[tuple[str | None, int]] = []
+    open_: list[_OpenCollection] = []
     for event in yaml.parse(text, Loader=LOADER):
+        if open_ and isinstance(event, yaml.NodeEvent):
+            open_[-1].add(event)
         match event:
-            case yaml.CollectionStartEvent(anchor=anchor):
-                open_.append((anchor, counted))
+            case yaml.CollectionStartEvent():
+                open_.append(_OpenCollection(event, counted))
                 counted += 1
                 if len(open_) > DEEPEST:
                     raise _refused(event, TOO_DEEP)
             case yaml.CollectionEndEvent():
-                anchor, before = open_.pop()
-                sizes |= {anchor: counted - before} if anchor else {}
+                ended = open_.pop()
+                sizes |= {ended.anchor: counted - ended.counted_before} if ended.anchor else {}
             case yaml.ScalarEvent(anchor=anchor):
                 counted += 1
                 sizes |= {anchor: 1} if anchor else {}
                 if len(event.value) > LONGEST_NUMBER and _is_number(event):
                     raise _refused(event, f"a number of {len(event.value)} characters")
             case yaml.AliasEvent(anchor=anchor):
-                if any(anchor == inside for inside, _ in open_):
+                if any(anchor == around.anchor for around in open_):
                     raise _refused(event, f"*{anchor} stands in itself")
                 counted += sizes.get(anchor or "", 1)
         if counted > most_values:

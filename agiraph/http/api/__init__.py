@@ -1,6 +1,6 @@
 """What the HTTP API takes and gives: one frozen record per request and per answer.
 
-The gateway (`actors/gateway`) and the client (`agiraph.http.client`) both speak these and nothing
+The gateway (`agiraph/api`) and the client (`agiraph.http.client`) both speak these and nothing
 else. Every error is a `ProblemView` (RFC 9457). Where JSON says `from`, Python says `sender`. Lists
 come as JSON arrays; what can grow without end comes in pages with a cursor: pass `next` as `after`.
 """

@@ -33,6 +33,9 @@ LAUGHS = "nodes:\n- &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
         ("a: !!timestamp soon", "cannot be read"),
         ('a: !!int ""', "cannot be read"),
         ("x" * 1_000_001, "1000001 characters"),
+        ("run: {}\na: 1\nrun: {}", "the key 'run' is in line 1 already"),
+        ("a:\n  - {x: 1, y: {}, x: 2}", "the key 'x' is in line 2 already"),
+        ('a: 1\n"a": 2', "the key 'a' is in line 1 already"),
     ],
     ids=lambda value: value[:12],
 )
@@ -48,6 +51,8 @@ def test_what_becomes_too_much_is_refused_with_the_reason(text: str, why: str) -
         ("a: &a [1, 2]\nb: *a", {"a": [1, 2], "b": [1, 2]}),
         ("base: &b {x: 1}\nmore: {<<: *b, y: 2}", {"base": {"x": 1}, "more": {"x": 1, "y": 2}}),
         ("n: 12345678901234567890", {"n": 12345678901234567890}),
+        ("1: a\n'1': b", {1: "a", "1": "b"}),
+        ("- {a: b, b: a}\n- {a: a}", [{"a": "b", "b": "a"}, {"a": "a"}]),
         (f"digest: {'9' * 64}", {"digest": int("9" * 64)}),
         (f"text: {'feed a bad cafe ' * 40}", {"text": ("feed a bad cafe " * 40).strip()}),
         ("[" * DEEPEST + "]" * DEEPEST, None),

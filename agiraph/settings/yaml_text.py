@@ -181,7 +181,7 @@ class _OpenCollection:
         if key in self._keys:
             first = self._keys[key]
             raise _refused(event, f"the key '{event.value}' is in line {first} already")
-        self._keys[key] = event.start_mark.line + 1
+        self._keys[key] = event.start_mark.line + 1 if event.start_mark else 0
 
 
 def _check(text: str, most_values: int) -> None:

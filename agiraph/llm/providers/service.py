@@ -31,8 +31,10 @@ if TYPE_CHECKING:
     from httpx2 import AsyncClient, Response
 
 EVENT_STREAM = "text/event-stream"
-EVENTS_IN_A_ROW = 500
+EVENTS_IN_A_ROW = 50
 """Events read before other calls get their turn: a flood is always ready to be read."""
+BYTES_IN_A_ROW = 1 << 14
+"""The bytes that are cut into events at once."""
 PAGE_ADVICE = "is the base URL right (most end in /v1), and does a login page stand before it?"
 
 
@@ -131,7 +133,7 @@ async def _read_events(response: "Response", wire: WireFormat) -> AsyncGenerator
     refuse_page(response)
     splitter, unread, is_stream = SseSplitter(), b"", False
     read = 0
-    async for piece in response.aiter_bytes():
+    async for piece in _in_short_pieces(response):
         for event in splitter.feed(piece):
             read += 1
             if read % EVENTS_IN_A_ROW == 0:
@@ -146,6 +148,15 @@ async def _read_events(response: "Response", wire: WireFormat) -> AsyncGenerator
     if not is_stream:
         for event in _events_in(body, response, wire):
             yield event
+
+
+async def _in_short_pieces(response: "Response") -> AsyncIterator[bytes]:
+    """Yield the bytes of an answer; other calls get their turn between pieces of one read."""
+    async for piece in response.aiter_bytes():
+        yield piece[:BYTES_IN_A_ROW]
+        for start in range(BYTES_IN_A_ROW, len(piece), BYTES_IN_A_ROW):
+            await asyncio.sleep(0)
+            yield piece[start : start + BYTES_IN_A_ROW]
 
 
 def _events_in(body: bytes, response: "Response", wire: WireFormat) -> Iterator[SseEvent]:

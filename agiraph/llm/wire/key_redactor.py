@@ -86,6 +86,9 @@ class KeyRedactor:
         if not self._spelling.forms:
             yield event
             return
+        if event.data is None and not event.is_end and not self._held:
+            yield _safe(event, self._spelling, is_changed=False)
+            return
         self._count += 1
         held = _Held(self._count, event)
         self._held.append(held)

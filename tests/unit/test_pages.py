@@ -19,15 +19,23 @@ NAMES = {*BY_NAME, *(message.TYPE for message in MESSAGES)} | {
     f"{section}.{key}" for section, values in SETTINGS.items() for key in values
 }
 LIKE_A_SETTING = re.compile(rf"^((?:{'|'.join(SETTINGS)})\.[a-z_]+)(\*?)(?=$|[:=,. ])")
+INDEX = "docs/index.md"
 FILES = (".json", ".jsonl", ".md")
 
 
-def test_every_page_has_its_place_in_the_site_and_is_named_by_the_readme() -> None:
+def test_every_page_has_its_place_in_the_site_and_in_the_index() -> None:
     settings = (ROOT / "mkdocs.yml").read_text("utf-8")
     in_site = re.findall(r"^ +- [^:\n]+: (\S+\.md)$", settings.partition("\nnav:")[2], re.M)
     assert sorted(in_site) == PAGES
-    linked = {link.text for link in Page("README.md").links()}
-    assert set(PAGES) - {"README.md"} <= linked
+    linked = {_target(INDEX, link.text) for link in Page(INDEX).links()}
+    assert set(PAGES) - {INDEX} <= linked
+    assert INDEX in {_target("README.md", link.text) for link in Page("README.md").links()}
+
+
+def _target(page: str, link: str) -> str:
+    """Return the path of a link's target from the root of the repository."""
+    target = (ROOT / page).parent.joinpath(link.partition("#")[0]).resolve()
+    return target.relative_to(ROOT).as_posix() if target.is_relative_to(ROOT) else ""
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -43,6 +43,7 @@ from agiraph.board import commands as c
 from agiraph.board import events as e
 from agiraph.board.board import Board
 from agiraph.board.deadlock import find_deadlocks
+from agiraph.board.names import names_meant
 from agiraph.board.store import LATELY
 from agiraph.core.background_tasks import first_to_end
 from agiraph.core.errors import ModelFailure, Refused
@@ -101,6 +102,7 @@ class CoordinatorActor:
             toolbox_for(context.limits, toolbox),
             who=lambda: context.acting(COORDINATOR_NAME, context.files.home.path),
             further=self._opened_stage,
+            names=lambda named: names_meant(board.board, named),
             compaction_context=self._compaction_context,
         )
         self._notifications = BoardNotifications(board, context)

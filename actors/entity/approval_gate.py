@@ -36,7 +36,10 @@ from agiraph.tools.approvals.policy import (
     commands_in,
 )
 from agiraph.tools.approvals.policy_file import ApprovalPolicyFile
+from agiraph.tools.approvals.spellings import KnownNames
 from agiraph.tools.approvals.wording import OPTIONS, denied_by_rule, question_in_words, refusal_of
+from agiraph.tools.files import files_of_ref
+from agiraph.tools.scopes.scope import INPUT, is_below_input
 from agiraph.tools.table import tool_names
 
 FurtherActions = Callable[[OpenCall], Sequence[ProposedAction]]
@@ -47,7 +50,8 @@ SUBJECT_CHARACTERS = 300
 class ApprovalGate:
     """Asks for what one entity may do.
 
-    `who` returns who acts and which folders are its own, `further` what else a call does.
+    `who` returns who acts and which folders are its own, `further` what else a call does, `names`
+    all names of the node or worker that a text means.
     """
 
     def __init__(
@@ -56,8 +60,10 @@ class ApprovalGate:
         messenger: Messenger,
         who: Callable[[], ActingEntity],
         further: FurtherActions = lambda _opened: (),
+        names: Callable[[str], Sequence[str]] = lambda _named: (),
     ) -> None:
         self._context = context
+        self._known = KnownNames(context.name, self._names_of_path, names, self._files_of_ref)
         self._messenger = messenger
         self.who = who
         self._spent = set[tuple[str, int]]()
@@ -81,10 +87,24 @@ class ApprovalGate:
 
     def _actions_of(self, opened: OpenCall) -> list[SpelledAction]:
         call = opened.call
-        judged = actions_of_call(call.name, call.arguments)
+        judged = actions_of_call(call.name, call.arguments, self._known)
         commands = commands_in(call.name, call.arguments)
         runs = [ProposedAction(tool="bash", subject=command) for command in commands]
         return [*judged, *map(SpelledAction, (*runs, *self._further(opened)))]
+
+    def _names_of_path(self, path: str) -> list[str]:
+        """Return the names of a file, below the input folder also as the run's terms name it."""
+        names, folder = self._context.scope.names_of(path), self._context.spec.input
+        if folder is None:
+            return names
+        below = (name.removeprefix(INPUT) for name in names if is_below_input(name))
+        return [*names, *(f"{folder}{rest}" for rest in below)]
+
+    def _files_of_ref(self, ref_name: str) -> list[str]:
+        try:
+            return files_of_ref(self._context.scope, ref_name)
+        except (Refused, OSError, ValueError):
+            return []  # the call itself is refused
 
     async def _answer(
         self, policy: ApprovalPolicy, actions: Sequence[SpelledAction], opened: OpenCall | None

@@ -4,7 +4,7 @@ Their processes own one each: its context (identity, conversation, inbox, report
 the way to the model, approvals, the compactor, and its prompt.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from actors.entity.approval_gate import ApprovalGate, BudgetApproval, FurtherActions
 from actors.entity.args import billing
@@ -53,6 +53,7 @@ class Entity:
         *,
         who: Callable[[], ActingEntity],
         further: FurtherActions = lambda _opened: (),
+        names: Callable[[str], Sequence[str]] = lambda _named: (),
         compaction_context: Callable[[], CompactionContext],
     ) -> None:
         self.context = context
@@ -69,7 +70,8 @@ class Entity:
         self.budget_approval = BudgetApproval(context, self.messenger)
         self.model_client = BrokerModelClient(context, self.budget_approval.has_raised)
         self.think = self.model_client.think
-        self.approval_for = ApprovalGate(context, self.messenger, who, further).approval_for
+        gate = ApprovalGate(context, self.messenger, who, further, names)
+        self.approval_for = gate.approval_for
         self.compactor = Compactor(
             context, self.model_client, toolbox, self.request, compaction_context
         )

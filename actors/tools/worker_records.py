@@ -14,6 +14,7 @@ from agiraph.messages.authorization import is_worker
 from agiraph.storage.home import Home
 from agiraph.tools.approvals.policy import actions_of_call
 from agiraph.tools.approvals.policy_file import ApprovalPolicyFile
+from agiraph.tools.approvals.spellings import KnownNames
 from agiraph.tools.approvals.wording import denied_by_rule
 from agiraph.tools.table import tool_names
 
@@ -41,7 +42,7 @@ class WorkerRecords:
     def check_rules(self, member: Member, tool: str, arguments: JsonObject) -> None:
         """Raise Refused if a rule denies a worker this call, wherever it runs."""
         policy, worker = self._policies.current(), member.worker
-        for one in actions_of_call(tool, arguments):
+        for one in actions_of_call(tool, arguments, KnownNames(worker.name)):
             denied = policy.denial(one, worker.name, worker.role)
             if denied is not None:
                 raise Refused(denied_by_rule(denied))

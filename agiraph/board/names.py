@@ -2,6 +2,7 @@
 
 import unicodedata
 from collections.abc import Collection
+from contextlib import suppress
 
 from agiraph.board.board import Board
 from agiraph.core.errors import InvalidInput, unknown
@@ -37,6 +38,18 @@ def find_worker(board: Board, named: str) -> Worker:
     if on_team or same_name:
         return (on_team or same_name)[-1]
     raise unknown("worker", named, [worker.name for worker in board.team])
+
+
+def names_meant(board: Board, named: str) -> tuple[str, ...]:
+    """Return all names and ids of the node and of the worker that a text means."""
+    found: list[str] = []
+    with suppress(InvalidInput):
+        node = find_node(board, named)
+        found += [node.name, node.id, node.folder]
+    with suppress(InvalidInput):
+        worker = find_worker(board, named)
+        found += [worker.name, worker.id]
+    return tuple(found)
 
 
 def idle_names(board: Board) -> str:

@@ -24,6 +24,7 @@ from agiraph.storage.files import (
 from agiraph.storage.walk import UnsafeFile
 from agiraph.tools.base import ToolParams, tool
 from agiraph.tools.ports import ToolContext
+from agiraph.tools.scopes.scope import Scope
 
 LISTED_AT_ONCE = 500
 LOOKED_AT = 20_000
@@ -150,8 +151,26 @@ def _refs(context: ToolContext) -> dict[str, str]:
         raise InvalidInput(
             "a coordinator has no refs: read nodes/NODE/published/... with read_file"
         )
-    path = context.scope.to_read("_refs.json")
+    return _refs_in(context.scope)
+
+
+def _refs_in(scope: Scope) -> dict[str, str]:
+    path = scope.to_read("_refs.json")
     return dict(json.loads(read_bytes(path))) if is_file(path) else {}
+
+
+def files_of_ref(scope: Scope, ref_name: str) -> list[str]:
+    """Return the paths of the files that `read_ref` shows; [] if there is no such ref.
+
+    Raises Refused, OSError.
+    """
+    named = _refs_in(scope).get(ref_name)
+    if named is None:
+        return []
+    place = scope.to_read(named)
+    if not is_folder(place):
+        return [named]
+    return [f"{named.rstrip('/')}/{path.as_posix()}" for path, _ in files_below(place)]
 
 
 def _read_published(place: Path, named: str, limit: int) -> str:

@@ -6,34 +6,108 @@ in the checks of nodes are `commands_in` (`policy`). The text of a command is no
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from posixpath import normpath
 from typing import Any, Final
 
+from agiraph.core.ids import COORDINATOR_NAME
 from agiraph.core.turns import json_in
+from agiraph.tools.approvals.spellings import MEMORY, KnownNames
 
 Arguments = Mapping[str, Any]
 EquivalentCalls = Iterator[tuple[str, Arguments]]
 
+MEMORY_FILES: Final = ("memory.md", "notebook.md")
+"""The files of a memory outside of `memory/`, in lower case."""
 
-def equivalent_calls(tool: str, arguments: Arguments) -> EquivalentCalls:
+
+def equivalent_calls(tool: str, arguments: Arguments, known: KnownNames) -> EquivalentCalls:
     """Yield the calls of other tools whose effect a call has, in whatever form it is written."""
     if (found := EQUIVALENTS.get(tool)) is not None:
-        yield from found(arguments)
+        yield from found(arguments, known)
 
 
-def _of_append(arguments: Arguments) -> EquivalentCalls:
+def _of_append(arguments: Arguments, _known: KnownNames) -> EquivalentCalls:
     """A list is a value of the shared context: adding to it changes the value."""
     yield "write_context", {"key": arguments.get("key"), "value": arguments.get("item")}
 
 
-def _of_schedule(arguments: Arguments) -> EquivalentCalls:
-    """A trigger sends its message later, in the name of the agent."""
+def _of_schedule(arguments: Arguments, known: KnownNames) -> EquivalentCalls:
+    """A trigger sends its message later, or does the work of a node once more.
+
+    A text, and the task of `wake_agent`, is a message for the worker itself or the coordinator.
+    """
     action = as_read(arguments.get("action"))
-    if isinstance(action, Mapping) and action.get("type") == "send_message":
-        payload = as_read(action.get("payload"))
-        yield "send_message", payload if isinstance(payload, Mapping) else {}
+    if not isinstance(action, Mapping):
+        yield "send_message", {"to": known.own or COORDINATOR_NAME, "content": action}
+        return
+    payload = as_read(action.get("payload"))
+    payload = payload if isinstance(payload, Mapping) else {}
+    match action.get("type"):
+        case "send_message":
+            yield "send_message", payload
+        case "wake_agent":
+            yield "send_message", {"to": COORDINATOR_NAME, "content": payload.get("task")}
+        case "run_node":
+            yield "create_work_node", {"node_id": payload.get("node_id")}
 
 
-def _of_launch(arguments: Arguments) -> EquivalentCalls:
+def _of_remember(arguments: Arguments, _known: KnownNames) -> EquivalentCalls:
+    """Memory files and the context database are both read in later runs."""
+    yield "memory_write", {"content": arguments}
+
+
+def _of_memory_write(arguments: Arguments, _known: KnownNames) -> EquivalentCalls:
+    """A file of a memory is written by its path among all files, too."""
+    yield "remember", {"text": arguments}
+    yield from _of_file("write_file", arguments)
+
+
+def _of_memory_read(arguments: Arguments, _known: KnownNames) -> EquivalentCalls:
+    yield from _of_file("read_file", arguments)
+
+
+def _of_write_file(arguments: Arguments, known: KnownNames) -> EquivalentCalls:
+    yield from _of_memory_tool("memory_write", arguments, known)
+
+
+def _of_read_file(arguments: Arguments, known: KnownNames) -> EquivalentCalls:
+    yield from _of_memory_tool("memory_read", arguments, known)
+
+
+def _of_read_ref(arguments: Arguments, known: KnownNames) -> EquivalentCalls:
+    """A ref is another name of files that a node has published."""
+    paths = known.of_ref(str(arguments.get("ref_name")))
+    yield from (("read_file", {"path": path}) for path in paths)
+
+
+def _of_publish(arguments: Arguments, _known: KnownNames) -> EquivalentCalls:
+    """A worker's lesson is added to its own memory, an insight to that of the coordinator."""
+    for key, path in (("learned", "memory.md"), ("insight", "knowledge/from-workers.md")):
+        if arguments.get(key):
+            yield "memory_write", {"path": path}
+
+
+def _of_file(tool: str, arguments: Arguments) -> EquivalentCalls:
+    """Yield the call of a tool of files for a file of a memory."""
+    path = arguments.get("path")
+    if isinstance(path, str):
+        name = normpath(path.strip())
+        is_whole = name.startswith(MEMORY) or name.lower() in MEMORY_FILES
+        yield tool, {"path": name if is_whole else MEMORY + name}
+
+
+def _of_memory_tool(tool: str, arguments: Arguments, known: KnownNames) -> EquivalentCalls:
+    """Yield the call of a tool of memories for a file, if it is in a memory."""
+    path = arguments.get("path")
+    if not isinstance(path, str):
+        return
+    for name in dict.fromkeys((normpath(path.strip()), *known.of_path(path))):
+        if name.lower() in MEMORY_FILES or name.startswith(MEMORY):
+            yield tool, {"path": name}
+            return
+
+
+def _of_launch(arguments: Arguments, _known: KnownNames) -> EquivalentCalls:
     """A stage hires a worker and creates a node for each role, and may let workers go."""
     stage = as_read(arguments.get("stage"))
     if not isinstance(stage, Mapping):
@@ -46,7 +120,7 @@ def _of_launch(arguments: Arguments) -> EquivalentCalls:
         yield "retire_worker", {"worker_id": worker}
 
 
-def _of_node(arguments: Arguments) -> EquivalentCalls:
+def _of_node(arguments: Arguments, _known: KnownNames) -> EquivalentCalls:
     """A node may name its worker; for a node without one a worker may be hired."""
     if arguments.get("worker"):
         yield (
@@ -57,9 +131,16 @@ def _of_node(arguments: Arguments) -> EquivalentCalls:
         yield "spawn_worker", {"name": arguments.get("role") or "worker"}
 
 
-EQUIVALENTS: Final[Mapping[str, Callable[[Arguments], EquivalentCalls]]] = {
+EQUIVALENTS: Final[Mapping[str, Callable[[Arguments, KnownNames], EquivalentCalls]]] = {
     "append_context": _of_append,
     "schedule": _of_schedule,
+    "remember": _of_remember,
+    "memory_write": _of_memory_write,
+    "memory_read": _of_memory_read,
+    "write_file": _of_write_file,
+    "read_file": _of_read_file,
+    "read_ref": _of_read_ref,
+    "publish": _of_publish,
     "launch_roles": _of_launch,
     "create_work_node": _of_node,
 }

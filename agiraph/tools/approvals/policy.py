@@ -5,24 +5,29 @@ allowed. A rule sees a `ProposedAction`: the tool (or `stage`, a stage's start, 
 call), and its subject: the command, path, address or text it is about.
 """
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from glob import escape
 from math import inf
-from posixpath import normpath
 from typing import Any, Literal
-from urllib.parse import urlsplit, urlunsplit
 
 from pydantic import Field
 
 from agiraph.core.models import ProposedAction
-from agiraph.core.naming import short_name
 from agiraph.core.record import Record
 from agiraph.settings.mcp_servers import SEPARATOR
 from agiraph.tools.approvals.equivalents import as_read, equivalent_calls
+from agiraph.tools.approvals.spellings import (
+    NO_NAMES,
+    KnownNames,
+    as_text,
+    spellings_of,
+    spellings_of_all,
+    subject_as_judged,
+    url_pattern,
+)
 
 GIVE_WORK = ("create_work_node", "launch_roles")
 CHECKS = "checks"
@@ -36,7 +41,7 @@ ANYBODY = "*"
 GLOB_SIGNS = frozenset("*?[]")
 SUBJECTS = ("command", "path", "url", "query", "to", "key", "name", "task")
 NAMES_A_PATH = re.compile(r"(?:^|[\s=:'\"(<>])(~[\w/]*|/[^\s'\";|&)<>]*)")
-SCRATCH_OF_NODE = re.compile(r"^nodes/[^/]+/(?=scratch/)")
+FETCH = "web_fetch"
 HARMLESS = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin")
 
 
@@ -165,14 +170,14 @@ class ApprovalPolicy:
     ) -> PolicyDecision:
         """Return the decision of the first matching rule, with the subject that the rule matches.
 
-        `spellings` are further names of the same file, address or receiver: rules that ask or deny
-        look at them too, rules that allow do not.
+        `spellings` are further names of the same file, address or receiver. Rules that ask or deny
+        look at them too; rules that allow, and rules about paths `outside`, do not.
         """
         spelled = [act.model_copy(update={"subject": text}) for text in spellings]
         for rule in self.rules:
             if is_effect and ANYBODY in rule.tool:
                 continue
-            judged = [act] if rule.action == "allow" else [act, *spelled]
+            judged = [act] if rule.action == "allow" or rule.outside else [act, *spelled]
             for one in judged:
                 if _matches(rule, one, who, spent_usd):
                     return PolicyDecision(rule.action, one, rule)
@@ -210,76 +215,61 @@ def subject_of(arguments: Mapping[str, Any]) -> str:
     return next(_subjects_in(arguments))[1]
 
 
-def actions_of_call(tool: str, arguments: Mapping[str, Any]) -> list[SpelledAction]:
-    """Return the actions of one call that the rules judge, one for each subject.
+def actions_of_call(
+    tool: str, arguments: Mapping[str, Any], known: KnownNames = NO_NAMES
+) -> list[SpelledAction]:
+    """Return the actions of one call that the rules judge, with all names of what they are about.
 
-    The arguments of Agiraph's own tools are known, so the first subject is enough. A call of
-    another tool has an action for each of its subjects: an unused `command` hides no `path`. A call
-    with the effect of other tools (`equivalents`) has their actions too.
+    A call of an MCP tool has an action for each of its subjects. A call with the effect of other
+    tools (`equivalents`) has their actions too. `known` are the names that the entity knows.
     """
-    effects = (one for call in equivalent_calls(tool, arguments) for one in _actions_of(*call))
-    return [*_actions_of(tool, arguments), *(replace(one, is_effect=True) for one in effects)]
-
-
-def _actions_of(tool: str, arguments: Mapping[str, Any]) -> list[SpelledAction]:
-    subjects = list(_subjects_in(arguments))
-    judged = subjects if SEPARATOR in tool else subjects[:1]
+    effects = (
+        one
+        for call in equivalent_calls(tool, arguments, known)
+        for one in _actions_of(*call, known)
+    )
     return [
-        SpelledAction(ProposedAction(tool=tool, subject=subject), spellings_of(name, subject))
-        for name, subject in judged
+        *_actions_of(tool, arguments, known),
+        *(replace(one, is_effect=True) for one in effects),
     ]
 
 
+def _actions_of(tool: str, arguments: Mapping[str, Any], known: KnownNames) -> list[SpelledAction]:
+    subjects = list(_subjects_in(arguments))
+    judged = [
+        SpelledAction(
+            ProposedAction(tool=tool, subject=subject),
+            spellings_of(tool, name, subject, known)
+            if name
+            else spellings_of_all(arguments, known),
+        )
+        for name, subject in subjects
+    ]
+    if SEPARATOR in tool:
+        return judged
+    # A call of our own tools is one action. Its further subjects are further names of it.
+    first, *others = judged
+    more = (text for one in others for text in (one.act.subject, *one.spellings))
+    return [replace(first, spellings=tuple(dict.fromkeys((*first.spellings, *more))))]
+
+
 def _subjects_in(arguments: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the name and the text of each subject; a path without `.` and `..` names."""
+    """Yield the name and the text of each subject."""
     found = False
     for name in SUBJECTS:
         value = arguments.get(name)
         if isinstance(value, str) and value:
             found = True
-            yield name, normpath(value.strip()) if name == "path" else value
+            yield name, subject_as_judged(name, value)
     if not found:
-        yield "", json.dumps(arguments, ensure_ascii=False, sort_keys=True, default=str)
-
-
-def spellings_of(name: str, subject: str) -> tuple[str, ...]:
-    """Return other spellings of `subject`, the value of the argument `name`.
-
-    A path without a known first name is below scratch/; the host of an address may be written with
-    other dots and without the scheme; a receiver with `@`, or as its id; a key with spaces around.
-    """
-    match name:
-        case "path":
-            inner = SCRATCH_OF_NODE.sub("", subject).removeprefix("scratch/")
-            texts = [inner, f"scratch/{inner}"]
-        case "url":
-            texts = [_plain_address(subject)]
-            texts.append(texts[0].partition("://")[2])
-        case "to":
-            name = subject.strip().lstrip("@").strip()
-            texts = [name, short_name(name.lower())]
-        case "key":
-            texts = [subject.strip()]
-        case _:
-            texts = []
-    return tuple(dict.fromkeys(text for text in texts if text != subject))
-
-
-def _plain_address(url: str) -> str:
-    """Return an address with a scheme, and its host as it is looked up."""
-    text = url.strip()
-    try:
-        parts = urlsplit(text if "://" in text else f"https://{text}")
-        host = (parts.hostname or "").encode("idna").decode("ascii")
-        port = f":{parts.port}" if parts.port else ""
-    except (ValueError, UnicodeError):
-        return text
-    return urlunsplit(parts._replace(netloc=f"{host}{port}"))
+        yield "", as_text(arguments)
 
 
 def remembers(remembered: ProposedAction, act: ProposedAction) -> bool:
     """Whether an "allow always" that was given for one action covers another."""
-    return remembered.tool == act.tool and fnmatchcase(act.subject, remembered.remember)
+    return remembered.tool == act.tool and any(
+        fnmatchcase(act.subject, pattern) for pattern in _patterns(remembered.remember, act)
+    )
 
 
 def names_outside(command: str, folders: Sequence[str]) -> bool:
@@ -311,11 +301,20 @@ def _is_pattern_of(rule: ApprovalRule, act: ProposedAction) -> bool:
 
     A rule that asks or denies ignores case, and a text to everyone goes to each that it names.
     """
-    if fnmatchcase(act.subject, rule.pattern):
+    patterns = _patterns(rule.pattern, act)
+    if any(fnmatchcase(act.subject, pattern) for pattern in patterns):
         return True
     is_to_all = (act.tool, act.subject.strip()) == (SEND, "*")
-    has_pattern = is_to_all or fnmatchcase(act.subject.casefold(), rule.pattern.casefold())
+    has_pattern = is_to_all or any(
+        fnmatchcase(act.subject.casefold(), pattern.casefold()) for pattern in patterns
+    )
     return rule.action != "allow" and has_pattern
+
+
+def _patterns(pattern: str, act: ProposedAction) -> tuple[str, ...]:
+    """Return a pattern, for an address also in canonical form."""
+    is_address = act.tool == FETCH or "://" in act.subject
+    return (pattern, url_pattern(pattern)) if is_address else (pattern,)
 
 
 def _is_about(rule: ApprovalRule, who: ActingEntity) -> bool:

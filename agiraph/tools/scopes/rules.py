@@ -4,6 +4,7 @@ Every method takes resolved paths, so links and `..` have no effect here.
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -62,6 +63,22 @@ def _folder_of(nodes: Path, named: str) -> Path | None:
     except OSError:
         return None
     return found[0] if len(found) == 1 else None
+
+
+def names_in_run(run: Path, path: Path) -> Iterator[str]:
+    """Yield how a resolved path is written from a run; the node also by its names and its id."""
+    shown = shown_under(path, run)
+    if shown is None:
+        return
+    yield shown
+    first, _, rest = shown.partition("/")
+    folder, slash, inner = rest.partition("/")
+    if first != "nodes" or not folder:
+        return
+    *parts, id = folder.split("-")
+    beginnings = ("-".join(parts[:count]) for count in range(1, len(parts)))
+    for name in (id, *beginnings):
+        yield f"nodes/{name}{slash}{inner}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +161,16 @@ class WorkerScopeRules:
         of_node = shown_under(path, self.node) if self.node else None
         return of_node or shown_under(path, self.home) or shown_under(path, self.run)
 
+    def names_at(self, path: Path) -> Iterator[str]:
+        """Yield every way in which this worker may write a resolved path."""
+        of_node = shown_under(path, self.node) if self.node else None
+        if of_node:
+            yield of_node
+            yield of_node.removeprefix("scratch/")
+        if of_home := shown_under(path, self.home):
+            yield of_home
+        yield from names_in_run(self.run, path)
+
 
 @dataclass(frozen=True, slots=True)
 class CoordinatorScopeRules:
@@ -193,3 +220,9 @@ class CoordinatorScopeRules:
     def shown(self, path: Path) -> str | None:
         """Return how the coordinator writes a resolved path."""
         return shown_under(path, self.run) or shown_under(path, self.agent)
+
+    def names_at(self, path: Path) -> Iterator[str]:
+        """Yield every way in which the coordinator may write a resolved path."""
+        yield from names_in_run(self.run, path)
+        if of_agent := shown_under(path, self.agent):
+            yield of_agent

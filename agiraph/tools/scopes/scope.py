@@ -7,7 +7,7 @@ rules list what may be touched, never what may not, so a new file of the runtime
 a rule names it. (`bash` is not confined here but by the sandbox.)
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -116,6 +116,33 @@ class Scope:
             return _joined(INPUT, resolved.relative_to(self.input_dir))
         return self.rules.shown(resolved) or resolved.name
 
+    def names_of(self, path: str) -> list[str]:
+        """Return every way to write the place that a path means, the usual one first.
+
+        A path may mean another place for reading than for writing. Links are followed as they are
+        now. Whether this entity may touch the place is not checked.
+        """
+        found: dict[str, None] = {}
+        for place_of in (self.rules.place_to_read, self.rules.place_to_write):
+            try:
+                first, rest = _split(path)
+                if path.startswith("/"):
+                    place = Path(path)
+                elif first == INPUT and self.input_dir is not None:
+                    place = self.input_dir / rest
+                else:
+                    place = place_of(first, rest)
+                found |= dict.fromkeys(self._names_at(place.resolve()))
+            except (OSError, RuntimeError, ValueError):  # RuntimeError: a loop of links
+                continue
+        return list(found)
+
+    def _names_at(self, place: Path) -> Iterator[str]:
+        if self.input_dir is not None and place.is_relative_to(self.input_dir):
+            yield _joined(INPUT, place.relative_to(self.input_dir))
+        yield from self.rules.names_at(place)
+        yield str(place)
+
     def _resolve(self, path: str, place: PlaceOf) -> Path:
         try:
             return self._place(path, place).resolve()
@@ -168,6 +195,11 @@ def _split(path: str) -> tuple[str, Path]:
 
 def _joined(head: str, tail: Path) -> str:
     return head if tail == Path() else f"{head}/{tail.as_posix()}"
+
+
+def is_below_input(shown: str) -> bool:
+    """Whether a path as an entity writes it is in the input folder, or is the folder itself."""
+    return shown == INPUT or shown.startswith(f"{INPUT}/")
 
 
 def is_private(folder: Path, home: Path) -> bool:

@@ -12,17 +12,21 @@ from agiraph.tools.approvals.policy import (
     ApprovalRule,
     actions_of_call,
 )
+from agiraph.tools.approvals.spellings import KnownNames
 from agiraph.tools.table import tool_names
 
 ADA = ActingEntity("ada")
+KNOWN = KnownNames("ada", of_ref=lambda name: [f"nodes/{name}/published/a.md"])
 PLAN = {"key": "plan", "item": 1}
 SENDING = {"type": "send_message", "payload": {"to": "human", "content": "hi"}}
+WAKING = {"type": "wake_agent", "payload": {"task": "Look again"}}
 STAGE = {"roles": [{"name": "eve", "prompt": "deploy"}], "retire": ["bob"]}
 NODE = {"task": "build", "name": "n", "worker": "bob"}
 
 
 def judged(rule: ApprovalRule, tool: str, arguments: dict[str, Any]) -> str:
-    return ApprovalPolicy((rule,)).judge_all(actions_of_call(tool, arguments), ADA).action
+    actions = actions_of_call(tool, arguments, KNOWN)
+    return ApprovalPolicy((rule,)).judge_all(actions, ADA).action
 
 
 @pytest.mark.parametrize("action", ["ask", "deny"])
@@ -43,6 +47,22 @@ def judged(rule: ApprovalRule, tool: str, arguments: dict[str, Any]) -> str:
         ("assign_worker", "*bob*", "create_work_node", NODE),
         ("spawn_worker", "*", "create_work_node", {"task": "build"}),
         ("spawn_worker", "critic", "create_work_node", {"task": "build", "role": "critic"}),
+        ("send_message", "ada", "schedule", {"type": "delayed", "action": "Look again"}),
+        ("send_message", "coordinator", "schedule", {"action": WAKING}),
+        ("send_message", "coordinator", "schedule", {"action": json.dumps(WAKING)}),
+        ("create_work_node", "deploy", "schedule", {
+            "action": {"type": "run_node", "payload": {"node_id": "deploy"}}}),
+        ("memory_write", "*", "remember", {"kind": "pattern", "title": "t", "text": "x"}),
+        ("remember", "*", "memory_write", {"path": "MEMORY.md", "content": "x"}),
+        ("memory_write", "knowledge/a.md", "write_file", {"path": "memory/knowledge/a.md"}),
+        ("memory_write", "memory/knowledge/a.md", "memory_write", {"path": "knowledge/a.md"}),
+        ("memory_write", "memory.md", "write_file", {"path": "./memory.md", "content": "x"}),
+        ("memory_read", "MEMORY.md", "read_file", {"path": "MEMORY.md"}),
+        ("write_file", "memory/*", "memory_write", {"path": "knowledge/a.md", "content": "x"}),
+        ("read_file", "notebook.md", "memory_read", {"path": "notebook.md"}),
+        ("read_file", "nodes/facts/published/*", "read_ref", {"ref_name": "facts"}),
+        ("memory_write", "*", "publish", {"summary": "s", "insight": "x"}),
+        ("memory_write", "memory.md", "publish", {"summary": "s", "learned": "x"}),
     ],
 )  # fmt: skip
 def test_a_rule_about_a_tool_judges_calls_with_its_effect(
@@ -55,11 +75,15 @@ def test_a_rule_about_a_tool_judges_calls_with_its_effect(
 
 
 def test_calls_without_the_effect_are_not_judged() -> None:
-    rule = ApprovalRule(action="deny", tool=("send_message", "write_context", "assign_worker"))
-    for action in ("Look again", {"type": "wake_agent", "payload": {"task": "send_message"}}, None):
-        assert judged(rule, "schedule", {"action": action}) == "allow"
+    tools = ("send_message", "write_context", "assign_worker", "memory_write", "memory_read")
+    rule = ApprovalRule(action="deny", tool=tools)
+    calling = {"type": "run_callback", "payload": {"callback": "send_message"}}
+    assert judged(rule, "schedule", {"action": calling}) == "allow"
     assert judged(rule, "read_context", PLAN) == "allow"
     assert judged(rule, "create_work_node", {"task": "build"}) == "allow"
+    assert judged(rule, "write_file", {"path": "scratch/memory/a.md"}) == "allow"
+    assert judged(rule, "read_file", {"path": "notes.md"}) == "allow"
+    assert judged(rule, "publish", {"summary": "memory_write"}) == "allow"
 
 
 def test_a_rule_about_every_tool_does_not_judge_the_effects_of_an_allowed_call() -> None:

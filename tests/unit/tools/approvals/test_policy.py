@@ -139,7 +139,7 @@ def test_an_unused_argument_hides_no_other_subject_of_a_served_tool_from_a_rule(
     for more in ({}, {"command": "ls"}, {"query": "x", "name": "y"}):
         actions = actions_of_call("files__read", {"path": "/home/secret", **more})
         assert policy.judge_all(actions, ActingEntity("ada")).action == "deny"
-    assert len(actions_of_call("remember", {"name": "a", "task": "b"})) == 1
+    assert len(actions_of_call("spawn_worker", {"name": "a", "task": "b"})) == 1
 
 
 @pytest.mark.parametrize(

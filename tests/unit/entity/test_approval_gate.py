@@ -1,0 +1,112 @@
+"""The rules of approvals.yaml judge a call by all names that the entity knows for its subject."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from actors.entity.approval_gate import ApprovalGate
+from actors.entity.context import EntityContext
+from actors.entity.messenger import Messenger
+from actors.entity.questions import ArrivedAnswers
+from agiraph.agent.transcript import OpenCall
+from agiraph.board.names import names_meant
+from agiraph.core.turns import ToolCall
+from agiraph.tools.approvals.policy import ActingEntity
+from tests.unit.board.desk import Desk
+from tests.unit.entity.contexts import entity_context
+from tests.unit.tools.scopes.house import OTHER, build
+
+RULE = "rules:\n  - {{name: n, tool: {tool}, pattern: '{pattern}', action: deny}}\n"
+
+
+@pytest.fixture
+def desk() -> Desk:
+    desk = Desk()
+    desk.node("deploy")
+    desk.worker("bob")
+    return desk
+
+
+class Place:
+    """A home with a worker whose gate is asked about calls."""
+
+    def __init__(self, tmp_path: Path, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.house = build(tmp_path.resolve())
+        scope = self.house.worker()
+        monkeypatch.setattr(EntityContext, "scope", scope)
+        context, _ = entity_context(self.house.root, "demo/ada-111111")
+        link = tmp_path / "link"
+        link.symlink_to(self.house.input_dir)
+        context.spec = context.spec.model_copy(update={"input": str(link)})
+        self.gate = ApprovalGate(
+            context,
+            Messenger(context, ArrivedAnswers()),
+            lambda: ActingEntity("ada"),
+            names=lambda named: names_meant(desk.board, named),
+        )
+
+    async def denies(self, tool: str, pattern: str, call: str, **arguments: str) -> bool:
+        rules = RULE.format(tool=tool, pattern=pattern)
+        (self.house.root / "approvals.yaml").write_text(rules)
+        self.gate._policies._stamp = None
+        asked = self.gate.approval_for(
+            OpenCall(ToolCall(id="c", name=call, arguments=arguments), "1")
+        )
+        if asked is None:
+            return False
+        async with asyncio.timeout(5):
+            return "[denied]" in (await asked.answer()).refusal
+
+
+@pytest.fixture
+def place(tmp_path: Path, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Place:
+    return Place(tmp_path, desk, monkeypatch)
+
+
+async def test_the_input_folder_has_its_path_and_the_name_input(place: Place) -> None:
+    folder, link = place.house.input_dir, place.house.root / "link"
+    for pattern in ("input/secret*", f"{folder}/secret*", f"{link}/secret*"):
+        for path in ("input/secret.md", f"{folder}/secret.md", f"{link}/secret.md"):
+            assert await place.denies("read_file", pattern, "read_file", path=path), (pattern, path)
+            assert not await place.denies("read_file", pattern, "read_file", path="input/other.md")
+
+
+async def test_a_node_and_a_worker_have_names_and_ids(place: Place, desk: Desk) -> None:
+    node, worker = desk.at("deploy"), desk.who("bob")
+    nodes = (node.name, node.id, node.folder, node.name.upper())
+    workers = (worker.name, worker.id, f"@{worker.name}")
+    for pattern in (node.name, f"*{node.id}*", f"*{node.folder}*", f'*"{node.name}"*'):
+        for named in nodes:
+            assert await place.denies(
+                "cancel_node", pattern, "cancel_node", node_id=named, reason="x"
+            ), (pattern, named)
+            assert await place.denies(
+                "create_work_node",
+                pattern,
+                "schedule",
+                action=json.dumps({"type": "run_node", "payload": {"node_id": named}}),
+            ), (pattern, named)
+    for pattern in (worker.name, f"*{worker.id}*"):
+        for named in workers:
+            for tool in ("retire_worker", "assign_worker"):
+                assert await place.denies(tool, pattern, tool, worker_id=named, node_id="x")
+            assert await place.denies("send_message", pattern, "send_message", to=named)
+    assert not await place.denies("cancel_node", node.name, "cancel_node", node_id="other")
+
+
+async def test_a_ref_is_a_name_of_the_files_that_it_shows(place: Place) -> None:
+    refs = {"facts": f"nodes/{OTHER}/published"}
+    place.house.node.refs.write_text(json.dumps(refs))
+    (place.house.run.node(OTHER).published / "secret.md").write_text("x")
+    for pattern in ("nodes/other/published/secret.md", f"nodes/{OTHER}/published/*"):
+        assert await place.denies("read_file", pattern, "read_ref", ref_name="facts"), pattern
+    assert not await place.denies("read_file", "*", "read_ref", ref_name="unknown")
+
+
+async def test_a_rule_about_what_is_outside_judges_the_path_as_it_is_written(place: Place) -> None:
+    rules = "rules:\n  - {name: n, tool: read_file, outside: true, action: deny}\n"
+    (place.house.root / "approvals.yaml").write_text(rules)
+    call = ToolCall(id="c", name="read_file", arguments={"path": f"nodes/{OTHER}/published/x"})
+    assert place.gate.approval_for(OpenCall(call, "1")) is None

@@ -105,9 +105,9 @@ class AttemptMeter:
             return None
         unseen = self._unseen_tokens() if so_far.is_accepted else 0
         usage = believed_usage(so_far, self.size, request.max_tokens, unseen)
-        if usage.cost_usd is not None and not is_possible_cost(
-            usage.cost_usd, self._most_usd(max(request.max_tokens, usage.output_tokens))
-        ):
+        usual = 0.0 if self.price is None else self.price.cost(usage)
+        most = self._most_usd(max(request.max_tokens, usage.output_tokens))
+        if usage.cost_usd is not None and not is_possible_cost(usage.cost_usd, usual, most):
             usage = usage.model_copy(update={"cost_usd": None, "is_estimate": True})
         return priced(usage, self.price)
 

@@ -42,6 +42,8 @@ OTHER_RUN: Final = 48
 """By how much a run is shortened."""
 RUN: Final = re.compile(r"(.)\1{3,}", re.DOTALL)
 CHARACTERS_AT_ONCE: Final = 1 << 16
+LARGEST_DISCOUNT: Final = 0.1
+"""The share of our price below which a cost is not believed."""
 IMPOSSIBLE: Final = 10**15
 """Stands for a count that is no count; more than any request allows."""
 
@@ -221,6 +223,9 @@ def believed_usage(
     return kept.model_copy(update={"output_tokens": output, "cost_usd": cost, "is_estimate": True})
 
 
-def is_possible_cost(cost: float, most: float) -> bool:
-    """Whether a service can have charged this, in US dollars, if `most` is the most it can be."""
-    return math.isfinite(cost) and 0 <= cost <= most
+def is_possible_cost(cost: float, usual: float, most: float) -> bool:
+    """Whether a service can have charged this, in US dollars.
+
+    `usual` is the cost at our price (0: it is not known), `most` the most that it can be.
+    """
+    return math.isfinite(cost) and LARGEST_DISCOUNT * usual <= cost <= most and cost >= 0

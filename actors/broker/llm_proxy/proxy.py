@@ -28,7 +28,7 @@ from agiraph.llm.base import ProviderError
 from agiraph.llm.provider_pool import ProviderPool
 from agiraph.llm.providers.forwarding import format_headers
 from agiraph.llm.request_body_cache import as_json
-from agiraph.llm.token_counts import guess_input_tokens
+from agiraph.llm.token_counts import IMPOSSIBLE, guess_input_tokens, token_count
 from agiraph.llm.wire.format import readable
 from agiraph.messages.llm_proxy import OpenProxy, ProxyBudgetLow, ProxyCallFailed, ProxyOpened
 from agiraph.spending.agent_budgets import AgentBudgets
@@ -180,7 +180,9 @@ class LlmProxy:
                     asyncio.timeout(COUNT_SECONDS),
                     service.post(path, body, headers) as response,
                 ):
-                    return int(read_json(await response.aread())[wire.count_field])
+                    counted = token_count(read_json(await response.aread())[wire.count_field])
+                    if 0 < counted < IMPOSSIBLE:
+                        return counted
         except Exception as error:  # a count is only a help: without it there is an estimate
             self._log.debug("tokens are estimated", reason=str(error))
         return guess_input_tokens(request)

@@ -141,8 +141,13 @@ def test_an_answer_without_counts_is_estimated_in_every_format(
     assert billed.output_tokens >= len(TEXT) // 4
 
 
-@pytest.mark.parametrize("cost", [-1.0, 1.01, math.nan, math.inf, "free", True, 10**400])
+@pytest.mark.parametrize("cost", [-1.0, 0, 0.04, 1.01, math.nan, math.inf, "free", True, 10**400])
 def test_a_cost_that_cannot_be_true_is_not_believed(cost: Any) -> None:
     charged = charged_usd(cost)
     assert charged is not None
-    assert not is_possible_cost(charged, most=1.0)
+    assert not is_possible_cost(charged, usual=0.5, most=1.0)
+
+
+@pytest.mark.parametrize(("cost", "usual"), [(0, 0), (0.3, 0), (0.3, 0.5), (0.06, 0.5), (1, 0.5)])
+def test_a_cost_with_a_usual_discount_is_believed(cost: float, usual: float) -> None:
+    assert is_possible_cost(cost, usual, most=1.0)

@@ -178,7 +178,7 @@ def expect_thread(page: Page, place: Place, agent: str) -> None:
     """
 
     def compared() -> tuple[Rows, Rows]:
-        senders = {f"m:{one['id']}": one["from"] for one in place.json("messages", agent)}
+        senders = {one["id"]: one["from"] for one in place.json("messages", agent)}
         return by_sender(keys(page, "[data-entry=message]"), senders), by_sender(senders, senders)
 
     with contextlib.suppress(AssertionError):
@@ -220,46 +220,39 @@ def test_hostile_texts_run_nothing(visitor: Visitor, place: Place) -> None:
     expect(page.get_by_role("button", name="Begin another run")).to_be_visible()
 
 
-def transcript_of(route: Route) -> None:
-    """Answer with pages of a transcript of many entries."""
+def thread_of(route: Route) -> None:
+    """Answer with pages of a thread of many thoughts and a message at the end."""
     query = parse_qs(urlsplit(route.request.url).query)
-    if "before" in query:
-        end = min(MANY, int(query["before"][0]) - 1)
-        numbers = range(max(0, end - int(query["limit"][0])) + 1, end + 1)
-    else:
-        numbers = range(int(query["after"][0]) + 1, MANY + 1)
+    end = min(MANY + 1, int(query["before"][0]) - 1) if "before" in query else 0
+    numbers = range(max(0, end - int(query["limit"][0])) + 1, end + 1)
     found: list[dict[str, Any]] = [
         {
+            "id": f"entry-{number}",
             "seq": number,
-            "kind": "said",
+            "changed": number,
             "ts": 1_700_000_000 + number,
-            "role": "assistant",
-            "from": "",
+            "kind": "said" if number <= MANY else "message",
+            "from": "coordinator",
+            "to": [] if number <= MANY else ["human"],
             "content": f"Thought {number}\n\n" + "word " * (number % 50),
-            "tool_calls": [],
-            "call_id": "",
-            "name": "",
-            "is_error": False,
-            "usage": None,
-            "interrupted": number % 2 == 0,
-            "model": "",
-            "arguments": None,
-            "started_at": None,
-            "seconds": None,
-            "exit_code": None,
+            "about": ["coordinator"],
+            "is_interrupted": number % 2 == 0,
+            **dict.fromkeys(
+                ("run", "in_reply_to", "question_id", "answer", "number", "call", "event")
+            ),
         }
         for number in numbers
     ]
     first = found[0]["seq"] if found else 1
-    page = {"entries": found, "next": MANY, "previous": first if first > 1 else None}
-    route.fulfill(json=page)
+    next = int(query["after"][0]) if "after" in query else MANY + 1
+    route.fulfill(json={"entries": found, "next": next, "previous": first if first > 1 else None})
 
 
 def test_a_thousand_entries_are_few_rows(visitor: Visitor, place: Place) -> None:
     place.plays(coordinator=[ask("Shall I go on?")])
     agent = place.begin("long-talk").name
     page = visitor.page
-    page.route("**/transcript?**", transcript_of)
+    page.route("**/thread?**", thread_of)
     visitor.go(f"agents/{agent}")
     log = page.get_by_role("log")
     expect(entries(page, "message")).to_be_visible()

@@ -2,7 +2,7 @@
 import { expect, test, vi } from "vitest";
 
 import { ApiError, escapePath, keyed, makeClient, newKey, take } from "./client";
-import { type ConversationPage, type ConversationMessage, withNewer } from "./stretches";
+import { type ThreadEntry, type ThreadPage, withNewer } from "./stretches";
 
 const answer = (status: number, body: unknown, headers: Record<string, string> = {}) =>
   new Response(JSON.stringify(body), {
@@ -58,16 +58,17 @@ test("each action has a key of its own", () => {
   expect(newKey()).not.toBe(newKey());
 });
 
-test("newer messages are added once, to the end", () => {
-  const message = (seq: number) => ({ seq }) as ConversationMessage;
-  const page = (next: number, ...seqs: number[]): ConversationPage => ({
-    messages: seqs.map(message),
-    next,
-    previous: null,
-  });
-  const known = { pages: [page(2, 1, 2), page(4, 3, 4)], pageParams: [{ before: 3 }, { before: 9 }] };
-  const all = withNewer(withNewer(known, page(6, 4, 5, 6)), page(6, 5, 6));
-  const seqs = all.pages.flatMap((one) => ("messages" in one ? one.messages.map(({ seq }) => seq) : []));
-  expect(seqs).toEqual([1, 2, 3, 4, 5, 6]);
-  expect(all.pages.at(-1)?.next).toBe(6);
+test("an entry that has changed replaces the one with its id, a new one stands at its place", () => {
+  const entry = (seq: number, content = "") => ({ id: `e${seq}`, seq, content }) as ThreadEntry;
+  const page = (next: number, ...entries: ThreadEntry[]): ThreadPage => ({ entries, next, previous: null });
+  const known = {
+    pages: [page(2, entry(1), entry(2)), page(4, entry(4))],
+    pageParams: [{ before: 3 }, { before: 9 }],
+  };
+  const newer = page(7, entry(2, "done"), entry(6), entry(3));
+  const all = withNewer(withNewer(known, newer), newer);
+  const entries = all.pages.flatMap((one) => one.entries);
+  expect(entries.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 6]);
+  expect(entries[1]?.content).toBe("done");
+  expect(all.pages.at(-1)?.next).toBe(7);
 });

@@ -1,10 +1,11 @@
-// Conversations and transcripts: the newest stretch first, older ones by pages, newer ones added.
+// The thread with an agent: the newest stretch first, older ones by pages, newer ones added.
 import {
   type InfiniteData,
   infiniteQueryOptions,
   type Query,
   type QueryClient,
   useInfiniteQuery,
+  useQuery,
   useQueryClient,
 } from "@tanstack/react-query";
 import { useEffect, useMemo } from "react";
@@ -16,77 +17,70 @@ const PAGE = 100;
 type Cursor = { before: number } | { after: number };
 const NEWEST = { before: 2 ** 53 } as Cursor;
 
-export type ConversationPage = Schemas["ConversationPageView"];
-export type TranscriptPage = Schemas["TranscriptPageView"];
-export type ConversationMessage = Schemas["ConversationMessageView"];
-export type TranscriptEntry = Schemas["TranscriptEntryView"];
-type Stretch = ConversationPage | TranscriptPage;
-type Stretches = InfiniteData<Stretch, Cursor>;
-type Newer = (after: number) => Promise<Stretch>;
+export type ThreadPage = Schemas["ThreadPageView"];
+export type ThreadEntry = Schemas["ThreadEntryView"];
+type Stretches = InfiniteData<ThreadPage, Cursor>;
+type Newer = (after: number) => Promise<ThreadPage>;
 
-const OLDER = {
-  initialPageParam: NEWEST,
-  getPreviousPageParam: (page: Stretch): Cursor | undefined =>
-    page.previous === null ? undefined : { before: page.previous },
-  getNextPageParam: (): Cursor | undefined => undefined,
-  staleTime: Infinity,
-  refetchOnReconnect: false,
-  refetchOnWindowFocus: false,
-};
+const RESULTS: ThreadEntry["kind"][] = ["message", "nudge", "question", "answer", "result"];
 
-/** The thread with an entity of an agent, or, without one, with all of them. */
-export function conversationQuery(agent: string, entity?: string) {
+/** The conversation with an entity of an agent, or only messages and results. */
+export function threadQuery(agent: string, entity: string, isAll: boolean) {
+  const kind = isAll ? undefined : RESULTS;
   const read = (cursor: Cursor, signal?: AbortSignal) =>
     take(
-      api.GET("/agents/{agent}/conversation", {
-        params: { path: { agent }, query: { ...cursor, entity, limit: PAGE } },
+      api.GET("/agents/{agent}/thread", {
+        params: { path: { agent }, query: { ...cursor, entity, kind, limit: PAGE } },
         signal: signal ?? null,
       }),
     );
   return infiniteQueryOptions({
-    ...OLDER,
-    queryKey: ofAgent(agent, "conversation", entity),
+    queryKey: ofAgent(agent, "thread", entity, isAll),
+    initialPageParam: NEWEST,
     queryFn: ({ pageParam, signal }) => read(pageParam, signal),
+    getPreviousPageParam: (page: ThreadPage): Cursor | undefined =>
+      page.previous === null ? undefined : { before: page.previous },
+    getNextPageParam: (): Cursor | undefined => undefined,
+    staleTime: Infinity,
+    refetchOnReconnect: false,
+    refetchOnWindowFocus: false,
     meta: { newer: ((after) => read({ after })) satisfies Newer },
   });
 }
 
-/** What an entity received, said and ran, in the current run or another one. */
-export function transcriptQuery(agent: string, entity: string, run?: string) {
-  const read = (cursor: Cursor, signal?: AbortSignal) =>
-    take(
-      api.GET("/agents/{agent}/transcript", {
-        params: { path: { agent }, query: { ...cursor, entity, run, limit: PAGE } },
-        signal: signal ?? null,
-      }),
-    );
-  return infiniteQueryOptions({
-    ...OLDER,
-    queryKey: ofAgent(agent, "transcript", entity, run),
-    queryFn: ({ pageParam, signal }) => read(pageParam, signal),
-    meta: { newer: ((after) => read({ after })) satisfies Newer },
-  });
-}
-
-/** `messages`: oldest first. `fetchPreviousPage` adds older ones; newer ones come by themselves. */
-export function useConversation(agent: string, entity?: string) {
-  const options = conversationQuery(agent, entity);
+/** `entries` in their order. `fetchPreviousPage` adds older ones; newer ones come by themselves. */
+export function useThreadEntries(agent: string, entity: string, isAll: boolean) {
+  const options = threadQuery(agent, entity, isAll);
   const query = useInfiniteQuery(options);
-  useCatchUp(options.queryKey);
-  const messages = useMemo(() => query.data?.pages.flatMap((page) => page.messages) ?? [], [query.data]);
-  return { ...query, messages };
-}
-
-/**
- * `entries`: oldest first. `fetchPreviousPage` adds older ones; newer ones come by themselves.
- * Nothing is asked for unless it `isWanted`.
- */
-export function useTranscript(agent: string, entity: string, run?: string, isWanted = true) {
-  const options = transcriptQuery(agent, entity, run);
-  const query = useInfiniteQuery({ ...options, enabled: isWanted });
   useCatchUp(options.queryKey);
   const entries = useMemo(() => query.data?.pages.flatMap((page) => page.entries) ?? [], [query.data]);
   return { ...query, entries };
+}
+
+interface Call {
+  who: string;
+  run: string | null;
+  call: string;
+  output: string;
+  characters: number;
+}
+
+/** Return the whole result of a tool call, its beginning until that has come. */
+export function useCallOutput(agent: string, { who, run, call, output, characters }: Call): string {
+  const query = { entity: who, run, call, ...NEWEST, limit: 10 };
+  const { data } = useQuery({
+    queryKey: ofAgent(agent, "thread", "output", who, run, call),
+    queryFn: ({ signal }) =>
+      take(api.GET("/agents/{agent}/transcript", { params: { path: { agent }, query }, signal })),
+    enabled: call !== "" && characters > output.length,
+    staleTime: Infinity,
+    meta: { newer: null },
+  });
+  // Some services use the id of a call again.
+  const found = data?.entries.findLast(
+    (entry) => entry.kind === "tool.finished" && entry.content?.startsWith(output),
+  );
+  return found?.content ?? output;
 }
 
 /** Get what has come since one was last here. */
@@ -98,28 +92,31 @@ function useCatchUp(key: QueryKey): void {
 
 // --- newer ones ---
 
-/** Return the stretches with what came after them; what is there already is not added again. */
-export function withNewer(known: Stretches, newer: Stretch): Stretches {
+/** Return the stretches with what has changed: an entry with a known id replaces that one. */
+export function withNewer(known: Stretches, newer: ThreadPage): Stretches {
   const last = known.pages.at(-1);
   if (!last) return known;
-  const pages = known.pages.slice(0, -1);
-  const next = Math.max(last.next, newer.next);
-  if ("messages" in last && "messages" in newer) {
-    const messages = newer.messages.filter((message) => message.seq > last.next);
-    pages.push({ ...last, next, messages: [...last.messages, ...messages] });
-  } else if ("entries" in last && "entries" in newer) {
-    const entries = newer.entries.filter((entry) => entry.seq > last.next);
-    pages.push({ ...last, next, entries: [...last.entries, ...entries] });
-  }
+  const changed = new Map(newer.entries.map((entry) => [entry.id, entry]));
+  const first = known.pages[0]?.previous ?? 0;
+  const pages = known.pages.map((page) => {
+    if (!page.entries.some((entry) => changed.has(entry.id))) return page;
+    const entries = page.entries.map((entry) => {
+      const next = changed.get(entry.id) ?? entry;
+      changed.delete(entry.id);
+      return next;
+    });
+    return { ...page, entries };
+  });
+  const came = [...changed.values()].filter((entry) => entry.seq >= first);
+  const end = pages[pages.length - 1] ?? last;
+  const entries = came.length ? [...end.entries, ...came].toSorted((one, other) => one.seq - other.seq) : end.entries;
+  pages[pages.length - 1] = { ...end, entries, next: Math.max(last.next, newer.next) };
   return { ...known, pages };
 }
 
-const size = (stretch: Stretch) =>
-  "messages" in stretch ? stretch.messages.length : stretch.entries.length;
-
 const running = new Map<string, { again: boolean }>();
 
-/** Add to conversations and transcripts below a key what they lack, on screen or about to be. */
+/** Add to threads below a key what they lack, on screen or about to be. */
 export async function catchUp(client: QueryClient, key: QueryKey): Promise<void> {
   const queries = client.getQueryCache().findAll({ queryKey: key, type: "active" });
   await Promise.all(queries.map((query) => catchUpOne(client, query)));
@@ -154,17 +151,18 @@ async function addNewer(client: QueryClient, query: Query): Promise<boolean> {
   if (after === undefined || !newer) return false;
   const stretch = await newer(after);
   if (query.state.fetchStatus !== "idle") return true; // its pages would replace ours
-  if (size(stretch)) {
+  if (stretch.next > after) {
     client.setQueryData<Stretches>(query.queryKey, (known) => known && withNewer(known, stretch));
   }
-  return size(stretch) >= PAGE;
+  return stretch.next > after;
 }
 
 async function settled(query: Query): Promise<void> {
-  if (query.state.fetchStatus === "fetching") await query.promise?.catch(() => undefined);
+  // A fetch that is under way is joined, not begun again.
+  if (query.state.fetchStatus === "fetching") await query.fetch().catch(() => undefined);
 }
 
-/** Have everything below a key asked for again, and conversations extended. */
+/** Have everything below a key asked for again, and threads extended. */
 export async function refresh(client: QueryClient, key: QueryKey): Promise<void> {
   const asked = client.invalidateQueries({
     queryKey: key,

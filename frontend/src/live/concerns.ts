@@ -17,26 +17,26 @@ const BY_GROUP: Readonly<Record<string, Concern>> = {
   },
   worker: { agent: ["workers", "view", "board", "timeline"], home: TEAM },
   message: {
-    agent: ["conversation", "messages", "transcript", "traffic"],
+    agent: ["messages", "traffic"],
     home: ["inbox"],
   },
-  tool: { agent: ["transcript", "log", "files", "timeline"], home: [] },
+  tool: { agent: ["log", "files", "timeline"], home: [] },
   sandbox: { agent: ["log"], home: [] },
   outside: {
-    agent: ["transcript", "log", "usage", "workers", "timeline"],
+    agent: ["log", "usage", "workers", "timeline"],
     home: ["usage", "budgets", "overview"],
   },
   model: {
-    agent: ["transcript", "log", "usage", "view", "timeline"],
+    agent: ["log", "usage", "view", "timeline"],
     home: ["usage", "budgets", "overview"],
   },
   human: {
-    agent: ["conversation", "transcript", "view", "workers"],
+    agent: ["view", "workers"],
     home: ["questions", "approvals", "inbox", "agents", "overview"],
   },
   team: { agent: ["team"], home: [] },
   channel: { agent: [], home: ["channels", "deliveries"] },
-  memory: { agent: ["memory", "transcript"], home: [] },
+  memory: { agent: ["memory"], home: [] },
   context: { agent: ["board"], home: ["context"] },
   worktree: { agent: ["files", "board"], home: [] },
   trigger: { agent: ["triggers"], home: [] },
@@ -50,7 +50,7 @@ const BY_TYPE: Readonly<Record<string, Concern>> = {
   "human.attached": { agent: ["files"], home: [] },
   "human.budget": { agent: ["usage", "view"], home: ["budgets", "usage"] },
   "human.response": {
-    agent: ["conversation", "transcript", "view", "workers"],
+    agent: ["view", "workers"],
     home: ["questions", "approvals", "budgets", "overview"],
   },
   "message.dead": { agent: [], home: ["dead"] },
@@ -64,7 +64,7 @@ export function concernOf(type: string): Concern {
 
 /** Return the keys of what events of these types of one agent make old. */
 export function keysOf(agent: string, types: Iterable<string>): QueryKey[] {
-  const ofAgents = new Set<AgentThing>();
+  const ofAgents = new Set<AgentThing>(["thread"]);
   const ofHomes = new Set<HomeThing>();
   for (const type of types) {
     const concern = concernOf(type);
@@ -122,10 +122,10 @@ export function keysOfChange(change: Change, seen: ReadonlyMap<string, number> |
         ofHome("inbox"),
         ofHome("overview"),
         ofHome("agents"),
-        ...(["conversation", "view", "workers"] as const).map((thing) => ofAgent(change.agent, thing)),
+        ...(["thread", "view", "workers"] as const).map((thing) => ofAgent(change.agent, thing)),
       ];
     case "question":
-      return [ofHome("questions"), ofAgent(change.agent, "conversation")];
+      return [ofHome("questions"), ofAgent(change.agent, "thread")];
     case "entity":
       return []; // put into place as it is
     default:

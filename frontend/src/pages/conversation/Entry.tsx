@@ -14,11 +14,12 @@ import { ToolCall } from "./ToolCall";
 interface EntryProps {
   row: Row;
   agent: string;
+  entity: string;
   isFound: boolean;
   onReply: (item: Item) => void;
 }
 
-export const Entry = memo(function Entry({ row, agent, isFound, onReply }: EntryProps) {
+export const Entry = memo(function Entry({ row, agent, entity, isFound, onReply }: EntryProps) {
   const { t, i18n } = useTranslation("conversation");
   const { item, isNewDay, isFirstUnread } = row;
   return (
@@ -38,7 +39,7 @@ export const Entry = memo(function Entry({ row, agent, isFound, onReply }: Entry
         data-entry={item.is}
         data-key={row.key}
       >
-        <Content row={row} agent={agent} onReply={onReply} />
+        <Content row={row} agent={agent} entity={entity} onReply={onReply} />
       </div>
     </>
   );
@@ -53,7 +54,7 @@ function isSame(one: EntryProps, other: EntryProps): boolean {
   );
 }
 
-function Content({ row, agent, onReply }: Omit<EntryProps, "isFound">) {
+function Content({ row, agent, entity, onReply }: Omit<EntryProps, "isFound">) {
   const { item } = row;
   switch (item.is) {
     case "message":
@@ -61,9 +62,9 @@ function Content({ row, agent, onReply }: Omit<EntryProps, "isFound">) {
     case "thought":
       return <Thought item={item} isFirst={row.isFirst} />;
     case "tool":
-      return <ToolCall item={item} />;
+      return <ToolCall item={item} agent={agent} />;
     case "heard":
-      return <HeardNote item={item} />;
+      return <HeardNote item={item} entity={entity} />;
     default:
       return <EventNote item={item} agent={agent} />;
   }

@@ -4,7 +4,7 @@ import { useTranslation } from "react-i18next";
 import { Link } from "react-router";
 
 import { detailOf, toneOf, useEventText } from "~/live/eventText";
-import { classes, Icon, lookOf, paths } from "~/ui";
+import { classes, Icon, paths } from "~/ui";
 import { clockOf } from "./days";
 import type { EventItem, HeardItem } from "./items";
 import { LongText, useName } from "./Message";
@@ -55,19 +55,14 @@ export function EventNote({ item, agent }: { item: EventItem; agent: string }) {
   );
 }
 
-export function HeardNote({ item }: { item: HeardItem }) {
+export function HeardNote({ item, entity }: { item: HeardItem; entity: string }) {
   const { t } = useTranslation("conversation");
   const name = useName();
-  const isOfMachinery = item.from === "runtime";
-  const title =
-    item.kind === "assigned"
-      ? t("assigned", { name: /^# Assignment: (.*)/.exec(item.text)?.[1] ?? "" })
-      : item.kind === "compacted"
-        ? t("compacted")
-        : t(isOfMachinery ? "toldByRuntime" : "heardFrom", { name: name(item.from) });
+  const isOwn = item.from === entity;
+  const title = isOwn ? t("sentTo", { name: name(item.to) }) : t("heardFrom", { name: name(item.from) });
   return (
     <Note
-      sign={<span className={styles.quiet}>{isOfMachinery ? lookOf("").sign : "←"}</span>}
+      sign={<span className={styles.quiet}>{isOwn ? "→" : "←"}</span>}
       at={item.at}
       title={title}
       body={item.text}

@@ -100,6 +100,7 @@ function ThreadEntry({ row, props }: { row: ThreadRow; props: ThreadProps }) {
     <Entry
       row={row.row}
       agent={props.agent}
+      entity={props.entity}
       isFound={row.key === props.found}
       onReply={props.onReply}
     />
@@ -110,7 +111,7 @@ function ThreadEntry({ row, props }: { row: ThreadRow; props: ThreadProps }) {
 function useRows({ rows, pending, entity }: ThreadProps): ThreadRow[] {
   const stream = useStreamedText(entity);
   const all: ThreadRow[] = rows.map((row) => ({ is: "row", key: row.key, row }));
-  if (stream?.text.trim() && !isThere(rows, stream.text)) {
+  if (stream?.text.trim() && !isThere(rows, stream.call)) {
     const { call, text, hasGap } = stream;
     all.push({ is: "stream", key: `s:${call}`, text, isBroken: hasGap });
   }
@@ -120,15 +121,9 @@ function useRows({ rows, pending, entity }: ThreadProps): ThreadRow[] {
 
 const LOOK_BACK = 12;
 
-/** Whether what was being written has come as a whole. */
-function isThere(rows: readonly Row[], text: string): boolean {
-  const written = text.trim();
-  return rows.slice(-LOOK_BACK).some(({ item }) => {
-    const said =
-      item.is === "thought" ? item.text : item.is === "message" ? item.message.content : "";
-    return said.trim() === written;
-  });
-}
+/** Whether what was being written is an entry by now. */
+const isThere = (rows: readonly Row[], call: string): boolean =>
+  rows.slice(-LOOK_BACK).some(({ item }) => "answer" in item && item.answer === call);
 
 /** Who sends something wants to see it. */
 function useOwnToEnd(

@@ -3,16 +3,22 @@ import { memo, useState } from "react";
 import { useTranslation } from "react-i18next";
 
 import { Button, classes, Code, formatSeconds, Icon, useNow } from "~/ui";
+import { useCallOutput } from "~/api/stretches";
 import type { Outcome, ToolItem } from "./items";
 import { givenOf, outputOf, subjectOf } from "./toolText";
 import styles from "./ToolCall.module.css";
 
 const LONG = 4000;
-const SIGNS: Record<Outcome, string> = { waiting: "◌", running: "●", done: "✓", failed: "✗" };
+const SIGNS: Record<Outcome, string> = { running: "●", done: "✓", failed: "✗" };
 /** What is unfolded stays so while its row is off the screen. */
 const unfolded = new Set<string>();
 
-export const ToolCall = memo(function ToolCall({ item }: { item: ToolItem }) {
+interface ToolProps {
+  item: ToolItem;
+  agent: string;
+}
+
+export const ToolCall = memo(function ToolCall({ item, agent }: ToolProps) {
   const { t } = useTranslation("conversation");
   const [isOpen, setOpen] = useState(unfolded.has(item.key));
   const toggle = () => {
@@ -38,13 +44,12 @@ export const ToolCall = memo(function ToolCall({ item }: { item: ToolItem }) {
           <Icon name="chevron" size={14} />
         </span>
       </button>
-      {isOpen && <Unfolded item={item} />}
+      {isOpen && <Unfolded item={item} agent={agent} />}
     </div>
   );
 });
 
 function Took({ item: { startedAt, endedAt, outcome } }: { item: ToolItem }) {
-  if (startedAt === null) return null;
   if (endedAt !== null) {
     return <span className={styles.took}>{formatSeconds(Math.max(0, endedAt - startedAt))}</span>;
   }
@@ -56,9 +61,10 @@ function Running({ since }: { since: number }) {
   return <span className={styles.took}>{formatSeconds(Math.max(0, Math.floor(now - since)))}</span>;
 }
 
-function Unfolded({ item }: { item: ToolItem }) {
+function Unfolded({ item, agent }: ToolProps) {
   const { t } = useTranslation("conversation");
-  const output = item.output === null ? null : outputOf(item.output);
+  const whole = useCallOutput(agent, item);
+  const output = item.endedAt === null ? null : outputOf(whole);
   return (
     <div className={styles.unfolded}>
       {givenOf(item).map(({ name, text, language }) => (

@@ -64,13 +64,12 @@ interface WholeProps {
 
 function Whole({ agent, view, entity, worker, names }: WholeProps) {
   const { t } = useTranslation("conversation");
-  const [upTo] = useState(view.last_event);
   const [isAll, setAll] = useState(isAllKept);
   const [isAtEnd, setAtEnd] = useState(true);
   const [reply, setReply] = useState<MessageItem | null>(null);
   const list = useRef<VirtualListHandle>(null);
   const name = useName()(entity);
-  const thread = useThread(agent, entity, upTo, isAll);
+  const thread = useThread(agent, entity, isAll);
   const readTo = useReading(agent, entity, thread.messages, isAtEnd && !thread.isPending);
   const rows = useMemo(() => rowsOf(thread.items, readTo), [thread.items, readTo]);
   const pending = usePending(agent, entity, thread.messages);
@@ -83,7 +82,7 @@ function Whole({ agent, view, entity, worker, names }: WholeProps) {
   const client = useQueryClient();
   const send = (body: Body) => {
     list.current?.toEnd();
-    void outbox.add(agent, entity, body).then(() => refresh(client, ofAgent(agent, "conversation")));
+    void outbox.add(agent, entity, body).then(() => refresh(client, ofAgent(agent, "thread")));
   };
   const answer = useCallback((item: Item) => setReply(item.is === "message" ? item : null), []);
   return (

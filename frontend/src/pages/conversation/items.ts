@@ -1,5 +1,5 @@
-// What a conversation is made of: the thread, the transcript and the events as things to show. Pure.
-import type { ConversationMessage, TranscriptEntry } from "~/api/stretches";
+// What a conversation is made of: the entries of the thread as things to show. Pure.
+import type { ThreadEntry } from "~/api/stretches";
 import type { AgentEvent } from "~/live/eventLog";
 
 export const HUMAN = "human";
@@ -12,10 +12,24 @@ interface Base {
   readonly at: number;
 }
 
-/** A text between the person and an entity. */
+/** A text between the person and an entity; `seq` is its number in the inbox. */
+export interface Message {
+  readonly id: string;
+  readonly seq: number;
+  readonly from: string;
+  readonly to: string;
+  readonly content: string;
+  readonly ts: number;
+  readonly kind: "text" | "nudge" | "question" | "answer";
+  readonly question_id: string | null;
+  readonly in_reply_to: string | null;
+}
+
 export interface MessageItem extends Base {
   readonly is: "message";
-  readonly message: ConversationMessage;
+  readonly message: Message;
+  /** The id by which its text was streamed. */
+  readonly answer: string | null;
 }
 
 /** What an entity's model said to nobody in particular, beside its calls. */
@@ -23,31 +37,34 @@ export interface ThoughtItem extends Base {
   readonly is: "thought";
   readonly who: string;
   readonly text: string;
-  /** The id of the message to the person that it becomes, if a coordinator passes it on. */
-  readonly message: string | null;
+  readonly answer: string | null;
   readonly isInterrupted: boolean;
 }
 
-export type Outcome = "waiting" | "running" | "done" | "failed";
+export type Outcome = "running" | "done" | "failed";
 
 export interface ToolItem extends Base {
   readonly is: "tool";
   readonly name: string;
   readonly input: Readonly<Record<string, unknown>>;
-  /** What the model wrote, if it was no JSON object. */
-  readonly malformed: string | null;
-  readonly output: string | null;
+  /** The beginning of the result, which has so many `characters`. */
+  readonly output: string;
+  readonly characters: number;
   readonly outcome: Outcome;
   readonly exitCode: number | null;
-  readonly startedAt: number | null;
+  readonly startedAt: number;
   readonly endedAt: number | null;
+  /** By which the whole result is found: the entity, its run, the id of the call. */
+  readonly who: string;
+  readonly run: string | null;
+  readonly call: string;
 }
 
-/** What an entity was told by another one, or by the runtime. */
+/** A text between two entities. */
 export interface HeardItem extends Base {
   readonly is: "heard";
   readonly from: string;
-  readonly kind: string;
+  readonly to: string;
   readonly text: string;
 }
 
@@ -58,102 +75,50 @@ export interface EventItem extends Base {
 
 export type Item = MessageItem | ThoughtItem | ToolItem | HeardItem | EventItem;
 
-const HIDDEN_RECORDS = new Set(["epoch.began", "run.began", "node.closed", "published"]);
-const ADDRESSED = /^\[Message from [^\]]*\]: (?:\(replying to your "[\s\S]*?"\) )?/;
+/** An entry that has not changed is the same item. */
+const made = new WeakMap<ThreadEntry, Item>();
 
-/** Whether the effect of a call is shown as something else: a message, a question, the result. */
-function isShownElsewhere({ name, input, outcome }: ToolItem): boolean {
-  if (outcome === "failed") return false;
-  return (
-    name === "ask_human" || name === "finish" || (name === "send_message" && input["to"] === HUMAN)
-  );
+/** Return an entry of the thread as what is shown. */
+export function itemOf(entry: ThreadEntry): Item {
+  const known = made.get(entry);
+  if (known) return known;
+  const item = newItem(entry);
+  made.set(entry, item);
+  return item;
 }
 
-/** Return an entity's transcript as items. */
-export function ofTranscript(entity: string, entries: readonly TranscriptEntry[]): Item[] {
-  const items: Item[] = [];
-  const calls = new Map<string, number>();
-  for (const entry of entries) {
-    const key = `t:${entity}:${entry.seq}`;
-    const text = entry.content?.trim() ?? "";
-    switch (entry.kind) {
-      case "said": {
-        if (text) {
-          const { message, interrupted: isInterrupted } = entry;
-          items.push({ is: "thought", key, at: entry.ts, who: entity, text, message, isInterrupted });
-        }
-        for (const { id, name, arguments: input, malformed } of entry.tool_calls) {
-          calls.set(id, items.length);
-          items.push({ ...newCall(id, name, entry.ts), input, malformed: malformed ?? null });
-        }
-        break;
-      }
-      case "tool.started":
-      case "tool.finished": {
-        const place = calls.get(entry.call_id) ?? items.length;
-        calls.set(entry.call_id, place);
-        const known = items[place] ?? newCall(entry.call_id, entry.name, entry.ts);
-        if (known.is === "tool") items[place] = withRecord(known, entry);
-        break;
-      }
-      default:
-        if (isHeard(entry)) {
-          const from = entry.from || "runtime";
-          const shown = text.replace(ADDRESSED, "");
-          items.push({ is: "heard", key, at: entry.ts, from, kind: entry.kind, text: shown });
-        }
-    }
+function newItem(entry: ThreadEntry): Item {
+  const { id, call, event, content, from, answer } = entry;
+  const base = { key: id, at: entry.ts };
+  if (event) return { ...base, is: "event", event };
+  if (call) return { ...base, ...toolOf(entry, call), is: "tool" };
+  if (entry.kind === "said") {
+    return { ...base, is: "thought", who: from, text: content, answer, isInterrupted: entry.is_interrupted };
   }
-  return items.filter((item) => item.is !== "tool" || !isShownElsewhere(item));
+  const to = entry.to.join(", ");
+  if (from !== HUMAN && !entry.to.includes(HUMAN)) return { ...base, is: "heard", from, to, text: content };
+  const kind = entry.kind === "message" ? "text" : (entry.kind as Message["kind"]);
+  const { question_id, in_reply_to, ts } = entry;
+  const seq = entry.number ?? 0;
+  const message = { id, seq, from, to, content, ts, kind, question_id, in_reply_to };
+  return { ...base, is: "message", message, answer };
 }
 
-/** What the person wrote is in the thread; what the board tells a coordinator is in the events. */
-function isHeard(entry: TranscriptEntry): boolean {
-  if (HIDDEN_RECORDS.has(entry.kind) || entry.kind.startsWith("outside.")) return false;
-  if (entry.from === HUMAN || entry.from === "board") return false;
-  if (entry.kind === "compacted") return true;
-  return Boolean(entry.content?.trim()) && !entry.content?.startsWith("# Goal\n");
-}
-
-function newCall(id: string, name: string, at: number): ToolItem {
+function toolOf(entry: ThreadEntry, call: NonNullable<ThreadEntry["call"]>) {
   return {
-    is: "tool",
-    key: `c:${id}`,
-    at,
-    name,
-    input: {},
-    malformed: null,
-    output: null,
-    outcome: "waiting",
-    exitCode: null,
-    startedAt: null,
-    endedAt: null,
+    name: call.name,
+    input: call.arguments ?? {},
+    output: call.output,
+    characters: call.characters ?? call.output.length,
+    outcome: call.outcome,
+    exitCode: call.exit_code,
+    startedAt: entry.ts,
+    endedAt: call.ended_at,
+    who: entry.from,
+    run: entry.run,
+    call: call.id,
   };
 }
-
-function withRecord(known: ToolItem, entry: TranscriptEntry): ToolItem {
-  const call = { ...known, input: entry.arguments ?? known.input };
-  if (entry.kind === "tool.started") {
-    return { ...call, startedAt: entry.ts, outcome: call.endedAt ? call.outcome : "running" };
-  }
-  const exitCode = entry.exit_code;
-  const outcome = entry.is_error || (exitCode !== null && exitCode !== 0) ? "failed" : "done";
-  const startedAt = entry.started_at ?? call.startedAt;
-  return { ...call, output: entry.content ?? "", exitCode, startedAt, endedAt: entry.ts, outcome };
-}
-
-export const messageKey = (id: string): string => `m:${id}`;
-
-export const ofMessages = (messages: readonly ConversationMessage[]): Item[] =>
-  messages.map((message) => ({
-    is: "message",
-    key: messageKey(message.id),
-    at: message.ts,
-    message,
-  }));
-
-export const ofEvents = (events: readonly AgentEvent[]): Item[] =>
-  events.map((event) => ({ is: "event", key: `e:${event.seq}`, at: event.ts, event }));
 
 export const inWords = (value: unknown): string =>
   typeof value === "string" ? value : (JSON.stringify(value, null, 1) ?? "");

@@ -17,8 +17,9 @@ const text = (seq: number, at: number, content: string, from = "ada"): Item => (
   at,
   message: {
     seq, at, id: `${seq}`, from, to: "human", content, ts: at, agent: "a", kind: "text",
-    question_id: null, in_reply_to: null, copy_of: null,
+    question_id: null, in_reply_to: null,
   } as Extract<Item, { is: "message" }>["message"],
+  answer: null,
 });
 
 describe("rows", () => {
@@ -114,9 +115,9 @@ describe("texts", () => {
   });
 
   test("a call in one line", () => {
-    expect(subjectOf({ input: { path: "a.md", content: "x" }, malformed: null })).toBe("a.md");
-    expect(subjectOf({ input: { command: "a\n  b" }, malformed: null })).toBe("a b");
-    expect(subjectOf({ input: { size: 3 }, malformed: null })).toBe("size=3");
+    expect(subjectOf({ input: { path: "a.md", content: "x" } })).toBe("a.md");
+    expect(subjectOf({ input: { command: "a\n  b" } })).toBe("a b");
+    expect(subjectOf({ input: { size: 3 } })).toBe("size=3");
     expect(outputOf('{"a":1}').language).toBe("json");
     expect(outputOf("{x\n[exit code 0]")).toEqual({ text: "{x", language: "" });
   });

@@ -1,7 +1,6 @@
 // Items as rows: who begins to speak, where a day begins, from where on it is unread. Pure.
-import type { ConversationMessage } from "~/api/stretches";
 import { makeDayOf } from "~/ui";
-import { COORDINATOR, HUMAN, type Item } from "./items";
+import { COORDINATOR, HUMAN, type Item, type Message } from "./items";
 
 export interface Row {
   readonly key: string;
@@ -13,7 +12,7 @@ export interface Row {
   /** The first that the person had not read when he came. */
   readonly isFirstUnread: boolean;
   /** The message that it answers, unless that is the last one that came before it. */
-  readonly quoted: ConversationMessage | null;
+  readonly quoted: Message | null;
 }
 
 const TOGETHER_SECONDS = 300;
@@ -60,8 +59,8 @@ export function rowsOf(items: readonly Item[], readTo: number): Row[] {
 }
 
 /** Return what finds the message that one answers, as long as it is asked in their order. */
-function makeQuotedOf(): (item: Item) => ConversationMessage | null {
-  const known = new Map<string, ConversationMessage>();
+function makeQuotedOf(): (item: Item) => Message | null {
+  const known = new Map<string, Message>();
   let last = "";
   return (item) => {
     if (item.is !== "message") return null;

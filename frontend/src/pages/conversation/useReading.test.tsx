@@ -5,7 +5,7 @@ import type { ReactNode } from "react";
 import { afterEach, expect, test, vi } from "vitest";
 
 import { ofHome } from "~/api/keys";
-import type { ConversationMessage } from "~/api/stretches";
+import type { Message } from "./items";
 import { useReading } from "./useReading";
 
 afterEach(() => vi.unstubAllGlobals());
@@ -20,7 +20,7 @@ const INBOX = {
 };
 const TEAM = [{ name: "ada" }, { name: "bob" }];
 
-async function readBy(entity: string, messages: readonly Partial<ConversationMessage>[]) {
+async function readBy(entity: string, messages: readonly Partial<Message>[]) {
   const read: unknown[] = [];
   vi.stubGlobal("fetch", async (request: Request) => {
     if (request.method === "POST") read.push(await request.json());
@@ -31,7 +31,7 @@ async function readBy(entity: string, messages: readonly Partial<ConversationMes
   const wrapper = ({ children }: { children: ReactNode }) => (
     <QueryClientProvider client={client}>{children}</QueryClientProvider>
   );
-  const { result } = renderHook(() => useReading("a-1", entity, messages as ConversationMessage[], true), {
+  const { result } = renderHook(() => useReading("a-1", entity, messages as Message[], true), {
     wrapper,
   });
   await waitFor(() => expect(read).not.toEqual([]));

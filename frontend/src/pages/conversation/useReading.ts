@@ -4,15 +4,14 @@ import { useEffect, useRef, useState } from "react";
 import { useMay } from "~/api/access";
 import { useMarkRead } from "~/api/actions";
 import { useInbox, useWorkers } from "~/api/queries";
-import type { ConversationMessage } from "~/api/stretches";
-import { HUMAN } from "./items";
+import { HUMAN, type Message } from "./items";
 import { readWith } from "./rows";
 
 /** Return up to where it was read when one came, and have what is seen marked as read. */
 export function useReading(
   agent: string,
   entity: string,
-  messages: readonly ConversationMessage[],
+  messages: readonly Message[],
   isAtEnd: boolean,
 ): number {
   const inbox = useInbox().data?.find((one) => one.agent === agent || one.agent_name === agent);

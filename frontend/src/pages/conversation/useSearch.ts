@@ -4,7 +4,7 @@ import { useEffect, useMemo, useState } from "react";
 
 import { api, take } from "~/api/client";
 import { ofAgent } from "~/api/keys";
-import { merge } from "./merge";
+import type { ThreadPage } from "~/api/stretches";
 import { stepTo } from "./search";
 
 const MOST = 1000;
@@ -26,14 +26,19 @@ function useHits(agent: string, entity: string, search: string, isAll: boolean) 
     queryKey: ofAgent(agent, "events", "found", entity, search, isAll),
     enabled: search !== "",
     queryFn: async ({ signal }) => {
-      const query = { before: NEWEST, entity, limit: MOST, search };
-      const params = { path: { agent }, query };
-      const [talk, work] = await Promise.all([
-        take(api.GET("/agents/{agent}/conversation", { params, signal })),
-        isAll ? take(api.GET("/agents/{agent}/transcript", { params, signal })) : null,
-      ]);
-      const logs = { entity, messages: talk.messages, entries: work?.entries ?? [], events: [] };
-      return merge(logs).map((item) => item.key);
+      const found: string[] = [];
+      let before: number | null = NEWEST;
+      while (before !== null && found.length < MOST) {
+        const query = { before, entity, limit: MOST, search };
+        // oxlint-disable-next-line no-await-in-loop -- each page begins where the one before ended
+        const page: ThreadPage = await take(
+          api.GET("/agents/{agent}/thread", { params: { path: { agent }, query }, signal }),
+        );
+        const shown = page.entries.filter((entry) => isAll || entry.kind !== "said" && !entry.call && !entry.event);
+        found.unshift(...shown.map((entry) => entry.id));
+        before = page.previous;
+      }
+      return found;
     },
   });
 }

@@ -1,0 +1,42 @@
+import { expect, test } from "vitest";
+
+import type { ThreadEntry } from "~/api/stretches";
+import { itemOf } from "./items";
+
+const entry = (id: string, more: Partial<ThreadEntry>): ThreadEntry => ({
+  id,
+  seq: 1,
+  changed: 1,
+  ts: 1,
+  kind: "message",
+  from: "coordinator",
+  to: ["human"],
+  content: "Go on.",
+  about: [],
+  run: null,
+  in_reply_to: null,
+  question_id: null,
+  answer: null,
+  is_interrupted: false,
+  number: null,
+  call: null,
+  event: null,
+  ...more,
+});
+
+test("equal texts are shown once each, by their ids", () => {
+  const entries = [
+    entry("1", {}),
+    entry("2", {}),
+    entry("3", { to: ["ada"] }),
+    entry("4", { kind: "said", to: [] }),
+  ];
+  const shown = entries.map(itemOf).map((item) => [item.key, item.is]);
+  expect(shown).toEqual([["1", "message"], ["2", "message"], ["3", "heard"], ["4", "thought"]]);
+});
+
+test("an entry that has not changed is the same item", () => {
+  const one = entry("1", { number: 4 });
+  expect(itemOf(one)).toBe(itemOf(one));
+  expect(itemOf(one)).toMatchObject({ message: { seq: 4, kind: "text", to: "human" } });
+});

@@ -17,12 +17,12 @@ from actors.entity.roster import Roster
 from actors.runtime.crash_counter import LIMIT
 from actors.runtime.runtime import Runtime
 from agiraph.agent.conversation import Conversation
-from agiraph.agent.event_replay import RECORDS_REPLAYED, loop_warned, replayed_events
+from agiraph.agent.event_replay import RECORDS_REPLAYED, noticed, replayed_events
 from agiraph.agent.hold import WaitState, load_hold, store_hold
 from agiraph.agent.inbox import EntityInbox, IncomingMessage
 from agiraph.agent.loop import PauseSwitch
 from agiraph.agent.loop_detection import LoopStuck, LoopWarning, judge_loop
-from agiraph.agent.records import CallFinished, InputReceived
+from agiraph.agent.records import CallFinished, ConversationRecord, InputReceived
 from agiraph.agent.transcript import RUNTIME_NAME, Transcript
 from agiraph.core.ids import (
     COORDINATOR_NAME,
@@ -97,6 +97,7 @@ class EntityContext:
     def __post_init__(self) -> None:
         self.pause_switch = PauseSwitch()
         self.follow_pause()
+        self.conversation.when_added = self._report_notice
         self.limits = limits_of(
             self.model,
             self.runtime.home.path / "providers.yaml",
@@ -199,6 +200,10 @@ class EntityContext:
         }
         return Event(type=event, agent_id=self.agent, data=data, **(fields | other))
 
+    def _report_notice(self, place: str, record: ConversationRecord) -> None:
+        if (notice := noticed(record, place)) is not None:
+            self.report(*notice.report, ts=notice.ts)
+
     def replay_events(self) -> None:
         """Report the last records of the work in hand again: reports may have died with the
         last process. What is known is not recorded twice."""
@@ -267,9 +272,7 @@ class EntityContext:
             case LoopStuck(reason=reason):
                 return reason
             case LoopWarning() as warning:
-                record = warning.record(end, self.now())
-                self.conversation.append(record)
-                self.report(*loop_warned(record, self.transcript.place).report)
+                self.conversation.append(warning.record(end, self.now()))
         return ""
 
     def stuck_step(self) -> str:

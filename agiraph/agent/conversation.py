@@ -33,6 +33,8 @@ class Conversation:
         self._when_recorded: list[Callable[[], None]] = []
         self.when_settled: Callable[[], None] = lambda: None
         """Called whenever the disk has all records so far."""
+        self.when_added: Callable[[str, ConversationRecord], None] = lambda _place, _record: None
+        """Called with the place and the record of each step that is added."""
         known = self._snapshots.load()
         restored = RECORD.dump_python(StateChanged(what="restored", ts=time.time()), mode="json")
         self._journal = Journal(path, known[0] if known else None, if_damaged=restored)
@@ -84,6 +86,7 @@ class Conversation:
         put(*(RECORD.dump_python(record, mode="json") for record in records))
         for record in records:
             self.transcript.apply(record)
+            self.when_added(self.transcript.place, record)
 
     def _settled(self) -> None:
         self.when_settled()

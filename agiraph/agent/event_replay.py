@@ -16,11 +16,15 @@ from agiraph.agent.records import (
     ConversationCompacted,
     ConversationRecord,
     InputReceived,
+    LimitReached,
     LoopDetected,
+    MemoryFlushStarted,
     ModelAnswered,
     NodeClosed,
+    PlanMade,
     RunBegan,
 )
+from agiraph.agent.transcript import RUNTIME_NAME
 from agiraph.core.turns import JsonObject, ToolCall
 
 ENDS = re.compile(r"\[(?:exit code (-?\d+)|killed by signal (\d+))\]$")
@@ -60,7 +64,9 @@ def answered(said: ModelAnswered, place: str) -> ReplayedEvent:
 
 def called(call: ToolCall, key: str, ts: float) -> ReplayedEvent:
     """Return the event of a call that begins; `key` is its step's."""
-    data = {"tool": call.name, "call": call.id, "arguments": call.arguments}
+    data: JsonObject = {"tool": call.name, "call": call.id, "arguments": call.arguments}
+    if call.malformed is not None:
+        data["malformed"] = call.malformed
     return ReplayedEvent("tool.called", data, key, ts)
 
 
@@ -98,6 +104,24 @@ def loop_warned(seen: LoopDetected, place: str) -> ReplayedEvent:
     return ReplayedEvent("tool.loop", data, place, seen.ts)
 
 
+def noticed(record: ConversationRecord, place: str) -> ReplayedEvent | None:
+    """Return the event of a text that the runtime added, the step at `place`; None for others."""
+    match record:
+        case LoopDetected():
+            return loop_warned(record, place)
+        case AssignmentTaken():
+            data: JsonObject = {"name": record.assignment.node.name, "content": record.content}
+        case InputReceived(from_name=name, message=None) if name == RUNTIME_NAME:
+            data = {"content": record.content}
+        case LimitReached() | MemoryFlushStarted():
+            data = {"content": record.content}
+        case PlanMade():
+            data = {"content": record.text}
+        case _:
+            return None
+    return ReplayedEvent("message.notice", data, place, record.ts)
+
+
 def compacted(
     record: ConversationCompacted, place: str, more: Mapping[str, int] | None = None
 ) -> ReplayedEvent:
@@ -107,7 +131,7 @@ def compacted(
         "tokens_before": record.tokens_before,
         "tokens_after": record.tokens_after,
         "turns_after": len(record.turns),
-        "summary": bool(record.summary),
+        "summary": record.summary,
         **(more or {}),
     }
     return ReplayedEvent("memory.compacted", data, place, record.ts)
@@ -118,9 +142,11 @@ def replayed_events(lately: Iterable[tuple[str, ConversationRecord]]) -> list[Re
     events: list[ReplayedEvent] = []
     calls: dict[str, tuple[ToolCall, str]] = {}
     for place, record in lately:
+        if isinstance(record, AssignmentTaken | RunBegan | NodeClosed):
+            events, calls = [], {}
+        if (notice := noticed(record, place)) is not None:
+            events.append(notice)
         match record:
-            case AssignmentTaken() | RunBegan() | NodeClosed():
-                events, calls = [], {}
             case ModelAnswered():
                 events.append(answered(record, place))
                 calls = {
@@ -133,8 +159,6 @@ def replayed_events(lately: Iterable[tuple[str, ConversationRecord]]) -> list[Re
                 events.append(returned(record, calls[record.call_id][1]))
             case InputReceived() if record.message is not None and not record.trigger:
                 events.append(message_received(record.message, record))
-            case LoopDetected():
-                events.append(loop_warned(record, place))
             case ConversationCompacted():
                 events.append(compacted(record, place))
             case _:

@@ -143,10 +143,11 @@ class Thread:
             return None
         arguments = called.data.get("arguments") if called else None
         call = ThreadCallView(
-            id=_text(event, "call"),
+            step=place,
             name=name,
             title=sentence_of(called) if called else name,
             arguments=arguments if isinstance(arguments, dict) else None,
+            malformed=(_text(called, "malformed") or None) if called else None,
             outcome="failed" if is_failed else "done" if has_ended else "running",
             output=_text(event, "preview"),
             characters=_number(event, "characters"),
@@ -250,14 +251,18 @@ def _is_with(entry: ThreadEntryView, entity: str) -> bool:
         case "said" | "tool":
             return entry.sender.casefold() == entity
         case "note" | "result" | "retry":
-            return entity == COORDINATOR_NAME or entity in entry.about
+            is_news = entry.event is None or entry.event.audience != "entity"
+            return (is_news and entity == COORDINATOR_NAME) or entity in entry.about
         case _:
             return entity in entry.about or EVERYONE in entry.to
 
 
 def _words(entry: ThreadEntryView) -> str:
-    call = entry.call
-    parts = (entry.content, *([call.name, str(call.arguments), call.output] if call else ()))
+    parts = [entry.content]
+    if (call := entry.call) is not None:
+        parts += [call.name, str(call.arguments), call.malformed or "", call.output]
+    if (event := entry.event) is not None:
+        parts += [event.text, str(event.data.get(event.detail, ""))]
     return " ".join(parts).casefold()
 
 

@@ -2,13 +2,14 @@
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
 from agiraph.agent.event_replay import exit_code
 from agiraph.agent.transcript import unique_calls
+from agiraph.core.ids import step_place
 from agiraph.core.turns import ToolCall
 from agiraph.http.api import ApiError, TranscriptEntryView, TranscriptPageView
 from agiraph.storage.files import read_bytes
@@ -23,16 +24,16 @@ PLAIN = re.compile(r"[a-z0-9]+")
 
 
 def transcript_page(
-    path: Path, after: int, limit: int, before: int | None, search: str = "", call: str = ""
+    path: Path, after: int, limit: int, before: int | None, search: str = "", step: str = ""
 ) -> TranscriptPageView:
     """Return the first `limit` records after line `after`, or with `before` the last before it.
 
     With `search`: those with these words in their text or in the arguments of their calls; with
-    `call`: the start and the end of the tool call with this id. Raises ApiError 500 if the journal
+    `step`: the start and the end of the tool call of this step. Raises ApiError 500 if the journal
     is damaged.
     """
     try:
-        return _Journal(path, search, call).page(after, limit, before)
+        return _Journal(path, search, step).page(after, limit, before)
     except ValueError:
         raise ApiError(500, f"{path} is damaged (agiraph doctor says more)") from None
 
@@ -40,7 +41,7 @@ def transcript_page(
 class _Journal:
     """The lines of one journal, and which of them are wanted."""
 
-    def __init__(self, path: Path, search: str, call: str) -> None:
+    def __init__(self, path: Path, search: str, step: str) -> None:
         try:
             self._lines = read_bytes(path, MOST_BYTES).splitlines(keepends=True)
         except FileNotFoundError:
@@ -49,7 +50,7 @@ class _Journal:
             raise ApiError(500, str(error)) from None
         if self._lines and not self._lines[-1].endswith(b"\n"):
             self._lines.pop()  # half of it is still to be written
-        self._asked, self._search, self._call = search, search.casefold(), call
+        self._asked, self._search, self._step = search, search.casefold(), step
 
     def page(self, after: int, limit: int, before: int | None) -> TranscriptPageView:
         """Return one stretch; `previous` and `next` lead to more that is wanted."""
@@ -81,7 +82,7 @@ class _Journal:
                 yield number
 
     def _is_wanted(self, number: int) -> bool:
-        if self._call and self._record(number).get("call_id") != self._call:
+        if self._step and number not in self._of_step:
             return False
         if not self._search:
             return True
@@ -92,6 +93,25 @@ class _Journal:
         calls = (json.dumps(one, ensure_ascii=False) for one in record.get("tool_calls", ()))
         texts = (record.get("content"), record.get("text"), record.get("name"), *calls)
         return any(self._search in text.casefold() for text in texts if isinstance(text, str))
+
+    @cached_property
+    def _of_step(self) -> frozenset[int]:
+        """The lines that tell of the call of `step`, an answer's place and the call's index."""
+        place, _, index = self._step.rpartition(".")
+        records = map(self._record, range(len(self._lines)))
+        said = next((one for one in _places_of(records) if one[1] == place), None)
+        if said is None or not index.isdecimal():
+            return frozenset()
+        calls = _calls(self._record(said[0]))
+        wanted = calls[int(index)].id if int(index) < len(calls) else None
+        found = set[int]()
+        for number in range(said[0] + 1, len(self._lines)):
+            record = self._record(number)
+            if record.get("kind") == "said":
+                break
+            if wanted is not None and record.get("call_id") == wanted:
+                found.add(number)
+        return frozenset(found)
 
     @cached_property
     def _plain(self) -> bytes:
@@ -133,6 +153,21 @@ class _Journal:
         return found
 
 
+def _places_of(records: Iterable[JsonObject]) -> Iterator[tuple[int, str]]:
+    """Yield the number of each record of a conversation that is a step, and its place."""
+    epoch, position = "", 0
+    for number, record in enumerate(records):
+        kind = record.get("kind")
+        if kind == "epoch.began":
+            epoch = str(record.get("epoch", ""))
+        elif kind != "noted" or record.get("what") not in ("away", "restored"):
+            position += 1
+            yield number, step_place(epoch, position)
+
+
+def _calls(said: JsonObject) -> tuple[ToolCall, ...]:
+    return unique_calls(tuple(ToolCall.model_validate(one) for one in said.get("tool_calls", ())))
+
+
 def _call(said: JsonObject, id: str | None) -> ToolCall | None:
-    calls = tuple(ToolCall.model_validate(one) for one in said.get("tool_calls", ()))
-    return next((call for call in unique_calls(calls) if call.id == id), None)
+    return next((call for call in _calls(said) if call.id == id), None)

@@ -199,13 +199,13 @@ def transcript(
     before: Before = None,
     limit: Limit = 100,
     search: Search = "",
-    call: Annotated[
-        str, Query(max_length=200, description="Only the tool call with this id.")
+    step: Annotated[
+        str, Query(max_length=200, description="Only the tool call of this step.")
     ] = "",
 ) -> TranscriptPageView:
     """Page through the transcript of one entity: the coordinator, or a worker of the run."""
     path = transcript_of(gateway, agent, run, entity)
-    return transcript_page(path, after, limit, before, search, call)
+    return transcript_page(path, after, limit, before, search, step)
 
 
 @router.get("/agents/{agent}/messages", dependencies=[READ])

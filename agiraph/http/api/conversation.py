@@ -157,14 +157,16 @@ ThreadKind = Literal[
 class ThreadCallView(ApiView):
     """A tool call; `title` shows it in one line.
 
+    `malformed` is the text of the arguments if it is not a JSON object.
     `output` is the beginning of its result, which has so many `characters`. The whole result is in
-    the transcript of the entity, by the `id` of the call.
+    the transcript of the entity, by the `step` of the call.
     """
 
-    id: str = ""
+    step: str = ""
     name: str
     title: str
     arguments: JsonObject | None = None
+    malformed: str | None = None
     outcome: Literal["running", "done", "failed"]
     output: str = ""
     characters: int | None = None

@@ -93,14 +93,14 @@ class ConversationCalls:
         before: int | None = None,
         limit: int = 100,
         search: str = "",
-        call: str = "",
+        step: str = "",
         run: str | None = None,
     ) -> api.TranscriptPageView:
         """Return what one entity heard, said and ran, paged as the conversation is.
 
         `entity` is the coordinator or a worker of the run, by name or id; 404 lists them. `search`:
-        only what has these words in its text or in the arguments of its calls; `call`: only the
-        start and the end of the tool call with this id.
+        only what has these words in its text or in the arguments of its calls; `step`: only the
+        start and the end of the tool call of this step (`ThreadCallView.step`).
         """
 
     @call("GET /agents/{agent}/thread")

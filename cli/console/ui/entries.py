@@ -86,7 +86,7 @@ def _tool(call: ThreadCallView) -> dict[str, Any]:
     total, output = call.characters or 0, call.output
     if total > len(output):
         output = f"{output}\n… ({total:,} characters in all)"
-    parts = (_text(arguments_in_lines(call.arguments)), _text(output))
+    parts = (_text(call.malformed or arguments_in_lines(call.arguments)), _text(output))
     return {
         "title": one_line(call.title, TITLE_LIMIT),
         "body": "\n\n".join(part for part in parts if part),

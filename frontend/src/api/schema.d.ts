@@ -4328,17 +4328,19 @@ export interface components {
         /**
          * @description A tool call; `title` shows it in one line.
          *
+         *     `malformed` is the text of the arguments if it is not a JSON object.
          *     `output` is the beginning of its result, which has so many `characters`. The whole result is in
-         *     the transcript of the entity, by the `id` of the call.
+         *     the transcript of the entity, by the `step` of the call.
          */
         ThreadCallView: {
             /** @default  */
-            id: string;
+            step: string;
             name: string;
             title: string;
             arguments: {
                 [key: string]: unknown;
             } | null;
+            malformed: string | null;
             /** @enum {string} */
             outcome: "running" | "done" | "failed";
             /** @default  */
@@ -7920,8 +7922,8 @@ export interface operations {
                 limit?: number;
                 /** @description Only what has these words in it, in capitals or not. */
                 search?: string;
-                /** @description Only the tool call with this id. */
-                call?: string;
+                /** @description Only the tool call of this step. */
+                step?: string;
                 run?: string | null;
             };
             header?: never;

@@ -24,9 +24,12 @@ type Newer = (after: number) => Promise<ThreadPage>;
 
 const RESULTS: ThreadEntry["kind"][] = ["message", "nudge", "question", "answer", "result"];
 
+/** The kinds of entries to ask for: all, or only messages and results. */
+export const kindsOf = (isAll: boolean) => (isAll ? undefined : RESULTS);
+
 /** The conversation with an entity of an agent, or only messages and results. */
 export function threadQuery(agent: string, entity: string, isAll: boolean) {
-  const kind = isAll ? undefined : RESULTS;
+  const kind = kindsOf(isAll);
   const read = (cursor: Cursor, signal?: AbortSignal) =>
     take(
       api.GET("/agents/{agent}/thread", {
@@ -53,34 +56,30 @@ export function useThreadEntries(agent: string, entity: string, isAll: boolean) 
   const options = threadQuery(agent, entity, isAll);
   const query = useInfiniteQuery(options);
   useCatchUp(options.queryKey);
-  const entries = useMemo(() => query.data?.pages.flatMap((page) => page.entries) ?? [], [query.data]);
+  const entries = useMemo(() => entriesOf(query.data?.pages ?? []), [query.data]);
   return { ...query, entries };
 }
 
 interface Call {
   who: string;
   run: string | null;
-  call: string;
+  step: string;
   output: string;
   characters: number;
 }
 
-/** Return the whole result of a tool call, its beginning until that has come. */
-export function useCallOutput(agent: string, { who, run, call, output, characters }: Call): string {
-  const query = { entity: who, run, call, ...NEWEST, limit: 10 };
+/** Return the whole result of a tool call; only its beginning until the whole is loaded. */
+export function useCallOutput(agent: string, { who, run, step, output, characters }: Call): string {
+  const query = { entity: who, run, step, limit: 10 };
   const { data } = useQuery({
-    queryKey: ofAgent(agent, "thread", "output", who, run, call),
+    queryKey: ofAgent(agent, "thread", "output", who, run, step),
     queryFn: ({ signal }) =>
       take(api.GET("/agents/{agent}/transcript", { params: { path: { agent }, query }, signal })),
-    enabled: call !== "" && characters > output.length,
+    enabled: step !== "" && characters > output.length,
     staleTime: Infinity,
     meta: { newer: null },
   });
-  // Some services use the id of a call again.
-  const found = data?.entries.findLast(
-    (entry) => entry.kind === "tool.finished" && entry.content?.startsWith(output),
-  );
-  return found?.content ?? output;
+  return data?.entries.find((entry) => entry.kind === "tool.finished")?.content ?? output;
 }
 
 /** Get what has come since one was last here. */
@@ -92,7 +91,24 @@ function useCatchUp(key: QueryKey): void {
 
 // --- newer ones ---
 
-/** Return the stretches with what has changed: an entry with a known id replaces that one. */
+/** Return the entries of pages, each once: a change may be on a later page than its beginning. */
+export function entriesOf(pages: readonly ThreadPage[]): ThreadEntry[] {
+  const found = new Map<string, ThreadEntry>();
+  for (const entry of pages.flatMap((page) => page.entries)) {
+    const known = found.get(entry.id);
+    found.set(entry.id, known ? changedTo(known, entry) : entry);
+  }
+  return [...found.values()];
+}
+
+/** Return the later state of an entry; its place and the input of its call stay. */
+function changedTo(known: ThreadEntry, next: ThreadEntry): ThreadEntry {
+  const { seq, ts } = known;
+  const call = next.call && { ...next.call, arguments: next.call.arguments ?? known.call?.arguments ?? null };
+  return { ...next, seq, ts, call };
+}
+
+/** Return the stretches with the entries that have changed; a known id keeps its place. */
 export function withNewer(known: Stretches, newer: ThreadPage): Stretches {
   const last = known.pages.at(-1);
   if (!last) return known;
@@ -101,15 +117,17 @@ export function withNewer(known: Stretches, newer: ThreadPage): Stretches {
   const pages = known.pages.map((page) => {
     if (!page.entries.some((entry) => changed.has(entry.id))) return page;
     const entries = page.entries.map((entry) => {
-      const next = changed.get(entry.id) ?? entry;
+      const next = changed.get(entry.id);
       changed.delete(entry.id);
-      return next;
+      return next ? changedTo(entry, next) : entry;
     });
     return { ...page, entries };
   });
   const came = [...changed.values()].filter((entry) => entry.seq >= first);
   const end = pages[pages.length - 1] ?? last;
-  const entries = came.length ? [...end.entries, ...came].toSorted((one, other) => one.seq - other.seq) : end.entries;
+  const entries = came.length
+    ? [...end.entries, ...came].toSorted((one, other) => one.seq - other.seq)
+    : end.entries;
   pages[pages.length - 1] = { ...end, entries, next: Math.max(last.next, newer.next) };
   return { ...known, pages };
 }
@@ -158,8 +176,7 @@ async function addNewer(client: QueryClient, query: Query): Promise<boolean> {
 }
 
 async function settled(query: Query): Promise<void> {
-  // A fetch that is under way is joined, not begun again.
-  if (query.state.fetchStatus === "fetching") await query.fetch().catch(() => undefined);
+  if (query.state.fetchStatus === "fetching") await query.promise?.catch(() => undefined);
 }
 
 /** Have everything below a key asked for again, and threads extended. */

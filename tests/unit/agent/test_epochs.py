@@ -21,7 +21,7 @@ from agiraph.core.turns import ToolCall
 
 LIST = ToolCall(id="c1", name="bash", arguments={"command": "ls -l"})
 REMOVE = ToolCall(id="c1", name="bash", arguments={"command": "rm -rf /data"})
-HEARD = InputReceived(content="Go on", from_name="runtime", ts=1.0)
+HEARD = InputReceived(content="Go on", from_name="board", ts=1.0)
 
 
 @pytest.fixture(autouse=True)

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from agiraph.agent.conversation import Conversation
-from agiraph.agent.event_replay import RECORDS_REPLAYED, replayed_events
+from agiraph.agent.event_replay import RECORDS_REPLAYED, called, compacted, replayed_events
 from agiraph.agent.records import (
     CallFinished,
     CallStarted,
@@ -12,6 +12,7 @@ from agiraph.agent.records import (
     LoopDetected,
     ModelAnswered,
     NodeClosed,
+    PlanMade,
     StateChanged,
 )
 from agiraph.core.ids import NodeId
@@ -20,6 +21,10 @@ from tests.unit.entity.contexts import entity_context
 
 
 def heard(text: str = "Go on") -> InputReceived:
+    return InputReceived(content=text, from_name="board", ts=1.0)
+
+
+def notice(text: str) -> InputReceived:
     return InputReceived(content=text, from_name="runtime", ts=1.0)
 
 
@@ -65,9 +70,9 @@ def test_warnings_and_compactions_are_told_again(tmp_path: Path) -> None:
         LoopDetected(count=3, call="bash(x)", content="Stop.", ts=5.0),
         ConversationCompacted(turns=(), cause="full", tokens_before=9, tokens_after=3, ts=6.0),
     )
-    warned, compacted = replayed_events(conversation.lately(RECORDS_REPLAYED))
+    warned, shortened = replayed_events(conversation.lately(RECORDS_REPLAYED))
     assert (warned.type, warned.key, warned.data["count"]) == ("tool.loop", "e-2", 3)
-    assert (compacted.type, compacted.key) == ("memory.compacted", "e-3")
+    assert (shortened.type, shortened.key) == ("memory.compacted", "e-3")
 
 
 def test_an_absence_is_no_step_and_moves_no_key(tmp_path: Path) -> None:
@@ -102,3 +107,32 @@ def test_an_event_that_is_told_again_says_when_it_was(tmp_path: Path) -> None:
     context.replay_events()
     assert [(one.type, one.ts) for one in line.reported] == [("model.answered", 2.0)]
     assert line.reported[0].key.endswith("model.answered:e-2")
+
+
+def test_text_of_the_runtime_is_reported_when_it_is_added_and_replayed_with_its_key(
+    tmp_path: Path,
+) -> None:
+    context, line = entity_context(tmp_path, "a/coordinator")
+    context.conversation.append(heard(), notice("One call is left."), said())
+    context.conversation.append(PlanMade(text="First look.", ts=3.0))
+    context.replay_events()
+    told = [one for one in line.reported if one.type == "message.notice"]
+    assert [(one.data["content"], one.ts) for one in told] == [
+        ("One call is left.", 1.0),
+        ("First look.", 3.0),
+    ] * 2
+    assert [one.key for one in told[:2]] == [one.key for one in told[2:]]
+    assert len({one.key for one in told}) == 2
+
+
+def test_event_of_a_call_has_the_arguments_that_are_not_json() -> None:
+    broken = ToolCall(id="x", name="bash", malformed='{"command": "ls')
+    assert called(broken, "e-1.0", 1.0).data["malformed"] == '{"command": "ls'
+    assert "malformed" not in called(ToolCall(id="y", name="bash"), "e-1.1", 1.0).data
+
+
+def test_event_of_a_compaction_has_the_summary() -> None:
+    record = ConversationCompacted(
+        turns=(), summary="Ten offers.", cause="full", tokens_before=9, tokens_after=3, ts=6.0
+    )
+    assert compacted(record, "e-3").data["summary"] == "Ten offers."

@@ -192,3 +192,23 @@ def test_search_finds_texts_and_arguments_of_calls(log: EventLog) -> None:
         return [entry.seq for entry in page.entries]
 
     assert (found("dONE"), found("a.txt"), found("nowhere")) == ([5], [1, 2], [])
+
+
+def test_notice_of_the_runtime_belongs_to_the_conversation_of_its_receiver_alone() -> None:
+    [entry] = thread_of(event("message.notice", "ada", content="One call is left."))
+    assert (entry.kind, entry.event and entry.event.text) == (
+        "note",
+        "gets a notice of the runtime",
+    )
+    assert ThreadFilter(entity="ada").takes(entry)
+    assert not ThreadFilter(entity="coordinator").takes(entry)
+    assert ThreadFilter(search="one CALL").takes(entry)
+
+
+def test_arguments_that_are_not_json_are_shown_as_they_were_written() -> None:
+    begin = event("tool.called", key="1.0", tool="bash", arguments={}, malformed='{"command": ')
+    end = event("tool.result", key="1.0", tool="bash", is_error=True, preview="no JSON object")
+    [entry] = thread_of(begin, end)
+    assert entry.call is not None
+    assert (entry.call.malformed, entry.call.step) == ('{"command": ', "1.0")
+    assert ThreadFilter(search='{"command"').takes(entry)

@@ -47,6 +47,8 @@ export interface ToolItem extends Base {
   readonly is: "tool";
   readonly name: string;
   readonly input: Readonly<Record<string, unknown>>;
+  /** The arguments as the model wrote them, if they are not a JSON object. */
+  readonly malformed: string | null;
   /** The beginning of the result, which has so many `characters`. */
   readonly output: string;
   readonly characters: number;
@@ -54,10 +56,10 @@ export interface ToolItem extends Base {
   readonly exitCode: number | null;
   readonly startedAt: number;
   readonly endedAt: number | null;
-  /** By which the whole result is found: the entity, its run, the id of the call. */
+  /** The place of the whole result in the transcripts: the entity, its run, the step. */
   readonly who: string;
   readonly run: string | null;
-  readonly call: string;
+  readonly step: string;
 }
 
 /** A text between two entities. */
@@ -108,6 +110,7 @@ function toolOf(entry: ThreadEntry, call: NonNullable<ThreadEntry["call"]>) {
   return {
     name: call.name,
     input: call.arguments ?? {},
+    malformed: call.malformed ?? null,
     output: call.output,
     characters: call.characters ?? call.output.length,
     outcome: call.outcome,
@@ -116,7 +119,7 @@ function toolOf(entry: ThreadEntry, call: NonNullable<ThreadEntry["call"]>) {
     endedAt: call.ended_at,
     who: entry.from,
     run: entry.run,
-    call: call.id,
+    step: call.step ?? "",
   };
 }
 

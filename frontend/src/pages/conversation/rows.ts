@@ -99,20 +99,6 @@ export function isSameRow(one: Row, other: Row): boolean {
     one.isNewDay === other.isNewDay &&
     one.isFirstUnread === other.isFirstUnread &&
     one.quoted === other.quoted &&
-    isSameItem(one.item, other.item)
+    one.item === other.item
   );
-}
-
-function isSameItem(one: Item, other: Item): boolean {
-  if (one.is === "message" && other.is === "message") return one.message === other.message;
-  if (one.is === "event" && other.is === "event") return one.event === other.event;
-  if (one.is === "tool" && other.is === "tool") {
-    return (
-      one.outcome === other.outcome &&
-      one.startedAt === other.startedAt &&
-      one.endedAt === other.endedAt &&
-      one.at === other.at
-    );
-  }
-  return one.is === other.is; // what was said or heard never changes
 }

@@ -6,7 +6,8 @@ const LONGEST = 160;
 const EXIT = /\n?\[exit code -?\d+\]\s*$/;
 
 /** Return one line of what a call is about: its command's first line, its path, its arguments. */
-export function subjectOf({ input }: Pick<ToolItem, "input">): string {
+export function subjectOf({ input, malformed }: Pick<ToolItem, "input" | "malformed">): string {
+  if (malformed) return oneLine(malformed);
   const main = SUBJECTS.map((name) => input[name]).find((value) => value != null && value !== "");
   if (main !== undefined) return oneLine(Array.isArray(main) ? main.map(inWords).join(", ") : inWords(main));
   const parts = Object.entries(input).map(([name, value]) => `${name}=${oneLine(inWords(value), 60)}`);
@@ -28,7 +29,8 @@ export interface Given {
 const ENDING = /\.([A-Za-z0-9]+)$/;
 
 /** Return a call's arguments one by one, long texts as they are. */
-export function givenOf({ input, name: tool }: ToolItem): Given[] {
+export function givenOf({ input, malformed, name: tool }: ToolItem): Given[] {
+  if (malformed) return [{ name: "", text: malformed, language: "" }];
   const path = typeof input["path"] === "string" ? input["path"] : "";
   return Object.entries(input).map(([name, value]) => {
     const text = typeof value === "string" ? value : JSON.stringify(value, null, 2);

@@ -4,7 +4,7 @@ import { useEffect, useMemo, useState } from "react";
 
 import { api, take } from "~/api/client";
 import { ofAgent } from "~/api/keys";
-import type { ThreadPage } from "~/api/stretches";
+import { kindsOf, type ThreadPage } from "~/api/stretches";
 import { stepTo } from "./search";
 
 const MOST = 1000;
@@ -29,13 +29,12 @@ function useHits(agent: string, entity: string, search: string, isAll: boolean) 
       const found: string[] = [];
       let before: number | null = NEWEST;
       while (before !== null && found.length < MOST) {
-        const query = { before, entity, limit: MOST, search };
+        const query = { before, entity, kind: kindsOf(isAll), limit: MOST, search };
         // oxlint-disable-next-line no-await-in-loop -- each page begins where the one before ended
         const page: ThreadPage = await take(
           api.GET("/agents/{agent}/thread", { params: { path: { agent }, query }, signal }),
         );
-        const shown = page.entries.filter((entry) => isAll || entry.kind !== "said" && !entry.call && !entry.event);
-        found.unshift(...shown.map((entry) => entry.id));
+        found.unshift(...page.entries.map((entry) => entry.id));
         before = page.previous;
       }
       return found;

@@ -16,12 +16,13 @@ export function useThread(agent: string, entity: string, isAll: boolean) {
     [items],
   );
   const loadOlder = useCallback(() => {
-    if (!isFetchingPreviousPage) void fetchPreviousPage();
-  }, [isFetchingPreviousPage, fetchPreviousPage]);
+    // Without an older page this would count as a fetch, draw the page again, and so ask again.
+    if (hasPreviousPage && !isFetchingPreviousPage) void fetchPreviousPage();
+  }, [hasPreviousPage, isFetchingPreviousPage, fetchPreviousPage]);
   const isEmpty = thread.data?.pages[0]?.entries.length === 0;
   useEffect(() => {
-    if (isEmpty && hasPreviousPage && !thread.isError) loadOlder(); // a page looks at a part of the log
-  }, [isEmpty, hasPreviousPage, thread.isError, loadOlder]);
+    if (isEmpty && !thread.isError) loadOlder(); // a page looks at a part of the log
+  }, [isEmpty, thread.isError, loadOlder]);
   return {
     items,
     messages,

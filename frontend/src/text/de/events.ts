@@ -78,6 +78,7 @@ export const events: typeof en = {
     message: {
       sent: "→ {{to}}",
       received: "hat eine Nachricht von {{from}}",
+      notice: "bekommt einen Hinweis der Laufzeit",
       dead: "eine Nachricht ist unzustellbar",
     },
     tool: {

@@ -1,13 +1,13 @@
 """The team of `benchmarks/page.py`: as large as is wanted, and as busy as it is told.
 
 Supervisor, services and coordinator are the product's. The one worker is not: it does no work, but
-has what it is told to have done, in its own transcript and in events to the recorder.
+reports what it is told to have done to the recorder.
 
     nodes COUNT             to the coordinator: make nodes until there are so many
     node NAME               to the coordinator: make this one
     note NUMBER             to the worker: report one event with mark-NUMBER in its text
-    entries COUNT           to the worker: add so many entries to the transcript
-    work RATE SECONDS       to the worker: report so many events a second, with their entries
+    entries COUNT           to the worker: add so many entries to the thread
+    work RATE SECONDS       to the worker: report so many events a second
 """
 
 import asyncio
@@ -23,15 +23,7 @@ from actors.entity.args import WorkerArgs
 from actors.runtime.kinds import KINDS
 from actors.runtime.launch import ActorLaunch
 from actors.runtime.runtime import Runtime, run_actor
-from agiraph.agent.conversation import Conversation
-from agiraph.agent.records import (
-    CallFinished,
-    CallStarted,
-    ConversationRecord,
-    ModelAnswered,
-)
 from agiraph.core.models import Event
-from agiraph.core.turns import ToolCall
 from agiraph.http.api import CreateAgentRequest
 from agiraph.messages.text import TextMessage
 from benchmarks.product import Product, RunningHome, wait_until
@@ -50,7 +42,13 @@ EVENTS: Final = (
     *("model.answered", "tool.called", "tool.result") * 5,
     *("message.sent", "tool.refused", "node.checked", "tool.called", "tool.result"),
 )
-"""What a busy team reports, in turns; each `model.answered` begins a turn of its transcript."""
+"""What a busy team reports, in turns."""
+
+TURN: Final = ("model.answered", "tool.called", "tool.result")
+ENTRIES_A_TURN: Final = 2
+"""Entries of the thread: an answer and a call."""
+
+TURNS_A_BEAT: Final = 50
 
 
 class Team(Product):
@@ -69,18 +67,15 @@ def running() -> Iterator[RunningHome]:
 
 
 def begin(home: RunningHome, name: str, nodes: int = 1, entries: int = 0) -> str:
-    """Start a team with so many nodes, and so many entries in its worker's transcript."""
+    """Start a team with so many nodes, and so many entries in its worker's conversation."""
     request = CreateAgentRequest(goal=f"nodes {nodes}", model=MODEL, name=name)
     agent = str(home.client.create_agent(request).id)
     wait_until(lambda: len(home.client.board(agent).nodes) == nodes, f"{nodes} nodes", 0.2)
     if entries:
+        last = home.client.agent(agent).last_event + entries // ENTRIES_A_TURN * len(TURN)
         home.client.send(agent, f"entries {entries}", to=WORKER)
-        wait_until(lambda: _entries(home, agent) >= entries, f"{entries} entries", 0.2)
+        wait_until(lambda: home.client.agent(agent).last_event >= last, f"{entries} entries", 0.2)
     return agent
-
-
-def _entries(home: RunningHome, agent: str) -> int:
-    return home.client.transcript(agent, WORKER, after=0, before=2**53, limit=1).next
 
 
 def _coordinator(seen: SeenRequest) -> Reply:
@@ -107,10 +102,9 @@ def _part(number: int) -> Reply:
 class _Worker:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
-        self._args = args = WorkerArgs.model_validate(runtime.launch.args)
-        files = runtime.home.agent(args.agent).run(args.run).worker(args.worker.id)
-        self._conversation = Conversation(files.conversation)
+        self._args = WorkerArgs.model_validate(runtime.launch.args)
         self._turns = itertools.count(1)
+        self._calls = 0
         self._types = itertools.cycle(EVENTS)
 
     async def take(self, words: list[str]) -> None:
@@ -120,8 +114,11 @@ class _Worker:
                 name = f"mark-{number}"  # not in the order, which stands in the conversation too
                 self._report("tool.refused", {"tool": "bash", "subject": name, "reason": name})
             case ["entries", count]:
-                turns = (self._turn(next(self._turns)) for _ in range(int(count) // 3 + 1))
-                self._conversation.append(*itertools.chain.from_iterable(turns))
+                for turn in range(int(count) // ENTRIES_A_TURN):
+                    for type_ in TURN:
+                        self._step(type_)
+                    if turn % TURNS_A_BEAT == 0:
+                        await asyncio.sleep(1 / BEATS_A_SECOND)
             case ["work", rate, seconds]:
                 await self._work(int(rate), float(seconds))
 
@@ -135,34 +132,33 @@ class _Worker:
             await asyncio.sleep(1 / BEATS_A_SECOND)
 
     def _step(self, type_: str) -> None:
+        key = ""
         if type_ == "model.answered":
             turn = next(self._turns)
-            self._conversation.append(*self._turn(turn))
-            about: dict[str, Any] = {"model": MODEL, "text": f"{TEXT}{turn}", "calls": 1}
+            said = f"Turn {turn}. {TEXT * (turn % 4)}"
+            about: dict[str, Any] = {"model": MODEL, "text": said, "calls": ["bash"]}
             about |= {"input_tokens": 900, "output_tokens": 40, "cost_usd": 0.001}
         elif type_ == "message.sent":
             about = {"from": WORKER, "to": "coordinator", "content": TEXT, "mode": "steer"}
         elif type_ == "node.checked":
             about = {"has_passed": True, "checks": []}
+        elif type_ == "tool.refused":
+            about = {"tool": "bash", "subject": COMMAND, "reason": "a rule"}
         else:
-            about = {"tool": "bash", "arguments": {"command": COMMAND}, "reason": "a rule"}
-        self._report(type_, about)
+            self._calls += type_ == "tool.called"
+            key = f"{self._runtime.address}:{type_}:e-{self._calls}.0"
+            about = {"tool": "bash", "call": f"call-{self._calls}"}
+            if type_ == "tool.called":
+                about["arguments"] = {"command": f"{COMMAND} {self._calls}"}
+            else:
+                about |= {"preview": TEXT, "characters": len(TEXT), "exit_code": 0}
+        self._report(type_, about, key)
 
-    def _turn(self, number: int) -> tuple[ConversationRecord, ...]:
-        id, now = f"call-{number}", time.time()
-        call = ToolCall(id=id, name="bash", arguments={"command": f"{COMMAND} {number}"})
-        said = f"Turn {number}. {TEXT * (number % 4)}"
-        return (
-            ModelAnswered(text=said, tool_calls=(call,), stop_reason="tool_use", ts=now),
-            CallStarted(call_id=id, name="bash", ts=now),
-            CallFinished(call_id=id, name="bash", content=f"{TEXT}\n[exit code 0]", ts=now),
-        )
-
-    def _report(self, type_: str, data: dict[str, Any]) -> None:
+    def _report(self, type_: str, data: dict[str, Any], key: str = "") -> None:
         args = self._args
         who = {"agent_id": args.agent, "entity": args.worker.name, "run_id": args.run}
         self._runtime.report(Event.model_validate(
-            {"type": type_, "ts": time.time(), "data": data, **who}
+            {"type": type_, "ts": time.time(), "data": data, "key": key, **who}
         ))  # fmt: skip
 
 

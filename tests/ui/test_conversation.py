@@ -14,10 +14,10 @@ import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
 from agiraph.core.turns import AssistantTurn
-from tests.fakes.model_server import Brain, Reply, SeenRequest, calls, say
+from tests.fakes.model_server import Brain, Call, Reply, SeenRequest, calls, say
 from tests.integration.house import until
 from tests.scenarios.place import Place
-from tests.scenarios.steps import DONE, WAIT, ask, finish, held, node, spawn, tell
+from tests.scenarios.steps import DONE, WAIT, ask, bash, finish, held, node, spawn, tell
 from tests.ui.visitor import NARROW, Visitor, assert_accessible, connection, photograph
 
 STORY: Final = "Once upon a time there was a **table**:\n\n| a | b |\n| - | - |\n| 1 | 2 |"
@@ -193,6 +193,48 @@ def by_sender(found: Iterable[str], senders: Mapping[str, str]) -> Rows:
     return {
         who: [key for key in rows if senders.get(key) == who] for who in (*senders.values(), None)
     }
+
+
+SAME: Final = "Go on."
+BROKEN: Final = '{"command": "cat '
+
+
+def repeating(seen: SeenRequest) -> Reply:
+    """Send one text to two receivers, think it and say it."""
+    steps = (calls(*BUSY), calls(tell("human", SAME), tell("dora", SAME), text=SAME), say(SAME))
+    return steps[seen.step] if seen.step < len(steps) else WAIT
+
+
+def test_equal_texts_and_each_text_of_the_runtime_are_shown_once(
+    visitor: Visitor, place: Place, never: threading.Event
+) -> None:
+    work = calls(bash("seq -s , 1 300"), Reply(calls=(Call("bash", raw=BROKEN),)))
+    place.plays(coordinator=repeating, dora=[work, held(DONE, never)])
+    agent = place.begin("equal-texts").name
+    page = visitor.go(f"agents/{agent}")
+    expect(entries(page, "message")).to_have_text([re.compile(re.escape(SAME))] * 2)
+    write(page, SAME)
+    write(page, f"@dora {SAME}")
+    until(lambda: len(place.json("messages", agent)) == 5, "each text is sent once")
+    expect(entries(page, "pending")).to_have_count(0)
+    for _ in range(2):
+        expect(entries(page, "message")).to_have_text([re.compile(re.escape(SAME))] * 3)
+        expect(entries(page, "thought")).to_have_text([re.compile(re.escape(SAME))])
+        expect(entries(page, "heard")).to_have_text([re.compile(f"Message to dora.*{SAME}")])
+        assert len({*keys(page)}) == len(keys(page))
+        page.reload()
+
+    visitor.go(f"agents/{agent}/with/dora")
+    expect(entries(page, "heard")).to_have_text([re.compile(f"Message from Coordinator.*{SAME}")])
+    expect(entries(page, "message")).to_have_text([re.compile(re.escape(SAME))])
+    given = entries(page, "event").filter(has_text="gets the node tales")
+    given.get_by_role("button", name="Unfold").click()
+    expect(given).to_contain_text("Do tales")
+    good, broken = (entries(page, "tool").nth(number) for number in range(2))
+    expect(broken).to_contain_text(BROKEN)
+    good.get_by_role("button", name="bash").click()
+    expect(good).to_contain_text(",298,299,300")
+    photograph(page, "conversation-worker")
 
 
 def test_hostile_texts_run_nothing(visitor: Visitor, place: Place) -> None:

@@ -2,7 +2,7 @@
 import { expect, test, vi } from "vitest";
 
 import { ApiError, escapePath, keyed, makeClient, newKey, take } from "./client";
-import { type ThreadEntry, type ThreadPage, withNewer } from "./stretches";
+import { entriesOf, type ThreadEntry, type ThreadPage, withNewer } from "./stretches";
 
 const answer = (status: number, body: unknown, headers: Record<string, string> = {}) =>
   new Response(JSON.stringify(body), {
@@ -56,6 +56,15 @@ test("names are escaped in a path, the slashes of an address are kept", async ()
 test("each action has a key of its own", () => {
   expect(newKey()).toMatch(/^[0-9a-f]{32}$/);
   expect(newKey()).not.toBe(newKey());
+});
+
+test("an entry that is on two pages is shown once, with its place and its later state", () => {
+  const state = (seq: number, outcome: string, given: object | null) =>
+    ({ id: "c", seq, ts: seq, call: { outcome, arguments: given } }) as ThreadEntry;
+  const page = (entry: ThreadEntry): ThreadPage => ({ entries: [entry], next: 9, previous: null });
+  const [only, ...others] = entriesOf([page(state(1, "running", { a: 1 })), page(state(8, "done", null))]);
+  expect(only).toMatchObject({ seq: 1, ts: 1, call: { outcome: "done", arguments: { a: 1 } } });
+  expect(others).toEqual([]);
 });
 
 test("an entry that has changed replaces the one with its id, a new one stands at its place", () => {

@@ -9,7 +9,7 @@ export const MOST_EVENTS = 5_000;
 /** A page with thousands of rows is drawn anew in less. */
 const EVENTS_GAP_MILLISECONDS = 120;
 const TEXT_GAP_MILLISECONDS = 40;
-/** How long a text that has ended is shown while its entry of the transcript is on its way. */
+/** How long a text that has ended is shown while its entry of the thread is on its way. */
 const LINGER_MILLISECONDS = 1_500;
 
 class Listeners<T> {

@@ -1,4 +1,4 @@
-// Text as models write it: what is shown until the whole answer is in the transcript. Pure.
+// Text as models write it: shown until the whole answer is in the thread. Pure.
 
 /** One message of `WS /agents/{agent}/stream`. */
 export interface StreamedPiece {

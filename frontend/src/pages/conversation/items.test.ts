@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 
 import type { ThreadEntry } from "~/api/stretches";
 import { itemOf } from "./items";
+import { givenOf, subjectOf } from "./toolText";
 
 const entry = (id: string, more: Partial<ThreadEntry>): ThreadEntry => ({
   id,
@@ -33,6 +34,15 @@ test("equal texts are shown once each, by their ids", () => {
   ];
   const shown = entries.map(itemOf).map((item) => [item.key, item.is]);
   expect(shown).toEqual([["1", "message"], ["2", "message"], ["3", "heard"], ["4", "thought"]]);
+});
+
+test("arguments that are not JSON are shown as the model wrote them", () => {
+  const call = {
+    step: "1.0", name: "bash", title: "bash", arguments: {}, malformed: '{"command": ',
+    outcome: "failed", output: "", characters: 0, exit_code: null, ended_at: 2,
+  } as const;
+  const item = itemOf(entry("5", { kind: "tool", to: [], call }));
+  expect(item.is === "tool" && [subjectOf(item), givenOf(item)[0]?.text]).toEqual(['{"command":', '{"command": ']);
 });
 
 test("an entry that has not changed is the same item", () => {

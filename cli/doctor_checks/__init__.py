@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from agiraph.core.errors import AgiraphError
-from cli.doctor_checks import beside, damage, home, hosts, machine
+from cli.doctor_checks import beside, damage, ends, home, hosts, machine
 from cli.doctor_checks.check import DoctorCheck, DoctorContext, fail, warn
 
 CHECKS: Mapping[str, Callable[[DoctorContext], DoctorCheck]] = MappingProxyType(
@@ -26,7 +26,7 @@ CHECKS: Mapping[str, Callable[[DoctorContext], DoctorCheck]] = MappingProxyType(
         "files": home.check_files,
         "versions": home.check_versions,
         "records": damage.check_records,
-        "ends of journals": damage.check_ends,
+        "ends of journals": ends.check_ends,
         "missing files": damage.check_missing,
         "register": damage.check_register,
         "context database": damage.check_context,

@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-from agiraph.board.board import Board
-from agiraph.board.events import place_in
 from agiraph.core.errors import Corrupt
 from agiraph.core.ids import coordinator_address
 from agiraph.core.models import ENDED_AGENT, Agent
@@ -18,8 +16,8 @@ from agiraph.http.discovery import is_held
 from agiraph.readmodel.child_register import RegisteredChildren, fold, lost_from
 from agiraph.readmodel.home_copy import copy_if_there
 from agiraph.storage.files import read_bytes, status_of
-from agiraph.storage.home import AgentHome, Home, RunHome
-from agiraph.storage.journal import DamagedJournal, read_journal, read_tail
+from agiraph.storage.home import AgentHome, Home
+from agiraph.storage.journal import DamagedJournal, read_journal
 from cli.doctor_checks.check import DoctorCheck, DoctorContext, fail, first_of, ok, warn
 from cli.doctor_checks.home import agents_of, latest_runs
 from transport.mailbox_file import recorded_incarnations
@@ -90,27 +88,6 @@ def check_register(context: DoctorContext) -> DoctorCheck:
     return ok(f"{len(table.rows)} processes of agents are registered")
 
 
-def check_ends(context: DoctorContext) -> DoctorCheck:
-    """No journal of a run ends before an event that the agent's log has of it.
-
-    A journal that was cut between two records can be read; only other files show that it was cut.
-    """
-    cut = [
-        f"{run.journal} has lost its end: it has {records} records, and the agent's events name its"
-        f" record {place + 1}"
-        for agent in agents_of(context.home)
-        for run, board, place in _last_places(agent)
-        if (records := _records_before(run, board, place)) is not None
-    ]
-    if cut:
-        return warn(
-            first_of(cut),
-            "stop the supervisor and restore the folder of the run from a backup; without one the"
-            " run continues from its last record",
-        )
-    return ok("no journal of a run is shorter than its events say")
-
-
 def check_context(context: DoctorContext) -> DoctorCheck:
     """The context database can be read; without it runs go on."""
     path = context.home.context
@@ -136,38 +113,6 @@ def journals_of(home: Home) -> Iterator[Path]:
             yield from (run.journal, run.context_journal, run.messages / ".journal.jsonl")
             if _is_there(run.workers):
                 yield from sorted(run.workers.glob("*/conversation.jsonl"))  # plain: names only
-
-
-def _last_places(agent: AgentHome) -> list[tuple[RunHome, str, int]]:
-    """Return, for the latest runs, the key of the board and the last place in its journal that an
-    event at the end of the agent's log names."""
-    places: dict[str, int] = {}
-    for record in read_tail(agent.events):
-        if found := place_in(str(record.get("key", ""))):
-            board, place = found
-            places[board] = max(place, places.get(board, 0))
-    return [
-        (run, board, place)
-        for run in latest_runs(agent)
-        for board, place in places.items()
-        if board.partition(".")[0] == run.path.name
-    ]
-
-
-def _records_before(run: RunHome, board: str, place: int) -> int | None:
-    """Return how many records a journal has that does not reach a place, None if it does.
-
-    A journal that continues after a damage has a new epoch: other places are not its own.
-    """
-    try:
-        if status_of(run.journal) is None:
-            return None
-        records = read_journal(run.journal)
-    except (OSError, Corrupt):
-        return None  # other checks report it
-    epoch = next((one["epoch"] for one in reversed(records) if one.get("epoch")), "")
-    is_own = not records or board == Board(epoch=epoch).key(run.path.name)
-    return len(records) if is_own and len(records) <= place else None
 
 
 def records_of(home: Home) -> Iterator[Path]:

@@ -1,14 +1,17 @@
-"""`agiraph doctor` names a journal that was cut between two records, if events prove it."""
+"""`agiraph doctor` names journals and event logs that were cut between two records."""
 
 from pathlib import Path
 
 import pytest
 
+from agiraph.agent.conversation import Conversation
+from agiraph.agent.records import InputReceived, ModelAnswered, StateChanged
+from agiraph.core.ids import WorkerId
 from agiraph.core.turns import JsonObject
 from agiraph.storage.home import Home
 from agiraph.storage.journal import encode_record
 from cli.doctor_checks.check import DoctorCheck, DoctorContext
-from cli.doctor_checks.damage import check_ends
+from cli.doctor_checks.ends import check_ends
 
 RUN = "20261126-222235-5bf5e5"
 
@@ -47,3 +50,108 @@ def test_events_of_another_epoch_or_run_prove_nothing(tmp_path: Path) -> None:
     assert checked(tmp_path, [STARTED, restored], KEYS).status == "ok"
     assert checked(tmp_path, [STARTED], [f"board:other.e1:{n}:0" for n in range(9)]).status == "ok"
     assert checked(tmp_path, [STARTED], ["", "x", "board:a:b:c"]).status == "ok"
+
+
+# --- conversations and event logs ----------------------------------------------------------------
+
+ADA = "ada-1a2b3c"
+
+
+class Cut:
+    """An agent whose coordinator and worker have each answered three times, at rest."""
+
+    def __init__(self, root: Path) -> None:
+        self.home = Home(root)
+        self.agent = self.home.agent("shop-1")
+        self.worker = self.agent.run(RUN).worker(WorkerId(ADA)).conversation
+        self.keys = list[str]()
+        for path, address in (
+            (self.agent.conversation, "shop-1/coordinator"),
+            (self.worker, f"shop-1/{ADA}"),
+        ):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self.answer(path, address)
+        self.record()
+
+    def answer(self, path: Path, address: str) -> None:
+        conversation = Conversation(path)
+        for number in range(3):
+            conversation.append(StateChanged(what="away", ts=1.0))
+            conversation.append(InputReceived(content="Go on", from_name="runtime", ts=2.0))
+            conversation.append(ModelAnswered(text=f"Answer {number}", model="a/b", ts=3.0))
+            place = conversation.transcript.place
+            self.keys += [f"{address}:model.answered:{place}", f"{address}:tool.called:{place}.0"]
+        conversation.close()
+
+    def record(self, keys: list[str] | None = None) -> None:
+        events = enumerate(self.keys if keys is None else keys, start=1)
+        self.agent.events.write_bytes(
+            b"".join(encode_record({"seq": n, "key": key}) for n, key in events)
+        )
+
+    def check(self) -> DoctorCheck:
+        return check_ends(DoctorContext(self.home, {}))
+
+
+def cut(path: Path, left: int) -> int:
+    """Leave the first records of a journal; return how many it had."""
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:left]))
+    return len(lines)
+
+
+def test_conversations_with_all_answers_of_the_events_are_whole(tmp_path: Path) -> None:
+    assert Cut(tmp_path).check().status == "ok"
+
+
+@pytest.mark.parametrize("left", range(9))
+@pytest.mark.parametrize("is_worker", [False, True])
+def test_a_conversation_that_was_cut_between_records_is_named(
+    tmp_path: Path, left: int, *, is_worker: bool
+) -> None:
+    place = Cut(tmp_path)
+    path = place.worker if is_worker else place.agent.conversation
+    assert cut(path, left) == 10
+    check = place.check()
+    assert check.status == "warn"
+    assert f"{path} has lost its end" in check.detail
+    assert "step 6" in check.detail
+
+
+@pytest.mark.parametrize("left", range(12))
+def test_an_event_log_that_was_cut_between_records_is_named(tmp_path: Path, left: int) -> None:
+    place = Cut(tmp_path)
+    place.record(place.keys[:left])
+    check = place.check()
+    if left == 11:  # without the event of the last call, which may not have begun
+        assert check.status == "ok"
+    else:
+        assert check.status == "warn"
+        assert check.detail.startswith(f"{place.agent.events} ends before ")
+
+
+def test_a_log_of_which_only_the_end_is_read_proves_nothing_about_an_old_worker(
+    tmp_path: Path,
+) -> None:
+    place = Cut(tmp_path)
+    events = [{"seq": 5000 + n, "key": key} for n, key in enumerate(place.keys) if ADA not in key]
+    place.agent.events.write_bytes(b"".join(map(encode_record, events)))
+    assert place.check().status == "ok"
+
+
+def test_a_conversation_that_continued_after_a_loss_has_an_epoch_of_its_own(tmp_path: Path) -> None:
+    place = Cut(tmp_path)
+    cut(place.worker, 5)
+    with place.worker.open("ab") as file:
+        file.write(encode_record({"kind": "epoch.began", "epoch": "ee", "after": "", "ts": 1.0}))
+        file.write(encode_record({"kind": "noted", "what": "paused", "ts": 1.0}))
+    assert place.check().status == "ok"
+
+
+def test_the_log_of_a_home_in_use_may_be_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = Cut(tmp_path)
+    place.record(place.keys[:4])
+    monkeypatch.setattr("cli.doctor_checks.ends.is_held", lambda home: True)
+    assert place.check().status == "ok"

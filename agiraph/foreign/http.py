@@ -9,6 +9,7 @@ import asyncio
 import json
 import sys
 import zlib
+from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import aclosing
 from functools import cache
@@ -144,13 +145,22 @@ def read_json(data: bytes) -> Any:
     return json.loads(data)
 
 
-def read_json_once(data: bytes) -> Any:
-    """Do as `read_json`; raise RepeatedName for an object that has a name twice.
+def read_json_once(data: bytes, most_values: int) -> Any:
+    """Do as `read_json` with at most so many values; raise RepeatedName for a name given twice.
 
-    Readers differ in which of the two values counts.
+    Readers differ in which of two values with one name in one object counts.
     """
     _check_values(data)
-    return json.loads(data, object_pairs_hook=_object)
+    value = json.loads(data, object_pairs_hook=_Objects(most_values))
+    waiting, left = [value], most_values
+    while waiting:
+        inner = waiting.pop()
+        if isinstance(inner, dict | list):
+            left -= len(inner)
+            if left < 0:
+                raise TooManyValues(f"it has more than {most_values:,} values")
+            waiting += inner.values() if isinstance(inner, dict) else inner
+    return value
 
 
 def _check_values(data: bytes) -> None:
@@ -158,13 +168,20 @@ def _check_values(data: bytes) -> None:
         raise TooManyValues(f"it has more than {MOST_VALUES:,} values")
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise RepeatedName(twice)
-    return found
+class _Objects:
+    """Makes the objects of a JSON text; raises RepeatedName, and TooManyValues early."""
+
+    def __init__(self, most: int) -> None:
+        self._most = self._left = most
+
+    def __call__(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        self._left -= max(1, len(pairs))
+        if self._left < 0:
+            raise TooManyValues(f"it has more than {self._most:,} values")
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            raise RepeatedName(Counter(name for name, _ in pairs).most_common(1)[0][0])
+        return found
 
 
 # --- size and compression ------------------------------------------------------------------------

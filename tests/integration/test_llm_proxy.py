@@ -684,6 +684,8 @@ MALFORMED: list[tuple[str, bytes, bytes, bytes]] = [
     (RESPONSES, b'{"model": "any", "input": [{"type": "compaction", "id": "c"}]}', b"x: y",
      b"encrypted_content"),
     (RESPONSES, b"\xff\xfe", b"x: y", b"no JSON"),
+    (CHAT, b'{"model": "any", "messages": [%b1]}' % (b"1," * 200_000), b"x: y", b"200,000 values"),
+    (CHAT, b'{"model": "any", "messages": [%b{}]}' % (b"{}," * 200_000), b"x: y", b"values"),
     (CHAT, b'{"model": "any", "messages": [], "max_tokens": 1, "max_token\\u0073": 100000}',
      b"x: y", b"max_tokens"),
     (ANTHROPIC, json.dumps(QUESTION).encode()[:-1] + b', "metadata": {"a": 1, "a": 2}}', b"x: y",

@@ -7,6 +7,7 @@ shape of the format that the client speaks. Imported when the first grant is ope
 
 import asyncio
 import json
+from functools import partial
 from hashlib import blake2b
 from typing import Any
 from urllib.parse import parse_qs, urlencode
@@ -33,6 +34,8 @@ from agiraph.llm.wire.format import WireError, WireFormat
 from agiraph.settings.config import DoorConfig
 
 HEAD_BYTES = 65536
+MOST_VALUES = 200_000
+"""The most values in a body; a conversation of a million tokens has fewer."""
 HEAD_SECONDS = 20.0
 BODY_SECONDS = 60.0
 IDLE_SECONDS = 300
@@ -213,7 +216,7 @@ class _Endpoints:
             return _response(wire.refusal(413, text))
         except ClientDisconnect:
             return Response(status_code=499)
-        body = _parsed(data)
+        body = await self._proxy.aside(len(data), partial(_parsed, data))
         if method is not None:
             body = _google_body(request, body)
         state = request.state
@@ -226,6 +229,7 @@ class _Endpoints:
             headers=_format_headers(request),
             # The query of Google's format is about the path, and may hold the token.
             query="" if request.path_params else _forwarded_query(request),
+            size=len(data),
         )
         if method == COUNT_METHOD or request.url.path == COUNT:
             return JSONResponse({wire.count_field: await self._proxy.count(asked)})
@@ -248,7 +252,7 @@ class _Endpoints:
 def _parsed(data: bytes) -> JsonObject:
     """Return a body as an object; InvalidInput."""
     try:
-        value = read_json_once(data)
+        value = read_json_once(data, MOST_VALUES)
     except RepeatedName as error:
         raise InvalidInput(f"the body has {str(error)[:100]!r} twice in one object") from None
     except TooManyValues as error:

@@ -41,7 +41,7 @@ class ProxyRequest:
     """A request of an external agent: its format, its grant, and what is forwarded of it.
 
     `digest` is the same if the agent sends it again. `body` is what the rules of the format allow,
-    once the call has begun.
+    once the call has begun; it came as `size` bytes.
     """
 
     wire: WireFormat
@@ -51,6 +51,7 @@ class ProxyRequest:
     digest: bytes
     headers: Mapping[str, str]
     query: str
+    size: int = 0
 
 
 class ProxyAnswerBroken(Exception):

@@ -3,9 +3,11 @@
 import asyncio
 import importlib
 from collections import defaultdict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
 
 from actors.broker.call_quarantine import CallQuarantine
 from actors.broker.calls import ModelCalls
@@ -39,6 +41,9 @@ if TYPE_CHECKING:
 APP = "actors.broker.llm_proxy.app"
 HOST = "127.0.0.1"
 COUNT_SECONDS = 10.0
+JUDGED_AT_ONCE_BYTES = 16_384
+
+T = TypeVar("T")
 
 
 class LlmProxy:
@@ -67,6 +72,7 @@ class LlmProxy:
             self._log.error("all grants are void: their table cannot be read", reason=reason)
         self._server: HttpServer | None = None
         self._starting = asyncio.Lock()
+        self._judging = ThreadPoolExecutor(1, "proxy-bodies")
         self._running: defaultdict[str, set[asyncio.Task[None]]] = defaultdict(set)
         self._reported_low: set[str] = set()
 
@@ -151,6 +157,7 @@ class LlmProxy:
             self._cut_off([digest])
         if self._server is not None:
             await self._server.stop()
+        self._judging.shutdown(wait=False, cancel_futures=True)
 
     # --- requests --------------------------------------------------------------------------------
 
@@ -164,11 +171,13 @@ class LlmProxy:
         Raises InvalidInput for a request that would not be forwarded either.
         """
         wire = asked.wire
-        with readable():
+
+        def checked() -> tuple[ProxyRequest, ModelRequest]:
             # A count is free and runs no tool, so the tools of the service are counted.
-            tools = wire.rules.all_service_tools(asked.body)
-            asked = replace(asked, body=wire.rules.checked(asked.body, tools))
-            request = self._request(asked)
+            return _checked(asked, wire.rules.all_service_tools(asked.body))
+
+        asked, request = await self.aside(asked.size, checked)
+        request = self._own(asked, request)
         name = self._services.name(request.model)
         try:
             service = await self._services.native_service(name, wire.api)
@@ -201,11 +210,9 @@ class LlmProxy:
             text = f"{grant.entity} has {most} calls open (door.calls_at_once)"
             await reply.send_error(asked.wire.error("rate_limited", text, retry_after=1))
             return
-        rules = asked.wire.rules
-        with readable():
-            asked = replace(asked, body=rules.checked(asked.body, self._config.service_tools))
-            request = self._request(asked)
-        request = self._accounts.billed(request)
+        allowed = self._config.service_tools
+        asked, request = await self.aside(asked.size, partial(_checked, asked, allowed))
+        request = self._accounts.billed(self._own(asked, request))
         own = {"door": digest, "budgets": (*request.budgets, grant.budget)}
         call = ProxyCall(
             asked=asked,
@@ -254,10 +261,28 @@ class LlmProxy:
             self._reported_low.add(digest)
             self._runtime.post(grant.entity, ProxyBudgetLow(shortage=shortage))
 
-    def _request(self, asked: ProxyRequest) -> ModelRequest:
-        """Return the canonical request; InvalidInput."""
-        request, grant = asked.wire.parse_request(asked.body), asked.grant
+    async def aside(self, size: int, judge: Callable[[], T]) -> T:
+        """Return what a pure function says of a body of so many bytes.
+
+        A large body is judged in a thread, one after the other, so that other calls continue.
+        """
+        if size <= JUDGED_AT_ONCE_BYTES:
+            return judge()
+        return await asyncio.get_running_loop().run_in_executor(self._judging, judge)
+
+    def _own(self, asked: ProxyRequest, request: ModelRequest) -> ModelRequest:
+        """Return the canonical request with what the grant says of it; InvalidInput."""
+        grant = asked.grant
         own = grant.model_dump(include={"entity", "run_id", "node_id", "trigger", "attempt"})
         model = model_for(request.model, grant, self._services.presets)
         longest = asked.wire.rules.limit(asked.body) or self._services.longest_answer(model)
         return request.model_copy(update={**own, "model": model, "max_tokens": longest})
+
+
+def _checked(
+    asked: ProxyRequest, service_tools: Collection[str]
+) -> tuple[ProxyRequest, ModelRequest]:
+    """Return what is forwarded of a request, and the canonical request; InvalidInput."""
+    with readable():
+        body = asked.wire.rules.checked(asked.body, service_tools)
+        return replace(asked, body=body), asked.wire.parse_request(body)

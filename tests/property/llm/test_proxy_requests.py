@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from agiraph.core.errors import InvalidInput
 from agiraph.core.record import why_not_stored
 from agiraph.core.turns import JsonObject
-from agiraph.foreign.http import RepeatedName, read_json_once
+from agiraph.foreign.http import RepeatedName, TooManyValues, read_json_once
 from agiraph.llm.connect import FORMATS
 from agiraph.llm.providers.local.schemas import answer_schema
 from agiraph.llm.request_body_cache import RequestBodyCache, as_json
@@ -224,7 +224,7 @@ def test_a_body_with_a_name_twice_in_one_object_is_refused(
 ) -> None:
     _, body = change
     text = json.dumps(body)
-    assert read_json_once(text.encode()) == json.loads(text)
+    assert read_json_once(text.encode(), 1000) == json.loads(text)
     objects = [path for path in places(body) if isinstance(held := at(body, path), dict) and held]
     path = data.draw(st.sampled_from([(), *objects]))
     held = at(body, path)
@@ -238,7 +238,21 @@ def test_a_body_with_a_name_twice_in_one_object_is_refused(
     )
     marked = json.dumps(changed(body, path, None, "HERE") if path else "HERE")
     with pytest.raises(RepeatedName):
-        read_json_once(marked.replace('"HERE"', twice).encode())
+        read_json_once(marked.replace('"HERE"', twice).encode(), 1000)
+
+
+def values_in(value: Any) -> int:
+    """Return how many values are in a value."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return sum(1 + values_in(one) for one in inner)
+
+
+@given(values)
+def test_a_body_of_more_values_than_are_read_is_refused(value: Any) -> None:
+    data, size = json.dumps({"commas": ",[{" * 50, "value": value}).encode(), 2 + values_in(value)
+    assert read_json_once(data, 2 * size) == json.loads(data)
+    with pytest.raises(TooManyValues):
+        read_json_once(data, size - 1)
 
 
 def units(name: str) -> list[int]:

@@ -133,14 +133,14 @@ def _is_news(board: Board, node_id: NodeId, covered: Collection[NodeId]) -> bool
 
 
 def _deadlock(board: Board, event: e.DeadlockFound) -> str:
-    ring = " -> ".join(board.nodes[node].name for node in (*event.ring, event.ring[0]))
+    cycle = " -> ".join(board.nodes[node].name for node in (*event.cycle, event.cycle[0]))
     if event.is_refused:
         return (
-            f"[Board]: a wait that would have closed a ring was refused ({ring}): {event.text}. "
+            f"[Board]: a wait that would have closed a cycle was refused ({cycle}): {event.text}. "
             "Its worker was told and goes on; help it if it writes to you."
         )
     return (
-        f"[Board]: deadlock: {ring}. None of these nodes can go on: {event.text}. Break it: "
+        f"[Board]: deadlock: {cycle}. None of these nodes can go on: {event.text}. Break it: "
         "`cancel_node` one of them and create it anew without that wait, give one that is kept "
         "for a busy worker to another with `assign_worker`, or write to a worker that waits "
         "(a message ends its wait)."

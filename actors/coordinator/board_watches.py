@@ -24,7 +24,7 @@ class DeadlockWatch:
 
     @property
     def is_at_rest(self) -> bool:
-        """Whether no ring stands that has not been noted."""
+        """Whether no cycle stands that has not been noted."""
         return not self._fresh()
 
     async def run(self) -> None:
@@ -34,11 +34,11 @@ class DeadlockWatch:
             await asyncio.sleep(SETTLE_SECONDS)
             for found in self._fresh():
                 if found in before:
-                    self._board_service.execute(c.NoteDeadlock(found.ring, found.text))
+                    self._board_service.execute(c.NoteDeadlock(found.cycle, found.text))
 
     def _fresh(self) -> tuple[Deadlock, ...]:
         board = self._board_service.board
-        return tuple(found for found in find_deadlocks(board) if found.ring not in board.deadlocks)
+        return tuple(found for found in find_deadlocks(board) if found.cycle not in board.deadlocks)
 
 
 class StageTimeouts:

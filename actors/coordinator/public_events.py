@@ -83,9 +83,9 @@ def public_events(board: Board, event: e.BoardEvent) -> list[Told]:
                 created["parent_node"] = node.parent_node
             return [("node.created", node.id, created)]
         case e.DeadlockFound():
-            ring = _names(board, event.ring)
-            found = {"ring": ring, "text": event.text, "is_refused": event.is_refused}
-            return [("node.deadlock", event.ring[0], found)]
+            cycle = _names(board, event.cycle)
+            found = {"cycle": cycle, "text": event.text, "is_refused": event.is_refused}
+            return [("node.deadlock", event.cycle[0], found)]
         case e.StandstillFound(standstill=found):
             text = "; ".join(lines_of(found))
             return [("agent.standstill", None, {"text": text, **found.model_dump(mode="json")})]

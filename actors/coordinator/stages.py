@@ -54,12 +54,12 @@ def launched_stage(board: Board, cause: str) -> JsonObject:
     nodes = [node for node in board.nodes.values() if node.cause.startswith(f"{cause}#node:")]
     first = nodes[0]
     stage = board.stages[first.stage]
-    contract = node_contract(board, first) if first.cohort else stage.contract
+    contract = node_contract(board, first) if first.plan_stage else stage.contract
     workers = [
         board.workers[node.wanted_worker] for node in nodes if node.wanted_worker is not None
     ]
     return {
-        "stage": first.cohort or stage.name,
+        "stage": first.plan_stage or stage.name,
         "number": first.stage + 1,
         "contract": contract.model_dump(mode="json", exclude_none=True),
         "nodes": [node_row(board, node) for node in nodes],

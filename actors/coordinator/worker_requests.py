@@ -202,7 +202,7 @@ class WorkerRequestHandler:
             except Refused as error:
                 self._waiting.pop(received.header.id, None)
                 if isinstance(error, WaitCycle):
-                    board_service.execute(c.NoteDeadlock(error.ring, str(error), is_refused=True))
+                    board_service.execute(c.NoteDeadlock(error.cycle, str(error), is_refused=True))
                 await self._reply(received, _refusal(error))
                 return
         why = await self._end_of_wait(wait.waiter, ids)

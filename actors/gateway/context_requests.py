@@ -71,9 +71,9 @@ class ContextRequestHandler:
         id = received.header.id.hex()
         async with self._runtime.handling(received):
             try:
-                if not self._database.rows("SELECT 1 FROM lessons WHERE message = ?", id):
+                if not self._database.rows("SELECT 1 FROM context_writes WHERE message = ?", id):
                     await outlasting(work)
-                    self._database.write(("INSERT OR IGNORE INTO lessons VALUES (?)", (id,)))
+                    self._database.write(("INSERT OR IGNORE INTO context_writes VALUES (?)", (id,)))
             except ContextUnavailable as error:
                 await self._tell(received, str(error))
             self._runtime.done(received)

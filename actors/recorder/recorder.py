@@ -134,7 +134,7 @@ class UnwritableLog:
     def event(self, agent: AgentId, now: float) -> tuple[str, Event]:
         """Return the event that reports it, with its source."""
         data = {"service": RECORDER, "reason": self.reason, "lost": self.lost}
-        event = Event(type="agent.set_aside", agent_id=agent, ts=now, entity=RECORDER, data=data)
+        event = Event(type="agent.quarantined", agent_id=agent, ts=now, entity=RECORDER, data=data)
         return f"aside:{now}", event
 
 

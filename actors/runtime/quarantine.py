@@ -64,7 +64,7 @@ class Quarantine:
         """Return what brought a message back from the dead letters, once; it is done with it."""
         return self._carriers.pop(received.header.id, None)
 
-    async def set_aside(self, received: Received) -> None:
+    async def add(self, received: Received) -> None:
         """Make a dead letter of a message; the caller is done with it at once. Safe to be cut off
         and done again."""
         self._going.add(received.header.id)

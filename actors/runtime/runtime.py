@@ -319,7 +319,7 @@ class Runtime:
 
     async def _set_aside(self, received: Received) -> None:
         try:
-            await self.quarantine.set_aside(received)
+            await self.quarantine.add(received)
         except TransportError as error:  # it is delivered again to the next incarnation
             self.log.error("could not be set aside", type=received.header.type, reason=str(error))
             return

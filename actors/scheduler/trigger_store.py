@@ -153,4 +153,4 @@ class TriggerStore:
 
 def _event(agent: AgentId, reason: str, now: float) -> Event:
     data = {"service": CLOCK, "reason": reason}
-    return Event(type="agent.set_aside", agent_id=agent, ts=now, entity=CLOCK, data=data)
+    return Event(type="agent.quarantined", agent_id=agent, ts=now, entity=CLOCK, data=data)

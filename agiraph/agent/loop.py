@@ -464,10 +464,10 @@ def stand_in_notice(
 
     It is in one append with the answer, so there is one.
     """
-    stands_in = said.model if said.instead_of else ""
-    if stands_in == transcript.stand_in:
+    fallback_used = said.model if said.instead_of else ""
+    if fallback_used == transcript.stand_in:
         return ()
-    text = FROM_HERE if stands_in else AGAIN
+    text = FROM_HERE if fallback_used else AGAIN
     why = response.why if len(response.why) <= WHY_SHOWN else response.why[:WHY_SHOWN] + "..."
     content = text.format(model=said.model, asked=said.instead_of, why=why)
     return (InputReceived(content=content, from_name=RUNTIME_NAME, ts=said.ts),)

@@ -299,7 +299,7 @@ class PlanMade(Record):
 class StepQuarantined(Record):
     """A coordinator's step that repeatedly ended its process is not tried again."""
 
-    kind: Literal["step.set_aside"] = "step.set_aside"
+    kind: Literal["step.quarantined"] = "step.quarantined"
     reason: str
     ts: float
 

@@ -11,7 +11,7 @@ from typing import Any, assert_never
 
 from agiraph.board import events as e
 from agiraph.board.events import BoardEvent
-from agiraph.board.plan_stages import cohort_of, is_enough
+from agiraph.board.plan_stages import is_enough, plan_stage_of
 from agiraph.core.ids import NodeId, RunId, WorkerId
 from agiraph.core.models import (
     HELD_NODE,
@@ -74,7 +74,7 @@ class Board:
     """Nodes, workers and stages of one run, in the order they came; nothing in it changes.
 
     `waits` has the wait of each blocked node, `planned` what the next stage is to be, `deadlocks`
-    the rings of waits that were found. `standstill` is there while nothing can happen by itself.
+    the cycles of waits that were found. `standstill` is there while nothing can happen by itself.
     `epoch` enters the ids of what follows from the board; it is another one since its journal lost
     its end. `names` and `causes` lead to nodes.
     """
@@ -126,7 +126,7 @@ class Board:
         found = (self.nodes[dependency] for dependency in node.dependencies)
         open_ones = [n for n in found if n.status not in ("completed", "skipped")]
         nodes = self.nodes.values()
-        return tuple(n for n in open_ones if not is_enough(cohort_of(nodes, n)))
+        return tuple(n for n in open_ones if not is_enough(plan_stage_of(nodes, n)))
 
     def is_ready(self, node: WorkNode) -> bool:
         """Whether a node is pending and waits for none of its dependencies."""
@@ -208,7 +208,7 @@ def _apply(board: Board, event: BoardEvent) -> Board:
         case e.NodeUnblocked():
             return _forget_wait(_hold(board, event.node_id, "running", "busy"), event.node_id)
         case e.DeadlockFound():
-            return replace(board, deadlocks=(*board.deadlocks, event.ring))
+            return replace(board, deadlocks=(*board.deadlocks, event.cycle))
         case e.StandstillFound():
             return replace(board, standstill=event.standstill)
         case e.NodeCompleted():

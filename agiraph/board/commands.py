@@ -39,17 +39,17 @@ class CreateNode:
     """Put a node on the board. Values of its `refs` are nodes or files in their `published/`.
 
     `stage` are the terms of the stage that this node, as its first, opens. Without `mode` a node
-    is done as its named worker works, else in many turns. `cohort` is the stage of a plan file that
-    it is of, `enough` how many of its nodes those behind it need. `trigger` is the one whose firing
-    led to it, else that of the node above. `when` maps dependencies to conditions. `optional`: the
-    plan that it is of is carried out without it, too.
+    is done as its named worker works, else in many turns. `plan_stage` is its stage in a
+    plan file, `enough` how many nodes of that stage the next stages need. `trigger` is the trigger
+    whose firing led to it, else that of the node above. `when` maps dependencies to conditions.
+    `optional`: its plan is carried out without it, too.
     """
 
     cause: str
     spec: NodeSpec
     parent_node: str | None = None
     stage: StageTerms | None = None
-    cohort: str = ""
+    plan_stage: str = ""
     enough: CheckpointPolicy = "all_must_complete"
     trigger: str = ""
     when: Mapping[str, str] = field(default_factory=dict)
@@ -239,9 +239,9 @@ class Reconvene:
 
 @dataclass(frozen=True, slots=True)
 class NoteDeadlock:
-    """Nodes wait for each other in a ring, or would if a wait had not been refused."""
+    """Nodes wait for each other in a cycle, or would if a wait had not been refused."""
 
-    ring: tuple[NodeId, ...]
+    cycle: tuple[NodeId, ...]
     text: str
     is_refused: bool = False
 

@@ -3,7 +3,7 @@
 A node can come to its end if its worker is at work on it; if it waits, when all that it waits for
 can; if it is pending, when its dependencies can and somebody can take it: the worker it is kept
 for, any that is free or can become free, or a new one. What cannot come to its end by this is
-stuck, and each stuck node is held up by another stuck one: following these leads round a ring.
+stuck, and each stuck node is held up by another stuck one: following these leads round a cycle.
 
 Waiting for a message, for the human or for a place under `max_concurrent` is no deadlock: those who
 are waited for are at work.
@@ -30,27 +30,27 @@ class WaitingNode:
 
 @dataclass(frozen=True, slots=True)
 class Deadlock:
-    """A ring of nodes, each held up by the next and the last by the first; `text` describes it."""
+    """A cycle of nodes, each held up by the next and the last by the first; `text` describes it."""
 
-    ring: tuple[NodeId, ...]
+    cycle: tuple[NodeId, ...]
     text: str
 
 
 def find_deadlocks(board: Board) -> tuple[Deadlock, ...]:
-    """Return the rings of nodes that wait for each other for ever, each once."""
+    """Return the cycles of nodes that wait for each other for ever, each once."""
     held_up = stuck(board)
-    rings = dict.fromkeys(_cycle_from(start, held_up) for start in held_up)
-    return tuple(Deadlock(ring, "; ".join(held_up[n].why for n in ring)) for ring in rings)
+    cycles = dict.fromkeys(_cycle_from(start, held_up) for start in held_up)
+    return tuple(Deadlock(cycle, "; ".join(held_up[n].why for n in cycle)) for cycle in cycles)
 
 
 def _cycle_from(start: NodeId, held_up: Mapping[NodeId, WaitingNode]) -> tuple[NodeId, ...]:
-    """Follow what holds a node up until it comes round; the ring begins at its smallest id."""
+    """Follow what holds a node up until it comes round; the cycle begins at its smallest id."""
     path = [start]
     while held_up[path[-1]].by not in path:
         path.append(held_up[path[-1]].by)
-    ring = path[path.index(held_up[path[-1]].by) :]
-    first = ring.index(min(ring))
-    return (*ring[first:], *ring[:first])
+    cycle = path[path.index(held_up[path[-1]].by) :]
+    first = cycle.index(min(cycle))
+    return (*cycle[first:], *cycle[:first])
 
 
 def stuck(board: Board) -> Mapping[NodeId, WaitingNode]:

@@ -263,10 +263,10 @@ class StageReconvened(BoardEventBase):
 
 
 class DeadlockFound(BoardEventBase):
-    """Nodes wait for each other in a ring; `is_refused`: the wait that closes it was refused."""
+    """Nodes wait for each other in a cycle; `is_refused`: the wait that closes it was refused."""
 
     type: Literal["deadlock.found"] = "deadlock.found"
-    ring: tuple[NodeId, ...]
+    cycle: tuple[NodeId, ...]
     text: str
     is_refused: bool = False
 

@@ -16,13 +16,13 @@ def end_of_plan(board: Board) -> FinishRun | StopRun | None:
     """Return the command that ends the run, None while its nodes may still continue.
 
     It fails if a required node was not completed, unless the person cancelled it or a node that it
-    needed, and if nodes wait for each other in a ring that was noted.
+    needed, and if nodes wait for each other in a cycle that was noted.
     """
     if not board.is_running or not board.nodes:
         return None
     noted = find_deadlocks(board) if board.deadlocks else ()
-    if rings := [found.text for found in noted if found.ring in board.deadlocks]:
-        return StopRun("failed", f"deadlock: {'; '.join(rings)}")
+    if cycles := [found.text for found in noted if found.cycle in board.deadlocks]:
+        return StopRun("failed", f"deadlock: {'; '.join(cycles)}")
     if not all(node.has_ended for node in reversed([*board.nodes.each()])):  # the last end last
         return None
     by_person = lost_to(board, "human")

@@ -2,7 +2,8 @@
 
 A plan's stages are on the board as one stage, because they are filled in up front. What a plan
 says of when to continue (`checkpoint_policy`) counts for each of them by itself: as soon as enough
-of a cohort are completed, those who need it may start, and what has not ended of it is cancelled.
+nodes of a plan stage are completed, the nodes that depend on it may start, and its other nodes are
+cancelled.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,23 +16,25 @@ ALL: Final = "all_must_complete"
 WHY = {"any": "any of its nodes was enough", "majority": "a majority of its nodes was enough"}
 
 
-def cohort_of(nodes: Iterable[WorkNode], node: WorkNode) -> tuple[WorkNode, ...]:
+def plan_stage_of(nodes: Iterable[WorkNode], node: WorkNode) -> tuple[WorkNode, ...]:
     """Return the nodes among `nodes` that stand side by side with one in its plan, itself too."""
     if node.enough == ALL:
         return (node,)
-    return tuple(one for one in nodes if (one.cohort, one.stage) == (node.cohort, node.stage))
+    return tuple(
+        one for one in nodes if (one.plan_stage, one.stage) == (node.plan_stage, node.stage)
+    )
 
 
-def is_enough(cohort: Sequence[WorkNode]) -> bool:
+def is_enough(plan_stage: Sequence[WorkNode]) -> bool:
     """Whether as many are completed as the plan wants."""
-    completed = sum(node.status == "completed" for node in cohort)
-    return suffice(cohort[0].enough, completed, len(cohort))
+    completed = sum(node.status == "completed" for node in plan_stage)
+    return suffice(plan_stage[0].enough, completed, len(plan_stage))
 
 
-def can_be_enough(cohort: Sequence[WorkNode]) -> bool:
+def can_be_enough(plan_stage: Sequence[WorkNode]) -> bool:
     """Whether as many may still be completed as the plan wants."""
-    possible = sum(node.status not in ("failed", "cancelled", "skipped") for node in cohort)
-    return suffice(cohort[0].enough, possible, len(cohort))
+    possible = sum(node.status not in ("failed", "cancelled", "skipped") for node in plan_stage)
+    return suffice(plan_stage[0].enough, possible, len(plan_stage))
 
 
 def suffice(policy: CheckpointPolicy, count: int, of: int) -> bool:
@@ -49,7 +52,7 @@ def stragglers(nodes: Sequence[WorkNode]) -> tuple[tuple[WorkNode, str], ...]:
     """Return the nodes that their plan continues without now, each with the reason in words."""
     late = [node for node in nodes if node.enough != ALL and not node.has_ended]
     return tuple(
-        (node, f"stage '{node.cohort}' went on without it: {WHY[node.enough]}")
+        (node, f"stage '{node.plan_stage}' went on without it: {WHY[node.enough]}")
         for node in late
-        if is_enough(cohort_of(nodes, node))
+        if is_enough(plan_stage_of(nodes, node))
     )

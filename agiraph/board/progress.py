@@ -187,9 +187,9 @@ def _waits_for_message(board: Board, node: WorkNode) -> bool:
 
 def _reason(board: Board, found: Standstill) -> str:
     """Return why a run fails that stood still; a deadlock comes first, as its cause."""
-    rings = "".join(f"deadlock: {ring.text}; " for ring in find_deadlocks(board))
+    cycles = "".join(f"deadlock: {cycle.text}; " for cycle in find_deadlocks(board))
     what = f"the coordinator changed nothing after {MOST_NOTICES} notices"
-    return f"{rings}the run stood still, and {what}: {'; '.join(lines_of(found))}"
+    return f"{cycles}the run stood still, and {what}: {'; '.join(lines_of(found))}"
 
 
 def lines_of(found: Standstill) -> list[str]:

@@ -6,7 +6,7 @@ asks for (`matching`), and a worker that nodes are reserved for takes others onl
 full. If no worker is idle and the limit on busy workers allows, one is spawned. A failed node with
 retries left is tried again, a node with conditions is decided. A node whose dependency will never
 be completed fails. A stage whose policy is met continues without the rest, and so does each stage
-of a plan file (a cohort).
+of a plan file (a plan_stage).
 
 Execute what `plan` returns and ask again, until it returns nothing: a spawned worker is assigned
 next time.
@@ -38,7 +38,7 @@ from agiraph.board.commands import (
     author_of,
 )
 from agiraph.board.matching import can_do, what_it_asks_for
-from agiraph.board.plan_stages import ALL, can_be_enough, cohort_of, stragglers
+from agiraph.board.plan_stages import ALL, can_be_enough, plan_stage_of, stragglers
 from agiraph.board.rules.stages import stage_to_meet
 from agiraph.core.ids import NodeId, WorkerId, slug
 from agiraph.core.models import Worker, WorkNode
@@ -294,7 +294,7 @@ def _nobody_can_do(board: Board, node: WorkNode) -> bool:
 def _hopeless(board: Board, node: WorkNode, failing: dict[NodeId, str]) -> str | None:
     nodes = board.nodes.values()
     for dependency in (board.nodes[node_id] for node_id in node.dependencies):
-        if dependency.enough != ALL and can_be_enough(cohort_of(nodes, dependency)):
+        if dependency.enough != ALL and can_be_enough(plan_stage_of(nodes, dependency)):
             continue
         if dependency.status in ("failed", "cancelled"):
             why = f": {dependency.reason}" if dependency.reason else ""

@@ -1,4 +1,4 @@
-"""Who waits for whom: find a ring of waits, and put what is waited for first.
+"""Who waits for whom: find a cycle of waits, and put what is waited for first.
 
 `waits` maps a name to those it waits for; names that are no key wait for nobody.
 """
@@ -16,7 +16,7 @@ def awaited_by(board: Board, node: NodeId) -> tuple[NodeId, ...]:
 
 
 def find_cycle(waits: Mapping[str, Sequence[str]]) -> tuple[str, ...] | None:
-    """Return a ring such as ("a", "b", "a") in which each waits for the next; None if none."""
+    """Return a cycle such as ("a", "b", "a") in which each waits for the next; None if none."""
     try:
         TopologicalSorter(waits).prepare()
     except CycleError as error:
@@ -27,7 +27,7 @@ def find_cycle(waits: Mapping[str, Sequence[str]]) -> tuple[str, ...] | None:
 def dependencies_first(waits: Mapping[str, Sequence[str]]) -> list[str]:
     """Return the keys so that each stands after those it waits for, otherwise in their order.
 
-    All that is waited for is a key, and there is no ring. The stack is our own: a plan may be
+    All that is waited for is a key, and there is no cycle. The stack is our own: a plan may be
     deeper than Python's recursion.
     """
     order: dict[str, None] = {}

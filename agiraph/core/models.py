@@ -267,7 +267,7 @@ class WorkNode(PlannedTerms):
     `cause` is the id of the message or tool call that created it: the same cause, the same node.
     `missing`, `bound` and `evidence` are those of its `NodeResult`, whose files are `published`.
     `left` are the files that stood in `scratch/` when it failed, `details` the last lines of its
-    worker's process or of its error. `cohort` names the stage of the plan file that it is
+    worker's process or of its error. `plan_stage` names the stage of the plan file that it is
     of, and `enough` how many of those are needed, if not all. `cancelled_by` is who cancelled it.
     `trigger` is the one whose firing led to it: its budget holds for the node's calls.
     `failed_before` is why its last attempt ended if it is tried again, `retried_by` the cause of
@@ -302,7 +302,7 @@ class WorkNode(PlannedTerms):
     details: str = ""
     attempt: int = 0
     cause: str = ""
-    cohort: str = ""
+    plan_stage: str = ""
     enough: CheckpointPolicy = "all_must_complete"
     cancelled_by: CancelledBy = ""
     evidence: Evidence | None = None

@@ -12,8 +12,8 @@ its child and has the worker's pipes as stdin, stdout and stderr; the guard uses
   meets the agent of the last.
 - A SIGTERM is passed on to the agent, which may then end by itself.
 
-The file `warden` in its folder says which processes both are before the agent begins, `ended` how
-the agent ended.
+The file `process_guard` in its folder names both processes before the agent begins, the file
+`ended` says how the agent ended.
 """
 
 import ctypes
@@ -31,7 +31,7 @@ START = (
     "import sys; sys.path.append(sys.argv[1]); "
     "from agiraph.external import process_guard; process_guard.main()"
 )
-IDENTITY = "warden"
+IDENTITY = "process_guard"
 ENDED = "ended"
 NOT_STARTED = 127
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36

@@ -4,7 +4,7 @@ AgiraphError
 ├── InvalidInput        a task, a plan or an option that cannot be
 ├── RunFailed           the run ended without its goal; `result` has what there is
 │   ├── RunTimeout          it was stopped at its timeout
-│   ├── DeadlockError       nodes wait for each other in a ring
+│   ├── DeadlockError       nodes wait for each other in a cycle
 │   └── OutputInvalid       the answer is not what the task asks for
 ├── NotReachable        no gateway answers on the home
 └── SupervisorFailed    the supervisor did not start
@@ -51,13 +51,13 @@ class OutputInvalid(RunFailed):
 
 
 class DeadlockError(RunFailed):
-    """Nodes wait for each other for ever: `ring` has their names, each held up by the next."""
+    """Nodes wait for each other for ever: `cycle` has their names, each held up by the next."""
 
     failure_class = "deadlock"
 
     def __init__(
-        self, ring: Sequence[str], text: str = "", result: "Result[Any] | None" = None
+        self, cycle: Sequence[str], text: str = "", result: "Result[Any] | None" = None
     ) -> None:
-        shown = " -> ".join((*ring, *ring[:1]))
+        shown = " -> ".join((*cycle, *cycle[:1]))
         super().__init__(f"deadlock: {shown}" + (f" ({text})" if text else ""), result)
-        self.ring: tuple[str, ...] = tuple(ring)
+        self.cycle: tuple[str, ...] = tuple(cycle)

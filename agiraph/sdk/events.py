@@ -85,12 +85,12 @@ class QuestionAsked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeadlockNoticed:
-    """Nodes wait for each other in a ring; the coordinator is told and may break it.
+    """Nodes wait for each other in a cycle; the coordinator is told and may break it.
 
-    If it does not break the ring, the run fails: DeadlockError.
+    If it does not break the cycle, the run fails: DeadlockError.
     """
 
-    ring: tuple[str, ...]
+    cycle: tuple[str, ...]
     text: str = ""
     type: Literal["deadlock"] = "deadlock"
 
@@ -150,7 +150,7 @@ def told(event: "Event", deliver: Callable[[str, str], None]) -> RunEvent | None
         case "model.answered" if data.get("text"):
             return TextWritten(from_id=event.entity, text=str(data["text"]))
         case "node.deadlock" if not data.get("is_refused"):
-            return DeadlockNoticed(ring=tuple(data["ring"]), text=str(data.get("text") or ""))
+            return DeadlockNoticed(cycle=tuple(data["cycle"]), text=str(data.get("text") or ""))
         case "human.question":
             return QuestionAsked(
                 question_id=str(data["question_id"]),

@@ -18,7 +18,7 @@ GOAL: Final = "Carry out the plan, and sum up what came of it."
 class Scheduler:
     """A checked graph, and which of its nodes may begin.
 
-    Raises DeadlockError for nodes that wait for each other in a ring, InvalidInput for whatever
+    Raises DeadlockError for nodes that wait for each other in a cycle, InvalidInput for whatever
     else keeps it from being run.
     """
 
@@ -27,8 +27,8 @@ class Scheduler:
             raise InvalidInput(f"{graph!r:.80} is no graph (possible: Graph([Node(...), ...]))")
         needs = {node.id: tuple(node.deps) for node in graph.nodes}
         known = {id: tuple(one for one in deps if one in needs) for id, deps in needs.items()}
-        if ring := find_cycle(known):
-            raise DeadlockError(ring[:-1])
+        if cycle := find_cycle(known):
+            raise DeadlockError(cycle[:-1])
         graph.validate()
         self.graph: Graph = graph
 

@@ -64,7 +64,7 @@ class TeamRun(Generic[Out]):
         self._request = _request(task, terms, self._run)
         self._log: list[EventView] = []
         self._thread = Thread()
-        self._ring: DeadlockNoticed | None = None
+        self._cycle: DeadlockNoticed | None = None
         self._ended_as = ""
         self._is_suspended = False
 
@@ -107,8 +107,8 @@ class TeamRun(Generic[Out]):
     def failure(self, end: RunEnd) -> RunFailed:
         """Return the error of a run that did not reach its goal."""
         reason = end.reason or "no reason was given"
-        if self._ring is not None and failure_class(reason) == DeadlockError.failure_class:
-            return DeadlockError(self._ring.ring, self._ring.text, end.result)
+        if self._cycle is not None and failure_class(reason) == DeadlockError.failure_class:
+            return DeadlockError(self._cycle.cycle, self._cycle.text, end.result)
         failed = RunFailed(f"the run {end.status}: {reason}", end.result)
         failed.failure_class = failure_class(reason)
         return failed
@@ -157,7 +157,7 @@ class TeamRun(Generic[Out]):
             return  # the text is this message, and was yielded when the model wrote it
         shown = told(event, self._answer)
         if isinstance(shown, DeadlockNoticed):
-            self._ring = shown
+            self._cycle = shown
         if shown is not None:
             yield shown
 

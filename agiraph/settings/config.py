@@ -215,7 +215,7 @@ class MemoryConfig(ConfigSection):
     insights: Literal["accept", "ask", "ignore"]
     keep_days: int = Field(ge=2)
     main_limit: int = Field(ge=1000)
-    upkeep_turns: int = Field(ge=1)
+    maintenance_turns: int = Field(ge=1)
     versions: int = Field(ge=1)
 
 

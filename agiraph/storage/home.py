@@ -138,7 +138,7 @@ class WorkerHome:
     """What running tool calls leave, one folder per call; removed once it is journaled."""
     outside = PathBelow("outside")
     """The HOME of its external agent. Written by that agent."""
-    warden = PathBelow(".warden")
+    process_guard = PathBelow(".process_guard")
     """The process guard of its running external agent, if there is one."""
     mcp_tool_grants = PathBelow(".tools-at-start.json")
     """The MCP tools of its current node."""

@@ -42,21 +42,21 @@ class Causality(Record):
     nodes: dict[str, Lineage] = Field(default_factory=dict)
 
 
-def follow(trail: Causality, event: Event) -> tuple[Causality, Lineage]:
+def follow(causality: Causality, event: Event) -> tuple[Causality, Lineage]:
     """Apply one event; return the causality after it and the event's lineage."""
     stated = _stated(event)
     if stated and event.type not in ("node.created", "message.received"):
-        return trail, stated
+        return causality, stated
     if event.type.startswith("worker."):
-        return trail, _joined(trail.acting, trail.last_node)
+        return causality, _joined(causality.acting, causality.last_node)
     if event.node_id is not None:
-        return _follow_node(trail, event)
+        return _follow_node(causality, event)
     name = event.entity.rpartition("/")[2]
     if name == COORDINATOR_NAME:
-        return _follow_coordinator(trail, event)
+        return _follow_coordinator(causality, event)
     if name == HUMAN_NAME and event.type == "message.received":
-        return trail, trail.last if trail.is_resting else trail.acting
-    return trail, ()
+        return causality, causality.last if causality.is_resting else causality.acting
+    return causality, ()
 
 
 def is_activity(event: Event) -> bool:
@@ -69,48 +69,52 @@ def is_activity(event: Event) -> bool:
     return not event.type.startswith(MACHINERY)
 
 
-def _follow_node(trail: Causality, event: Event) -> tuple[Causality, Lineage]:
-    known = trail.nodes.get(str(event.node_id), ())
+def _follow_node(causality: Causality, event: Event) -> tuple[Causality, Lineage]:
+    known = causality.nodes.get(str(event.node_id), ())
     if event.type == "node.created":
-        parent = trail.nodes.get(str(event.data.get("parent_node")), ())
-        known = _stated(event) or _joined(trail.acting, parent)
+        parent = causality.nodes.get(str(event.data.get("parent_node")), ())
+        known = _stated(event) or _joined(causality.acting, parent)
         if known:
-            trail = _changed(trail, nodes=_kept({**trail.nodes, str(event.node_id): known}))
+            causality = _changed(
+                causality, nodes=_kept({**causality.nodes, str(event.node_id): known})
+            )
     if event.type in ENDS:
-        trail = _changed(trail, woke=_joined(trail.woke, known))
-    return _changed(trail, last_node=known), known
+        causality = _changed(causality, woke=_joined(causality.woke, known))
+    return _changed(causality, last_node=known), known
 
 
-def _follow_coordinator(trail: Causality, event: Event) -> tuple[Causality, Lineage]:
+def _follow_coordinator(causality: Causality, event: Event) -> tuple[Causality, Lineage]:
     match event.type:
         case "message.received":
-            return _on_message(trail, event)
+            return _on_message(causality, event)
         case "model.answered" if not event.data.get("interrupted"):
-            return _on_answer(trail, event)
+            return _on_answer(causality, event)
         case "tool.result" if event.data.get("tool") == WAITS:
-            return _changed(trail, acting=trail.woke, woke=()), trail.acting
+            return _changed(causality, acting=causality.woke, woke=()), causality.acting
         case "tool.result" if event.data.get("tool") == RESTS and not event.data.get("is_error"):
-            return _changed(trail, acting=(), last=trail.acting, is_resting=True), trail.acting
+            return _changed(
+                causality, acting=(), last=causality.acting, is_resting=True
+            ), causality.acting
         case _:
-            return trail, trail.last if trail.is_resting else trail.acting
+            return causality, causality.last if causality.is_resting else causality.acting
 
 
-def _on_message(trail: Causality, event: Event) -> tuple[Causality, Lineage]:
+def _on_message(causality: Causality, event: Event) -> tuple[Causality, Lineage]:
     """A firing joins what is acted on; an idle coordinator acts on another message alone."""
     firing = _stated(event)
     if firing:
-        acting = _joined(() if trail.is_resting else trail.acting, firing)
-        return _changed(trail, acting=acting, is_resting=False), acting
-    acting = () if trail.is_resting else trail.acting
-    return _changed(trail, acting=acting, is_resting=False), ()
+        acting = _joined(() if causality.is_resting else causality.acting, firing)
+        return _changed(causality, acting=acting, is_resting=False), acting
+    acting = () if causality.is_resting else causality.acting
+    return _changed(causality, acting=acting, is_resting=False), ()
 
 
-def _on_answer(trail: Causality, event: Event) -> tuple[Causality, Lineage]:
+def _on_answer(causality: Causality, event: Event) -> tuple[Causality, Lineage]:
     """An idle coordinator answers to the nodes that ended; without calls it becomes idle again."""
-    acting = trail.woke if trail.is_resting else trail.acting
+    acting = causality.woke if causality.is_resting else causality.acting
     if event.data.get("calls"):
-        return _changed(trail, acting=acting, woke=(), is_resting=False), acting
-    return _changed(trail, acting=(), woke=(), last=acting, is_resting=True), acting
+        return _changed(causality, acting=acting, woke=(), is_resting=False), acting
+    return _changed(causality, acting=(), woke=(), last=acting, is_resting=True), acting
 
 
 def _stated(event: Event) -> Lineage:
@@ -119,8 +123,8 @@ def _stated(event: Event) -> Lineage:
     return tuple(map(str, lineage)) if isinstance(lineage, list | tuple) else ()
 
 
-def _changed(trail: Causality, **changes: object) -> Causality:
-    return trail.model_copy(update=changes)
+def _changed(causality: Causality, **changes: object) -> Causality:
+    return causality.model_copy(update=changes)
 
 
 def _joined(one: Lineage, other: Lineage) -> Lineage:

@@ -53,7 +53,7 @@ class TriggerFile(Record):
 
     version: int = 1
     seen: int = 0
-    trail: Causality = Causality()
+    causality: Causality = Causality()
     triggers: tuple[Trigger, ...] = ()
     outbox: tuple[TriggerRun, ...] = ()
 
@@ -65,7 +65,7 @@ class TriggerSet:
     agent: AgentId
     bounds: FiringLimits
     seen: int = 0
-    trail: Causality = field(default_factory=Causality)
+    causality: Causality = field(default_factory=Causality)
     triggers: dict[str, Trigger] = field(default_factory=dict)
     outbox: dict[str, TriggerRun] = field(default_factory=dict)
 
@@ -87,13 +87,13 @@ class TriggerSet:
             raise Corrupt(f"the triggers of agent '{agent}' cannot be read: {error}") from None
         triggers = {trigger.id: trigger for trigger in file.triggers}
         outbox = {firing.id: firing for firing in file.outbox}
-        return cls(agent, bounds, file.seen, file.trail, triggers, outbox)
+        return cls(agent, bounds, file.seen, file.causality, triggers, outbox)
 
     def write(self) -> str:
         """Return the set as JSON text."""
         file = TriggerFile(
             seen=self.seen,
-            trail=self.trail,
+            causality=self.causality,
             triggers=tuple(self.triggers.values()),
             outbox=tuple(self.outbox.values()),
         )
@@ -220,7 +220,7 @@ class TriggerSet:
         for event in events:
             if event.seq > self.seen:
                 self.seen = event.seq
-                self.trail, lineage = follow(self.trail, event)
+                self.causality, lineage = follow(self.causality, event)
                 self._apply_one(event, lineage, now)
         return self.triggers != before
 

@@ -39,7 +39,7 @@ def run(folder: Path, last: str, use: Use) -> list[psutil.Process]:
             [sys.executable, "-c", BODY.format(last)],
             environment={"PATH": os.defpath},
             cwd=folder,
-            folder=folder / ".warden",
+            folder=folder / ".process_guard",
             opening=b"",
             keeps_stdin_open=True,
             standins=(str(standin),),
@@ -104,9 +104,9 @@ def test_the_next_incarnation_waits_until_it_is_gone(tmp_path: Path) -> None:
     async def use(process: ExternalAgentProcess, everyone: list[psutil.Process]) -> None:
         guard = guard_of(everyone[0])
         guard.suspend()  # and so does not see that its worker is dead
-        forget(tmp_path / ".warden")
+        forget(tmp_path / ".process_guard")
         gone([*everyone, guard])
-        await until_gone(tmp_path / ".warden")
-        assert not (tmp_path / ".warden").exists()
+        await until_gone(tmp_path / ".process_guard")
+        assert not (tmp_path / ".process_guard").exists()
 
     run(tmp_path, WAITS, use)

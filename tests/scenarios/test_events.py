@@ -16,12 +16,12 @@ from tests.scenarios.steps import WAIT, ask, finish, held, node, publish, spawn,
 
 # What an untroubled run of this size does not come to; the tests of each come to it.
 SEEN_ELSEWHERE = """
-    agent.cycle_started agent.cycle_ended agent.failed agent.reopened agent.stopped agent.set_aside
-    agent.standstill
+    agent.cycle_started agent.cycle_ended agent.failed agent.reopened agent.stopped
+    agent.quarantined agent.standstill
     entity.failed entity.suspect entity.recovered events.deleted
     child.failed child.exited child.stopped child.backing_off message.dead
     service.backing_off service.recovered channel.dead
-    memory.compacted memory.insight memory.upkeep context.written
+    memory.compacted memory.insight memory.maintenance context.written
     tool.loop tool.missing tool.refused model.retry model.failed model.fallback
     human.budget human.expired human.withdrawn
     node.blocked node.unblocked node.failed node.retried node.cancelled node.checked

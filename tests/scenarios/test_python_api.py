@@ -319,14 +319,14 @@ def test_a_model_that_cannot_be_asked_is_an_invalid_input(place: Place) -> None:
         Runtime("nowhere/x", home=place.home).run(Task("Do it"))
 
 
-def test_a_ring_is_a_deadlock_that_names_it() -> None:
-    ring = Graph([Node(id="a", task="x", deps=["b"]), Node(id="b", task="x", deps=["a"])])
+def test_a_cycle_is_a_deadlock_that_names_it() -> None:
+    cycle = Graph([Node(id="a", task="x", deps=["b"]), Node(id="b", task="x", deps=["a"])])
     with pytest.raises(DeadlockError, match="a -> b -> a") as found:
-        Scheduler(ring)
-    assert found.value.ring == ("a", "b")
+        Scheduler(cycle)
+    assert found.value.cycle == ("a", "b")
 
 
-def test_a_ring_that_nobody_breaks_ends_the_run(drowsy_place: Place) -> None:
+def test_a_cycle_that_nobody_breaks_ends_the_run(drowsy_place: Place) -> None:
     place = drowsy_place
     leads: Plays = [
         calls(spawn("ada"), spawn("ben")),
@@ -340,7 +340,7 @@ def test_a_ring_that_nobody_breaks_ends_the_run(drowsy_place: Place) -> None:
     place.plays(by_node(leads, nodes))
     with pytest.raises(DeadlockError, match="'for-ada' is kept for ada, who holds 'left'") as found:
         runtime(place).run(Task("Do both", name="ringed"))
-    assert sorted(found.value.ring) == ["for-ada", "for-ben", "left", "right"]
+    assert sorted(found.value.cycle) == ["for-ada", "for-ben", "left", "right"]
     assert found.value.result is not None
     assert found.value.result.graph.statuses["left"] == "cancelled"
 

@@ -188,7 +188,7 @@ def test_a_deadlock_is_told_to_the_coordinator_who_breaks_it(place: Place) -> No
     }
     outcome = lead(place, by_node(leads, nodes), "Do both", "crossed")
     [found] = outcome.data("node.deadlock")
-    assert sorted(found["ring"]) == ["for-ada", "for-ben", "left", "right"]
+    assert sorted(found["cycle"]) == ["for-ada", "for-ben", "left", "right"]
     assert len(outcome.completions()) == 4
 
 

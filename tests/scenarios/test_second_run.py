@@ -100,7 +100,7 @@ def test_a_memory_that_has_outgrown_its_bounds_is_put_in_order_at_a_runs_beginni
     contents = [record.get("content", "") for record in second.conversation()]
     [asked] = [text for text in contents if "put your memory in order" in text]
     assert "it has 20 daily logs, more than 14" in asked
-    assert len(second.events("memory.upkeep")) == 1
+    assert len(second.events("memory.maintenance")) == 1
     assert not (first.agent / "memory/2026-01-01.md").exists()
 
 

@@ -11,7 +11,7 @@ steps are repeated, and each has its effect once.
 
 from actors.coordinator.board_service import BoardService
 from actors.coordinator.context import CoordinatorContext
-from actors.coordinator.runs.start import upkeep_turn
+from actors.coordinator.runs.start import maintenance_turn
 from agiraph.agent.prompts import render
 from agiraph.board import commands as c
 from agiraph.board.board import RunFacts
@@ -165,7 +165,7 @@ class Cycles:
             notes=run.notes.strip(),
             now=iso(self._context.now()),
         )
-        return f"{turn}\n\n{upkeep_turn(self._context, run.id, run.cycle)}".rstrip()
+        return f"{turn}\n\n{maintenance_turn(self._context, run.id, run.cycle)}".rstrip()
 
     def _run(self) -> RunFacts:
         run = self._board_service.board.run

@@ -1,4 +1,4 @@
-"""Run start: how a run begins on the board (terms, plan, goal), and the upkeep of memory then.
+"""Run start: how a run begins on the board (terms, plan, goal), and the maintenance of memory then.
 
 The coordinator is asked to put its agent's memory in order at the beginning of a run or a cycle,
 if the memory has outgrown its bounds, and at no other time: a quiet board makes no model call.
@@ -153,12 +153,12 @@ def task_of(transcript: Transcript, args: CoordinatorArgs, config: Config) -> st
     return goal_turn(args.agent.goal, args.agent.input, terms_notice(args.agent, config))
 
 
-def upkeep_turn(context: CoordinatorContext, run: RunId, cycle: int = 1) -> str:
+def maintenance_turn(context: CoordinatorContext, run: RunId, cycle: int = 1) -> str:
     """Return what the model reads if its memory needs pruning, and report that; "" if not."""
     home, bounds = context.files.home, context.runtime.config.memory
     reasons = maintenance_reasons(home, bounds)
     if not reasons:
         return ""
-    context.report("memory.upkeep", {"reasons": reasons}, f"{run}.{cycle}", run_id=run)
+    context.report("memory.maintenance", {"reasons": reasons}, f"{run}.{cycle}", run_id=run)
     logs = old_logs(home)[:LOGS_NAMED]
-    return render("upkeep", reasons=reasons, logs=logs, turns=bounds.upkeep_turns)
+    return render("maintenance", reasons=reasons, logs=logs, turns=bounds.maintenance_turns)

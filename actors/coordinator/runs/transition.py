@@ -10,7 +10,7 @@ from typing import NoReturn
 
 from actors.coordinator.board_service import BoardService
 from actors.coordinator.context import CoordinatorContext
-from actors.coordinator.runs.start import terms_notice, upkeep_turn
+from actors.coordinator.runs.start import maintenance_turn, terms_notice
 from actors.coordinator.worker_requests import WorkerRequestHandler
 from actors.entity.context import interrupted_calls
 from agiraph.agent.loop import INTERRUPTED_CALL
@@ -93,8 +93,8 @@ class RunTransition:
             message=header.id.hex(),
             ts=now,
         )
-        upkeep = upkeep_turn(self._context, run)
-        notices = (InputReceived(content=upkeep, from_name="runtime", ts=now),) if upkeep else ()
+        text = maintenance_turn(self._context, run)
+        notices = (InputReceived(content=text, from_name="runtime", ts=now),) if text else ()
         left_open = interrupted_calls(self._context.transcript, INTERRUPTED_CALL, now)
         self._context.conversation.append(*left_open, began, *notices)
         await self._answer(next_run.received, None)

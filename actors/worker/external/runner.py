@@ -83,7 +83,7 @@ class ExternalAgentRunner:
 
     async def run(self) -> None:
         """Work until the node is published. Raises NodeLimitReached if it cannot be."""
-        await until_gone(self._worker.files.home.warden)
+        await until_gone(self._worker.files.home.process_guard)
         await report_input_news(self._launcher.sandbox, self._worker.scope, self._worker.report)
         await self._permissions.withdraw_all()
         try:
@@ -180,7 +180,7 @@ class ExternalAgentRunner:
             self._permissions,
         )
         try:
-            ended = await session.run(command, environment, worker.files.home.warden)
+            ended = await session.run(command, environment, worker.files.home.process_guard)
         except (OSError, ValueError) as error:
             program = shlex.join(command.words[:1])
             raise NodeLimitReached(f"{program} cannot be started: {error}") from None

@@ -26,7 +26,7 @@ class TrackedFiles:
     def __init__(self, base: Path, own: WorkerHome) -> None:
         self._base = base
         self._own = own
-        self._left_out = {beside(own.conversation), own.outside, own.warden}
+        self._left_out = {beside(own.conversation), own.outside, own.process_guard}
         self.node: NodeHome | None = None
 
     def is_ours(self, path: str) -> bool:

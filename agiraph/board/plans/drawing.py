@@ -64,7 +64,7 @@ def _after(boxes: Sequence[Box], box: Box) -> str:
 
 
 def levels(boxes: Sequence[Box]) -> list[int]:
-    """Return for each box how many stand above it on its longest way; a ring counts as none."""
+    """Return for each box how many stand above it on its longest way; a cycle counts as none."""
     waits = {str(number): [str(one) for one in box.needs] for number, box in enumerate(boxes)}
     order = [] if find_cycle(waits) else dependencies_first(waits)
     found = [0] * len(boxes)

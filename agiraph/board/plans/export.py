@@ -24,7 +24,7 @@ def plan_of_board(board: Board) -> dict[str, Any]:
     if len(gone) == len(board.nodes) or not all(node.has_ended for node in board.nodes.values()):
         gone = set()
     main = [node for node in board.nodes.values() if not (node.parent_node or node.copy_of)]
-    if main and all(node.cohort for node in main):
+    if main and all(node.plan_stage for node in main):
         return _collaboration(board, [node for node in main if node.name not in gone] or main)
     graph = Graph.from_board(board).without(gone)
     graph.validate()
@@ -34,7 +34,7 @@ def plan_of_board(board: Board) -> dict[str, Any]:
 def _collaboration(board: Board, nodes: Iterable[WorkNode]) -> dict[str, Any]:
     stages: dict[str, list[WorkNode]] = {}
     for node in nodes:
-        stages.setdefault(node.cohort, []).append(node)
+        stages.setdefault(node.plan_stage, []).append(node)
     shown = [
         {"name": name, "roles": [_shown(_role(board, node)) for node in roles]}
         for name, roles in stages.items()

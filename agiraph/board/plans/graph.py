@@ -165,7 +165,7 @@ class Graph:
         return node
 
     def problems(self) -> list[str]:
-        """Return what keeps the graph from being run, one line each: unknown dependencies, rings
+        """Return what keeps the graph from being run, one line each: unknown dependencies, cycles
         of nodes that wait for each other, and nodes that can never be reached because of them."""
         if not self.nodes:
             return ["a graph needs a node"]

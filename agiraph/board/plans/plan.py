@@ -94,7 +94,7 @@ def plan_commands(plan: Plan, stages: int | None = None) -> tuple[SpawnWorker | 
         CreateNode(
             cause=cause_of(node),
             spec=node,
-            cohort=(node.stage or "") if is_staged else "",
+            plan_stage=(node.stage or "") if is_staged else "",
             enough=plan.contract.checkpoint_policy if is_staged else "all_must_complete",
             stage=_terms(plan, node) if node.name in opening else None,
             when=node.when,
@@ -148,7 +148,7 @@ def _add_worker(worker: WorkerSpec, workers: dict[str, WorkerSpec], place: KeyPa
 
 
 def graph_mistakes(nodes: Sequence[GraphNode]) -> list[tuple[KeyPath, str]]:
-    """Return what is wrong with a graph, each with its place: twins, unknown dependencies, rings,
+    """Return what is wrong with a graph, each with its place: twins, unknown dependencies, cycles,
     and the nodes that can never be reached because of these."""
     places = {node.id: number for number, node in reversed(list(enumerate(nodes)))}
     found: list[tuple[KeyPath, str]] = []
@@ -163,10 +163,10 @@ def graph_mistakes(nodes: Sequence[GraphNode]) -> list[tuple[KeyPath, str]]:
                 found.append((("nodes", number, *where), str(error)))
     lost = {nodes[path[1]].id for path, _ in found if isinstance(path[1], int) and path[2] != "id"}
     waits = {node.id: node.needs for node in nodes}
-    while ring := find_cycle({id: needs for id, needs in waits.items() if id not in lost}):
-        shown = f"{' -> '.join(ring)} wait for each other in a ring"
-        found.append((("nodes", places[ring[0]], "deps"), shown))
-        lost |= set(ring)
+    while cycle := find_cycle({id: needs for id, needs in waits.items() if id not in lost}):
+        shown = f"{' -> '.join(cycle)} wait for each other in a cycle"
+        found.append((("nodes", places[cycle[0]], "deps"), shown))
+        lost |= set(cycle)
     by_id = {node.id: node for node in nodes}
     flow: list[tuple[KeyPath, str]] = [
         (("nodes", number, *path), why)

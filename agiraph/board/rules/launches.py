@@ -3,8 +3,8 @@
 A role whose name is on the team persists: the same worker, with its conversation and its memory,
 gets the new prompt as its next node. Any other role is hired. Workers to retire are retired first.
 
-A worker that may lead opens stages below its own node: their nodes are its sub-nodes, one cohort a
-stage, inside the stage of the coordinator that is open, and within the run's bounds.
+A worker that may lead opens stages below its own node: their nodes are its sub-nodes, one plan
+stage each, inside the stage of the coordinator that is open, and within the run's bounds.
 """
 
 from typing import Final
@@ -51,16 +51,16 @@ def launch(board: Board, command: c.LaunchRoles, now: float) -> tuple[BoardEvent
     _refuse_twins(roles)
     draft = _Draft(board)
     draft.add(*_opened(board, command, now))
-    cohort = _cohort(board, command)
+    plan_stage = _plan_stage(board, command)
     for name in command.stage.retire:
         _require_hired_by(board, name, command)
         draft.add(*retire(draft.board, c.RetireWorker(name), now))
     for role in roles:
         if _persisting(draft.board, role) is None:
             draft.add(*spawn(draft.board, _hire(command.cause, role), now))
-    names = _node_names(draft.board, command, cohort.rpartition("/")[2])
+    names = _node_names(draft.board, command, plan_stage.rpartition("/")[2])
     for role in _dependencies_first(roles):
-        draft.add(*create_node(draft.board, _node(command, role, names, cohort), now))
+        draft.add(*create_node(draft.board, _node(command, role, names, plan_stage), now))
     if command.parent_node is None:
         draft.add(*begin_wait(draft.board, now))
     return tuple(draft.events)
@@ -78,7 +78,7 @@ def _opened(board: Board, command: c.LaunchRoles, now: float) -> tuple[BoardEven
     return open_stage(board, now, command.stage.terms, command.cause)[1]
 
 
-def _cohort(board: Board, command: c.LaunchRoles) -> str:
+def _plan_stage(board: Board, command: c.LaunchRoles) -> str:
     """Return what the nodes of a lead's stage have in common, NODE/STAGE; '' for a coordinator's.
 
     IllegalTransition while an earlier stage of the same node has not ended.
@@ -88,13 +88,13 @@ def _cohort(board: Board, command: c.LaunchRoles) -> str:
     if command.stage.terms.max_stages is not None:
         raise InvalidInput("max_stages bounds the stages of the coordinator: leave it out")
     lead = find_node(board, command.parent_node)
-    led = [n for n in map(board.nodes.__getitem__, lead.children) if n.cohort]
+    led = [n for n in map(board.nodes.__getitem__, lead.children) if n.plan_stage]
     if late := [node for node in led if not node.has_ended]:
         rows = ", ".join(f"{node.name} ({node.status})" for node in late)
         raise IllegalTransition(
-            f"stage '{late[0].cohort}' of your node is still open: {rows} (possible: `wait`)"
+            f"stage '{late[0].plan_stage}' of your node is still open: {rows} (possible: `wait`)"
         )
-    stages = {node.cohort for node in led}
+    stages = {node.plan_stage for node in led}
     named = " ".join((command.stage.name or f"Stage {len(stages) + 1}").replace("/", " ").split())
     return free_name(f"{lead.name}/{named}", stages)
 
@@ -147,7 +147,7 @@ def _node_names(board: Board, command: c.LaunchRoles, stage: str) -> dict[str, s
 
 
 def _node(
-    command: c.LaunchRoles, role: RoleSpec, names: dict[str, str], cohort: str
+    command: c.LaunchRoles, role: RoleSpec, names: dict[str, str], plan_stage: str
 ) -> c.CreateNode:
     """Return the node of a role; what it needs may be named by role.
 
@@ -160,7 +160,7 @@ def _node(
         "worker": role.name,
     }
     cause, terms = f"{command.cause}#node:{role.name}", command.stage.terms
-    if not cohort:
+    if not plan_stage:
         spec = NodeSpec.model_validate({**role.shared_with(NodeTerms), **placed})
         return c.CreateNode(cause, spec, trigger=command.trigger)
     bounds = {
@@ -172,7 +172,7 @@ def _node(
         cause,
         spec,
         parent_node=command.parent_node,
-        cohort=cohort,
+        plan_stage=plan_stage,
         enough=terms.checkpoint_policy or "all_must_complete",
     )
 
@@ -184,13 +184,13 @@ def _by_role(value: str, names: dict[str, str]) -> str:
 
 
 def _dependencies_first(roles: tuple[RoleSpec, ...]) -> list[RoleSpec]:
-    """Return the roles so that each stands after those it needs; InvalidInput names a ring."""
+    """Return the roles so that each stands after those it needs; InvalidInput names a cycle."""
     by_name = {role.name.casefold(): role for role in roles}
     needs = {name: _roles_needed(role, by_name) for name, role in by_name.items()}
-    ring = find_cycle(needs)
-    if ring:
-        names = " -> ".join(by_name[name].name for name in ring)
-        raise InvalidInput(f"the roles wait for each other in a ring: {names}")
+    cycle = find_cycle(needs)
+    if cycle:
+        names = " -> ".join(by_name[name].name for name in cycle)
+        raise InvalidInput(f"the roles wait for each other in a cycle: {names}")
     return [by_name[name] for name in dependencies_first(needs)]
 
 

@@ -14,7 +14,7 @@ from agiraph.board.board import Board, RunFacts
 from agiraph.board.events import BoardEvent
 from agiraph.board.matching import require_can_do
 from agiraph.board.names import find_node, find_worker, idle_names, new_id, new_node_name
-from agiraph.board.plan_stages import can_be_enough, cohort_of
+from agiraph.board.plan_stages import can_be_enough, plan_stage_of
 from agiraph.board.rules.moves import released
 from agiraph.board.rules.plans import is_of_plan
 from agiraph.board.rules.runs import require_running
@@ -35,11 +35,11 @@ from agiraph.storage.file_names import is_below
 
 
 class WaitCycle(IllegalTransition):
-    """A wait would close a `ring`: each node in it waits for the next, the last for the first."""
+    """A wait would close a `cycle`: each node in it waits for the next, the last for the first."""
 
-    def __init__(self, message: str, ring: tuple[NodeId, ...]) -> None:
+    def __init__(self, message: str, cycle: tuple[NodeId, ...]) -> None:
         super().__init__(message)
-        self.ring = ring
+        self.cycle = cycle
 
 
 def create(board: Board, command: c.CreateNode, now: float) -> tuple[BoardEvent, ...]:
@@ -74,7 +74,7 @@ def create(board: Board, command: c.CreateNode, now: float) -> tuple[BoardEvent,
         "parent_node": parent.id if parent else None,
         "stage": stage,
         "cause": command.cause,
-        "cohort": command.cohort,
+        "plan_stage": command.plan_stage,
         "enough": command.enough,
         "checks": normal_checks(spec.checks),
         "when": {find_node(board, one).id: text for one, text in command.when.items()},
@@ -126,7 +126,7 @@ def _dependencies(
     wanted = [*needed, *(node for node in sources if node.status != "completed")]
     for node in wanted:
         is_lost = node.status in ("failed", "cancelled")
-        if is_lost and not can_be_enough(cohort_of(board.nodes.values(), node)):
+        if is_lost and not can_be_enough(plan_stage_of(board.nodes.values(), node)):
             raise IllegalTransition(
                 f"node '{node.name}' is {node.status} and will never be completed"
                 f"{': ' + node.reason if node.reason else ''}"
@@ -182,7 +182,7 @@ def start(board: Board, command: c.StartNode, now: float) -> tuple[BoardEvent, .
 
 
 def block(board: Board, command: c.BlockNode, now: float) -> tuple[BoardEvent, ...]:
-    """Note that a node's worker waits for others or a message; a ring of waits is refused."""
+    """Note that a node's worker waits for others or a message; a cycle of waits is refused."""
     node = find_node(board, command.node)
     waits_for = tuple(find_node(board, named).id for named in command.waits_for)
     if node.status == "blocked" and awaited_by(board, node.id) == waits_for:
@@ -202,20 +202,20 @@ def block(board: Board, command: c.BlockNode, now: float) -> tuple[BoardEvent, .
 def _refuse_cycle(board: Board, node: WorkNode, waits_for: tuple[NodeId, ...]) -> None:
     waits: dict[str, tuple[str, ...]] = dict(waits_of(board).items())
     waits[node.id] = (*node.dependencies, *waits_for)
-    ring = find_cycle(waits)
-    if ring:
-        nodes = tuple(NodeId(node_id) for node_id in ring)
+    cycle = find_cycle(waits)
+    if cycle:
+        nodes = tuple(NodeId(node_id) for node_id in cycle)
         names = " -> ".join(board.nodes[node_id].name for node_id in nodes)
         raise WaitCycle(f"node '{node.name}' would wait for itself: {names}", nodes[:-1])
 
 
 def note_deadlock(board: Board, command: c.NoteDeadlock, now: float) -> tuple[BoardEvent, ...]:
-    """Note a ring of waits; the same ring is noted once."""
-    first = command.ring.index(min(command.ring))
-    ring = (*command.ring[first:], *command.ring[:first])
-    if ring in board.deadlocks or not board.is_running:
+    """Note a cycle of waits; the same cycle is noted once."""
+    first = command.cycle.index(min(command.cycle))
+    cycle = (*command.cycle[first:], *command.cycle[:first])
+    if cycle in board.deadlocks or not board.is_running:
         return ()
-    found = e.DeadlockFound(ts=now, ring=ring, text=command.text, is_refused=command.is_refused)
+    found = e.DeadlockFound(ts=now, cycle=cycle, text=command.text, is_refused=command.is_refused)
     return (found,)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from agiraph.board.board import Board
 from agiraph.board.commands import OF_PLAN
-from agiraph.board.plan_stages import ALL, cohort_of, is_enough
+from agiraph.board.plan_stages import ALL, is_enough, plan_stage_of
 from agiraph.core.ids import NodeId
 from agiraph.core.models import CancelledBy, WorkNode
 
@@ -42,7 +42,7 @@ def _is_spared(board: Board, node: WorkNode) -> bool:
     """Whether the policy of a node's stage, in the plan or on the board, was met without it."""
     if board.stages[node.stage].over in ("majority", "any"):
         return True
-    return node.enough != ALL and is_enough(cohort_of(board.nodes.values(), node))
+    return node.enough != ALL and is_enough(plan_stage_of(board.nodes.values(), node))
 
 
 def lost_to(board: Board, who: CancelledBy) -> set[NodeId]:

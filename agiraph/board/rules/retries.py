@@ -17,7 +17,7 @@ from agiraph.board import events as e
 from agiraph.board.board import Board
 from agiraph.board.events import BoardEvent
 from agiraph.board.names import find_node
-from agiraph.board.plan_stages import ALL, cohort_of, is_enough
+from agiraph.board.plan_stages import ALL, is_enough, plan_stage_of
 from agiraph.board.rules.runs import cancelled_at_end
 from agiraph.board.rules.stages import is_late
 from agiraph.core.errors import IllegalTransition
@@ -124,7 +124,7 @@ def _require_run(board: Board) -> None:
 def _require_stage(board: Board, node: WorkNode, now: float) -> None:
     stage = board.stages[node.stage]
     is_closed = stage.assessment is not None or stage.closed_by or stage.over
-    went_on = node.enough != ALL and is_enough(cohort_of(board.nodes.values(), node))
+    went_on = node.enough != ALL and is_enough(plan_stage_of(board.nodes.values(), node))
     if is_closed or went_on or is_late(stage, now) or node.stage != len(board.stages) - 1:
         raise IllegalTransition(
             f"stage '{stage.name}' of node '{node.name}' is over: it cannot be tried again "

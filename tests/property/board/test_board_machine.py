@@ -262,7 +262,7 @@ class BoardMachine(RuleBasedStateMachine):
             assert node.move is None or node.status in HELD_NODE
 
     @invariant()
-    def nobody_waits_in_a_ring(self) -> None:
+    def nobody_waits_in_a_cycle(self) -> None:
         waits: dict[str, tuple[str, ...]] = {
             n.id: (*n.dependencies, *awaited_by(self.board, n.id))
             for n in self.board.nodes.values()

@@ -1,4 +1,4 @@
-"""What is stuck is what is left when everybody who can work has worked, and rings are rings."""
+"""What is stuck is what is left when everybody who can work has worked, and cycles are cycles."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -94,19 +94,19 @@ def test_stuck_is_what_is_left_when_all_have_worked(steps: list[Step], max_worke
     board = made(steps, max_workers)
     held_up = stuck(board)
     assert set(held_up) == left_over(board)
-    for ring in find_deadlocks(board):
-        for node, after in zip(ring.ring, (*ring.ring[1:], ring.ring[0]), strict=True):
+    for cycle in find_deadlocks(board):
+        for node, after in zip(cycle.cycle, (*cycle.cycle[1:], cycle.cycle[0]), strict=True):
             assert held_up[node].by == after
-            assert board.nodes[node].name in ring.text
+            assert board.nodes[node].name in cycle.text
     assert bool(find_deadlocks(board)) == bool(held_up)
 
 
 @given(STEPS, st.integers(1, 3))
-def test_a_ring_is_noted_once(steps: list[Step], max_workers: int) -> None:
+def test_a_cycle_is_noted_once(steps: list[Step], max_workers: int) -> None:
     board = made(steps, max_workers)
     for found in find_deadlocks(board):
-        noted = do(board, c.NoteDeadlock(found.ring, found.text))
-        assert noted.deadlocks == (*board.deadlocks, found.ring)
-        turned = (*found.ring[1:], found.ring[0])
+        noted = do(board, c.NoteDeadlock(found.cycle, found.text))
+        assert noted.deadlocks == (*board.deadlocks, found.cycle)
+        turned = (*found.cycle[1:], found.cycle[0])
         assert do(noted, c.NoteDeadlock(turned, "again")) == noted
         board = noted

@@ -1,4 +1,4 @@
-"""A ring is found exactly if there is one, and what is found is a ring."""
+"""A cycle is found exactly if there is one, and what is found is a cycle."""
 
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
@@ -12,17 +12,17 @@ NAMES = st.sampled_from("abcdef")
 
 
 @given(st.dictionaries(NAMES, st.lists(NAMES, max_size=3)))
-def test_a_ring_is_found_exactly_if_there_is_one(waits: dict[str, list[str]]) -> None:
+def test_a_cycle_is_found_exactly_if_there_is_one(waits: dict[str, list[str]]) -> None:
     try:
         list(TopologicalSorter(waits).static_order())
-        has_ring = False
+        has_cycle = False
     except CycleError:
-        has_ring = True
-    ring = find_cycle(waits)
-    assert (ring is not None) == has_ring
-    if ring:
-        assert ring[0] == ring[-1]
-        assert all(after in waits[before] for before, after in pairwise(ring))
+        has_cycle = True
+    cycle = find_cycle(waits)
+    assert (cycle is not None) == has_cycle
+    if cycle:
+        assert cycle[0] == cycle[-1]
+        assert all(after in waits[before] for before, after in pairwise(cycle))
 
 
 def test_a_very_deep_chain_is_walked() -> None:

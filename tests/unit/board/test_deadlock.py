@@ -1,4 +1,4 @@
-"""Deadlocks: the ring is found, told in words, and what only looks like one is none."""
+"""Deadlocks: the cycle is found, told in words, and what only looks like one is none."""
 
 import pytest
 
@@ -26,9 +26,9 @@ def test_two_who_wait_for_what_the_other_is_to_do_are_found() -> None:
     assert find_deadlocks(desk.board) == (), "ben is still at work"
     desk.do(BlockNode("right", ("for-ada",)))
     [found] = find_deadlocks(desk.board)
-    assert set(found.ring) == {desk.at(n).id for n in ("left", "for-ben", "right", "for-ada")}
+    assert set(found.cycle) == {desk.at(n).id for n in ("left", "for-ben", "right", "for-ada")}
     assert "'for-ben' is kept for ben, who holds 'right'" in found.text
-    [event] = desk.events(NoteDeadlock(found.ring, found.text))
+    [event] = desk.events(NoteDeadlock(found.cycle, found.text))
     told = notice(desk.board, event, ())
     assert told is not None
     assert "deadlock: " in told
@@ -37,7 +37,7 @@ def test_two_who_wait_for_what_the_other_is_to_do_are_found() -> None:
     assert end_of_plan(desk.board) == StopRun("failed", f"deadlock: {found.text}")
 
 
-def test_a_ring_that_is_broken_is_none() -> None:
+def test_a_cycle_that_is_broken_is_none() -> None:
     desk = crossed()
     desk.do(BlockNode("right", ("for-ada",)))
     desk.worker("cyd")
@@ -64,14 +64,14 @@ def test_who_waits_for_a_place_or_for_one_at_work_is_not_stuck() -> None:
     assert find_deadlocks(desk.board) == ()
 
 
-def test_a_wait_that_would_close_a_ring_is_refused_with_the_ring() -> None:
+def test_a_wait_that_would_close_a_cycle_is_refused_with_the_cycle() -> None:
     desk = Desk()
     desk.busy("left", "ada")
     desk.busy("right", "ben")
     desk.do(BlockNode("left", ("right",)))
     with pytest.raises(WaitCycle, match="'right' would wait for itself") as refused:
         desk.do(BlockNode("right", ("left",)))
-    [event] = desk.events(NoteDeadlock(refused.value.ring, "x", is_refused=True))
+    [event] = desk.events(NoteDeadlock(refused.value.cycle, "x", is_refused=True))
     told = notice(desk.board, event, ())
     assert told is not None
     assert "was refused (" in told

@@ -166,7 +166,7 @@ def test_an_agent_whose_log_is_no_file_is_set_aside_alone_until_it_is_mended(
     new = recorder.record([report("d", agent="odd-1", by="y")])
     recorder.close()
     assert [(event.type, event.data.get("lost")) for event in new] == [
-        ("agent.set_aside", 2),
+        ("agent.quarantined", 2),
         ("d", None),
     ]
 
@@ -183,7 +183,7 @@ def test_a_message_log_that_was_put_there_by_somebody_else_is_not_read_and_is_to
     assert recorder.record([text("Hello", "survey-abc123/alice-0", "bob-1")]) == []
     [told] = recorder.record([report("b", by="y")])[:1]
     recorder.close()
-    assert told.type == "agent.set_aside"
+    assert told.type == "agent.quarantined"
     assert str(messages / JOURNAL) in told.data["reason"]
     assert secret.read_text() == "no newline, and secret"
     assert not list(messages.glob("*.corrupt-*"))

@@ -44,7 +44,7 @@ async def test_a_message_that_comes_back_before_all_is_done_with_it_waits_for_th
     retry = durable(b"r" * 16, HUMAN, RetryLetter(letter=letter_of(message, ADA, "it ended it")))
 
     async def put_away() -> Received | None:
-        await quarantine.set_aside(message)
+        await quarantine.add(message)
         return quarantine.carrier_of(message)
 
     going = asyncio.create_task(put_away())

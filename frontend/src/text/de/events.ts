@@ -29,7 +29,7 @@ export const events: typeof en = {
       stepped: "macht einen Schritt",
       resumed: "macht weiter",
       completed: "das Ziel ist erreicht",
-      set_aside: "der Agent ist ausgeschlossen",
+      quarantined: "der Agent ist ausgeschlossen",
       failed: "der Lauf ist gescheitert",
       reopened: "der Lauf geht weiter",
       standstill: "der Lauf steht still",
@@ -118,7 +118,7 @@ export const events: typeof en = {
     memory: {
       written: "hat in sein Gedächtnis geschrieben: {{path}}",
       insight: "bietet dem Gedächtnis eine Einsicht an",
-      upkeep: "soll das Gedächtnis aufräumen: {{reasons}}",
+      maintenance: "soll das Gedächtnis aufräumen: {{reasons}}",
       compacted: "das Gespräch wurde gekürzt: {{tokens_before}} Token wurden {{tokens_after}}",
     },
     context: {

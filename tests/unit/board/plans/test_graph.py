@@ -28,7 +28,7 @@ def report() -> Graph:
 
 @st.composite
 def graphs(draw: st.DrawFn) -> Graph:
-    """Return a random graph without rings, its nodes in any order."""
+    """Return a random graph without cycles, its nodes in any order."""
     count = draw(st.integers(1, 8))
     nodes: list[dict[str, Any]] = []
     for number in range(count):
@@ -106,7 +106,7 @@ def test_mistakes_are_named_all_at_once() -> None:
         graph.validate()
     assert str(refused.value).splitlines() == [
         "nodes[3].deps[0]: unknown node 'zz' (known: a, b, c, d, e, f)",
-        "nodes[0].deps: a -> b -> a wait for each other in a ring",
+        "nodes[0].deps: a -> b -> a wait for each other in a cycle",
         "nodes[4].deps: 'e' can never be reached: it waits for 'd'",
         "nodes[2].deps: 'c' can never be reached: it waits for 'a'",
     ]

@@ -97,7 +97,7 @@ def graph(**changes: object) -> str:
     [
         (graph(id="n0"), r"p.json:1: nodes\[1\].id: 'n0' is already the id of nodes\[0\]"),
         (graph(deps=["x"]), r"nodes\[1\].deps\[0\]: unknown node 'x' \(known: n0, n1\)"),
-        (graph(deps=["n1"]), r"n1 -> n1 wait for each other in a ring"),
+        (graph(deps=["n1"]), r"n1 -> n1 wait for each other in a cycle"),
         (graph(needs=["n0"]), r"nodes\[1\].needs: unknown key \(possible: id, task, role, deps, "),
         (graph(deps="n0"), r"nodes\[1\].deps: must be a list, not a text"),
         (graph(task=" "), r"nodes\[1\].task: must have at least 1 character"),
@@ -122,7 +122,7 @@ def test_what_is_wrong_is_told_with_its_place(text: str, told: str) -> None:
         parse_plan(text, "p.json")
 
 
-def test_a_ring_is_named() -> None:
+def test_a_cycle_is_named() -> None:
     nodes = [{"id": a, "task": "t", "deps": [b]} for a, b in ("ab", "bc", "ca")]
     with pytest.raises(InvalidInput, match="a -> b -> c -> a"):
         parse_plan(json.dumps({"nodes": nodes}))

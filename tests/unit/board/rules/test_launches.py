@@ -127,7 +127,7 @@ def test_roles_may_stand_before_those_they_need() -> None:
                 role("Eve", dependencies=("Fay",)),
                 role("Fay", refs={"e": "eve"}),
             ),
-            "in a ring",
+            "in a cycle",
         ),
     ],
 )
@@ -215,7 +215,7 @@ def test_a_lead_opens_a_stage_below_its_own_node() -> None:
     assert desk.do(command) == ["worker.spawned", "node.created"]
     assert desk.do(command) == []
     node = desk.at("ben-build")
-    assert (node.parent_node, node.cohort) == (desk.at("app").id, "app/Build")
+    assert (node.parent_node, node.plan_stage) == (desk.at("app").id, "app/Build")
     assert (node.max_iterations, node.wanted_worker) == (5, desk.who("ben").id)
     assert len(desk.board.stages) == 1
 
@@ -241,7 +241,7 @@ def test_a_lead_opens_its_next_stage_when_the_one_before_has_ended() -> None:
     desk.done("ben-build")
     desk.do(led("c2", role("cyd", "tests"), name=None, retire=("ben",)))
     assert desk.who("ben").status == "stopped"
-    assert desk.at("cyd-stage-2").cohort == "app/Stage 2"
+    assert desk.at("cyd-stage-2").plan_stage == "app/Stage 2"
 
 
 @pytest.mark.parametrize(

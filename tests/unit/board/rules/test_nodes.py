@@ -120,7 +120,7 @@ def test_a_blocked_node_may_publish(desk: Desk) -> None:
     assert desk.who("ada").status == "idle"
 
 
-def test_a_ring_of_waits_is_refused_and_named(desk: Desk) -> None:
+def test_a_cycle_of_waits_is_refused_and_named(desk: Desk) -> None:
     desk.run("one", "ada")
     desk.refuses(BlockNode("one", ("two",)), "one -> two -> one")
     desk.refuses(BlockNode("one", ("one",)), "one -> one")

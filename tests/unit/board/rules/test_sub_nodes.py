@@ -51,7 +51,7 @@ def test_too_deep_is_refused_with_what_is_possible() -> None:
 
 
 @pytest.mark.parametrize(
-    ("needs", "worker", "ring"),
+    ("needs", "worker", "cycle"),
     [
         (("top",), None, "late -> top -> middle -> late"),
         (("middle",), None, "late -> middle -> late"),
@@ -61,11 +61,11 @@ def test_too_deep_is_refused_with_what_is_possible() -> None:
     ],
 )
 def test_a_sub_node_cannot_wait_for_those_above_it(
-    needs: tuple[str, ...], worker: str | None, ring: str
+    needs: tuple[str, ...], worker: str | None, cycle: str
 ) -> None:
     desk = family()
     desk.node("after", "top")
-    with pytest.raises(IllegalTransition, match=f"part of a cycle: {ring}"):
+    with pytest.raises(IllegalTransition, match=f"part of a cycle: {cycle}"):
         desk.node("late", *needs, parent="middle", worker=worker)
     assert "late" not in {node.name for node in desk.board.nodes.values()}
 

@@ -86,6 +86,65 @@ def test_every_route_needs_the_token(url: str, method: str, path: str) -> None:
         assert answer.headers["www-authenticate"] == "Bearer"
 
 
+CHANGING = [one for one in ROUTES if one[0] in ("POST", "PUT", "PATCH", "DELETE")]
+FORGED: list[dict[str, str]] = [
+    {},
+    {"Referer": "{url}/ui/"},
+    {"Origin": "http://evil.example"},
+    {"Origin": "null"},
+    {"Origin": "{url}.evil.example"},
+    {"Origin": "{url}/"},
+    {"Origin": "http://127.0.0.1:1"},
+    {"Origin": "{localhost}"},
+    {"Origin": "{url}", "Sec-Fetch-Site": "same-site"},
+    {"Origin": "{url}", "Sec-Fetch-Site": "cross-site"},
+    {"Origin": "{url}", "Sec-Fetch-Site": "Cross-Site"},
+    {"Sec-Fetch-Site": "same-origin"},
+    {"X-HTTP-Method-Override": "GET"},
+    {"Content-Type": "text/plain"},
+    {"Content-Type": "application/x-www-form-urlencoded"},
+    {"Authorization": "Basic eDp5"},
+]
+"""What a page of another origin can make a browser send along with its cookie."""
+
+
+@pytest.mark.parametrize("forged", FORGED)
+def test_no_page_of_another_origin_changes_anything_with_a_browsers_cookie(
+    url: str, browser: str, forged: dict[str, str]
+) -> None:
+    assert len(CHANGING) > 25
+    localhost = url.replace("127.0.0.1", "localhost")
+    named = {key: value.format(url=url, localhost=localhost) for key, value in forged.items()}
+    for method, path in CHANGING:
+        headers = {"Cookie": browser, **named}
+        answer = call(url, method, path, headers=headers, content=b"{}")
+        assert answer.status_code == 403, (method, path)
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_no_page_of_another_origin_reads_anything_with_a_browsers_cookie(
+    url: str, browser: str, site: str
+) -> None:
+    for method, path in ROUTES:
+        headers = {"Cookie": browser, "Sec-Fetch-Site": site, "Origin": url}
+        assert call(url, method, path, headers=headers).status_code == 403, (method, path)
+        del headers["Origin"]
+        assert call(url, method, path, headers=headers).status_code == 403, (method, path)
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site", "same-origin", "none"])
+def test_a_token_counts_whatever_page_sends_it(
+    url: str, token: str, browser: str, site: str
+) -> None:
+    """A browser adds a cookie by itself, but no token: a page that has one was given it."""
+    for more in ({}, {"Cookie": browser}):
+        headers = bearer(token, **{"Sec-Fetch-Site": site}, **more)
+        assert call(url, "GET", "/agents", headers=headers).status_code == 200
+        assert call(url, "POST", "/entities/x/x", headers=headers, json={}).status_code != 403
+        foreign = headers | {"Origin": "http://evil.example"}
+        assert call(url, "GET", "/agents", headers=foreign).status_code == 403
+
+
 def test_the_whole_api_is_among_the_routes_that_were_tried() -> None:
     assert len(ROUTES) > 35
     assert ("POST", "/entities/x/x") in ROUTES

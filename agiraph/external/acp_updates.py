@@ -12,7 +12,7 @@ from agiraph.core.turns import JsonObject, Usage
 from agiraph.external.agent_events import AgentEvent, ToolUseEnded, ToolUseStarted
 from agiraph.external.preset import AgentToolServer
 from agiraph.external.text import amount, mapping, number, rows, text_of
-from agiraph.tools.approvals.policy import GLOB_SIGNS
+from agiraph.tools.approvals.policy import FURTHER_PATHS, GLOB_SIGNS, SEARCHED
 
 TOOL_NAMES = {
     "execute": "bash",
@@ -20,7 +20,10 @@ TOOL_NAMES = {
     **dict.fromkeys(("read", "search"), "read_file"),
     "fetch": "web_fetch",
 }
-PATHS = ("path", "file_path", "filePath", "absolute_path", "abs_path")
+PATHS = (
+    *("path", "file_path", "filePath", "absolute_path", "abs_path", "notebook_path", "dir_path"),
+)
+MOVED = ("from", "to", "source", "destination", "old_path", "new_path", "oldPath", "newPath")
 TEXTS = ("formatted_output", "aggregated_output", "aggregatedOutput", "output")
 STREAMS = ("stdout", "stderr")
 EXIT_CODES = ("exit_code", "exitCode")
@@ -88,8 +91,8 @@ def _arguments(known: JsonObject) -> JsonObject:
         arguments["command"] = command
     elif is_command:
         arguments["command"] = str(known.get("title") or "")
-    if not is_command and (path := _path(known, arguments)):
-        arguments["path"] = path
+    if not is_command:
+        arguments |= _files(known, arguments)
     if not arguments and known.get("title"):
         arguments["title"] = str(known["title"])
     return arguments
@@ -101,11 +104,20 @@ def _as_typed(words: list[str]) -> str:
     return words[2] if is_shell else shlex.join(words)
 
 
-def _path(known: JsonObject, arguments: JsonObject) -> str:
-    """Return the file that a call is about, '' if none is named."""
-    named = [arguments.get(key) for key in PATHS]
+def _files(known: JsonObject, arguments: JsonObject) -> JsonObject:
+    """Return the files that a call is about, or the folder that it searches, as arguments."""
+    is_change = TOOL_NAMES.get(str(known.get("kind"))) == "write_file"
+    named = [arguments.get(key) for key in (*PATHS, *(MOVED if is_change else ()))]
     named += [row.get("path") for key in ("locations", "content") for row in rows(known.get(key))]
-    return next((path for path in named if isinstance(path, str) and path), "")
+    paths = [path for path in dict.fromkeys(named) if isinstance(path, str) and path]
+    is_search = known.get("kind") == "search"
+    if is_search and not paths:
+        paths = ["."]
+    return {
+        **({"path": paths[0]} if paths else {}),
+        **({FURTHER_PATHS: paths[1:]} if paths[1:] else {}),
+        **({SEARCHED: paths[0]} if is_search else {}),
+    }
 
 
 def output_of(known: JsonObject) -> str:

@@ -24,6 +24,7 @@ from agiraph.external.agent_events import (
 from agiraph.external.driver import Driver
 from agiraph.external.launching import AgentLaunch
 from agiraph.external.text import amount, count, json_line, mapping, rows, text_of
+from agiraph.tools.approvals.policy import SEARCHED
 
 TOOL_NAMES = {
     "Bash": "bash",
@@ -32,6 +33,8 @@ TOOL_NAMES = {
     "WebFetch": "web_fetch",
     "WebSearch": "web_search",
 }
+PATHS = ("file_path", "notebook_path")
+SEARCH = "Grep"
 SUCCESS = "success"
 NO_PERSON = (
     "No person is at your terminal. Write your question into _outbox.md as `@human?: ...`, go on "
@@ -124,8 +127,11 @@ class ClaudeDriver(Driver):
         if tool == "AskUserQuestion":
             return [ProtocolOutput(self.answer(id, NO_PERSON))]
         arguments = dict(given)
-        if "file_path" in arguments:
-            arguments["path"] = arguments.pop("file_path")
+        for key in PATHS:
+            if key in arguments:
+                arguments["path"] = arguments.pop(key)
+        if tool == SEARCH:
+            arguments[SEARCHED] = arguments["path"] = arguments.get("path") or "."
         return [PermissionRequested(id, TOOL_NAMES.get(tool, tool), arguments)]
 
     def _turn_ended(self, line: JsonObject) -> list[AgentEvent]:

@@ -39,9 +39,24 @@ SPEND = "spend"
 PSEUDO_TOOLS = (STAGE, SPEND)
 ANYBODY = "*"
 GLOB_SIGNS = frozenset("*?[]")
-SUBJECTS = ("command", "path", "url", "query", "to", "key", "name", "task")
-NAMES_A_PATH = re.compile(r"(?:^|[\s=:'\"(<>])(~[\w/]*|/[^\s'\";|&)<>]*)")
 FETCH = "web_fetch"
+SUBJECTS = ("command", "path", "url", "query", "to", "key", "name", "task")
+MAIN_SUBJECT = {
+    "bash": "command",
+    **dict.fromkeys(("read_file", "write_file", "list_files"), "path"),
+    FETCH: "url",
+    "web_search": "query",
+}
+"""What these tools act on, also if an external agent adds other arguments."""
+
+FURTHER_PATHS = "further_paths"
+SEARCHED = "searched_folder"
+"""Arguments in which a driver of an external agent names all files of a call."""
+
+ELSEWHERE = ("input/", "nodes/", "/", "~")
+"""Beginnings of paths that are not in the folder that an agent works in."""
+
+NAMES_A_PATH = re.compile(r"(?:^|[\s=:'\"(<>])(~[\w/]*|/[^\s'\";|&)<>]*)")
 HARMLESS = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin")
 
 
@@ -84,12 +99,14 @@ class SpelledAction:
     """An action, and further texts that name the same file, address or receiver as its subject.
 
     `is_effect`: a call of another tool has this effect. Rules about every tool (`*`) judge the call
-    itself, so they do not judge its effects again.
+    itself, so they do not judge its effects again. `is_search`: the subject is a folder, and every
+    file below it may be read.
     """
 
     act: ProposedAction
     spellings: tuple[str, ...] = ()
     is_effect: bool = False
+    is_search: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +184,7 @@ class ApprovalPolicy:
         spellings: Sequence[str] = (),
         *,
         is_effect: bool = False,
+        is_search: bool = False,
     ) -> PolicyDecision:
         """Return the decision of the first matching rule, with the subject that the rule matches.
 
@@ -179,7 +197,7 @@ class ApprovalPolicy:
                 continue
             judged = [act] if rule.action == "allow" or rule.outside else [act, *spelled]
             for one in judged:
-                if _matches(rule, one, who, spent_usd):
+                if _matches(rule, one, who, spent_usd, is_search=is_search):
                     return PolicyDecision(rule.action, one, rule)
         return PolicyDecision("allow", act)
 
@@ -207,7 +225,14 @@ class ApprovalPolicy:
         return replace(found, is_one_of_several=len(asked) > 1)
 
     def _judge(self, one: SpelledAction, who: ActingEntity, spent_usd: float) -> PolicyDecision:
-        return self.judge(one.act, who, spent_usd, one.spellings, is_effect=one.is_effect)
+        return self.judge(
+            one.act,
+            who,
+            spent_usd,
+            one.spellings,
+            is_effect=one.is_effect,
+            is_search=one.is_search,
+        )
 
 
 def subject_of(arguments: Mapping[str, Any]) -> str:
@@ -235,7 +260,7 @@ def actions_of_call(
 
 
 def _actions_of(tool: str, arguments: Mapping[str, Any], known: KnownNames) -> list[SpelledAction]:
-    subjects = list(_subjects_in(arguments))
+    subjects = sorted(_subjects_in(arguments), key=lambda one: one[0] != MAIN_SUBJECT.get(tool))
     judged = [
         SpelledAction(
             ProposedAction(tool=tool, subject=subject),
@@ -250,7 +275,16 @@ def _actions_of(tool: str, arguments: Mapping[str, Any], known: KnownNames) -> l
     # A call of our own tools is one action. Its further subjects are further names of it.
     first, *others = judged
     more = (text for one in others for text in (one.act.subject, *one.spellings))
-    return [replace(first, spellings=tuple(dict.fromkeys((*first.spellings, *more))))]
+    actions = [replace(first, spellings=tuple(dict.fromkeys((*first.spellings, *more))))]
+    further = arguments.get(FURTHER_PATHS)
+    for path in further if isinstance(further, list) else ():
+        actions += _actions_of(tool, {"path": path}, known)
+    folder = arguments.get(SEARCHED)
+    if isinstance(folder, str):
+        actions += (
+            replace(one, is_search=True) for one in _actions_of(tool, {"path": folder}, known)
+        )
+    return actions
 
 
 def _subjects_in(arguments: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -286,14 +320,32 @@ def names_outside(command: str, folders: Sequence[str]) -> bool:
     return False
 
 
-def _matches(rule: ApprovalRule, act: ProposedAction, who: ActingEntity, spent_usd: float) -> bool:
+def _matches(
+    rule: ApprovalRule,
+    act: ProposedAction,
+    who: ActingEntity,
+    spent_usd: float,
+    *,
+    is_search: bool = False,
+) -> bool:
     return (
         _is_tool(rule, act.tool)
-        and _is_pattern_of(rule, act)
+        and (_is_pattern_of(rule, act) or (is_search and _may_be_below(rule, act.subject)))
         and _is_about(rule, who)
         and (not rule.outside or names_outside(act.subject, who.folders))
         and (rule.over_usd is None or spent_usd > rule.over_usd)
     )
+
+
+def _may_be_below(rule: ApprovalRule, folder: str) -> bool:
+    """Whether a rule that asks or denies may be about a file below a folder."""
+    beginning = re.split(r"[*?\[]", rule.pattern, maxsplit=1)[0].casefold()
+    if folder == ".":  # the folder that an agent works in
+        is_in = not beginning.startswith(ELSEWHERE)
+    else:
+        below = f"{folder.rstrip('/')}/".casefold()
+        is_in = beginning.startswith(below) or below.startswith(beginning)
+    return rule.action != "allow" and is_in
 
 
 def _is_pattern_of(rule: ApprovalRule, act: ProposedAction) -> bool:

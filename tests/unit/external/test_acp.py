@@ -8,7 +8,7 @@ import pytest
 from agiraph.core.errors import InvalidInput, OutOfScope
 from agiraph.core.turns import Usage
 from agiraph.external.acp import LOST, error_text
-from agiraph.external.acp_updates import output_of
+from agiraph.external.acp_updates import AcpToolCalls, output_of
 from agiraph.external.agent_events import (
     PermissionRequested,
     SessionIdReported,
@@ -322,3 +322,43 @@ def test_what_is_incomplete_or_unknown_is_skipped(talk: Talk) -> None:
         ToolUseStarted("d", "write_file", {"path": "/w/a"}),
         ToolUseEnded("d", "wrote /w/a (0 -> 2 lines)"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("known", "tool", "judged"),
+    [
+        (
+            {
+                "kind": "edit",
+                "content": [{"type": "diff", "path": "a"}, {"type": "diff", "path": "b"}],
+            },
+            "write_file",
+            {"path": "a", "further_paths": ["b"]},
+        ),
+        (
+            {
+                "kind": "edit",
+                "rawInput": {"path": "a"},
+                "locations": [{"path": "a"}, {"path": "c"}],
+            },
+            "write_file",
+            {"path": "a", "further_paths": ["c"]},
+        ),
+        (
+            {"kind": "move", "rawInput": {"source": "a", "destination": "b"}},
+            "write_file",
+            {"source": "a", "destination": "b", "path": "a", "further_paths": ["b"]},
+        ),
+        ({"kind": "search", "title": "x"}, "read_file", {"path": ".", "searched_folder": "."}),
+        (
+            {"kind": "search", "rawInput": {"path": "/f"}},
+            "read_file",
+            {"path": "/f", "searched_folder": "/f"},
+        ),
+        ({"kind": "other", "title": "mail", "rawInput": {"to": "a"}}, "mail", {"to": "a"}),
+    ],
+)
+def test_every_file_of_a_call_has_a_name_that_rules_look_at(
+    known: JsonObject, tool: str, judged: JsonObject
+) -> None:
+    assert AcpToolCalls().action_of({"toolCallId": "t"} | known) == (tool, judged)

@@ -205,6 +205,27 @@ def test_claude_requests_permission_and_is_answered() -> None:
 
 
 @pytest.mark.parametrize(
+    ("tool", "given", "judged"),
+    [
+        ("NotebookEdit", {"notebook_path": "/f/a.ipynb"}, ("write_file", {"path": "/f/a.ipynb"})),
+        (
+            "Grep",
+            {"pattern": "x"},
+            ("read_file", {"pattern": "x", "path": ".", "searched_folder": "."}),
+        ),
+        ("Grep", {"path": "/f"}, ("read_file", {"path": "/f", "searched_folder": "/f"})),
+        ("Glob", {"pattern": "*.pem"}, ("read_file", {"pattern": "*.pem"})),
+    ],
+)
+def test_files_of_claudes_tools_have_the_names_that_rules_look_at(
+    tool: str, given: dict[str, str], judged: tuple[str, dict[str, str]]
+) -> None:
+    asked = {"subtype": "can_use_tool", "tool_name": tool, "input": given}
+    line = {"type": "control_request", "request_id": "r1", "request": asked}
+    assert fed(driver("claude"), line) == [PermissionRequested("r1", *judged)]
+
+
+@pytest.mark.parametrize(
     "request_", [{"subtype": "can_use_tool", "tool_name": "AskUserQuestion"}, {"subtype": "x"}]
 )
 def test_a_question_of_claude_to_its_user_is_refused_at_once(request_: dict[str, str]) -> None:

@@ -1,6 +1,7 @@
 """Which rule decides, what a rule sees, and what "allow always" covers."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -8,6 +9,8 @@ from agiraph.core.errors import InvalidInput
 from agiraph.core.models import ProposedAction
 from agiraph.settings.config import configs_folder
 from agiraph.tools.approvals.policy import (
+    FURTHER_PATHS,
+    SEARCHED,
     SPEND,
     STAGE,
     ActingEntity,
@@ -186,6 +189,57 @@ def test_a_rule_that_allows_sees_only_where_a_path_leads() -> None:
     policy = ApprovalPolicy(rules)
     for path, action in {"docs/a": "allow", "./docs/a": "allow", "docs/../vault/a": "deny"}.items():
         assert policy.judge_all(actions_of_call("write_file", {"path": path}), ADA).action == action
+
+
+def denied(pattern: str, tool: str, arguments: dict[str, Any], allowed: str = "") -> bool:
+    rules = [ApprovalRule(tool=(tool,), pattern=pattern, action="deny")]
+    if allowed:
+        rules.insert(0, ApprovalRule(tool=(tool,), pattern=allowed, action="allow"))
+    return (
+        ApprovalPolicy(tuple(rules)).judge_all(actions_of_call(tool, arguments), ADA).action
+        == "deny"
+    )
+
+
+def test_an_external_agents_further_arguments_hide_no_file_from_a_rule() -> None:
+    for more in ({"command": "view"}, {"command": "docs/a"}, {"url": "docs/a", "task": "docs/a"}):
+        assert denied("*", "write_file", {"path": "vault/a", **more}, allowed="docs/*"), more
+        assert not denied("*", "write_file", {"path": "docs/a", **more}, allowed="docs/*"), more
+    assert denied("*rm *", "bash", {"command": "rm x", "path": "ls", "query": "ls"}, allowed="ls")
+
+
+def test_each_file_of_a_call_is_judged() -> None:
+    moved = {"path": "docs/a", FURTHER_PATHS: ["docs/b", "vault/a"]}
+    assert denied("vault/*", "write_file", moved)
+    assert denied("*", "write_file", moved, allowed="docs/*")
+    assert not denied("*", "write_file", moved | {FURTHER_PATHS: ["docs/b"]}, allowed="docs/*")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "folder", "is_denied"),
+    [
+        ("input/secret*", "input", True),
+        ("secret*", ".", True),
+        ("input/secret*", ".", False),
+        ("input/secret*", "input/", True),
+        ("input/secret*", "INPUT", True),
+        ("input/secret/*", "input/secret/deep", True),
+        ("*.pem", "input/docs", True),
+        ("input/secret*", "input/docs", False),
+        ("input/secret*", "in", False),
+        ("input/docs/a.md", "input/docs/a", False),
+    ],
+)
+def test_a_search_reads_every_file_below_its_folder(
+    pattern: str, folder: str, *, is_denied: bool
+) -> None:
+    assert denied(pattern, "read_file", {SEARCHED: folder, "pattern": "x"}) is is_denied
+
+
+@pytest.mark.parametrize("value", [None, 3, "x", {}, [3, None, {}], [[]]])
+def test_arguments_of_any_shape_are_judged(value: object) -> None:
+    for key in (FURTHER_PATHS, SEARCHED, "path", "command", "url"):
+        assert actions_of_call("read_file", {key: value})
 
 
 def test_the_subject_of_a_call_is_what_it_is_about() -> None:

@@ -84,6 +84,8 @@ BLOCKS = item_fields(
     ),
 )  # fmt: skip
 """The blocks of a message, at any depth, and their fields."""
+WITH_SOURCE = ("image", "document")
+"""The blocks whose source is a picture or file."""
 SOURCES = item_fields(
     base64="media_type data", text="media_type data", url="url", content="content", file="file_id"
 )
@@ -100,6 +102,7 @@ PLACES = Places(
     " exclude_tools format cache_control allowed_callers tool_references lines output_config"
     " task_budget",
     literal={"input": dict, "input_schema": dict, "schema": dict, "input_examples": list},
+    media=r"(messages\.\d+\.content|system)\.\d+((\.source)?\.content\.\d+)*\.source\.(url|data)",
 )
 
 
@@ -165,7 +168,9 @@ class AnthropicRules(RequestRules):
             if block.get("type") == "container_upload":
                 raise stored_object("container_upload")
             kind = check_item(block, BLOCKS, "content")
-            if isinstance(block.get("source"), dict):
+            if isinstance(block.get("source"), dict | list):
+                if kind not in WITH_SOURCE:
+                    raise InvalidInput(f"{kind}.source: expected text")
                 check_item(block["source"], SOURCES, f"{kind}.source")
             tool = block.get("tool")
             definition = tool.get("definition") if isinstance(tool, dict) else None
@@ -183,7 +188,7 @@ class AnthropicRules(RequestRules):
     def attachments(self, body: JsonObject) -> Iterator[Attachment]:
         for block in _blocks(body):
             source = block.get("source")
-            if block.get("type") not in ("image", "document") or not isinstance(source, dict):
+            if block.get("type") not in WITH_SOURCE or not isinstance(source, dict):
                 continue
             is_picture = block["type"] == "image"
             match source.get("type"):

@@ -88,6 +88,7 @@ PLACES = Places(
     " prompt_cache_breakpoint file image_url video_url input_audio allowed_tools tools"
     " json_schema format grammar",
     literal={"parameters": dict, "schema": dict, "arguments": (str, dict)},
+    media=r"messages\.\d+\.content\.\d+\.((image|video)url(\.url)?|file\.filedata)",
     asides={
         "annotations": "url_citation",
         "reasoning_details": "",

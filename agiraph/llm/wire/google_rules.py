@@ -57,6 +57,8 @@ PLACES = Places(
         "args": dict, "response": dict, "parameters": dict, "parametersJsonSchema": (dict, bool),
         "responseSchema": dict, "responseJsonSchema": (dict, bool),
     },
+    media=r"(contents(\.\d+)?|systeminstruction)\.parts(\.\d+)?"
+    r"(\.functionresponse\.parts(\.\d+)?)*\.inlinedata\.data",
 )  # fmt: skip
 
 

@@ -58,13 +58,15 @@ class Places:
 
     `top` are the parameters, `inner` the fields at any depth that may have one. `literal` are the
     fields whose JSON a model reads as text, with the type that it must have. `asides` are fields
-    that belong to an earlier answer, with the fields below them that may have an object or a list:
-    the media there are not counted, so there may be none.
+    that belong to an earlier answer, with the fields below them that may have an object or a list.
+    `media` is the pattern of the places of pictures and files, in lower case without underscores:
+    those of all other places are not counted, so there may be none.
     """
 
     top: str
     inner: str
     literal: Mapping[str, type | tuple[type, ...]]
+    media: str
     asides: Mapping[str, str] = field(default_factory=dict)
     _top: frozenset[str] = field(init=False)
     _inner: frozenset[str] = field(init=False)
@@ -122,14 +124,27 @@ class Places:
             if isinstance(inner, dict | list) and key not in allowed:
                 kind = "a list" if isinstance(inner, list) else "an object"
                 raise InvalidInput(f"{place}: expected text, a number, true or false, not {kind}")
-            if key.endswith(("url", "uri")) and isinstance(inner, str):
-                is_media = bool(media_of_url(inner, place)) or key not in ("url", "uri")
-                if is_aside and is_media:
-                    raise InvalidInput(
-                        f"{place}: a picture or file here has no size that a budget sees"
-                    )
-                continue
-            yield name, inner
+            is_address = key.endswith(("url", "uri")) and isinstance(inner, str)
+            is_media = is_address and bool(media_of_url(inner, place))
+            is_media = is_media or _is_media(value, key, where)
+            if is_media and not re.fullmatch(self.media, plain(place)):
+                raise InvalidInput(
+                    f"{place}: a picture or file here has no size that a budget sees"
+                )
+            if not is_address:
+                yield name, inner
+
+
+def _is_media(holder: JsonObject, key: str, where: str) -> bool:
+    """Whether a field of an object, which is at `where`, is a picture or file or its address.
+
+    A field `url` is one in a source or in an address that is an object; elsewhere it is a citation.
+    """
+    if key in ("url", "uri"):
+        return holder.get("type") == "url" or plain(where).endswith("url")
+    if key == "data":
+        return any(plain(name) in ("mimetype", "mediatype") for name in holder)
+    return key == "filedata" or key.endswith(("url", "uri"))
 
 
 def plain(name: str) -> str:

@@ -148,6 +148,7 @@ PLACES = Places(
         "parameters": dict, "schema": dict, "output_schema": dict, "env": dict,
         "arguments": (str, dict), "input_schema": dict,
     },
+    media=r"input\.\d+\.((content|output)\.\d+|output)\.(imageurl|fileurl|filedata)",
     asides={"annotations": ""},
 )  # fmt: skip
 

@@ -241,6 +241,73 @@ def test_a_body_with_a_name_twice_in_one_object_is_refused(
         read_json_once(marked.replace('"HERE"', twice).encode(), 1000)
 
 
+AT_A_URL = "https://example.com/media.png"
+VIDEO: JsonObject = {"mimeType": "video/mp4", "data": "media"}
+MEDIA: dict[str, list[JsonObject]] = {
+    "openai": [
+        {"type": "image_url", "image_url": {"url": AT_A_URL}},
+        {"type": "video_url", "video_url": AT_A_URL},
+        {"type": "file", "file": {"file_data": AT_A_URL}},
+        {"image_url": AT_A_URL},
+    ],
+    "responses": [
+        {"type": "input_image", "image_url": AT_A_URL},
+        {"type": "input_file", "file_url": AT_A_URL},
+        {"type": "computer_screenshot", "image_url": AT_A_URL},
+        {"file_data": AT_A_URL},
+    ],
+    "anthropic": [
+        {"type": "image", "source": {"type": "url", "url": AT_A_URL}},
+        {"type": "document", "source": {"type": "url", "url": AT_A_URL}},
+        {"type": "search_result", "source": {"type": "url", "url": AT_A_URL}},
+        {"type": "url", "url": AT_A_URL},
+    ],
+    "google": [
+        {"inlineData": VIDEO},
+        {"inline_data": {"mime_type": "video/mp4", "data": "media"}},
+        {"functionResponse": {"name": "a", "response": {}, "parts": [{"inlineData": VIDEO}]}},
+        VIDEO,
+    ],
+}
+"""Pictures and files whose tokens are not known from their bytes."""
+HOLDERS = st.sampled_from([
+    None, "content", "output", "outputs", "summary", "source", "parts", "image_url", "file",
+    "tools", "action", "caller", "logprobs", "annotations", "extra_content", "metadata",
+    "format", "grammar", "cache_control", "toolResponse", "executableCode", "functionResponse",
+    "labels", "0", "x",
+])  # fmt: skip
+
+
+def media_in(value: Any, name: str = "") -> int:
+    """Return how many pictures and files are in a forwarded body, outside of literal JSON."""
+    if isinstance(value, list):
+        return sum(media_in(one, name) for one in value)
+    if isinstance(value, str):
+        return value in (AT_A_URL, "media")
+    if not isinstance(value, dict):
+        return 0
+    literal = {key for key in value if key in LITERAL and not isinstance(value[key], list)}
+    return sum(media_in(inner, key) for key, inner in value.items() if key not in literal)
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.sampled_from(sorted(REQUESTS)), HOLDERS, st.data())
+def test_a_picture_or_file_is_refused_or_counted_wherever_it_is(
+    api: str, holder: str | None, data: st.DataObject
+) -> None:
+    rules = FORMATS[api].rules
+    media = data.draw(st.sampled_from(MEDIA[api]))
+    put = data.draw(st.sampled_from([media, [media], {"content": [media]}, {"0": media}]))
+    body = changed(REQUESTS[api], data.draw(st.sampled_from(places(REQUESTS[api]))), holder, put)
+    try:
+        with readable():
+            sent = rules.checked(body)
+    except InvalidInput:
+        return
+    unknown = [one for one in rules.attachments(sent) if not one.is_picture and not one.encoded]
+    assert media_in(sent) <= len(unknown)
+
+
 def values_in(value: Any) -> int:
     """Return how many values are in a value."""
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()

@@ -264,7 +264,7 @@ def _actions_of(tool: str, arguments: Mapping[str, Any], known: KnownNames) -> l
     judged = [
         SpelledAction(
             ProposedAction(tool=tool, subject=subject),
-            spellings_of(tool, name, subject, known)
+            (*spellings_of(tool, name, subject, known), arguments[name].strip())
             if name
             else spellings_of_all(arguments, known),
         )

@@ -25,7 +25,10 @@ NAMED_ENTITIES: Final = ("node_id", "worker_id", "worker")
 MEMORY: Final = "memory/"
 MEMORY_TOOLS: Final = ("memory_read", "memory_write")
 SCRATCH_OF_NODE: Final = re.compile(r"^nodes/[^/]+/(?=scratch/)")
-DEFAULT_PORTS: Final = {"http": 80, "https": 443}
+DEFAULT_PORTS: Final = {"http": 80, "https": 443, "ws": 80, "wss": 443}
+WEB_SCHEMES: Final = tuple(DEFAULT_PORTS)
+SCHEME_ALONE: Final = re.compile(r"[A-Za-z][A-Za-z0-9+-]*:(?![0-9/])")
+"""The beginning of an address like `mailto:ada@example.org`."""
 ESCAPED: Final = re.compile(r"%([0-9a-fA-F]{2})")
 UNRESERVED: Final = re.compile(r"[A-Za-z0-9._~-]")
 NUMBER: Final = re.compile(r"(0x[0-9a-f]*|[0-9]+)(\.(0x[0-9a-f]*|[0-9]+)){0,3}")
@@ -129,13 +132,15 @@ def canonical_url(text: str) -> str:
     returned as it is.
     """
     shown = text.strip()
+    if SCHEME_ALONE.match(shown):
+        return shown
     try:
         parts = urlsplit(shown if "://" in shown else f"https://{shown}")
         host = _canonical_host(parts.hostname or "")
         port = parts.port
     except (ValueError, UnicodeError):
         return shown
-    if not host:
+    if not host or parts.scheme not in WEB_SCHEMES:
         return shown
     has_port = port is not None and port != DEFAULT_PORTS.get(parts.scheme)
     path = _without_dots(_unescaped(parts.path)) or "/"
@@ -210,8 +215,9 @@ def _addresses(canonical: str) -> Iterator[str]:
         return
     if not parts.hostname:
         return
-    usual = DEFAULT_PORTS.get(parts.scheme)
-    ports = [f":{parts.port}"] if parts.port else ["", f":{usual}"]
+    if parts.scheme not in WEB_SCHEMES:
+        return
+    ports = [f":{parts.port}"] if parts.port else ["", f":{DEFAULT_PORTS[parts.scheme]}"]
     query = f"?{parts.query}" if parts.query else ""
     served = _as_served(parts.path)
     ends = [parts.path + query, served + query, _unescaped(served) + query]

@@ -201,6 +201,14 @@ def denied(pattern: str, tool: str, arguments: dict[str, Any], allowed: str = ""
     )
 
 
+def test_an_address_of_another_kind_is_judged_as_it_is_written() -> None:
+    for url in ("postgres://ada@Data/shop", "s3://Data/a/../b", "mailto:ada@Data", "file:///Data"):
+        assert denied("*Data*", "db__open", {"url": url})
+        assert denied("*", "db__open", {"url": url}, allowed="*data*")
+        assert not denied("*", "db__open", {"url": url}, allowed="*Data*")
+    assert denied("*ada@*", "web_fetch", {"url": "https://ada@data.example/"})
+
+
 def test_an_external_agents_further_arguments_hide_no_file_from_a_rule() -> None:
     for more in ({"command": "view"}, {"command": "docs/a"}, {"url": "docs/a", "task": "docs/a"}):
         assert denied("*", "write_file", {"path": "vault/a", **more}, allowed="docs/*"), more

@@ -6,13 +6,16 @@ call has the tool, and applies the rules of approvals.yaml that deny the call in
 Coordinators and the human gateway run at home, and apply the rules themselves.
 """
 
+from math import inf
+
 from agiraph.board.members import BoardCache, Member, member_at
 from agiraph.core.errors import Refused
+from agiraph.core.ids import COORDINATOR_NAME
 from agiraph.core.turns import JsonObject
 from agiraph.mcp.grants import own_and_served
 from agiraph.messages.authorization import is_worker
 from agiraph.storage.home import Home
-from agiraph.tools.approvals.policy import actions_of_call
+from agiraph.tools.approvals.policy import FETCH, ActingEntity, actions_of_call
 from agiraph.tools.approvals.policy_file import ApprovalPolicyFile
 from agiraph.tools.approvals.spellings import KnownNames
 from agiraph.tools.approvals.wording import denied_by_rule
@@ -46,6 +49,25 @@ class WorkerRecords:
             denied = policy.denial(one, worker.name, worker.role)
             if denied is not None:
                 raise Refused(denied_by_rule(denied))
+
+    def check_redirect(self, sender: str, url: str) -> None:
+        """Raise Refused if a rule denies or asks about a page to which another one redirects.
+
+        The entity was asked about the first address only. It is not known here whether its commands
+        run in a sandbox and what its run has spent, so rules with these conditions count.
+        """
+        member = self.sender(sender)
+        names = (member.worker.name, member.worker.role) if member else (COORDINATOR_NAME,) * 2
+        entities = [ActingEntity(*names, is_sandboxed=sandboxed) for sandboxed in (False, True)]
+        actions = actions_of_call(FETCH, {"url": url})
+        decided = [self._policies.current().judge_all(actions, one, inf) for one in entities]
+        found = next((one for one in decided if one.action != "allow"), None)
+        if found is not None:
+            rule = found.rule.name if found.rule else ""
+            raise Refused(
+                f"the page redirects to {url}, about which the rule '{rule}' of this house decides:"
+                " fetch that address itself if the task needs it"
+            )
 
 
 def _has_own_tool(member: Member, tool: str) -> bool:

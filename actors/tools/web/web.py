@@ -9,6 +9,7 @@ import asyncio
 import os
 import secrets
 
+import httpx
 from pydantic import ValidationError
 
 from actors.runtime.calls_in_flight import CallsInFlight
@@ -64,7 +65,7 @@ class WebActor:
         try:
             async with self._slots, asyncio.timeout(seconds):
                 await self._check(sender, body)
-                return ToolResult(content=await self._content(body))
+                return ToolResult(content=await self._content(sender, body))
         except TimeoutError:
             reason = f"{body.tool} was not done within {seconds:g} s"
             return ToolResult(content=reason, is_error=True)
@@ -84,22 +85,28 @@ class WebActor:
         except (Corrupt, OSError) as error:
             raise Refused(f"the tools of {sender} cannot be read: {error}") from None
 
-    async def _content(self, body: CallTool) -> str:
+    async def _content(self, sender: str, body: CallTool) -> str:
         if self._runtime.config.models.offline:
             raise Refused("models.offline is set: nothing is asked of the web")
         mark = secrets.token_hex(MARK_BYTES)
         try:
             match body.tool:
                 case "web_fetch":
-                    return await self._fetched(PageRequest.model_validate(body.arguments), mark)
+                    asked = PageRequest.model_validate(body.arguments)
+                    return await self._fetched(sender, asked, mark)
                 case "web_search":
                     return await self._found(WebSearchParams.model_validate(body.arguments), mark)
         except ValidationError as error:
             raise InvalidInput(f"wrong arguments for {body.tool}: {error}") from None
         raise unknown("tool", body.tool, TOOLS)
 
-    async def _fetched(self, asked: PageRequest, mark: str) -> str:
-        page = await self._pages.page(asked.url, since=asked.since, fresh=asked.fresh)
+    async def _fetched(self, sender: str, asked: PageRequest, mark: str) -> str:
+        async def permit(url: httpx.URL) -> None:
+            await asyncio.to_thread(self._records.check_redirect, sender, str(url))
+
+        page = await self._pages.page(
+            asked.url, since=asked.since, fresh=asked.fresh, permit=permit
+        )
         return shown_page(
             page.url,
             page.title,

@@ -13,7 +13,7 @@ from agiraph.core.errors import Refused
 from agiraph.settings.config import WebConfig
 from agiraph.tools.web.addresses import origin, parsed
 from agiraph.tools.web.decoding import decoded, kind_of
-from agiraph.tools.web.fetching import FetchedPage, PageFetcher
+from agiraph.tools.web.fetching import FetchedPage, PageFetcher, Permit, permit_all
 from agiraph.tools.web.render import with_links
 
 ROBOTS_BYTES = 512 * 1024
@@ -37,7 +37,8 @@ class ContentReader(Protocol):
 class PageText:
     """What a url led to, as text; `note` says what is missing of it.
 
-    `age` is how long ago it was fetched, in seconds, if it is from the cache.
+    `age` is how long ago it was fetched, in seconds, if it is from the cache. `redirects` are the
+    further addresses on the way to it.
     """
 
     url: str
@@ -45,6 +46,7 @@ class PageText:
     text: str
     note: str = ""
     age: float | None = None
+    redirects: tuple[str, ...] = ()
 
 
 class PageCache:
@@ -82,19 +84,38 @@ class PageReader:
         self._pages = PageCache(CACHED_PAGES, config.cache_seconds, clock.monotonic)
         self._robots = PageCache(CACHED_ROBOTS, config.cache_seconds, clock.monotonic)
 
-    async def page(self, text: str, *, since: float = 0.0, fresh: bool = False) -> PageText:
+    async def page(
+        self,
+        text: str,
+        *,
+        since: float = 0.0,
+        fresh: bool = False,
+        permit: Permit = permit_all,
+    ) -> PageText:
         """Return the text of a page; raises Refused with the reason if there is none.
 
         It may be from the cache if it was fetched at `since` (wall time) or later, unless it is to
-        be `fresh`.
+        be `fresh`. `permit` is asked about each address to which the page redirects, and raises
+        Refused.
         """
-        key = str(parsed(text))
+        asked = parsed(text)
+        key = str(asked)
         cached: tuple[float, PageText] | None = None if fresh else self._pages.get(key)
         now = self._clock.now()
         if cached is not None and cached[0] >= since:
+            for url in cached[1].redirects:
+                await permit(httpx.URL(url))
             return replace(cached[1], age=max(0.0, now - cached[0]))
-        fetched = await self._fetcher.fetch(text, self._permit)
-        page = await self._read(fetched)
+        redirects: list[str] = []
+
+        async def permit_hop(url: httpx.URL) -> None:
+            if url != asked:
+                await permit(url)
+                redirects.append(str(url))
+            await self._permit(url)
+
+        fetched = await self._fetcher.fetch(text, permit_hop)
+        page = replace(await self._read(fetched), redirects=tuple(redirects))
         self._pages.put(key, (now, page))
         return page
 

@@ -2,6 +2,7 @@
 
 from types import SimpleNamespace
 
+import httpx
 import pytest
 
 from agiraph.core.clock import SystemClock
@@ -138,6 +139,33 @@ async def test_a_page_is_read_again_from_memory(site: FakeSite) -> None:
     assert site.paths() == ["/article"]
     await read(f"{site.url}/article", f"{site.url}/article", cache_seconds=0)
     assert site.paths() == ["/article"] * 3
+
+
+async def test_each_further_address_is_permitted_also_if_the_page_is_in_memory(
+    site: FakeSite,
+) -> None:
+    config, asked = settings(), list[str]()
+
+    async def permit(url: httpx.URL) -> None:
+        asked.append(url.path)
+        if len(asked) > 4:
+            raise Refused("not there")
+
+    fetcher = PageFetcher(config)
+    pages, url = (
+        PageReader(config, fetcher, InlineReader(), SystemClock()),
+        f"{site.url}/redirect/2",
+    )
+    try:
+        await pages.page(url, permit=permit)
+        assert asked == ["/redirect/1", "/article"]
+        await pages.page(url, permit=permit)
+        assert asked == ["/redirect/1", "/article"] * 2
+        with pytest.raises(Refused, match="not there"):
+            await pages.page(url, permit=permit)
+    finally:
+        await fetcher.close()
+    assert site.paths() == ["/redirect/2", "/redirect/1", "/article"]
 
 
 async def test_a_cached_page_tells_its_age_and_is_fetched_again_if_it_is_too_old(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from actors.router.main import TOPOLOGY
@@ -22,6 +23,7 @@ from agiraph.messages.control import Ok
 from agiraph.messages.tool import CallTool, CancelTool, ToolResult
 from agiraph.settings.config import load_config
 from agiraph.storage.home import Home
+from agiraph.tools.web.fetching import Permit
 from agiraph.tools.web.pages import PageText
 from agiraph.tools.web.services import SearchHit
 from tests.unit.files.desk import HomeDesk
@@ -44,8 +46,10 @@ class StubPages:
         self.dropped = asyncio.Event()
         self.fault: Exception | None = None
 
-    async def page(self, url: str, *, since: float, fresh: bool) -> PageText:
+    async def page(self, url: str, *, since: float, fresh: bool, permit: Permit) -> PageText:
         self.asked.append(url)
+        if "redirect" in url:
+            await permit(httpx.URL("https://evil.example/priv"))
         self.begun.set()
         if self.fault is not None:
             raise self.fault
@@ -279,3 +283,23 @@ async def test_a_rule_that_denies_a_web_tool_counts_at_the_web_too(place: Office
     assert "A rule of this house 'house'" in denied.content
     assert not (await ask(ada, "web_fetch", url="https://x.net/")).is_error
     assert not (await ask(bob, "web_fetch", url="https://x.example/")).is_error
+
+
+@pytest.mark.parametrize("action", ["deny", "ask"])
+async def test_a_page_redirects_to_no_address_about_which_a_rule_decides(
+    place: Office, ada: Endpoint, action: str
+) -> None:
+    desk = HomeDesk(place.home.path.parent, home=place.home)
+    worker = await place.join(desk.address("ada"))
+    url = "https://x.example/redirect"
+    for pattern, is_refused in (("*evil.example*", True), ("https://evil.example:443/%70riv", True),
+                                ("*other*", False)):  # fmt: skip
+        rule = f"{{name: house, action: {action}, tool: web_fetch, pattern: '{pattern}'}}"
+        (place.home.path / "approvals.yaml").write_text(f"rules: [{rule}]")
+        for sender in (ada, worker):
+            result = await ask(sender, "web_fetch", url=url)
+            assert result.is_error is is_refused, (pattern, result)
+            assert ("redirects to https://evil.example/priv" in result.content) is is_refused
+    rule = f"{{name: house, action: {action}, tool: web_fetch, worker: bob}}"
+    (place.home.path / "approvals.yaml").write_text(f"rules: [{rule}]")
+    assert not (await ask(worker, "web_fetch", url=url)).is_error

@@ -35,7 +35,7 @@ help:
 	@echo "make slow    the tests that take long: the wheel, more outside agents, long storms, the local model (installs it)"
 	@echo "make clients  outside agents of other makers, as they ship them: a table (installs them; ARGS=--help)"
 	@echo "make clusters  hosts in a real Ray cluster on this machine (installs Ray)"
-	@echo "make check   format, lint, types, layers, openings of files, the page, docs, what .github/ and deploy/ hold"
+	@echo "make check   format, lint, types, layers, openings of files, phrases, the page, docs, what .github/ and deploy/ hold"
 	@echo "make docs    the documentation site, in build/site (ARGS=serve: on a local port, for a look)"
 	@echo "make bench   the benchmarks, as ratios"
 	@echo "make pictures  the pictures of the docs"
@@ -106,6 +106,7 @@ check: $(DEVELOPS)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m tests.openings
+	$(BIN)/python -m tests.prose
 	$(BIN)/python frontend/openapi.py build/openapi.json
 	$(NPM) check
 	$(VALID).github-workflows .github/workflows/*.yml

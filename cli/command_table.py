@@ -63,7 +63,7 @@ _TABLE = {
         "pause": "Pause an entity.",
         "step": "Let a paused entity do one step.",
         "resume": "Resume a paused entity.",
-        "interrupt": "Break off what an entity does now.",
+        "interrupt": "Cancel the current step of an entity.",
         "stop": "Stop an entity in an orderly way.",
         "restart": "Stop an entity and start it again.",
         "kill": "Kill an entity's process.",

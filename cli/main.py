@@ -179,7 +179,7 @@ def agiraph() -> None:
     agiraph init                              find a model to work with
     agiraph run GOAL --input .                work on a goal, with the files here
     agiraph run Survey -i . -m script/survey  a first look, without a key
-    agiraph board AGENT                       what the team does
+    agiraph board AGENT                       the nodes of the team's work
     agiraph console AGENT                     talk with it
     agiraph help COMMAND                      options and examples of a command
     """

@@ -107,7 +107,7 @@ def plan() -> None:
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="The directory that the team will be given.",
 )
-@budgets_option("What it may cost: 2 or $2 (US dollars), 500k-tokens.")
+@budgets_option("Its budget: 2 or $2 (US dollars), 500k-tokens.")
 @click.option("-o", "--output", metavar="FILE", help="Write the plan into this file.")
 @click.option("--force", is_flag=True, help="With --output: replace the file if it is there.")
 @home_option
@@ -127,7 +127,7 @@ def write(
 ) -> None:
     """Have a model write a plan for a GOAL (- for stdin), without running it.
 
-    It goes to stdout or --output. The agent that made it is kept, with what it cost.
+    It goes to stdout or --output. The agent that made it is kept, with its cost.
     """
     from cli.run.command import limits_of_run
     from cli.run.follow import run_to_the_end
@@ -187,7 +187,7 @@ def check(file: Path, home: Path, as_json: bool) -> int:
 @home_option
 @json_option("the plan as a graph, in JSON")
 def show(file: Path, home: Path, as_json: bool) -> int:
-    """Print the nodes of a plan FILE as a tree, each below what it waits for last."""
+    """Print the nodes of a plan FILE as a tree, each below its last dependency."""
     graph = _load(file)
     if as_json:
         print_json(graph.to_dict())
@@ -242,9 +242,9 @@ def schema(home: Path, as_json: bool) -> int:
 @click.argument("agent")
 @run_option
 def export(client: "Client", agent: str, run_id: str | None) -> Shown:
-    """Print what happened in a run of AGENT, an id or a name, as a plan that can be run again.
+    """Print a run of AGENT, an id or a name, as a plan that can be run again.
 
-    It has the nodes that the coordinator and workers have added, each after what it came after.
+    It has the nodes that the coordinator and workers have added, in their order.
     Nodes that failed or were cancelled are left out once the run has ended without them. A run that
     followed a collaboration plan, and added nothing to it, is one again.
     """

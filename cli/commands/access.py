@@ -85,7 +85,7 @@ def tokens(client: "Client") -> Shown:
     "agiraph tokens list --json", json=f"a JSON array: {FIELDS}", name="list", group=tokens
 )
 def list_tokens(client: "Client") -> Shown:
-    """List the tokens, including those that ended within the last thirty days."""
+    """List the tokens, including tokens that ended within the last thirty days."""
     return _tokens(client)
 
 
@@ -102,7 +102,7 @@ def _tokens(client: "Client") -> Listing:
 )
 @click.argument("name")
 @click.option(
-    "--scope", type=click.Choice(SCOPES), default="read", show_default=True, help="What it may do."
+    "--scope", type=click.Choice(SCOPES), default="read", show_default=True, help="Its permissions."
 )
 @click.option(
     "--expires", type=DURATION, help="How long it is valid, such as 30d [default: for ever]."
@@ -178,7 +178,7 @@ def _complaint(error: ValidationError) -> str:
     help="How many, counted from the last.",
 )
 def audit(client: "Client", refused: bool, limit: int) -> Shown:
-    """List the last calls of the API, the newest last: who called what, and how it ended."""
+    """List the last calls of the API, the newest last: caller, call and outcome."""
     calls = client.audit(limit=limit, refused=refused)
     return Listing(calls, CALLS, "no call was refused" if refused else "no calls yet")
 
@@ -197,7 +197,7 @@ def audit(client: "Client", refused: bool, limit: int) -> Shown:
     ),
 )
 @click.option(
-    "--scope", type=click.Choice(SCOPES), help="What the browser may do [default: control]."
+    "--scope", type=click.Choice(SCOPES), help="The permissions of the browser [default: control]."
 )
 @click.option("--for", "lasts", type=DURATION, help="How long it stays logged in, such as 12h.")
 @click.option("--open", "opens", is_flag=True, help="Open the link in this machine's browser.")

@@ -36,8 +36,8 @@ def attach(ctx: click.Context, agent: str | None, home: Path, as_json: bool) -> 
     """Watch AGENT at work as `agiraph run` does, and answer its questions, until its run ends.
 
     Without AGENT: the only one at work. Ctrl-C detaches, with exit code 130, and the team goes on.
-    At the end the result goes to stdout; the exit codes are those of `agiraph run`: 0 completed,
-    1 failed or stopped, 3 out of budget.
+    At the end the result goes to stdout. Exit codes, as for `agiraph run`: 0 completed, 1 failed or
+    stopped, 3 out of budget.
     """
     prompts = can_prompt() and not as_json
     end_when_unread(STDOUT, STDERR)
@@ -74,8 +74,8 @@ def attach(ctx: click.Context, agent: str | None, home: Path, as_json: bool) -> 
 def wait(ctx: click.Context, agent: str, timeout: float | None, home: Path, as_json: bool) -> None:
     """Wait in silence until the run of AGENT ends; nothing is stopped.
 
-    The exit codes are those of `agiraph run`: 0 completed, 1 failed, stopped, or not ended within
-    --timeout, 3 out of budget.
+    Exit codes, as for `agiraph run`: 0 completed, 1 failed, stopped, or not ended within --timeout,
+    3 out of budget.
     """
     asked_at = time.monotonic()
     with (

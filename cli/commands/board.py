@@ -106,7 +106,7 @@ def _lines(value: Any) -> Any:
 @click.argument("agent")
 @run_option
 def workers(client: "Client", agent: str, run_id: str | None) -> Shown:
-    """List the workers of AGENT, an id or a name, and what each is doing."""
+    """List the workers of AGENT, an id or a name, and the activity of each."""
     found = client.workers(agent, run=run_id)
     are_far = any(is_other_machine(one.host) for one in found)
     columns = [one for one in WORKERS if are_far or one.key != "host"]

@@ -71,7 +71,7 @@ def test(client: "Client", name: str) -> Shown:
     group=channels,
 )
 def waiting(client: "Client") -> Shown:
-    """List notifications that are waiting, and those that were given up (dead)."""
+    """List waiting notifications, and dead ones, which were given up."""
     return Listing(client.deliveries(), DELIVERIES, "no waiting notifications")
 
 

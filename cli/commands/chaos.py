@@ -131,14 +131,14 @@ def chaos(
     delays frames. The outcome is compared with an undisturbed run: nothing may be lost or done
     twice, and every node must be published once. Exits 0 if so, else 1.
 
-    With --hammer one kind is killed every half second for a minute; what waits for it must then
-    continue, and the runs must end as if undisturbed.
+    With --hammer one kind is killed every half second for a minute; processes that wait for it must
+    then continue, and the runs must end as if undisturbed.
 
     With --hosts the team works on this home and N machines; host processes, relays and whole
     machines are killed too, links are cut, and the network loses, delays and reorders packets.
 
     With --random-model there is no script: the model calls tools at random. The run must end, and
-    leave a consistent board, whatever it does.
+    leave a consistent board, in any case.
     """
     _refuse_together(hammered, only, full_disk, hosts, random_model)
     if kills is None:

@@ -27,8 +27,8 @@ def help_(ctx: click.Context, command: tuple[str, ...]) -> NoReturn:
 def completion(shell: Literal["bash", "zsh", "fish"]) -> None:
     """Print the script by which SHELL completes commands, options and names.
 
-    Names are those of agents, entities, nodes and models: read from the home's files, so that no
-    supervisor is needed.
+    Names of agents, entities, nodes and models are read from the home's files, without a
+    supervisor.
     """
     from click.shell_completion import get_completion_class
 

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 def console(
     agent: str | None, plain: bool, entity: str | None, linger_seconds: float, home: Path
 ) -> None:
-    """Talk with the team of AGENT; without AGENT, with the only one that is working.
+    """Talk with the team of AGENT; without AGENT, with the only agent at work.
 
     On a terminal: the team at the side, the conversation in the middle, questions on top; F1 or
     /help lists every key. A line goes to the coordinator, `@name text` to a worker, `@* text` to

@@ -132,9 +132,9 @@ def memory(
     number: int | None,
     source: str | None,
 ) -> Shown:
-    """List the files of the memory of AGENT, print, edit or write the one at PATH, or search all.
+    """List the memory files of AGENT; print, edit or write the file at PATH, or search all files.
 
-    Earlier texts are kept. A coordinator that is at work is told what you have changed.
+    Earlier texts are kept. A coordinator at work is notified of your change.
     """
     asked = [one for one in (query, way, number, source) if one is not None]
     if path and query is not None:

@@ -25,7 +25,7 @@ STOP_SECONDS: Final = 15.0
 folder_option = click.option(
     "--folder",
     type=click.Path(path_type=Path, file_okay=False),
-    help="The host's folder [default: AGIRAPH_HOST_FOLDER, or the one in ~/.agiraph-host].",
+    help="The host's folder [default: AGIRAPH_HOST_FOLDER, or the only folder in ~/.agiraph-host].",
 )
 
 
@@ -40,8 +40,8 @@ def _folder(named: Path | None) -> HostFolder:
     )
 )
 @click.argument("line")
-@click.option("--name", "-n", help="What it is called [default: this machine's name].")
-@click.option("--label", "labels", multiple=True, help="What it has, for placement; repeatable.")
+@click.option("--name", "-n", help="Its name [default: this machine's name].")
+@click.option("--label", "labels", multiple=True, help="A label for placement; repeatable.")
 @click.option("--no-run", is_flag=True, help="Only join; `agiraph host run` runs it.")
 @folder_option
 def join(
@@ -67,7 +67,7 @@ def run(folder: Path | None) -> int:
     """Run the workers that the home places on this machine, until you stop this command.
 
     `agiraph-host` is the same command. The home may be away, or this machine: it tries for ever to
-    reach it. If it cannot for longer than its lease, it kills what it runs.
+    reach it. If it cannot for longer than its lease, it kills its processes.
     """
     chosen = _folder(folder)
     chosen.record()  # raises Refused
@@ -89,7 +89,7 @@ def _command(folder: HostFolder) -> list[str]:
 def leave(force: bool, folder: Path | None) -> int:
     """Leave the home for good: this machine's key is forgotten, here and there.
 
-    A host that runs is stopped first. What its workers left in its folder stays.
+    A running host is stopped first. Files of its workers stay in its folder.
     """
     from actors.host.joining import leave_home
     from actors.runtime.runtime import run_loop

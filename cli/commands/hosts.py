@@ -129,7 +129,7 @@ def invite(
 ) -> Shown:
     """Print the command with which one other machine joins this home, once.
 
-    It holds a key: whoever runs it first is the host.
+    It contains a key: the first machine that runs it becomes the host.
     """
     from agiraph.http.api import InviteHostRequest
 
@@ -147,11 +147,11 @@ def invite(
     group=host,
 )
 def list_hosts(client: "Client") -> Shown:
-    """List the hosts of this home: state, what they run, load, latency, skew of the clock, lease.
+    """List the hosts of this home: state, processes, load, latency, skew of the clock, lease.
 
-    One that is `away` is silent, and its lease still runs (or it has not called since the home
-    started, and nothing ran there); `lost` is silent, and what it ran was
-    started elsewhere.
+    A host that is `away` is silent, and its lease still runs (or it has not called since the home
+    started, and nothing ran there); a `lost` host is silent, and its processes were started
+    elsewhere.
     """
     found = client.hosts()
     if found.problem:
@@ -173,11 +173,11 @@ def _steering(act: HostAct, effect: str, done: str) -> click.Command:
     return command
 
 
-cordon = _steering("cordon", "Give HOST no new work; what it runs stays there.", "no new work")
+cordon = _steering("cordon", "Give HOST no new work; its processes stay there.", "no new work")
 uncordon = _steering("uncordon", "Let a cordoned HOST have new work again.", "gets work again")
 drain = _steering(
     "drain",
-    "Give HOST no new work, and move what it runs elsewhere, each between two of its steps.",
+    "Give HOST no new work, and move its processes elsewhere, each between two of its steps.",
     "no new work; what it runs goes elsewhere",
 )
 
@@ -191,9 +191,9 @@ drain = _steering(
 @click.argument("host")
 @click.argument("labels", type=LABEL, nargs=-1)
 def label(client: "Client", host: str, labels: tuple[str, ...]) -> Shown:
-    """Give HOST these LABELS, in place of those given before.
+    """Give HOST these LABELS, in place of earlier ones.
 
-    Those that it found on itself (`linux`, `has:docker`) stay.
+    Labels that it found itself (`linux`, `has:docker`) stay.
     """
     from agiraph.http.api import LabelHostRequest
 

@@ -60,12 +60,12 @@ class Discovery:
 @home_option
 @json_option("one JSON object: found (array), model, settings, written, answer")
 def init(model: str | None, yes: bool, is_tried: bool, home: Path, as_json: bool) -> int:
-    """Show what a team can use on this machine, and set the default model.
+    """Show the models and tools that a team can use on this machine, and set the default model.
 
     Looks for keys in the environment, model servers on this machine, command-line agents and the
     sandbox. Keys stay in the environment: none is printed or written. Only models.default is
     written, into agiraph.yaml in the home, after you agree, or with --yes. Exits 1 if there is no
-    model, or if the one that is tried does not answer.
+    model, or if the tried model does not answer.
     """
     from agiraph.models.registry import load_presets
 

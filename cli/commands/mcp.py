@@ -189,7 +189,7 @@ SERVERS = (
 @json_option("one JSON array: name, state, grant, tools, problem ...")
 @click.pass_context
 def list_servers(ctx: click.Context, kept: bool, home: Path, as_json: bool) -> None:
-    """Ask every server of `mcp.servers` for its tools, and list them with who may use them.
+    """Ask every server of `mcp.servers` for its tools, and list them with their permitted users.
 
     An idle server is started; so is a supervisor, if none is running, for as long as this takes. A
     server that cannot be started or connected to, or does not list its tools within

@@ -63,7 +63,8 @@ def models(home: Path, as_json: bool) -> None:
 
     Model servers on this machine are asked whether they answer; for others, a key counts (`agiraph
     init --try` makes one call).
-    Without a running supervisor, this shows what one started from this shell would find.
+    Without a running supervisor, the models are shown as a supervisor of this shell would find
+    them.
     """
     try:
         with connect(home) as client:
@@ -104,7 +105,7 @@ def outside(home: Path, as_json: bool) -> None:
     """List the external agents that can be workers, and whether they are installed and usable.
 
     Any other command line can be an external agent, too. Programs are looked up in the PATH of
-    this shell; a supervisor, also that of --url, uses the PATH it was started with. RULES says how
+    this shell; a supervisor uses the PATH it was started with, also with --url. RULES says how
     approvals.yaml is enforced: `asked`, the agent asks before each action and the rules answer;
     `denied`, its own configuration denies; `sandbox`, only the sandbox limits it (as for any
     command line). ACCOUNT: `door`, it calls models through Agiraph's LLM proxy and has no key;

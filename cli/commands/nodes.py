@@ -22,13 +22,13 @@ WATCH = "watch it: agiraph attach {agent}"
 )
 @click.argument("agent")
 @click.argument("node")
-@click.option("--because", default="", help="What is different now; the coordinator reads it.")
+@click.option("--because", default="", help="The reason to try again; the coordinator reads it.")
 def retry(client: "Client", agent: str, node: str, because: str) -> Shown:
-    """Try NODE of AGENT again, which has failed, in its folder and with the reason of its failure.
+    """Try a failed NODE of AGENT again, in its folder and with the reason of its failure.
 
-    Nodes that failed only because of it come back with it. A run that has failed goes on; one that
-    was completed, and a stage that was closed, do not. A completed node is done once more as long
-    as no node has begun with its result; what it had published is kept.
+    Nodes that failed only because of it are tried again with it. A failed run continues; a
+    completed run and a closed stage do not. A completed node is done once more if no node has
+    started with its result; its published files are kept.
     """
     before = client.node(agent, node)
     again = client.retry_node(agent, node, because)
@@ -64,10 +64,10 @@ def cancel(client: "Client", agent: str, node: str, because: str) -> Shown:
 def assign(
     client: "Client", agent: str, node: str, worker: str | None, model: str | None, because: str
 ) -> Shown:
-    """Give NODE of AGENT to another worker, or to one with another model.
+    """Give NODE of AGENT to another worker, or to a worker with another model.
 
-    A node that is being worked on continues there in its next attempt, in its folder, as soon as
-    its worker has let go of it. One that has failed is tried again.
+    A node at work continues there in its next attempt, in its folder, as soon as its worker has
+    stopped. A failed node is tried again.
     """
     if worker is None and model is None:
         raise click.UsageError("name a worker (--to), a model (--model), or both")

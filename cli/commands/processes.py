@@ -171,8 +171,8 @@ step = _steering(
 )
 interrupt = _steering(
     "interrupt",
-    "Break off what ENTITY does now, a model's answer or a call of a tool; it reads that you did, "
-    "and continues. To say why, use `agiraph send --mode interrupt`.",
+    "Cancel the current step of ENTITY, a model's answer or a tool call; it is informed and "
+    "continues. To say why, use `agiraph send --mode interrupt`.",
     A_TEAM,
 )
 stop = _steering(

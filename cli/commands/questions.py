@@ -94,7 +94,7 @@ def respond(client: "Client", question: str, text: str, reason: str) -> Shown:
 
     TEXT `-` is read from stdin. A number chooses the option of that number, if the question has
     options. An approval is answered with `allow once`, `allow always`, `deny` or `deny: REASON`.
-    The first answer counts; a second one is refused, with who answered first, when and from where.
+    The first answer counts; a second one is refused, with the author, time and place of the first.
     """
     answer = text_argument(text, "TEXT")
     if answer.isdigit():
@@ -141,7 +141,7 @@ def approvals(
 ) -> None:
     """List what you answered with "allow always", for AGENT or for all agents.
 
-    What is asked for at all is defined in approvals.yaml; see `--rules`.
+    The rules are in approvals.yaml; see `--rules`.
     """
     if rules:
         _rules(home).print(as_json=as_json)

@@ -36,7 +36,7 @@ REMOTES: Final = (
 def remotes(ctx: click.Context, as_json: bool) -> None:
     """List the homes on other machines that `agiraph login --url` has made known here.
 
-    The default one is that of the commands that name no home. Tokens are not shown.
+    The default home is used by commands that name no home. Tokens are not shown.
     """
     if ctx.invoked_subcommand is not None:
         return

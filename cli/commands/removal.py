@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from agiraph.http.api import AgentView, DeletedView
     from agiraph.http.client import Client
 
-OF_PRUNING = "a JSON array: what would be deleted; with --yes what was: id, name, freed_bytes"
+OF_PRUNING = "a JSON array of the agents to delete, with --yes deleted: id, name, freed_bytes"
 OLD = (
     Column("ID", "id"),
     Column("STATUS", "status"),
@@ -46,13 +46,12 @@ OLD = (
 @click.argument("agents", metavar="AGENT...", nargs=-1, required=True)
 @click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
 @click.option("-f", "--force", is_flag=True, help="Delete agents at work too, and do not ask.")
-@click.option("--forget", is_flag=True, help="Remove what they taught too (agiraph context).")
+@click.option("--forget", is_flag=True, help="Remove their notes, too (agiraph context).")
 def rm(client: "Client", agents: tuple[str, ...], yes: bool, force: bool, forget: bool) -> Shown:
     """Delete each AGENT, at home or in the archive, with all its files.
 
-    What it taught stays in the context database, unless --forget is given. This cannot be undone.
-    All are looked at before the first is deleted: one that is unknown or still at work keeps the
-    others, too.
+    Its notes stay in the context database, unless --forget is given. This cannot be undone. All
+    names are checked first: if one is unknown or still at work, none is deleted.
     """
     live = {one.id: one for one in client.agents()}
     known = live | {one.id: one for one in client.archived()}
@@ -86,7 +85,7 @@ delete = rm
     required=True,
     help="Only agents of which nothing has changed for this time, such as 12h, 30d.",
 )
-@click.option("--dry-run", is_flag=True, help="Only list what would be deleted.")
+@click.option("--dry-run", is_flag=True, help="List the agents that would be deleted; delete none.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
 @home_option
 @json_option(OF_PRUNING)

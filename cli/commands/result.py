@@ -42,8 +42,8 @@ def result(
 ) -> None:
     """Print the final answer of AGENT's last run, or write it with everything that was delivered.
 
-    A folder gets the answer as _output.md, what each completed node has published in a folder of
-    the node's name, and files that the coordinator wrote. Exits 1 if the run has not ended, has no
+    A folder gets the answer as _output.md, the published files of each completed node in a folder
+    of its name, and the files that the coordinator wrote. Exits 1 if the run has not ended, has no
     answer, or a file could not be written.
     """
     to = wanted_destination(output, may_replace=force)

@@ -73,10 +73,10 @@ def _print(checks: "dict[str, DoctorCheck]") -> None:
 @json_option("a JSON array: key, value, from")
 @click.pass_context
 def config(ctx: click.Context, home: Path, as_json: bool) -> None:
-    """Show what is set and where it comes from; all settings in force; or their schema.
+    """Show changed settings and their sources; all settings in force; or their schema.
 
-    An option counts before the environment, that before .agiraph.toml of the project, that before
-    agiraph.yaml in the home, where you write only those settings that you change.
+    Order of precedence: option, environment, .agiraph.toml of the project, agiraph.yaml in the
+    home. Write only the settings that you change.
     """
     if ctx.invoked_subcommand is None:
         from cli.settings_sources import is_on_the_line, sources
@@ -97,7 +97,7 @@ def config(ctx: click.Context, home: Path, as_json: bool) -> None:
 )
 @json_option("one JSON object")
 def show(home: Path, file: Path | None, as_json: bool) -> None:
-    """Print the settings in force: the defaults, overridden by those of this home."""
+    """Print the settings in force: the defaults, overridden by the settings of this home."""
     import yaml
 
     from agiraph.settings import mcp_servers as mcp_settings

@@ -86,7 +86,7 @@ FIELDS = "scope, agent, key, name, period, usd, tokens, spent_usd, left_usd, is_
     type=click.Choice(get_args(UsageGroup)),
     default="entity",
     show_default=True,
-    help="What each row is about; days are in UTC.",
+    help="The subject of each row; days are in UTC.",
 )
 @run_option
 @click.option("--all-runs", is_flag=True, help="All runs of AGENT, not only the current one.")
@@ -102,7 +102,7 @@ def usage(
     as_json: bool,
     budgets: bool,
 ) -> None:
-    """Show what model calls used in tokens and money, and what is left of the budgets.
+    """Show the tokens and money that model calls used, and the rest of the budgets.
 
     With AGENT (an id or a name): its current run. Without: everything in this home. INPUT counts
     all input tokens; of them, CACHED were read from a provider's cache and STORED written to it.
@@ -172,11 +172,11 @@ def _state_rows(state: BudgetState) -> list[JsonObject]:
 @click.argument("agent", required=False)
 @click.argument("amount", type=AMOUNT, nargs=-1)
 @click.option("--per-day", is_flag=True, help="For each day (UTC) instead of in all.")
-@click.option("--trigger", metavar="TRIGGER", help="For what the firings of this trigger lead to.")
+@click.option("--trigger", metavar="TRIGGER", help="The budget of this trigger's firings.")
 @click.option(
     "--remove",
     is_flag=True,
-    help="Remove the limit; that of the settings applies again, if there is one.",
+    help="Remove the limit; the limit of the settings applies again, if there is one.",
 )
 def budget(
     client: "Client",
@@ -186,9 +186,9 @@ def budget(
     trigger: str | None,
     remove: bool,
 ) -> Shown:
-    """Show or set what AGENT, its triggers and its run may spend; without AGENT, show all.
+    """Show or set the budgets of AGENT, its triggers and its run; without AGENT, show all.
 
-    AMOUNT is a limit: 5 or $5 (US dollars), 500k-tokens, or both. The one that you do not name
+    AMOUNT is a limit: 5 or $5 (US dollars), 500k-tokens, or both. A limit that you do not name
     stays as it is; none means no limit, even if the settings have one (none-usd, none-tokens: of
     one unit). Setting a budget discards earlier raises. Entities that wait for more budget continue
     if there is enough now. The budget of a run is raised by answering its question.

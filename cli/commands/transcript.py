@@ -54,7 +54,7 @@ PAGER_OPTIONS: Final = "FRX"
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write it into this file, which must not exist.",
 )
-@click.option("--search", default="", help="Only what has these words in it.")
+@click.option("--search", default="", help="Only entries with these words.")
 @run_option
 @home_option
 @json_option("a JSON array: seq, kind, ts, role, from, content, tool_calls and more")
@@ -68,7 +68,7 @@ def transcript(
     home: Path,
     as_json: bool,
 ) -> None:
-    """Print what ENTITY heard, said and ran, as Markdown; also of a worker that has finished.
+    """Print the conversation of ENTITY as Markdown, also of a worker that has finished.
 
     ENTITY is an agent (its coordinator is meant), AGENT/WORKER, or the name of a worker at work.
     On a terminal it is shown with $PAGER. A coordinator has one conversation for all runs of its

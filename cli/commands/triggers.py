@@ -139,7 +139,7 @@ def _agent() -> str:
 )
 @click.option("-a", "--all", "is_all", is_flag=True, help="Include triggers that have ended.")
 def list_(client: "Client", is_all: bool) -> Shown:
-    """List the triggers: what each waits for, when it is due next, what it does."""
+    """List the triggers: condition, next time, and action of each."""
     found = [one for one in client.triggers(_agent()) if is_all or one.status in CURRENT]
     return Listing(found, COLUMNS, f"{_agent()} has no triggers")
 
@@ -167,13 +167,11 @@ def list_(client: "Client", is_all: bool) -> Shown:
     help="With --on: only events with this value; repeatable.",
 )
 @click.option("--idle", type=DURATION, help="When nothing has happened for this duration.")
-@click.option(
-    "--zone", help="The IANA time zone of --cron and --at [default: that of the settings]."
-)
+@click.option("--zone", help="The IANA time zone of --cron and --at [default: from the settings].")
 @click.option(
     "--missed",
     type=click.Choice(get_args(MissedPolicy)),
-    help="What to do about firings that were missed.",
+    help="The treatment of missed firings.",
 )
 @click.option("--say", metavar="TO", help="Send TASK to this entity instead of waking the agent.")
 @click.option("--node", help="Run this node again instead.")
@@ -181,9 +179,7 @@ def list_(client: "Client", is_all: bool) -> Shown:
 @click.option(
     "-n", "--name", default="", help="The name of the trigger [default: the first words of TASK]."
 )
-@budgets_option(
-    "What its firings may spend, in all: 2 or $2 (US dollars), 500k-tokens; repeatable."
-)
+@budgets_option("The budget of all its firings: 2 or $2 (US dollars), 500k-tokens; repeatable.")
 def add(
     client: "Client",
     task: str,

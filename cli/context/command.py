@@ -84,7 +84,7 @@ WHY = (
     json=f"a JSON array: {FIELDS}",
 )
 def context(client: "Client") -> Shown:
-    """What earlier work has taught: list what was written down last, or one of the subcommands."""
+    """Notes of earlier work: list the newest, or use one of the subcommands."""
     return Listing(client.context().nodes, NODES, "nothing has been learned yet")
 
 
@@ -105,7 +105,7 @@ def search(
     project: str,
     limit: int,
 ) -> Shown:
-    """Find what holds WORDS, the best first; of --project more is found, and it comes first."""
+    """Find notes with WORDS, the best first; notes of --project come before others."""
     query = text_argument(" ".join(words), "WORDS")
     asked = SearchContextRequest(query=query, kinds=kinds, project=project, limit=limit)
     found = client.search_context(asked)
@@ -120,7 +120,7 @@ def search(
 )
 @click.argument("node")
 def show(client: "Client", node: str) -> Shown:
-    """Show NODE whole, an id or the beginning of one, and what it is connected with."""
+    """Show NODE, an id or its beginning, with its whole text and connections."""
     found = client.context_node(node)
     return Details(found, _in_full(found))
 
@@ -154,7 +154,7 @@ def _fact(value: object) -> str:
 )
 @click.argument("agent")
 def why(client: "Client", agent: str) -> Shown:
-    """Tell what of earlier work entered the prompts of AGENT, run by run, and why."""
+    """Show the notes that entered the prompts of AGENT, run by run, and why."""
     rows = [row for event in _used(client, agent) for row in _rows_of(event)]
     return Listing(rows, WHY, "nothing of earlier work entered its prompts")
 
@@ -193,7 +193,7 @@ def add(
     project: str,
     tags: tuple[str, ...],
 ) -> Shown:
-    """Write TEXT (- for stdin) down under TITLE for all later runs, or those of --project."""
+    """Keep TEXT (- for stdin) under TITLE for all later runs, or for runs of --project."""
     body = text_argument(text, "TEXT")
     what = AddContextRequest(kind=kind, title=title, text=body, tags=tags, project=project)
     added = client.add_context(what)
@@ -249,7 +249,7 @@ def _count(number: int) -> str:
 @json_option("one JSON object: project_id, files, stack, new, changed, gone, skipped, seconds ...")
 @click.pass_context
 def scan(ctx: click.Context, folder: str, home: Path, as_json: bool) -> None:
-    """Scan the project in FOLDER: what it is built with, its files, its patterns.
+    """Scan the project in FOLDER: its tools, files and patterns.
 
     With --url it is a folder of that machine.
     """
@@ -278,7 +278,7 @@ def _existing(folder: str) -> str:
     group=context,
 )
 def stats(client: "Client") -> Shown:
-    """Tell what the context database holds, and what of it is used."""
+    """Count the notes in the context database, and their uses."""
     found = client.context_stats()
     counts = {
         "nodes": f"{found.nodes:,}",
@@ -315,15 +315,15 @@ def _counted(counts: dict[str, int]) -> str:
     "seconds",
     type=duration(least=0),
     required=True,
-    help="Only what was neither changed nor used for this time, such as 90d.",
+    help="Only notes that were neither changed nor used for this time, such as 90d.",
 )
 @click.option(
-    "--below", default=0.3, type=click.FloatRange(0, 1), help="Only what is worth less [0.3]."
+    "--below", default=0.3, type=click.FloatRange(0, 1), help="Only notes of less worth [0.3]."
 )
 @click.option(
     "--keep", type=KINDS, default="preference,project", help="Kinds that stay [preference,project]."
 )
-@click.option("--dry-run", is_flag=True, help="Only tell what would be removed.")
+@click.option("--dry-run", is_flag=True, help="Show the notes that would be removed; remove none.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
 def prune(
     client: "Client",
@@ -333,7 +333,7 @@ def prune(
     dry_run: bool,
     yes: bool,
 ) -> Shown:
-    """Tell what is old and worth little, and remove it once confirmed."""
+    """Show old notes of little worth, and remove them after confirmation."""
     asked = PruneContextRequest(older_than_seconds=seconds, below=below, keep=keep)
     found = client.prune_context(asked)
     told = f"{_count(found.nodes_pruned)} ({_counted(found.by_kind)})".replace(" ()", "")

@@ -73,9 +73,9 @@ def export(kinds: tuple[ContextKind, ...], project: str, home: Path) -> None:
 def export_obsidian(
     ctx: click.Context, vault: Path, kinds: tuple[ContextKind, ...], home: Path, as_json: bool
 ) -> None:
-    """Write what was learned into the folder VAULT, as notes that Obsidian shows as a graph.
+    """Write the notes into the folder VAULT, for Obsidian, which shows them as a graph.
 
-    A second export changes what has changed. Notes that you have edited stay as they are.
+    A second export updates changed notes. Notes that you have edited stay as they are.
     """
     from agiraph.context.obsidian.vault import export_vault
 

@@ -18,7 +18,7 @@ from cli.sanitize import broken_for
 
 HOME: Final[dict[str, Any]] = {
     "type": click.Path(path_type=Path, file_okay=False),
-    "help": "The home directory [default: AGIRAPH_HOME, that of .agiraph.toml, or ~/.agiraph].",
+    "help": "The home directory [default: AGIRAPH_HOME, the home in .agiraph.toml, or ~/.agiraph].",
 }
 URL: Final = "A home on another machine [default: AGIRAPH_URL, or as `login` set it]."
 Check = Callable[[click.Context, click.Parameter, Any], None]

@@ -299,7 +299,7 @@ def notes_option(command: Command) -> Command:
     return click.option(
         "--notes",
         type=click.Choice(NOTES_OF),
-        help="Whose notes of earlier work its prompts contain: those of its own project (the "
+        help="The notes of earlier work in its prompts: of its own project (the "
         "repository or folder of the input), of all projects, or none [default: project].",
     )(command)
 

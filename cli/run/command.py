@@ -111,7 +111,7 @@ OF_ANY_RUN: Final = frozenset(
     is_flag=True,
     help="Ask you first whether the plan is to be followed (static or hybrid planning).",
 )
-@budgets_option("What it may spend: 2 or $2 (US dollars), 500k-tokens; repeatable, for both.")
+@budgets_option("Its budget: 2 or $2 (US dollars), 500k-tokens; repeatable, for both.")
 @click.option(
     "--when-spent",
     type=click.Choice(WHEN_SPENT),
@@ -129,7 +129,7 @@ OF_ANY_RUN: Final = frozenset(
     "--estimate",
     "is_estimated",
     is_flag=True,
-    help="Print what the run may take, from earlier runs and prices, and begin nothing.",
+    help="Print an estimate of time and cost, from earlier runs and prices; begin nothing.",
 )
 @click.option(
     "--timeout",
@@ -189,11 +189,12 @@ def run(
     """Give a team a GOAL (- for stdin), watch it work, and get the result.
 
     The result goes to stdout or --output, everything else to stderr. The run uses the supervisor of
-    this home, or starts one for its own duration. The model is --model, else that of the settings,
-    else of the first provider whose key is set; without any, nothing is started. script/survey, a
-    script that surveys the --input directory, needs no key. With --agent, model and input are those
-    of its last run. Ctrl-C stops the team, or asks whether to detach if a supervisor was there
-    before. Exit: 0 done, 1 failed, timed out, 2 wrong usage, no model, 3 out of budget, 130 Ctrl-C.
+    this home, or starts one for its own duration. The model is --model, else the default of the
+    settings, else a model of the first provider whose key is set; without any, nothing is
+    started. script/survey, a script that surveys the --input directory, needs no key. With --agent,
+    model and input are taken from its last run. Ctrl-C stops the team, or asks whether to detach if
+    a supervisor was there before. Exit: 0 done, 1 failed, timed out, 2 wrong usage, no model, 3 out
+    of budget, 130 Ctrl-C.
     """
     if goal is None:
         _require_nothing_new(ctx, resumes)

@@ -69,7 +69,7 @@ Command = Callable[..., Any]
 def output_options(command: Command) -> Command:
     """Add -o/--output and --force, which become the arguments `output` and `force`."""
     for option in (
-        click.option("--force", is_flag=True, help="With --output: replace what is there already."),
+        click.option("--force", is_flag=True, help="With --output: replace existing files."),
         click.option(
             "-o",
             "--output",

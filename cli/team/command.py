@@ -113,7 +113,7 @@ def section_of(file: Path | None) -> dict[str, Any] | None:
 def team() -> None:
     """Give a task to a team of roles (agiraph team TASK), or look at that team.
 
-    Five roles, or those of `agentic_team` in agents.yaml, pass one message at a time; the lead
+    Five roles, or the roles of `agentic_team` in agents.yaml, pass one message at a time; the lead
     alone ends the work. Each role is a process: a model, or a CLI such as claude or codex.
     """
 
@@ -130,12 +130,12 @@ def team() -> None:
 @max_turns_option
 @offline_option
 @roles_option
-@budgets_option("What it may spend: 2 or $2 (US dollars), 500k-tokens.")
+@budgets_option("Its budget: 2 or $2 (US dollars), 500k-tokens.")
 @notes_option
 @click.option("-n", "--name", help="The name of the agent.")
 @click.option("--agent", help="Give the task to this existing agent.")
 @home_option
-@json_option("one JSON object: that of `agiraph run`, and under `team` the turns of its roles")
+@json_option("the JSON object of `agiraph run`, with the turns of the roles under `team`")
 @click.pass_context
 def run(
     ctx: click.Context,
@@ -152,7 +152,7 @@ def run(
     home: Path,
     as_json: bool,
 ) -> None:
-    """Give TASK (- for stdin) to the team, watch its turns, and get what its lead answers.
+    """Give TASK (- for stdin) to the team, watch its turns, and get the answer of its lead.
 
     Exit: 0 its lead has finished, 1 it has not (its turns are used up, it failed), 2 wrong usage
     or a role without a usable agent, 3 out of budget, 130 Ctrl-C.
@@ -177,7 +177,7 @@ def run(
 @model_option
 @offline_option
 def agents(client: "Client", model: str | None, offline: bool) -> Shown:
-    """List the roles, and what does the work of each."""
+    """List the roles, and the agent of each."""
     found = _checked(client, model=model, offline=offline)
     for problem in () if found.roles else found.problems:
         remark(problem)
@@ -285,7 +285,7 @@ def _checked(
 @json_option("one JSON object: agent, run, task, status, roles, turns, edges, role, final_output")
 @click.pass_context
 def turns(ctx: click.Context, agent: str, home: Path, as_json: bool) -> None:
-    """List what the roles of AGENT's team have said to each other."""
+    """List the messages between the roles of AGENT's team."""
     with connect_to_read(home) as client:
         found = client.team_turns(agent)
     if as_json:

@@ -74,9 +74,10 @@ def agentic_shell(
 ) -> None:
     """Type tasks for a team of roles, one after the other; /help lists the commands.
 
-    While a task is done a table shows who has written to whom; then come its turns and the lead's
-    answer. A task is told of the ones before (/followup off: it is not). Ctrl-C stops a task,
-    Ctrl-D ends the shell. What was typed is kept in the home; the Tab key completes commands.
+    During a task a table shows the messages between roles; then come its turns and the lead's
+    answer. A task includes the results of earlier tasks (/followup off: without them). Ctrl-C stops
+    a task, Ctrl-D ends the shell. The typed lines are kept in the home; the Tab key completes
+    commands.
     """
     terms = given_terms(
         goal="a task",

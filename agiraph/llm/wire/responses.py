@@ -93,17 +93,15 @@ class ResponsesReader(AnswerReader):
         self.streamed_bytes += len(item.get("encrypted_content") or "") * 3 // 4
 
     def generated(self) -> object:
-        return [_generated(item) for item in objects_in(self._all_items())]
+        items = list(self._items.values()) or mapping(self._answer).get("output")
+        return [_generated(item) for item in objects_in(items or self._unfinished())]
 
     def parts(self) -> int:
         return len(self._items)
 
-    def _all_items(self) -> Any:
-        items = [self._items[index] for index in sorted(self._items)]
-        return items or self._answer.get("output") or self._unfinished()
-
     def content(self, model: str) -> AnswerContent:
-        items = self._all_items()
+        items = [self._items[index] for index in sorted(self._items)]
+        items = items or self._answer.get("output") or self._unfinished()
         calls: list[ToolCall] = []
         texts: list[str] = []
         layout: Layout = []

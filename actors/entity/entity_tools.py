@@ -22,6 +22,7 @@ from agiraph.messages.trigger import (
     TriggerTable,
 )
 from agiraph.tools.ports import NewQuestion, Team
+from agiraph.triggers.parsing import action_of_worker
 
 GOING_ON = ("active", "paused")
 TIMES = ("next_due", "last_fired_at")
@@ -62,8 +63,8 @@ class EntityTools(Team):
         Raises Refused.
         """
         name = self.context.name
-        if isinstance(action, str) and name != COORDINATOR_NAME and not action.startswith("{"):
-            action = {"type": "send_message", "payload": {"to": name, "content": action}}
+        if name != COORDINATOR_NAME:
+            action = action_of_worker(action, name)
         agent = self.context.agent
         body = CreateTrigger(agent=agent, type=type_, config=config, action=action, created_by=name)
         return _summary(await self._ask_scheduler(call_id, body))

@@ -3,7 +3,6 @@
 Everything wrong is InvalidInput: it names the thing, what was wrong and what was possible.
 """
 
-import json
 from collections.abc import Callable, Collection
 from datetime import datetime
 from typing import Any, get_args
@@ -11,7 +10,7 @@ from typing import Any, get_args
 from agiraph.core.clock import seconds_of
 from agiraph.core.errors import InvalidInput, unknown
 from agiraph.core.event_types import types_meant
-from agiraph.core.turns import JsonObject
+from agiraph.core.turns import JsonObject, json_in
 from agiraph.triggers.records import (
     SCHEDULES,
     ActionType,
@@ -72,13 +71,25 @@ def _moment_after(now: float, at: str, time_zone: str) -> float:
     return moment
 
 
+def action_as_read(action: Any) -> Any:
+    """Return the object that an action is written as, or the text that it is.
+
+    The rules of approvals.yaml judge what is read here.
+    """
+    is_object = isinstance(action, str) and action.strip().startswith("{")
+    return json_in(action) if is_object else action
+
+
+def action_of_worker(action: Any, name: str) -> Any:
+    """Return an action as a worker of this name means it: a text is a message to the worker."""
+    if isinstance(action_as_read(action), str):
+        return {"type": "send_message", "payload": {"to": name, "content": action}}
+    return action
+
+
 def parse_action(action: Any, callbacks: Collection[str] = ()) -> TriggerAction:
     """Return an action; plain text means `wake_agent` with that task."""
-    if isinstance(action, str) and action.strip().startswith("{"):
-        try:
-            action = json.loads(action)
-        except ValueError:
-            pass  # it is a text that begins with a brace
+    action = action_as_read(action)
     if isinstance(action, str):
         action = {"type": "wake_agent", "payload": {"task": action}}
     if not isinstance(action, dict) or "type" not in action:

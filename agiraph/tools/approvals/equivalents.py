@@ -12,6 +12,7 @@ from typing import Any, Final
 from agiraph.core.ids import COORDINATOR_NAME
 from agiraph.core.turns import json_in
 from agiraph.tools.approvals.spellings import MEMORY, KnownNames
+from agiraph.triggers.parsing import action_as_read
 
 Arguments = Mapping[str, Any]
 EquivalentCalls = Iterator[tuple[str, Arguments]]
@@ -36,7 +37,7 @@ def _of_schedule(arguments: Arguments, known: KnownNames) -> EquivalentCalls:
 
     A text, and the task of `wake_agent`, is a message for the worker itself or the coordinator.
     """
-    action = as_read(arguments.get("action"))
+    action = action_as_read(arguments.get("action"))
     if not isinstance(action, Mapping):
         yield "send_message", {"to": known.own or COORDINATOR_NAME, "content": action}
         return

@@ -19,7 +19,7 @@ from actors.broker.provider_queue import SHOWN_SECONDS
 from actors.broker.streaming import DeltaBuffer, StreamedTexts, StreamSubscribers, TextDelta
 from actors.runtime.calls_in_flight import CallInFlight, CallsInFlight
 from actors.runtime.runtime import Runtime
-from agiraph.core.background_tasks import BackgroundTasks, first_to_end
+from agiraph.core.concurrency import BackgroundTasks, first_to_end
 from agiraph.core.errors import InvalidInput, Refused
 from agiraph.core.ids import NodeId, RunId, agent_of, split_model
 from agiraph.core.models import Event

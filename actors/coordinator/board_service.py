@@ -27,12 +27,11 @@ from agiraph.board.rules.stages import node_contract
 from agiraph.board.rules.sub_nodes import node_to_notify, notifications_due
 from agiraph.board.scheduler import Schedule, SchedulingLimits
 from agiraph.board.store import BoardStore
-from agiraph.core.background_tasks import BackgroundTasks, first_to_end
 from agiraph.core.clock import iso_date
+from agiraph.core.concurrency import BackgroundTasks, Signal, first_to_end
 from agiraph.core.errors import Refused
 from agiraph.core.ids import HUMAN, Address, NodeId, WorkerId, worker_address
 from agiraph.core.models import HELD_NODE, Assignment, TeamMember, TeamRoster, Worker, WorkNode
-from agiraph.core.signal import Signal
 from agiraph.messages.board import RosterChanged
 from agiraph.messages.body import MessageBody
 from agiraph.messages.context_database import LearnFromRun

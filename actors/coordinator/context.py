@@ -14,9 +14,9 @@ from actors.entity.roster import Roster
 from actors.runtime.runtime import Runtime
 from agiraph.agent.conversation import Conversation
 from agiraph.agent.inbox import EntityInbox
+from agiraph.core.concurrency import Signal
 from agiraph.core.ids import COORDINATOR_NAME, QuestionId
 from agiraph.core.models import Activity, ActivityState
-from agiraph.core.signal import Signal
 from agiraph.messages.question import AskQuestion
 from agiraph.tools.scopes.scope import Scope
 

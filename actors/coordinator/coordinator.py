@@ -45,7 +45,7 @@ from agiraph.board.board import Board
 from agiraph.board.deadlock import find_deadlocks
 from agiraph.board.names import names_meant
 from agiraph.board.store import LATELY
-from agiraph.core.background_tasks import first_to_end
+from agiraph.core.concurrency import first_to_end
 from agiraph.core.errors import ModelFailure, Refused
 from agiraph.core.ids import COORDINATOR_NAME
 from agiraph.core.models import Event, ProposedAction

@@ -15,7 +15,7 @@ from agiraph.board.names import find_node, find_worker
 from agiraph.board.rules.nodes import WaitCycle
 from agiraph.board.rules.workers import require_lead
 from agiraph.board.view import board_view, waited_row
-from agiraph.core.background_tasks import BackgroundTasks
+from agiraph.core.concurrency import BackgroundTasks
 from agiraph.core.errors import IllegalTransition, Refused
 from agiraph.core.ids import Address, NodeId, WorkerId
 from agiraph.core.models import NodeResult, WorkNode

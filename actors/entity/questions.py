@@ -7,13 +7,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from actors.runtime.runtime import Runtime
+from agiraph.core.concurrency import Signal
 from agiraph.core.ids import (
     HUMAN,
     QuestionId,
     derived_id,
     derived_message_id,
 )
-from agiraph.core.signal import Signal
 from agiraph.core.turns import ToolCall
 from agiraph.messages.question import AskQuestion, QuestionAnswered, WithdrawQuestion
 

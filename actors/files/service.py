@@ -11,7 +11,7 @@ from actors.files.requests import FileRequests
 from actors.runtime.calls_in_flight import CallInFlight, CallsInFlight
 from actors.runtime.launch import ActorLaunch
 from actors.runtime.runtime import Runtime, run_actor
-from agiraph.core.background_tasks import BackgroundTasks
+from agiraph.core.concurrency import BackgroundTasks
 from agiraph.messages.body import MessageBody
 from transport.endpoint import Received
 

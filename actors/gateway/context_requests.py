@@ -18,7 +18,7 @@ from agiraph.context.relevant import RelevantContext, relevant
 from agiraph.context.remembered import remembered_node
 from agiraph.context.search import LEARNED
 from agiraph.context.store import ContextStore
-from agiraph.core.background_tasks import BackgroundTasks
+from agiraph.core.concurrency import BackgroundTasks
 from agiraph.core.ids import agent_of
 from agiraph.messages.authorization import is_coordinator, shown_name
 from agiraph.messages.context_database import (

@@ -23,10 +23,9 @@ from actors.host.lease import Lease
 from actors.host.relay import RelayProcess
 from actors.runtime.environment import environment_for
 from actors.supervisor.processes.stopping import kill_descendants
-from agiraph.core.background_tasks import BackgroundTasks, first_to_end
+from agiraph.core.concurrency import BackgroundTasks, Signal, first_to_end
 from agiraph.core.errors import AgiraphError, Refused
 from agiraph.core.ids import HOST_PREFIX, SUPERVISOR
-from agiraph.core.signal import Signal
 from agiraph.logs.log import logger
 from agiraph.messages.authorization import MESSAGES, refusal
 from agiraph.messages.body import MessageBody

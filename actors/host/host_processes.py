@@ -22,7 +22,7 @@ from actors.supervisor.processes.launcher import ExecLauncher, ForkLauncher, fur
 from actors.supervisor.processes.reaper import Reaper
 from actors.supervisor.processes.restarts import ProcessExit, RestartPolicy
 from actors.supervisor.processes.stopping import end_process, kill_process
-from agiraph.core.background_tasks import BackgroundTasks
+from agiraph.core.concurrency import BackgroundTasks
 from agiraph.core.errors import Refused, Unavailable
 from agiraph.core.ids import Address
 from agiraph.messages.host import ExitedOnHost, HostProcess

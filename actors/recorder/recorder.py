@@ -20,6 +20,7 @@ from typing import Any
 from actors.recorder.event_file import ClosedLog, EventFile
 from actors.runtime.launch import ActorLaunch
 from actors.runtime.runtime import Runtime, run_actor
+from agiraph.core.concurrency import Signal
 from agiraph.core.errors import Corrupt
 from agiraph.core.ids import (
     CLOCK,
@@ -33,7 +34,6 @@ from agiraph.core.ids import (
     is_plain_name,
 )
 from agiraph.core.models import Agent, Event
-from agiraph.core.signal import Signal
 from agiraph.logs.event_log import DELETED
 from agiraph.messages.authorization import is_person, is_worker, shown_name
 from agiraph.messages.event import EventAppended, EventsGrew, ReportEvents

@@ -14,7 +14,7 @@ from typing import Any
 
 from actors.runtime.ask_again import LONGEST_PAUSE_SECONDS
 from actors.runtime.runtime import Runtime
-from agiraph.core.background_tasks import BackgroundTasks, first_to_end
+from agiraph.core.concurrency import BackgroundTasks, first_to_end
 from agiraph.messages.body import MessageBody
 from transport.endpoint import Received
 from transport.errors import TransportError

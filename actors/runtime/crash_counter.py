@@ -23,7 +23,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from agiraph.core.signal import Signal
+from agiraph.core.concurrency import Signal
 from agiraph.storage.disk_space import is_full_disk, waiting
 from agiraph.storage.files import (
     make_folder,

@@ -2,7 +2,7 @@
 
 from collections import deque
 
-from agiraph.core.signal import Signal
+from agiraph.core.concurrency import Signal
 from transport.endpoint import Received
 from transport.envelope import Flag
 

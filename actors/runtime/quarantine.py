@@ -11,8 +11,8 @@ from pydantic import BaseModel
 
 from actors.runtime.crash_counter import LIMIT, CrashCounter
 from actors.runtime.message_queue import is_durable
+from agiraph.core.concurrency import Signal
 from agiraph.core.ids import HUMAN, derived_message_id
-from agiraph.core.signal import Signal
 from agiraph.messages.authorization import MESSAGES
 from agiraph.messages.control import DeadLetter, RefusedReply, RetryLetter
 from transport.codec import Codec

@@ -14,7 +14,7 @@ from actors.runtime.runtime import Runtime, run_actor
 from actors.scaler.decide import Limits, OwnHost, decide
 from actors.scaler.ends import HostEnd, LauncherFailed
 from actors.scaler.launch import Launcher, launcher_for
-from agiraph.core.background_tasks import first_to_end
+from agiraph.core.concurrency import first_to_end
 from agiraph.core.hosts import AUTO_PREFIX, HostInfo
 from agiraph.core.ids import SUPERVISOR, short_id
 from agiraph.messages.control import RefusedReply

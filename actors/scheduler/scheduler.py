@@ -13,7 +13,7 @@ from actors.runtime.runtime import Runtime, run_actor
 from actors.scheduler.delivery import NoReceiver, carry_out, deliver
 from actors.scheduler.trigger_requests import TriggerRequests
 from actors.scheduler.trigger_store import TriggerStore
-from agiraph.core.background_tasks import BackgroundTasks, first_to_end
+from agiraph.core.concurrency import BackgroundTasks, first_to_end
 from agiraph.core.errors import Corrupt, InvalidInput
 from agiraph.core.ids import AgentId
 from agiraph.messages.body import MessageBody

@@ -29,8 +29,8 @@ from actors.supervisor.processes.restarts import (
     decide,
 )
 from actors.supervisor.processes.stopping import end_process, kill_process
+from agiraph.core.concurrency import Signal
 from agiraph.core.models import Activity
-from agiraph.core.signal import Signal
 from agiraph.messages.child import ChildSpec, ChildState, ExitCause
 from agiraph.readmodel.child_register import Desired
 from agiraph.storage.disk_space import is_full_disk

@@ -25,10 +25,10 @@ from actors.supervisor.placement import Machine, NotPlaced, PlacementRequest, pl
 from actors.supervisor.remote_handle import RemoteHandle
 from actors.supervisor.supervisor_endpoint import SupervisorEndpoint
 from agiraph import __version__
+from agiraph.core.concurrency import Signal
 from agiraph.core.errors import Refused, listed
 from agiraph.core.hosts import HOME_HOST, HostInfo, HostState, MachineFacts
 from agiraph.core.ids import HOST_PREFIX, ROUTER, Address, AgentId, agent_of
-from agiraph.core.signal import Signal
 from agiraph.messages.child import ChildSpec
 from agiraph.messages.control import RefusedReply
 from agiraph.messages.host import (

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from actors.runtime.event_reporter import EventReporter
-from agiraph.core.background_tasks import BackgroundTasks
+from agiraph.core.concurrency import BackgroundTasks
 from agiraph.core.ids import ROUTER, SUPERVISOR, AgentId
 from agiraph.core.models import Event
 from agiraph.messages.authorization import MESSAGES

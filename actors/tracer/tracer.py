@@ -19,10 +19,9 @@ import psutil
 from actors.runtime.launch import ActorLaunch
 from actors.runtime.runtime import Runtime, run_actor
 from actors.tracer.export import SpanExporter
-from agiraph.core.background_tasks import first_to_end
+from agiraph.core.concurrency import Signal, first_to_end
 from agiraph.core.errors import Corrupt, Refused
 from agiraph.core.models import Agent, Event
-from agiraph.core.signal import Signal
 from agiraph.logs.event_log import EventLog
 from agiraph.messages.event import EventsGrew
 from agiraph.storage.agent_folders import AgentFolders

@@ -27,7 +27,7 @@ from agiraph.agent.loop import AgentLoop, CallEffects
 from agiraph.agent.prompts import WORKER_REMINDER, assignment_turn, render, system_prompt
 from agiraph.agent.records import AssignmentTaken, InputReceived, NodeClosed, StateChanged
 from agiraph.agent.transcript import RUNTIME_NAME
-from agiraph.core.background_tasks import BackgroundTasks, first_to_end
+from agiraph.core.concurrency import BackgroundTasks, first_to_end
 from agiraph.core.errors import ModelFailure, Refused
 from agiraph.core.ids import BOARD_NAME
 from agiraph.core.models import Assignment, WorkNode

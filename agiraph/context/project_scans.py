@@ -14,8 +14,8 @@ from agiraph.context.database import ContextDatabase, ContextUnavailable
 from agiraph.context.records import ScanBatch, ScanOutcome, project_id, project_node_id
 from agiraph.context.scan.stack import SYSTEMS
 from agiraph.context.store import ContextStore
-from agiraph.core.background_tasks import BackgroundTasks
 from agiraph.core.clock import Clock
+from agiraph.core.concurrency import BackgroundTasks
 from agiraph.core.errors import InvalidInput, Unavailable
 from agiraph.settings.config import ContextConfig
 

@@ -9,6 +9,7 @@ next start, under the same ids.
 from collections.abc import Callable
 
 from agiraph.board.board import Board
+from agiraph.core.concurrency import Signal
 from agiraph.core.errors import AgiraphError
 from agiraph.core.ids import (
     BROKER,
@@ -22,7 +23,6 @@ from agiraph.core.ids import (
 )
 from agiraph.core.models import BUDGET, Question
 from agiraph.core.money import SET_ANEW, named_in, parse_raise
-from agiraph.core.signal import Signal
 from agiraph.http.errors import ApiError
 from agiraph.inbox.bus import Bus
 from agiraph.inbox.event_reporter import GatewayEventReporter

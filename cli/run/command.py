@@ -190,11 +190,10 @@ def run(
 
     The result goes to stdout or --output, everything else to stderr. The run uses the supervisor of
     this home, or starts one for its own duration. The model is --model, else the default of the
-    settings, else a model of the first provider whose key is set; without any, nothing is
-    started. script/survey, a script that surveys the --input directory, needs no key. With --agent,
-    model and input are taken from its last run. Ctrl-C stops the team, or asks whether to detach if
-    a supervisor was there before. Exit: 0 done, 1 failed, timed out, 2 wrong usage, no model, 3 out
-    of budget, 130 Ctrl-C.
+    settings, else a model of the first provider whose key is set; script/survey, a script that
+    surveys the --input directory, needs no key. With --agent, model and input are taken from its
+    last run. Ctrl-C stops the team, or asks whether to detach if a supervisor was there before.
+    Exit: 0 done, 1 failed, timed out, 2 wrong usage, no model, 3 out of budget, 130 Ctrl-C.
     """
     if goal is None:
         _require_nothing_new(ctx, resumes)

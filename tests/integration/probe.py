@@ -19,7 +19,7 @@ from typing import Any
 from actors.runtime.launch import ActorLaunch
 from actors.runtime.runtime import Runtime, run_actor
 from agiraph.agent.inbox import EntityInbox, IncomingMessage
-from agiraph.core.background_tasks import first_to_end
+from agiraph.core.concurrency import first_to_end
 from agiraph.core.models import Activity
 from agiraph.messages.authorization import MESSAGES
 from agiraph.messages.child import ChildFailed

@@ -14,7 +14,7 @@ from actors.runtime.runtime import Runtime, run_actor
 from actors.tools.mcp.callers import Callers
 from actors.tools.mcp.connection import McpConnection
 from actors.tools.mcp.mcp_calls import McpConnectionLost, call_tool
-from agiraph.core.background_tasks import BackgroundTasks
+from agiraph.core.concurrency import BackgroundTasks
 from agiraph.core.errors import AgiraphError, Refused
 from agiraph.core.ids import TOOLS_PREFIX
 from agiraph.mcp.catalog import ServedTool

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from actors.tools.mcp.incoming import IncomingMessages, OutgoingMessages
 from actors.tools.mcp.transports import Transport
-from agiraph.core.background_tasks import first_to_end
+from agiraph.core.concurrency import first_to_end
 from agiraph.core.errors import Refused
 from agiraph.mcp.mending import LeftOut
 

@@ -17,7 +17,7 @@ from actors.runtime.launch import ActorLaunch
 from actors.runtime.runtime import Runtime, run_actor
 from actors.tools.web.reader_process import ReaderProcess
 from actors.tools.worker_records import WorkerRecords
-from agiraph.core.background_tasks import BackgroundTasks
+from agiraph.core.concurrency import BackgroundTasks
 from agiraph.core.errors import Corrupt, InvalidInput, Refused, unknown
 from agiraph.messages.tool import CallTool, CancelTool, ToolResult
 from agiraph.tools.sandbox.sandbox import find_sandbox

@@ -17,7 +17,7 @@ from agiraph.agent.event_replay import answered
 from agiraph.agent.node_limits import proxy_usage
 from agiraph.agent.records import ExternalSessionKnown, InputReceived, ModelAnswered
 from agiraph.agent.transcript import RUNTIME_NAME
-from agiraph.core.background_tasks import BackgroundTasks, first_to_end
+from agiraph.core.concurrency import BackgroundTasks, first_to_end
 from agiraph.core.ids import BROKER, derived_message_id
 from agiraph.core.turns import JsonObject, ToolCall, Usage
 from agiraph.external.agent_events import (

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Literal
 
 from agiraph.api.live.feeds import BEAT_SECONDS, STOPPING, Feed
-from agiraph.core.signal import Signal
+from agiraph.core.concurrency import Signal
 from agiraph.http.api import ChangeView, EventsChangeView, HomeView
 
 GATHER_SECONDS = 0.1

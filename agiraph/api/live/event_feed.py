@@ -10,10 +10,10 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 
 from agiraph.api.live.feeds import FAULT, GONE, LONGEST_REASON, STOPPING, FeedEnd
+from agiraph.core.concurrency import Signal
 from agiraph.core.errors import Corrupt
 from agiraph.core.ids import AgentId
 from agiraph.core.models import Event
-from agiraph.core.signal import Signal
 from agiraph.logs.event_filter import EventFilter
 from agiraph.logs.event_log import EVERYTHING, EventLog
 

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from agiraph.api.live.feeds import BEAT_SECONDS, STOPPING, Feed
+from agiraph.core.concurrency import Signal
 from agiraph.core.ids import BROKER, AgentId, agent_of
-from agiraph.core.signal import Signal
 from agiraph.inbox.bus import Bus
 from agiraph.messages.model import StreamDelta, SubscribeToStream
 

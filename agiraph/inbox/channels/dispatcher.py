@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
+from agiraph.core.concurrency import Signal
 from agiraph.core.errors import Corrupt, InvalidInput
 from agiraph.core.ids import AgentId
 from agiraph.core.models import Agent
-from agiraph.core.signal import Signal
 from agiraph.http.errors import ApiError
 from agiraph.inbox.bus import Bus
 from agiraph.inbox.channels.answer_links import AnswerLinks

@@ -10,9 +10,9 @@ from actors.host.host_processes import HostProcesses
 from actors.runtime.launch import ActorLaunch
 from actors.supervisor.processes.launcher import ExecLauncher, SpawnedProcess, SpawnFailed
 from actors.supervisor.processes.restarts import ProcessExit
+from agiraph.core.concurrency import Signal
 from agiraph.core.errors import Refused
 from agiraph.core.ids import Address
-from agiraph.core.signal import Signal
 from agiraph.logs.log import logger
 from agiraph.messages.host import ExitedOnHost
 from agiraph.storage.home import Home

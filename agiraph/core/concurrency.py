@@ -1,12 +1,31 @@
-"""BackgroundTasks: what an actor does beside its main work; an error there ends the main work too.
+"""Asyncio tools of every process: a signal that wakes tasks, and tasks beside the main work.
 
-The exception of a task that is not awaited is not seen, and what waits for its effect waits
-forever. So the process crashes instead: its next incarnation, or a clear failure, is better.
+The exception of a task that is not awaited is not seen, and the code that waits for its effect
+waits forever. So an error in a background task ends the main work: the process crashes, and its
+next incarnation, or a clear failure, is better.
 """
 
 import asyncio
-from collections.abc import Awaitable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
 from typing import Any
+
+
+class Signal(asyncio.Event):
+    """An event that is awaited again and again: `set` wakes all waiters."""
+
+    async def next(self, within_seconds: float | None = None) -> None:
+        """Return when it was set since the last call (one waiter), or when the time is over."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within_seconds):
+                await self.wait()
+        self.clear()
+
+    async def until(self, is_so: Callable[[], bool]) -> None:
+        """Wait until `is_so`, which is called again each time that it is set (any waiters)."""
+        while not is_so():
+            self.clear()
+            await self.wait()
 
 
 class BackgroundTasks:

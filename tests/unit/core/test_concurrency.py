@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from agiraph.core.background_tasks import BackgroundTasks, first_to_end
+from agiraph.core.concurrency import BackgroundTasks, first_to_end
 
 
 async def raises() -> None:

@@ -53,6 +53,9 @@ FURTHER_PATHS = "further_paths"
 SEARCHED = "searched_folder"
 """Arguments in which a driver of an external agent names all files of a call."""
 
+SEARCHING = "read_file"
+"""The tool as which the search of an external agent is judged."""
+
 ELSEWHERE = ("input/", "nodes/", "/", "~")
 """Beginnings of paths that are not in the folder that an agent works in."""
 
@@ -280,7 +283,7 @@ def _actions_of(tool: str, arguments: Mapping[str, Any], known: KnownNames) -> l
     for path in further if isinstance(further, list) else ():
         actions += _actions_of(tool, {"path": path}, known)
     folder = arguments.get(SEARCHED)
-    if isinstance(folder, str):
+    if tool == SEARCHING and isinstance(folder, str):
         actions += (
             replace(one, is_search=True) for one in _actions_of(tool, {"path": folder}, known)
         )
@@ -401,7 +404,8 @@ def _may_ask(rule: ApprovalRule, about: ProposedAction) -> bool:
     """Whether a rule is about this tool and this subject. The subject of `spend` is the rule."""
     if about.tool == SPEND:
         return SPEND in rule.tool and bool(rule.over_usd) and about.subject == rule.name
-    return _is_tool(rule, about.tool) and _is_pattern_of(rule, about)
+    may_be_search = about.tool == SEARCHING and _may_be_below(rule, about.subject)
+    return _is_tool(rule, about.tool) and (_is_pattern_of(rule, about) or may_be_search)
 
 
 def _remembered(rule: ApprovalRule, act: ProposedAction) -> str:

@@ -4,6 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from agiraph.core.errors import InvalidInput
 from agiraph.core.models import ProposedAction
@@ -242,6 +244,27 @@ def test_a_search_reads_every_file_below_its_folder(
     pattern: str, folder: str, *, is_denied: bool
 ) -> None:
     assert denied(pattern, "read_file", {SEARCHED: folder, "pattern": "x"}) is is_denied
+
+
+@given(
+    tool=st.sampled_from(
+        ["read_file", "write_file", "web_fetch", "cancel_node", "schedule", "bash"]
+    ),
+    key=st.sampled_from(["path", "url", "to", "node_id", "command", "key", SEARCHED]),
+    value=st.sampled_from(["docs/a", "docs", ".", "http://127.1/%70", "bob-1a2b3c", "@bob", " x "]),
+    pattern=st.sampled_from(["*", "docs/*", "doc*a", "*127.0.0.1/p", "bob", "x", "*bob*"]),
+)
+def test_each_question_that_a_rule_asks_can_be_asked(
+    tool: str, key: str, value: str, pattern: str
+) -> None:
+    """The gateway looks for the rule again, and knows only the question."""
+    rule = ApprovalRule(name="r", tool=("*",), pattern=pattern, action="ask")
+    named = rule.model_copy(update={"tool": ("*_file", "web_*", "cancel_*", "send_*", "bash")})
+    for one in (rule, named):
+        policy = ApprovalPolicy((one,))
+        decision = policy.judge_all(actions_of_call(tool, {key: value}), ADA)
+        if decision.action == "ask":
+            assert policy.asking(decision.about, ("ada",)) == one
 
 
 @pytest.mark.parametrize("value", [None, 3, "x", {}, [3, None, {}], [[]]])

@@ -16,7 +16,7 @@ from agiraph.agent.conversation import Conversation
 from agiraph.agent.inbox import EntityInbox
 from agiraph.core.concurrency import Signal
 from agiraph.core.ids import COORDINATOR_NAME, QuestionId
-from agiraph.core.models import Activity, ActivityState
+from agiraph.core.models import ActivityState, EntityState
 from agiraph.messages.question import AskQuestion
 from agiraph.tools.scopes.scope import Scope
 
@@ -25,7 +25,7 @@ from agiraph.tools.scopes.scope import Scope
 class Rest:
     """A pause of the coordinator: the reason (`doing`) and its start."""
 
-    doing: Activity
+    doing: EntityState
     since: float
 
 
@@ -53,7 +53,7 @@ class CoordinatorContext(EntityContext):
         self.rest: Rest | None = None
         self.rests = Signal()
         self.timer: float | None = None
-        self._shown = Activity()
+        self._shown = EntityState()
         folder = args.agent.input
         super().__init__(
             runtime=runtime,
@@ -88,7 +88,7 @@ class CoordinatorContext(EntityContext):
         return asked.model_copy(update={"run": None}) if self.record.has_ended else asked
 
     def show(self, state: ActivityState, step: str, model: str = "") -> None:
-        self._shown = Activity(state=state, step=step, model=model)
+        self._shown = EntityState(state=state, step=step, model=model)
         super().show(state, step, model)
 
     async def first_of(self, *waits: Awaitable[Any], at_once: bool = False) -> list["Future[Any]"]:

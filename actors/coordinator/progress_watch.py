@@ -15,7 +15,7 @@ from typing import Final
 from actors.coordinator.board_service import BoardService
 from actors.coordinator.context import CoordinatorContext, Rest
 from actors.entity.messenger import Messenger
-from agiraph.agent.hold import WaitState, load_hold
+from agiraph.agent.hold import load_hold
 from agiraph.board.progress import (
     CoordinatorState,
     ProcessState,
@@ -26,7 +26,7 @@ from agiraph.board.progress import (
 )
 from agiraph.board.rules.stages import due_at
 from agiraph.core.ids import ROUTER, SUPERVISOR, WorkerId, worker_address
-from agiraph.core.models import Standstill
+from agiraph.core.models import EntityState, Standstill
 from agiraph.messages.child import ChildInfo, ChildTable, ListChildren
 from agiraph.messages.control import AskMailboxDepths, MailboxDepths
 from transport.errors import TransportError
@@ -133,7 +133,7 @@ class ProgressWatch:
 
     def _state(self, rest: Rest) -> CoordinatorState:
         context = self._context
-        asks = context.hold.asks or ", ".join(context.transcript.mail.pending.values())
+        asks = context.asks or ", ".join(context.transcript.mail.pending.values())
         match rest.doing.state:
             case "waiting_for_nodes":
                 waits = f"for {rest.doing.step or 'events of its board'}"
@@ -193,7 +193,7 @@ class SeenWorkers:
         self._placeless: dict[WorkerId, float] = {}
 
     def state_of(
-        self, id: WorkerId, row: ChildInfo | None, hold: WaitState, unread: int, now: float
+        self, id: WorkerId, row: ChildInfo | None, hold: EntityState, unread: int, now: float
     ) -> WorkerState:
         """Return the state of a worker; `row` is its process, `unread` its messages."""
         process = self._process(id, row, now)

@@ -18,7 +18,7 @@ from actors.runtime.crash_counter import LIMIT
 from actors.runtime.runtime import Runtime
 from agiraph.agent.conversation import Conversation
 from agiraph.agent.event_replay import RECORDS_REPLAYED, noticed, replayed_events
-from agiraph.agent.hold import WaitState, load_hold, store_hold
+from agiraph.agent.hold import load_hold, store_hold
 from agiraph.agent.inbox import EntityInbox, IncomingMessage
 from agiraph.agent.loop import PauseSwitch
 from agiraph.agent.loop_detection import LoopStuck, LoopWarning, judge_loop
@@ -35,7 +35,7 @@ from agiraph.core.ids import (
     coordinator_address,
     derived_message_id,
 )
-from agiraph.core.models import Activity, ActivityState, DeliveryMode, Event
+from agiraph.core.models import ActivityState, DeliveryMode, EntityState, Event
 from agiraph.core.specs import ResolvedRunSpec
 from agiraph.core.turns import JsonObject, ToolCall
 from agiraph.memory.skills import find_skills
@@ -104,7 +104,7 @@ class EntityContext:
             self.runtime.config.models.context_tokens,
         )
         self.hold = load_hold(self.hold_file)
-        self._hold(self.hold.asks)
+        self._hold("" if self.hold.state == "paused" else self.hold.step)
         self.skills = find_skills(self.runtime.home.path, self.spec.input)
         self.may_park: Callable[[], bool] = lambda: False
         self.inbox.take_up = self.runtime.take_up
@@ -216,14 +216,14 @@ class EntityContext:
         Who is paused while it waits for the human waits on when it is resumed.
         """
         if state == "paused":
-            self._hold(self.hold.asks)
+            self._hold(self.asks)
             if self.transcript.pause.stepped:
                 self.report_pause("paused", f"{self.transcript.pause.stepped}:done")
         else:
             self._hold((step or "asks") if state == "waiting_for_human" else "")
         assignment = self.transcript.assignment
         node = assignment.node.id if assignment else None
-        doing = Activity(state=state, step=step, model=model)
+        doing = EntityState(state=state, step=step, model=model)
         self.runtime.status(doing, node, run_id=self.run)
 
     def follow_pause(self) -> None:
@@ -241,18 +241,23 @@ class EntityContext:
 
     def show_pause(self) -> None:
         """Show that it is paused, or what it does again."""
-        self._hold(self.hold.asks)
+        self._hold(self.asks)
         if self.hold.state:
-            self.show(self.hold.state, self.hold.asks)
+            self.show(self.hold.state, self.hold.step)
         else:
             self.show("idle", "")
 
     def _hold(self, asks: str) -> None:
-        """Write down what holds this entity, if that is new."""
-        hold = WaitState(is_paused=self.transcript.is_paused, asks=asks, since=self.hold.since)
-        if hold != self.hold:
-            self.hold = hold.model_copy(update={"since": self.now()})
-            store_hold(self.hold_file, self.hold)
+        """Store whether this entity waits for a person; `asks` is a question to the human."""
+        self.asks = asks
+        if self.transcript.is_paused:
+            held = EntityState(state="paused")
+        else:
+            held = EntityState(state="waiting_for_human" if asks else "", step=asks)
+        held = held.after(self.hold, self.now())
+        if held != self.hold:
+            self.hold = held
+            store_hold(self.hold_file, held)
 
     # --- the conversation ------------------------------------------------------------------------
 

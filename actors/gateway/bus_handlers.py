@@ -16,9 +16,9 @@ from agiraph.core.money import named_in, options_as_read, question_as_read, unit
 from agiraph.http.errors import ApiError
 from agiraph.inbox.approval_grants import answer_by_standing
 from agiraph.messages.authorization import is_coordinator, owns_budget, shown_name
-from agiraph.messages.child import ChildFailed
+from agiraph.messages.child import ChildFailed, ChildHeartbeat
 from agiraph.messages.control import DeadLetter
-from agiraph.messages.event import EntityStatus, EventAppended
+from agiraph.messages.event import EventAppended
 from agiraph.messages.host import HostRefused
 from agiraph.messages.model import StreamDelta
 from agiraph.messages.question import AskQuestion, WithdrawQuestion
@@ -63,9 +63,9 @@ async def handle(gateway: Gateway, received: Received) -> None:
             gateway.signals.notify(event.agent_id)
             gateway.changes.log_grew(event.agent_id, event.seq, counts or (event.type,))
             gateway.answer_delivery.on_event(event.agent_id)
-        case EntityStatus() as status:
+        case ChildHeartbeat(doing=doing):
             header = received.header
-            if gateway.activities.record(header.sender, header.incarnation, status, header.sent_at):
+            if gateway.activities.record(header.sender, header.incarnation, doing):
                 gateway.changes.note("entity", header.sender)
         case HostRefused() as refusal:
             gateway.when_refused(refusal, received.header.id.hex())

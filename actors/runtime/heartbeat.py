@@ -17,10 +17,9 @@ from contextlib import contextmanager
 
 import psutil
 
-from agiraph.core.ids import HUMAN, SUPERVISOR
-from agiraph.core.models import Activity
+from agiraph.core.ids import HUMAN, SUPERVISOR, Address
+from agiraph.core.models import EntityState
 from agiraph.messages.child import ChildHeartbeat
-from agiraph.messages.event import EntityStatus
 from transport.endpoint import Endpoint
 
 SETTLE_SECONDS = 0.05
@@ -29,35 +28,33 @@ SETTLE_SECONDS = 0.05
 class HeartbeatSender:
     """The heartbeats of one actor; the caller runs `run`.
 
-    `note` gets each activity at once, `on_report` each status that is sent.
+    `note` gets each state at once, `on_report` each that is sent to the human.
     """
 
     def __init__(
         self,
         endpoint: Endpoint,
         every_seconds: float,
-        note: Callable[[Activity], None],
-        on_report: Callable[[EntityStatus], None],
+        note: Callable[[EntityState], None],
+        on_report: Callable[[EntityState], None],
     ) -> None:
         self._endpoint = endpoint
         self._every = every_seconds
         self._note = note
         self._on_report = on_report
-        self._status: EntityStatus | None = None
-        self._reported: EntityStatus | None = None
-        self._reported_at = 0.0
+        self._state = self._reported = EntityState()
         self._awaited: Counter[str] = Counter()
         self._settling: asyncio.TimerHandle | None = None
         self._zombies: frozenset[int] = frozenset()
 
-    def show(self, status: EntityStatus) -> None:
-        """Set the current activity; the latest is reported soon, if it is new or due again."""
-        if self._status is None or status.doing != self._status.doing:
-            self._note(status.doing)
-        self._status = status
+    def show(self, state: EntityState) -> None:
+        """Set the current state; the latest is reported soon, if it is new."""
+        if state != self._state:
+            self._note(state)
+        self._state = state
         if self._settling is None:
             loop = asyncio.get_running_loop()
-            self._settling = loop.call_later(SETTLE_SECONDS, self._report, loop)
+            self._settling = loop.call_later(SETTLE_SECONDS, self._report)
 
     @contextmanager
     def waiting_for(self, address: str) -> Iterator[None]:
@@ -68,35 +65,27 @@ class HeartbeatSender:
         finally:
             self._awaited -= Counter({address: 1})
 
-    def _report(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _report(self) -> None:
         self._settling = None
-        is_old = loop.time() - self._reported_at >= self._every
-        before, status = self._reported, self._status
-        if status is None:
-            return
-        if before is None or before.doing != status.doing:
-            self._beat(0.0)
-        if is_old or before != status:
-            self._endpoint.post(HUMAN, status)
-            self._reported_at = loop.time()
-            if before != status:
-                self._on_report(status)
-        self._reported = status
+        if self._state != self._reported:
+            self._reported = self._state
+            self._beat(0.0, SUPERVISOR, HUMAN)
+            self._on_report(self._state)
 
     async def run(self) -> None:
         """Send heartbeats for as long as the actor lives."""
         loop = asyncio.get_running_loop()
         due = loop.time()
         while True:
-            self._beat(loop.time() - due)
+            self._beat(loop.time() - due, SUPERVISOR)
             self._reap_adopted()
             due = loop.time() + self._every
             await asyncio.sleep(self._every)
 
-    def _beat(self, lag: float) -> None:
-        doing = self._status.doing if self._status is not None else Activity()
-        beat = ChildHeartbeat(lag=max(0.0, lag), doing=doing, awaits=tuple(self._awaited))
-        self._endpoint.post(SUPERVISOR, beat)
+    def _beat(self, lag: float, *to: Address) -> None:
+        beat = ChildHeartbeat(lag=max(0.0, lag), doing=self._state, awaits=tuple(self._awaited))
+        for address in to:
+            self._endpoint.post(address, beat)
 
     def _reap_adopted(self) -> None:
         """Reap adopted children that have ended."""

@@ -31,13 +31,12 @@ from actors.runtime.quarantine import Quarantine
 from agiraph.core.clock import Clock, SystemClock
 from agiraph.core.errors import Corrupt, Refused
 from agiraph.core.ids import SUPERVISOR, NodeId, RunId, agent_of
-from agiraph.core.models import Activity, Event
+from agiraph.core.models import EntityState, Event
 from agiraph.logs.log import bind, bound, logger, set_up_logging
 from agiraph.logs.log_file import LogFile
 from agiraph.messages.authorization import MESSAGES, refusal
 from agiraph.messages.child import ChildReady
 from agiraph.messages.control import RefusedReply, Stop
-from agiraph.messages.event import EntityStatus
 from agiraph.settings.config import Config
 from agiraph.storage.disk_space import WAITS, is_full_disk, waiting
 from agiraph.storage.home import Home
@@ -81,7 +80,7 @@ class Runtime:
     """
 
     def __init__(self, launch: ActorLaunch, config: Config, endpoint: Endpoint) -> None:
-        self._run, self._step = launch.args.get("run"), ""
+        self._run, self._step, self._state = launch.args.get("run"), "", EntityState()
         self.launch, self.endpoint = launch, endpoint
         self.send, self.post = endpoint.send, endpoint.post
         self.ask, self.reply = endpoint.ask, endpoint.reply
@@ -227,7 +226,7 @@ class Runtime:
 
     def status(
         self,
-        doing: Activity,
+        doing: EntityState,
         node_id: NodeId | None = None,
         run_id: RunId | None = None,
     ) -> None:
@@ -237,12 +236,13 @@ class Runtime:
             self._run = run_id
             bind(run=run_id)
             self._trace_run()
-        self.heartbeat.show(EntityStatus(doing=doing, node_id=node_id))
+        self._state = doing.after(self._state, self.clock.now())
+        self.heartbeat.show(self._state)
 
-    def _log_status(self, status: EntityStatus) -> None:
-        self.log.note(status.doing.state, step=status.doing.step or None, node=status.node_id)
+    def _log_status(self, doing: EntityState) -> None:
+        self.log.note(doing.state, step=doing.step or None)
 
-    def _note_step(self, doing: Activity) -> None:
+    def _note_step(self, doing: EntityState) -> None:
         self._step = str(doing)
         self.attempts.doing(self._step)
 

@@ -30,7 +30,7 @@ from actors.supervisor.processes.restarts import (
 )
 from actors.supervisor.processes.stopping import end_process, kill_process
 from agiraph.core.concurrency import Signal
-from agiraph.core.models import Activity
+from agiraph.core.models import EntityState
 from agiraph.messages.child import ChildSpec, ChildState, ExitCause
 from agiraph.readmodel.child_register import Desired
 from agiraph.storage.disk_space import is_full_disk
@@ -52,14 +52,8 @@ class ChildProcess:
     handle: ProcessHandle
     ready: asyncio.Event = field(default_factory=asyncio.Event)
     kill_reason: KillReason | None = None
-    doing: Activity = field(default_factory=Activity)
-    doing_since: float | None = None
+    doing: EntityState = field(default_factory=EntityState)
     awaits: tuple[str, ...] = ()
-
-    def note(self, doing: Activity, now: float) -> None:
-        """Store what it reports that it does, and since when (seconds since the epoch)."""
-        if doing != self.doing:
-            self.doing, self.doing_since = doing, now
 
 
 @dataclass(frozen=True, slots=True)

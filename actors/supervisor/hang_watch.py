@@ -14,11 +14,11 @@ from actors.supervisor.heartbeat_monitor import (
     SuspectedHang,
 )
 from actors.supervisor.processes.causes import KillReason
-from agiraph.core.models import Activity
+from agiraph.core.models import EntityState
 from agiraph.settings.config import SupervisorConfig
 from agiraph.storage.disk_space import WAITS, has_room
 
-WAITS_FOR_ROOM = Activity(state="waiting_for_room", step=WAITS)
+WAITS_FOR_ROOM = EntityState(state="waiting_for_room", step=WAITS)
 
 
 class HangWatch:
@@ -84,9 +84,9 @@ class HangWatch:
         """Whether a process is silent because the disk is full; then its step says so."""
         if monitor.last_step(process) != WAITS and has_room(self._home):
             return False
-        if process.doing != WAITS_FOR_ROOM:
+        if process.doing.state != WAITS_FOR_ROOM.state:
             self._log.warning(f"the disk is full: it {WAITS}", child=monitor.address)
-        process.note(WAITS_FOR_ROOM, time.time())
+        process.doing = WAITS_FOR_ROOM.after(process.doing, time.time())
         return True
 
     def note_who_waits_for_room(self) -> None:
@@ -96,7 +96,7 @@ class HangWatch:
             process = monitor.process
             may_wait = process is not None and (is_full or process.handle.host)
             if process is not None and may_wait and monitor.last_step(process) == WAITS:
-                process.note(WAITS_FOR_ROOM, time.time())
+                process.doing = WAITS_FOR_ROOM.after(process.doing, time.time())
 
     def recovered(self, address: str) -> None:
         """Log and report that the event loop of a suspect turns again."""

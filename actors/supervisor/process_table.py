@@ -26,11 +26,7 @@ def child_row(monitor: ChildMonitor, incarnation: int) -> ChildInfo:
     )
     if process is None:
         return info
-    doing = {
-        "doing": process.doing,
-        "doing_since": process.doing_since,
-        "awaits": process.awaits,
-    }
+    doing = {"doing": process.doing, "awaits": process.awaits}
     handle = process.handle
     return with_stats(info.model_copy(update=doing), handle.pid, handle.stats())
 

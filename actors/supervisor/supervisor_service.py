@@ -1,6 +1,5 @@
 """SupervisorService: what the supervisor does when it is asked for something, and who may ask."""
 
-import time
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
@@ -150,7 +149,7 @@ class SupervisorService:
         monitor = self._find(sender)
         process = monitor.process if monitor is not None else None
         if process is not None and process.incarnation == incarnation:
-            process.note(body.doing, time.time())
+            process.doing = body.doing
             process.awaits = body.awaits
 
     async def _start_child(self, spec: ChildSpec) -> ChildStarted | None:

@@ -1,50 +1,34 @@
-"""WaitState: what an entity waits for from people: it is paused, or has asked the human.
+"""The state of an entity that waits for a person: it is paused, or has asked the human.
 
-It is a file beside the entity's conversation, there only while something holds the entity. So it is
-known of one without a process, and after a restart of everything.
+It is stored beside the entity's conversation for as long as it lasts, so that it is known while the
+entity has no process, and after a restart.
 """
 
 import os
 from pathlib import Path
+from typing import Final
 
 from pydantic import ValidationError
 
-from agiraph.core.models import ActivityState
-from agiraph.core.record import Record
+from agiraph.core.models import EntityState
 from agiraph.storage.files import read_bytes, remove_file, replace_file
 
-
-class WaitState(Record):
-    """`asks` is what the human is asked, '' if nothing; `since` when it last changed."""
-
-    is_paused: bool = False
-    asks: str = ""
-    since: float = 0.0
-
-    @property
-    def state(self) -> ActivityState:
-        """Return the state that it is shown in, '' if nothing holds it; a pause comes first."""
-        if self.is_paused:
-            return "paused"
-        return "waiting_for_human" if self.asks else ""
+HELD: Final = ("paused", "waiting_for_human")
 
 
-NO_HOLD = WaitState()
-
-
-def load_hold(path: Path) -> WaitState:
-    """Return what is in the file; a missing or damaged one holds nothing."""
+def load_hold(path: Path) -> EntityState:
+    """Return the stored state; the empty state if the file is missing or damaged."""
     if not os.path.lexists(path):  # of nearly all; the safe way there opens each folder
-        return NO_HOLD
+        return EntityState()
     try:
-        return WaitState.model_validate_json(read_bytes(path))
+        return EntityState.model_validate_json(read_bytes(path))
     except (OSError, ValidationError):
-        return NO_HOLD
+        return EntityState()
 
 
-def store_hold(path: Path, hold: WaitState) -> None:
-    """Write the file, or remove it if nothing holds the entity."""
-    if hold.state:
-        replace_file(path, hold.model_dump_json() + "\n")
+def store_hold(path: Path, state: EntityState) -> None:
+    """Write the file, or remove it if the entity does not wait for a person."""
+    if state.state in HELD:
+        replace_file(path, state.model_dump_json() + "\n")
     else:
         remove_file(path)

@@ -77,12 +77,22 @@ ActivityState = Literal[
 ]  # fmt: skip
 
 
-class Activity(Record):
-    """The activity of a process; `step` describes it for people, `model` is the model it calls."""
+class EntityState(Record):
+    """The state of an entity, which its process writes and sends with each heartbeat.
+
+    `step` describes it for people, `model` is the model that is called, `since` the time at which
+    the state began (Unix time, 0 if that is unknown).
+    """
 
     state: ActivityState = ""
     step: str = ""
     model: str = ""
+    since: float = 0.0
+
+    def after(self, before: "EntityState", now: float) -> "EntityState":
+        """Return this state with the time at which it began, after the state `before`."""
+        is_same = (self.state, self.step, self.model) == (before.state, before.step, before.model)
+        return self.model_copy(update={"since": before.since if is_same else now})
 
     def __str__(self) -> str:
         return f"{self.state}: {self.step}" if self.step else ""

@@ -413,7 +413,6 @@ RULES: Final[Mapping[type[MessageBody], Rule]] = MappingProxyType(
         event.ReportEvents: _events,
         event.EventAppended: _only(RECORDER),
         event.EventsGrew: _only(RECORDER),
-        event.EntityStatus: _anybody,
         host.KnownHosts: _only(SUPERVISOR),
         host.HostRefused: _only(ROUTER, SUPERVISOR),
         host.UplinkState: _only(ROUTER),

@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from agiraph.core.ids import Address, AgentId
-from agiraph.core.models import Activity
+from agiraph.core.models import EntityState
 from agiraph.core.record import Record, Seconds
 from agiraph.core.turns import JsonObject
 from agiraph.messages.body import MessageBody
@@ -67,9 +67,9 @@ class ChildSpec(Record):
 
 
 class ChildInfo(Record):
-    """One row of the process table. `doing` is the activity that the process reported last.
+    """One row of the process table. `doing` is the state that the process reported last.
 
-    `doing_since` is when that began; `next_start` when a process that backs off is restarted.
+    `next_start` is when a process that backs off is restarted.
     `host` is the name of the host that it runs on, empty on the home's machine. `awaits` are the
     addresses whose answers it waits for without a limit. `faults` counts the exits of a service by
     its own fault that followed each other within `supervisor.period_seconds`.
@@ -85,8 +85,7 @@ class ChildInfo(Record):
     cpu_seconds: float = 0.0
     memory_bytes: int = 0
     cause: str | None = None
-    doing: Activity = Activity()
-    doing_since: float | None = None
+    doing: EntityState = EntityState()
     next_start: float | None = None
     host: str = ""
     awaits: tuple[str, ...] = ()
@@ -125,15 +124,16 @@ class ChildReady(MessageBody):
 
 
 class ChildHeartbeat(MessageBody):
-    """Heartbeat of the event loop. Any process to the supervisor, regularly and at long steps.
+    """Heartbeat of the event loop. Any process to the supervisor, regularly; a new state also to
+    the human gateway.
 
-    `lag` is the delay of the loop in seconds; `doing` is the current activity; `awaits` are the
+    `lag` is the delay of the loop in seconds; `doing` is the current state; `awaits` are the
     addresses whose answers the sender waits for without a limit.
     """
 
     TYPE = "child.beat"
     lag: Seconds = 0.0
-    doing: Activity = Activity()
+    doing: EntityState = EntityState()
     awaits: tuple[str, ...] = ()
 
 

@@ -2,8 +2,8 @@
 
 from pydantic import Field
 
-from agiraph.core.ids import AgentId, NodeId
-from agiraph.core.models import Activity, Event
+from agiraph.core.ids import AgentId
+from agiraph.core.models import Event
 from agiraph.messages.body import MessageBody
 
 
@@ -34,11 +34,3 @@ class EventsGrew(MessageBody):
 
     TYPE = "event.grew"
     agents: tuple[AgentId, ...]
-
-
-class EntityStatus(MessageBody):
-    """An entity's current activity; the latest applies. Coordinator or worker to human gateway."""
-
-    TYPE = "event.status"
-    doing: Activity
-    node_id: NodeId | None = None

@@ -2,10 +2,9 @@
 
 from bisect import bisect_left
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-from agiraph.core.models import Activity
-from agiraph.messages.event import EntityStatus
+from agiraph.core.models import EntityState
 
 BOUNDS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0)
 """Upper bounds of a histogram's buckets, in seconds; what is longer is in the last one."""
@@ -13,44 +12,29 @@ BOUNDS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0)
 MOST = 20_000
 
 
-@dataclass(frozen=True, slots=True)
-class EntityActivity:
-    """The last report of one incarnation, and since when it reports that (epoch seconds)."""
-
-    incarnation: int
-    doing: Activity
-    since: float = 0.0
-
-
 class EntityActivities:
-    """The latest report by address; that of an older incarnation is ignored."""
+    """The latest state by address; a report of an older incarnation is ignored."""
 
     def __init__(self) -> None:
-        self._latest: dict[str, EntityActivity] = {}
+        self._latest: dict[str, tuple[int, EntityState]] = {}
 
-    def record(self, address: str, incarnation: int, status: EntityStatus, at: float = 0.0) -> bool:
-        """Record a status that was sent at `at`; return whether it is another one than before.
-
-        A repeated one keeps its first time.
-        """
-        known = self._latest.pop(address, None)
-        if known is not None and known.incarnation > incarnation:
-            self._latest[address] = known
+    def record(self, address: str, incarnation: int, doing: EntityState) -> bool:
+        """Store a reported state; return whether it differs from the one before."""
+        known = self._latest.get(address)
+        if known is not None and (known[0] > incarnation or known == (incarnation, doing)):
             return False
-        latest = EntityActivity(incarnation, status.doing, at)
-        if known is not None and latest == replace(known, since=at):
-            latest = known
-        self._latest[address] = latest
+        self._latest.pop(address, None)
+        self._latest[address] = (incarnation, doing)
         if len(self._latest) > MOST:
             self._latest.pop(next(iter(self._latest)))
-        return latest is not known
+        return True
 
-    def get(self, address: str, incarnation: int | None = None) -> EntityActivity | None:
-        """Return the last report of an address (of this incarnation, if one is named)."""
+    def get(self, address: str, incarnation: int | None = None) -> EntityState | None:
+        """Return the last state of an address (of this incarnation, if one is named)."""
         known = self._latest.get(address)
-        if known is None or incarnation not in (None, known.incarnation):
+        if known is None or incarnation not in (None, known[0]):
             return None
-        return known
+        return known[1]
 
 
 @dataclass(slots=True)

@@ -12,7 +12,7 @@ a supervisor no agent works.
 from collections.abc import Container, Iterable
 from typing import Final
 
-from agiraph.agent.hold import NO_HOLD, WaitState, load_hold
+from agiraph.agent.hold import HELD, load_hold
 from agiraph.board.progress import shown_standstill
 from agiraph.core.errors import AgiraphError
 from agiraph.core.ids import (
@@ -26,24 +26,23 @@ from agiraph.core.ids import (
 )
 from agiraph.core.models import (
     ENDED_AGENT,
-    Activity,
     Agent,
+    EntityState,
     ServiceOutage,
     Standstill,
     WaitingEntity,
     Worker,
 )
 from agiraph.messages.child import ChildInfo
-from agiraph.readmodel.activities import EntityActivities, EntityActivity
+from agiraph.readmodel.activities import EntityActivities
 from agiraph.readmodel.agents import AgentDirectory
 from agiraph.readmodel.boards import BoardReader
 from agiraph.readmodel.outages import outage_of_run, outages_of
 from agiraph.storage.home import AgentHome, RunHome
 
-HELD = ("paused", "waiting_for_human")
 WAITING = ("waiting_for_nodes", "waiting_for_message")
 STANDS: Final = "standing_still"
-IDLE: Final = Activity(state="idle")
+IDLE: Final = EntityState(state="idle")
 AT_REST = (None, "idle", "ready", "waiting_for_nodes", "waiting_for_human", "parked")
 
 
@@ -68,38 +67,32 @@ class StatusReader:
         self._activities, self._asking = activities, asking
         self._children: dict[str, ChildInfo] = {child.address: child for child in table}
         self._outages = outages_of(self._children.values(), most_faults)
-        self._holds: dict[str, WaitState] = {}
+        self._holds: dict[str, EntityState] = {}
         self._runs: dict[str, tuple[AgentHome, RunHome | None] | None] = {}
 
     def child(self, address: str) -> ChildInfo | None:
         """Return an entity's row of the supervisor's table, None if it has none."""
         return self._children.get(address)
 
-    def activity(self, address: str) -> EntityActivity | None:
+    def activity(self, address: str) -> EntityState | None:
         """Return what an entity does or waits for; None if its process' state is all there is."""
         child = self._children.get(address)
         if child is not None and child.state not in ("starting", "ready", "parked"):
             return None
-        incarnation = child.incarnation if child is not None else 0
         if child is not None and child.doing.state == "waiting_for_room":  # seen from outside
-            return EntityActivity(incarnation, child.doing, child.doing_since or 0.0)
-        hold = self._hold_of(address)
-        if hold.state:
-            step = hold.asks if hold.state == "waiting_for_human" else ""
-            held = Activity(state=hold.state, step=step)
-            return EntityActivity(incarnation, held, hold.since)
+            return child.doing
+        if (held := self._hold_of(address)).state:
+            return held
         if (stands := self._standstill_of(address)) is not None:
-            stands_still = Activity(state=STANDS, step=shown_standstill(stands))
-            return EntityActivity(incarnation, stands_still, stands.since)
-        if (outage := self._awaited_outage(child)) is not None:
-            waits_since = (child.doing_since if child is not None else None) or 0.0
-            waits = Activity(state="waiting_for_service", step=outage.awaited)
-            return EntityActivity(incarnation, waits, waits_since)
+            return EntityState(state=STANDS, step=shown_standstill(stands), since=stands.since)
+        if child is not None and (outage := self._awaited_outage(child)) is not None:
+            since = child.doing.since
+            return EntityState(state="waiting_for_service", step=outage.awaited, since=since)
         if child is None:
             return self._activities.get(address) or self._question_of(address)
         if child.state != "ready":
             return None
-        rest = EntityActivity(incarnation, IDLE) if agent_of(address) else None
+        rest = IDLE if agent_of(address) else None
         return self._reported(child) or self._question_of(address) or rest
 
     def worker(self, agent: Agent, worker: Worker) -> str:
@@ -111,7 +104,7 @@ class StatusReader:
         if child is not None and child.state in ("stopped", "failed"):
             return "stopped"
         activity = self.activity(address)
-        state = activity.doing.state if activity else ""
+        state = activity.state if activity else ""
         return state if state in HELD else worker.status
 
     def agent(self, agent: Agent) -> str:
@@ -124,15 +117,15 @@ class StatusReader:
         if state in ("stopped", "failed"):
             return state
         activity = self.activity(address)
-        if activity is not None and activity.doing.state in HELD:
-            return activity.doing.state
+        if activity is not None and activity.state in HELD:
+            return activity.state
         if self.outage(agent) is not None:
             return STANDS
         if agent.status == "idle":
             return agent.status
         if agent.standstill is not None:
             return "waiting_for_human" if agent.standstill.for_human else STANDS
-        is_at_rest = (activity.doing.state if activity else state) in AT_REST
+        is_at_rest = (activity.state if activity else state) in AT_REST
         if is_at_rest and self._team_waits(agent):
             return "waiting_for_human"
         supervisor = self._children.get(SUPERVISOR)
@@ -157,7 +150,7 @@ class StatusReader:
         for child in self._team_of(agent):
             if (outage := self._awaited_outage(child)) is not None:
                 entity, node = self._names_of(agent, child.address)
-                since = child.doing_since or child.started_at or 0.0
+                since = child.doing.since or child.started_at or 0.0
                 waits = WaitingEntity(entity=entity, node=node, waits=outage.awaited, since=since)
                 waiting.append(waits)
         if not waiting:
@@ -194,7 +187,7 @@ class StatusReader:
         statuses = {self.worker(agent, worker) for worker in holders}
         return "waiting_for_human" in statuses and statuses <= {*HELD, *WAITING}
 
-    def _reported(self, child: ChildInfo) -> EntityActivity | None:
+    def _reported(self, child: ChildInfo) -> EntityState | None:
         """Return the latest report of a live process.
 
         A gateway that was restarted has none yet of one that is busy for a while, and a heartbeat
@@ -203,13 +196,13 @@ class StatusReader:
         known = self._activities.get(child.address, child.incarnation)
         if known is not None or child.doing.state in ("", "idle"):
             return known
-        return EntityActivity(child.incarnation, child.doing, child.doing_since or 0.0)
+        return child.doing
 
-    def _question_of(self, address: str) -> EntityActivity | None:
+    def _question_of(self, address: str) -> EntityState | None:
         """Return that an entity waits for the human, if it has said nothing but a question."""
         if address not in self._asking:
             return None
-        return EntityActivity(0, Activity(state="waiting_for_human"))
+        return EntityState(state="waiting_for_human")
 
     def _awaited_outage(self, child: ChildInfo | None) -> ServiceOutage | None:
         """Return the failing service that the process of an entity waits for."""
@@ -245,15 +238,15 @@ class StatusReader:
         found = self.standstill(agent) if agent.status not in ENDED_AGENT else None
         return found if found is not None and not found.for_human else None
 
-    def _hold_of(self, address: str) -> WaitState:
+    def _hold_of(self, address: str) -> EntityState:
         if address not in self._holds:
             self._holds[address] = self._read_hold(address)
         return self._holds[address]
 
-    def _read_hold(self, address: str) -> WaitState:
+    def _read_hold(self, address: str) -> EntityState:
         id = agent_of(address)
         if id is None:
-            return NO_HOLD
+            return EntityState()
         inner = address.partition("/")[2]
         if id not in self._runs:
             agent = self._agents.get(id)
@@ -261,8 +254,8 @@ class StatusReader:
             self._runs[id] = homes
         known = self._runs[id]
         if known is None:
-            return NO_HOLD
+            return EntityState()
         home, run = known
         if inner == COORDINATOR_NAME:
             return load_hold(home.hold)
-        return load_hold(run.worker(inner).hold) if run is not None else NO_HOLD
+        return load_hold(run.worker(inner).hold) if run is not None else EntityState()

@@ -36,7 +36,7 @@ from agiraph.core.ids import (
     RunId,
     coordinator_address,
 )
-from agiraph.core.models import ENDED_AGENT, Activity, Agent, Event
+from agiraph.core.models import ENDED_AGENT, Agent, EntityState, Event
 from agiraph.core.turns import ModelRequest, ModelResponse, Usage
 from agiraph.llm.packing import Unpacker
 from agiraph.messages.child import (
@@ -134,7 +134,7 @@ class SimulatedHome:
         self._specs: dict[str, ChildSpec] = {}
         self._running: dict[str, asyncio.Task[int]] = {}
         self._restarts: dict[str, int] = {}
-        self._doing: dict[str, Activity] = {}
+        self._doing: dict[str, EntityState] = {}
         self._stopping: set[str] = set()
         self._questions: dict[str, AskQuestion] = {}
         self._unpacker = Unpacker()
@@ -336,7 +336,7 @@ class SimulatedHome:
                     address=spec.address,
                     kind=spec.kind,
                     state="ready" if address in self._running else "parked",
-                    doing=self._doing.get(address, Activity()),
+                    doing=self._doing.get(address, EntityState()),
                 )
                 for address, spec in self._specs.items()
             )

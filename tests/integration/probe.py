@@ -20,7 +20,7 @@ from actors.runtime.launch import ActorLaunch
 from actors.runtime.runtime import Runtime, run_actor
 from agiraph.agent.inbox import EntityInbox, IncomingMessage
 from agiraph.core.concurrency import first_to_end
-from agiraph.core.models import Activity
+from agiraph.core.models import EntityState
 from agiraph.messages.authorization import MESSAGES
 from agiraph.messages.child import ChildFailed
 from agiraph.messages.control import DeadLetter, RetryLetter
@@ -96,7 +96,7 @@ async def serve(runtime: Runtime) -> None:
         await supervisor_knows(runtime)
         raise RuntimeError("the probe crashes as it was told")
     if args.get("step"):
-        runtime.status(Activity(state="busy", step=args["step"]))
+        runtime.status(EntityState(state="busy", step=args["step"]))
     if args.get("command"):
         await run_shell(runtime, args["command"])
     if args.get("spin"):

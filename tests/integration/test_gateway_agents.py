@@ -8,17 +8,16 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from agiraph.agent.hold import WaitState, store_hold
+from agiraph.agent.hold import store_hold
 from agiraph.board.commands import SpawnWorker
 from agiraph.board.store import BoardStore
-from agiraph.core.models import Activity
+from agiraph.core.models import EntityState
 from agiraph.core.specs import WorkerSpec
 from agiraph.http.api import CreateAgentRequest, StartRunRequest
 from agiraph.http.client import Client
 from agiraph.http.errors import AMBIGUOUS
-from agiraph.messages.child import ListChildren, StartChild, StopChild
+from agiraph.messages.child import ChildHeartbeat, ListChildren, StartChild, StopChild
 from agiraph.messages.control import Ok, Pause, RefusedReply, Resume, Step
-from agiraph.messages.event import EntityStatus
 from agiraph.messages.model import ListModels, ModelCatalog
 from agiraph.messages.run import BeginRun
 from agiraph.storage.files import replace_file
@@ -224,10 +223,10 @@ def test_a_run_that_has_ended_is_not_paused_unless_it_does_something(
     assert error.status == 409
     assert error.detail == f"nothing to pause: the run has ended and {COORDINATOR} does nothing"
     world.add_child(COORDINATOR, "coordinator")
-    world.arrive(arrived(EntityStatus(doing=Activity(state="idle", step="")), COORDINATOR))
+    world.arrive(arrived(ChildHeartbeat(doing=EntityState(state="idle", step="")), COORDINATOR))
     assert refused(client.act, COORDINATOR, "pause").status == 409
     assert world.line.sent_to(COORDINATOR) == []
-    world.arrive(arrived(EntityStatus(doing=Activity(state="busy", step="bash")), COORDINATOR))
+    world.arrive(arrived(ChildHeartbeat(doing=EntityState(state="busy", step="bash")), COORDINATOR))
     client.pause("survey")
     assert [type(body) for body in world.line.sent_to(COORDINATOR)] == [Pause]
 
@@ -237,7 +236,7 @@ def test_a_single_step_is_for_those_that_are_paused(world: World, client: Client
     worker = f"{AGENT}/{world.add_team('Alice')[0]}"
     error = refused(client.act, "survey", "step")
     assert (error.status, "pause first" in error.detail) == (409, True)
-    hold = WaitState(is_paused=True)
+    hold = EntityState(state="paused")
     store_hold(world.home.agent(AGENT).run(RUN).worker(worker.partition("/")[2]).hold, hold)
     stepped = client.act("survey", "step")
     assert [(one.address, one.state) for one in stepped.entities] == [(worker, "stepping")]
@@ -256,7 +255,7 @@ def test_an_external_agent_does_no_single_steps(world: World, client: Client) ->
         worker = store.board.worker_by_cause("w-out")
     assert worker is not None
     world.add_child(f"{AGENT}/{worker.id}", "worker")
-    store_hold(run.worker(worker.id).hold, WaitState(is_paused=True))
+    store_hold(run.worker(worker.id).hold, EntityState(state="paused"))
     error = refused(client.act, f"{AGENT}/{worker.id}", "step")
     assert (error.status, "takes its steps by itself" in error.detail) == (409, True)
 
@@ -267,7 +266,7 @@ def test_an_interruption_is_a_message_to_whoever_does_something(
     world.add_agent()
     worker = f"{AGENT}/{world.add_team('Alice')[0]}"
     for address, state in ((COORDINATOR, "idle"), (worker, "busy")):
-        world.arrive(arrived(EntityStatus(doing=Activity(state=state, step="")), address))
+        world.arrive(arrived(ChildHeartbeat(doing=EntityState(state=state, step="")), address))
     done = client.act("survey", "interrupt")
     assert [(one.address, one.state) for one in done.entities] == [(worker, "interrupting")]
     [sent] = world.line.sent_to(worker)

@@ -17,7 +17,7 @@ from websockets.sync.client import ClientConnection, connect
 
 from agiraph.api.live import feeds
 from agiraph.core.ids import NodeId
-from agiraph.core.models import Activity, Event
+from agiraph.core.models import EntityState, Event
 from agiraph.core.turns import Usage
 from agiraph.http.api import (
     AgentChangeView,
@@ -31,7 +31,8 @@ from agiraph.http.api import (
 )
 from agiraph.http.client import AsyncClient, Client, read_gateway_address
 from agiraph.http.errors import ApiError
-from agiraph.messages.event import EntityStatus, EventAppended
+from agiraph.messages.child import ChildHeartbeat
+from agiraph.messages.event import EventAppended
 from agiraph.messages.model import AskUsage, StreamDelta, SubscribeToStream, UsageTable
 from agiraph.messages.text import TextMessage
 from agiraph.readmodel.message_log import MessageLog
@@ -94,7 +95,7 @@ def test_one_connection_tells_of_everything_that_changes(world: World, client: C
         grow(world, "tool.called", "tool.called", "tool.result")
         wanted = EventsChangeView(agent=AGENT, seq=5, types=("tool.called", "tool.result"))
         assert change(connection) == wanted
-        status = EntityStatus(doing=Activity(state="busy", step="bash: make test"))
+        status = ChildHeartbeat(doing=EntityState(state="busy", step="bash: make test", since=7.0))
         world.arrive(arrived(status, LEAD, sent_at=7.0))
         doing = EntityChangeView(
             agent=AGENT,
@@ -339,7 +340,9 @@ def test_the_overview_has_every_agent_with_its_team_in_one_answer(
     world.children[f"{AGENT}/{bob}"] = world.children[f"{AGENT}/{bob}"].model_copy(
         update={"state": "stopped"}
     )
-    status = EntityStatus(doing=Activity(state="busy", step="thinking (claude)", model="claude"))
+    status = ChildHeartbeat(
+        doing=EntityState(state="busy", step="thinking (claude)", model="claude", since=7.0)
+    )
     world.arrive(arrived(status, f"{AGENT}/{ada}", sent_at=7.0))
     text_from(world, f"{AGENT}/{ada}", "hello")
     spent = {LEAD: Usage(input_tokens=10), f"{AGENT}/{ada}": Usage(output_tokens=4, cost_usd=0.5)}
@@ -395,8 +398,8 @@ def test_a_run_is_shown_as_time_lines_while_it_goes_on(world: World, client: Cli
     with path.open("a") as file:
         file.write("".join(f"{line}\n" for line in lines))
     model = "anthropic/claude"
-    doing = Activity(state="busy", step=f"thinking ({model})", model=model)
-    status = EntityStatus(doing=doing)
+    doing = EntityState(state="busy", step=f"thinking ({model})", model=model, since=7.0)
+    status = ChildHeartbeat(doing=doing)
     world.arrive(arrived(status, LEAD, sent_at=7.0))
     found = client.timeline("survey")
     assert (found.run, found.start, found.end, found.seq) == (RUN, 3.0, None, 5)

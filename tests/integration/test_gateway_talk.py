@@ -3,10 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-from agiraph.core.models import Activity
+from agiraph.core.models import EntityState
 from agiraph.http.client import LATEST, Client
-from agiraph.messages.child import ChildFailed
-from agiraph.messages.event import EntityStatus
+from agiraph.messages.child import ChildFailed, ChildHeartbeat
 from agiraph.messages.question import QuestionAnswered
 from agiraph.messages.text import TextMessage
 from agiraph.storage.journal import Journal
@@ -278,7 +277,7 @@ def test_a_team_that_only_waits_for_the_person_says_so(world: World, client: Cli
         return client.agent("survey").status, client.workers("survey")[0].status
 
     def says(address: str, state: str) -> None:
-        world.arrive(arrived(EntityStatus(doing=Activity(state=state)), address))
+        world.arrive(arrived(ChildHeartbeat(doing=EntityState(state=state)), address))
 
     assert shown() == ("working", "busy")
     ask(world, sender=f"{AGENT}/{alice}")

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from agiraph.board.commands import CreateNode
 from agiraph.board.store import BoardStore
-from agiraph.core.models import BUDGET, Activity, ProposedAction
+from agiraph.core.models import BUDGET, EntityState, ProposedAction
 from agiraph.core.money import Budget, BudgetState, Shortage
 from agiraph.core.specs import NodeSpec
 from agiraph.core.turns import Usage, UsageRow
@@ -17,8 +17,8 @@ from agiraph.http.api import CreateTriggerRequest, FileContentView, FolderView
 from agiraph.http.client import Client, NotReachable
 from agiraph.http.errors import AMBIGUOUS
 from agiraph.messages.body import MessageBody
+from agiraph.messages.child import ChildHeartbeat
 from agiraph.messages.control import RefusedReply
-from agiraph.messages.event import EntityStatus
 from agiraph.messages.model import (
     AskBudgets,
     AskUsage,
@@ -43,7 +43,9 @@ def test_the_board_and_the_workers_are_read_from_the_journal(world: World, clien
     assert client.board("survey").nodes == ()
     worker = world.add_team("Alice")[0]
     world.arrive(
-        arrived(EntityStatus(doing=Activity(state="busy", step="thinking")), f"{AGENT}/{worker}")
+        arrived(
+            ChildHeartbeat(doing=EntityState(state="busy", step="thinking")), f"{AGENT}/{worker}"
+        )
     )
     board = client.board("survey")
     assert [(node.name, node.status) for node in board.nodes] == [("tables", "pending")]
@@ -123,7 +125,10 @@ def test_entities_merge_processes_mailboxes_money_and_what_they_do(
     world.add_agent()
     worker = world.add_team("Alice")[0]
     world.arrive(
-        arrived(EntityStatus(doing=Activity(state="busy", step="bash")), f"{AGENT}/{worker}")
+        arrived(
+            ChildHeartbeat(doing=EntityState(state="busy", step="bash", since=1.0)),
+            f"{AGENT}/{worker}",
+        )
     )
     rows = {row.address: row for row in client.entities()}
     coordinator = rows[COORDINATOR]
@@ -238,8 +243,7 @@ def test_without_a_gateway_nothing_is_reachable(tmp_path: Path) -> None:
 def test_what_an_entity_does_is_known_from_its_heartbeat_too(world: World, client: Client) -> None:
     world.add_agent()
     address = f"{AGENT}/coordinator"
-    doing = Activity(state="busy", step="bash: make test")
-    beat = {"doing": doing, "doing_since": 42.0}
+    beat = {"doing": EntityState(state="busy", step="bash: make test", since=42.0)}
     world.children[address] = world.children[address].model_copy(update=beat)
     row = next(row for row in client.entities() if row.address == address)
     assert (row.state, row.doing, row.doing_since) == ("busy", "bash: make test", 42.0)

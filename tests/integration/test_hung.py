@@ -73,7 +73,7 @@ def test_one_that_waits_for_room_on_the_disk_is_left_alone(house: House) -> None
     def has_waited() -> bool:
         row = house.row("shop/eli")
         is_waiting: bool = row["doing"]["step"] == WAITS
-        return is_waiting and time.time() - float(row["doing_since"]) > LONGER_THAN_HUNG
+        return is_waiting and time.time() - float(row["doing"]["since"]) > LONGER_THAN_HUNG
 
     until(has_waited, "it has waited for longer than one that hangs may live")
     room.touch()
@@ -96,7 +96,7 @@ def test_a_start_that_waits_for_room_on_the_disk_is_not_ended(house: House) -> N
     def has_waited() -> bool:
         row = house.row("shop/fay")
         is_waiting: bool = row["doing"]["step"] == WAITS
-        return is_waiting and time.time() - float(row["doing_since"]) > LONGER_THAN_THREE_STARTS
+        return is_waiting and time.time() - float(row["doing"]["since"]) > LONGER_THAN_THREE_STARTS
 
     until(has_waited, "it has waited for longer than three starts may take")
     room.touch()

@@ -26,7 +26,7 @@ from actors.worker.mirror.file_client import FileClient, FoundFiles
 from actors.worker.mirror.tracked import TrackedFiles
 from agiraph.core.errors import OutOfScope, Refused
 from agiraph.core.ids import AgentId
-from agiraph.core.models import Activity, Assignment
+from agiraph.core.models import Assignment, EntityState
 from agiraph.core.turns import ToolCall
 from agiraph.memory.skills import GUIDE, IN_INPUT
 from agiraph.messages.files import (
@@ -113,7 +113,7 @@ class Mirror:
         if not self._follows:
             remove_tree(self._agent.path)
         replace_file(note, json.dumps(number))
-        self._runtime.status(Activity(state="busy", step="fetching its files"))
+        self._runtime.status(EntityState(state="busy", step="fetching its files"))
         make_folder(self._own.path)
         parts = [_Part(SHARED, "shared", self.home.path), *self._of_input(GUIDE, *IN_INPUT)]
         own, others = await self._list(self._own.path, parts, keeps=self._follows)
@@ -263,7 +263,7 @@ class Mirror:
 
     def _tell(self, path: str, have: int, size: int) -> None:
         step = f"fetching {path}: {have * 100 // size} %"
-        self._runtime.status(Activity(state="busy", step=step))
+        self._runtime.status(EntityState(state="busy", step=step))
 
     # --- what is the worker's own ----------------------------------------------------------------
 

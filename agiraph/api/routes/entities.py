@@ -21,7 +21,7 @@ from agiraph.core.ids import (
     coordinator_address,
     worker_address,
 )
-from agiraph.core.models import Activity, Agent
+from agiraph.core.models import Agent, EntityState
 from agiraph.core.turns import Usage
 from agiraph.http.api import (
     ApiError,
@@ -110,7 +110,7 @@ def _row(
     shown = {
         "name": name,
         "host": machine_of(child),
-        "state": activity.doing.state if activity else child.state,
+        "state": activity.state if activity else child.state,
         "cpu": _cpu(gateway, child),
         "mailbox": depths.depths.get(child.address, (0, 0))[0] if depths else 0,
         **spent.sums(),
@@ -128,11 +128,11 @@ def shown_activity(gateway: Gateway, statuses: StatusReader, address: str) -> di
         waits = statuses.wait_of(address) if is_parked and not step else None
         doing, since = waits or (step, None)
         return {"step": step, "doing": doing, "doing_since": since}
-    doing = describe_activity(activity.doing)
-    return {"step": activity.doing.step, "doing": doing, "doing_since": activity.since or None}
+    doing = describe_activity(activity)
+    return {"step": activity.step, "doing": doing, "doing_since": activity.since or None}
 
 
-def describe_activity(doing: Activity) -> str:
+def describe_activity(doing: EntityState) -> str:
     """Return what an entity does in words for people."""
     step = doing.step
     match doing.state:

@@ -141,7 +141,7 @@ def _entity_change(
         return None  # its agent's record is damaged: where that is asked for, it is said
     if activity is None:
         return None
-    about = {"agent": agent_of(address), "address": address, "state": activity.doing.state}
+    about = {"agent": agent_of(address), "address": address, "state": activity.state}
     return EntityChangeView.model_validate(about | shown_activity(gateway, statuses, address))
 
 

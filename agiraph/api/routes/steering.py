@@ -116,7 +116,7 @@ def _does_something(gateway: Gateway, child: ChildInfo, statuses: StatusReader) 
 
 def _state(statuses: StatusReader, child: ChildInfo) -> str:
     activity = statuses.activity(child.address)
-    return activity.doing.state if activity is not None else child.state
+    return activity.state if activity is not None else child.state
 
 
 def _is_external(gateway: Gateway, child: ChildInfo) -> bool:
@@ -135,4 +135,4 @@ def _is_over(gateway: Gateway, child: ChildInfo, statuses: StatusReader) -> bool
     if agent is None or agent.status not in ENDED_AGENT:
         return False
     activity = statuses.activity(child.address)
-    return child.state == "parked" or (activity is not None and activity.doing.state == "idle")
+    return child.state == "parked" or (activity is not None and activity.state == "idle")

@@ -82,7 +82,7 @@ def _thinking(gateway: Gateway, agent: Agent, board: Board) -> Iterator[Bar]:
     holders |= {worker_address(agent.id, one.id): one.node for one in board.workers.values()}
     for address, node in holders.items():
         reported = gateway.activities.get(address)
-        if reported is not None and (model := reported.doing.model):
+        if reported is not None and (model := reported.model):
             name = model.partition("/")[2] or model  # as the spans of ended calls have it
             yield Bar(f"now-{address}", "model", address, name, reported.since, None, node=node)
 

@@ -5,22 +5,21 @@ from typing import Any
 import pytest
 
 from actors.coordinator.progress_watch import MACHINE_SECONDS, UNREAD_SECONDS, SeenWorkers
-from agiraph.agent.hold import WaitState
 from agiraph.board.progress import WorkerState
 from agiraph.core.ids import Address, WorkerId
-from agiraph.core.models import Activity
+from agiraph.core.models import EntityState
 from agiraph.messages.child import ChildInfo
 
 ADA = WorkerId("ada-1")
-NO_HOLD = WaitState()
-WAITS = {"doing": Activity(state="waiting_for_message")}
+NO_HOLD = EntityState()
+WAITS = {"doing": EntityState(state="waiting_for_message")}
 
 
 def row(state: Any, **more: Any) -> ChildInfo:
     return ChildInfo(address=Address("shop-1/ada-1"), kind="worker", state=state, **more)
 
 
-def seen(process: ChildInfo | None, hold: WaitState = NO_HOLD, unread: int = 0) -> WorkerState:
+def seen(process: ChildInfo | None, hold: EntityState = NO_HOLD, unread: int = 0) -> WorkerState:
     return SeenWorkers().state_of(ADA, process, hold, unread, now=100.0)
 
 
@@ -31,7 +30,7 @@ def seen(process: ChildInfo | None, hold: WaitState = NO_HOLD, unread: int = 0) 
         (row("starting"), "at_work"),
         (row("stopping"), "at_work"),
         (row("backing_off", next_start=101.0), "at_work"),
-        (row("ready", doing=Activity(state="busy", step="bash: make")), "at_work"),
+        (row("ready", doing=EntityState(state="busy", step="bash: make")), "at_work"),
         (row("ready"), "at_work"),
         (row("ready", **WAITS), "waiting"),
         (row("parked"), "parked"),
@@ -47,8 +46,10 @@ def test_a_process_is_at_work_unless_it_is_known_to_wait(
 
 
 def test_a_worker_that_is_paused_or_asks_is_held() -> None:
-    assert seen(row("parked"), WaitState(is_paused=True)).is_held
-    assert seen(row("ready", **WAITS), WaitState(asks="Which one?")).is_held
+    assert seen(row("parked"), EntityState(state="paused")).is_held
+    assert seen(
+        row("ready", **WAITS), EntityState(state="waiting_for_human", step="Which one?")
+    ).is_held
 
 
 def test_a_process_may_wait_for_a_machine_for_a_while() -> None:

@@ -85,4 +85,4 @@ def test_what_must_not_be_lost_is_durable() -> None:
     durable = {message.TYPE for message in MESSAGES if message.DURABLE}
     for prefix in ("text", "node.", "question."):
         assert {m.TYPE for m in MESSAGES if m.TYPE.startswith(prefix)} <= durable
-    assert {"model.delta", "event.status", "control.stop"}.isdisjoint(durable)
+    assert {"model.delta", "child.beat", "control.stop"}.isdisjoint(durable)

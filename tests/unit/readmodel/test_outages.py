@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from agiraph.core.ids import Address
-from agiraph.core.models import Activity, ServiceOutage
+from agiraph.core.models import EntityState, ServiceOutage
 from agiraph.messages.child import ChildInfo
 from agiraph.readmodel.outages import outage_of_run, outages_of
 
@@ -22,8 +22,8 @@ def entity(name: str, state: Any = "ready", **more: Any) -> ChildInfo:
     return row(f"shop-1/{name}", state, **more)
 
 
-def busy(step: str) -> Activity:
-    return Activity(state="busy", step=step)
+def busy(step: str) -> EntityState:
+    return EntityState(state="busy", step=step)
 
 
 THINKS = entity("coordinator", doing=busy("thinking"), awaits=("broker",))
@@ -85,7 +85,7 @@ def test_outage_names_the_failures_and_the_cause() -> None:
             (entity("ada-1", doing=busy("fetch"), awaits=("tools/web",)),),
             False,
         ),
-        ((entity("ada-1", doing=Activity(state="waiting_for_message", step="wait")),), True),
+        ((entity("ada-1", doing=EntityState(state="waiting_for_message", step="wait")),), True),
         ((entity("ada-1", "parked"), entity("bob-1", "stopped")), True),
         ((entity("ada-1", "starting"),), False),
         ((entity("ada-1", "backing_off"),), False),
@@ -99,7 +99,7 @@ def test_run_is_suspended_if_no_other_entity_can_continue(
 
 
 def test_run_that_does_not_need_the_service_continues() -> None:
-    idle = entity("coordinator", doing=Activity(state="waiting_for_nodes", step="wait"))
+    idle = entity("coordinator", doing=EntityState(state="waiting_for_nodes", step="wait"))
     assert outage_of_run([idle], DOWN) is None
     assert outage_of_run([THINKS], {}) is None
 

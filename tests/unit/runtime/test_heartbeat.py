@@ -2,12 +2,11 @@
 
 import asyncio
 from collections.abc import Iterable
-from typing import Any
 
 from actors.runtime.heartbeat import HeartbeatSender
-from agiraph.core.models import Activity
+from agiraph.core.ids import HUMAN, SUPERVISOR
+from agiraph.core.models import EntityState
 from agiraph.messages.child import ChildHeartbeat
-from agiraph.messages.event import EntityStatus
 
 
 class Line:
@@ -15,34 +14,28 @@ class Line:
 
     def __init__(self) -> None:
         self.logged: list[str] = []
-        self.posted: list[Any] = []
+        self.posted: list[tuple[str, str]] = []
 
-    def post(self, to: str, body: Any) -> None:
-        self.posted.append(body)
-
-    def steps(self, kind: type[Any]) -> list[str]:
-        return [body.doing.step for body in self.posted if isinstance(body, kind)]
+    def post(self, to: str, body: ChildHeartbeat) -> None:
+        self.posted.append((to, body.doing.step))
 
 
-def busy(step: str) -> EntityStatus:
-    return EntityStatus(doing=Activity(state="busy", step=step))
+def busy(step: str) -> EntityState:
+    return EntityState(state="busy", step=step)
 
 
-async def reported(
-    steps: Iterable[str], before: str = "", every_seconds: float = 60.0, age_seconds: float = 0.0
-) -> tuple[Line, list[str]]:
-    """Return what is posted, and noted, of `steps`; `before` was reported `age_seconds` ago."""
+async def reported(steps: Iterable[str], before: str = "") -> tuple[Line, list[str]]:
+    """Return what is posted, and noted, of `steps`; `before` was reported already."""
     line, noted = Line(), list[str]()
     sender = HeartbeatSender(
         line,  # type: ignore[arg-type]
-        every_seconds,
+        60.0,
         lambda doing: noted.append(str(doing)),
-        lambda status: line.logged.append(status.doing.step),
+        lambda state: line.logged.append(state.step),
     )
     loop = asyncio.get_running_loop()
     if before:
-        sender._reported = sender._status = busy(before)
-        sender._reported_at = loop.time() - age_seconds
+        sender._reported = sender._state = busy(before)
     for step in steps:
         sender.show(busy(step))
     due = sender._settling.when() if sender._settling else 0.0
@@ -54,16 +47,10 @@ async def reported(
 async def test_a_step_that_is_over_at_once_is_noted_but_not_reported() -> None:
     line, noted = await reported(["thinking", "bash", "thinking"])
     assert noted == ["busy: thinking", "busy: bash", "busy: thinking"]
-    assert line.steps(ChildHeartbeat) == ["thinking"]
-    assert line.steps(EntityStatus) == line.logged == ["thinking"]
+    assert line.posted == [(SUPERVISOR, "thinking"), (HUMAN, "thinking")]
+    assert line.logged == ["thinking"]
 
 
 async def test_the_same_step_is_not_reported_again() -> None:
     line, noted = await reported(["thinking"], before="thinking")
     assert (line.posted, noted) == ([], [])
-
-
-async def test_what_was_reported_long_ago_is_reported_again_for_those_who_came_later() -> None:
-    line, _ = await reported(["thinking"], before="thinking", age_seconds=61.0)
-    assert line.steps(EntityStatus) == ["thinking"]
-    assert line.logged == []

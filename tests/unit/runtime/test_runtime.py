@@ -14,11 +14,12 @@ from actors.runtime.launch import ActorLaunch
 from actors.runtime.message_queue import PASSING_LIMIT, MessageQueue
 from actors.runtime.runtime import Runtime, run_actor
 from agiraph.core.ids import AgentId
-from agiraph.core.models import Activity, Event
+from agiraph.core.models import EntityState, Event
 from agiraph.logs.log import OURS, logger
 from agiraph.messages.authorization import MESSAGES
+from agiraph.messages.child import ChildHeartbeat
 from agiraph.messages.control import Stop
-from agiraph.messages.event import EntityStatus, ReportEvents
+from agiraph.messages.event import ReportEvents
 from agiraph.settings.config import load_config
 from tests.fakes.launches import launch_of
 from transport.codec import Codec
@@ -60,8 +61,8 @@ def test_no_router_has_an_exit_code_of_its_own(
 
 def received(name: str, is_durable: bool) -> Received:
     flags = int(Flag.DURABLE) if is_durable else 0
-    header = Header(1, name.encode(), "event.status", "a", "b", 1, None, 0.0, flags, None)
-    return Received(header, EntityStatus(doing=Activity(step=name)))
+    header = Header(1, name.encode(), "child.beat", "a", "b", 1, None, 0.0, flags, None)
+    return Received(header, ChildHeartbeat(doing=EntityState(step=name)))
 
 
 async def test_the_inbox_keeps_order_and_every_durable_message() -> None:
@@ -128,7 +129,7 @@ async def test_only_the_supervisor_may_order_a_stop(
     runtime = Runtime(launch(tmp_path), load_config(), ours)
     pump = asyncio.create_task(runtime.pump())
     other.post("shop/ada", Stop())
-    other.post("shop/ada", EntityStatus(doing=Activity(state="idle")))
-    assert isinstance((await runtime.receive()).body, EntityStatus)
+    other.post("shop/ada", ChildHeartbeat(doing=EntityState(state="idle")))
+    assert isinstance((await runtime.receive()).body, ChildHeartbeat)
     pump.cancel()
     assert runtime.stopping.is_set() is is_obeyed

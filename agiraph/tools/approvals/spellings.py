@@ -32,7 +32,7 @@ SCHEME_ALONE: Final = re.compile(r"[A-Za-z][A-Za-z0-9+-]*:(?![0-9/])")
 ESCAPED: Final = re.compile(r"%([0-9a-fA-F]{2})")
 UNRESERVED: Final = re.compile(r"[A-Za-z0-9._~-]")
 NUMBER: Final = re.compile(r"(0x[0-9a-f]*|[0-9]+)(\.(0x[0-9a-f]*|[0-9]+)){0,3}")
-ASCII: Final = "".join(map(chr, range(128)))
+VISIBLE: Final = "".join(map(chr, range(33, 127)))
 MOST_DECODED: Final = 3
 
 
@@ -182,14 +182,14 @@ def _canonical_host(host: str) -> str:
 
 
 def _unescaped(text: str) -> str:
-    """Return a path or query in which no letter or digit is escaped, and all else that is not ASCII
-    is."""
+    """Return a path or query that escapes no letter and no digit, but all invisible characters and
+    all that are not ASCII."""
 
     def plain(found: re.Match[str]) -> str:
         character = chr(int(found[1], 16))
         return character if UNRESERVED.fullmatch(character) else found[0].upper()
 
-    return ESCAPED.sub(plain, quote(text, safe=ASCII))
+    return ESCAPED.sub(plain, quote(text, safe=VISIBLE))
 
 
 def _without_dots(path: str) -> str:

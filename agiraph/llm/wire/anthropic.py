@@ -25,6 +25,7 @@ from agiraph.llm.wire.anthropic_requests import (
     tool_use,
 )
 from agiraph.llm.wire.format import (
+    ANSWER_PARTS,
     AnswerContent,
     AnswerReader,
     AnswerWriter,
@@ -363,7 +364,7 @@ class AnthropicFormat(WireFormat):
         return sent
 
     def answer_events(self, answer: JsonObject) -> list[JsonObject]:
-        blocks = answer.get("content") or []
+        blocks = (answer.get("content") or [])[: ANSWER_PARTS + 1]  # more are refused
         return [
             {"type": "message_start", "message": answer},
             *(

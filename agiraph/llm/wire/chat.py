@@ -23,6 +23,7 @@ from agiraph.llm.wire.chat_requests import (
 )
 from agiraph.llm.wire.chat_rules import THINKING_LIMITS
 from agiraph.llm.wire.format import (
+    ANSWER_PARTS,
     AnswerContent,
     AnswerReader,
     AnswerWriter,
@@ -106,6 +107,8 @@ class ChatReader(AnswerReader):
         self._reasoning = StreamedReasoning()
         self._calls: list[_Call] = []
         self._newest: dict[int, _Call] = {}
+        self._newest_of_id: dict[str, _Call] = {}
+        self._next_index = 0
         self._refused = False
 
     def feed(self, event: JsonObject) -> str:
@@ -127,6 +130,8 @@ class ChatReader(AnswerReader):
         pieces = delta.get("tool_calls") or ([{"index": 0, "function": older}] if older else ())
         for piece in filter(None, pieces):
             self._grow(piece)
+            if len(self._calls) > ANSWER_PARTS:
+                break  # the answer is refused
         self._refused = self._refused or bool(delta.get("refusal"))
         text = content_text(delta.get("content")) or str(delta.get("refusal") or "")
         if text:
@@ -155,7 +160,9 @@ class ChatReader(AnswerReader):
         text = arguments_text(function.get("arguments"))
         id, name = name_text(piece.get("id")), name_text(function.get("name"))
         call = self._call_of(piece.get("index"), id, name, text)
-        call.id = call.id or id
+        if id and not call.id:
+            call.id = id
+            self._newest_of_id[id] = call
         call.name = call.name or name
         call.extra = piece.get(EXTRA) or call.extra
         if text and call.arguments != [text]:  # else the whole call is repeated
@@ -163,7 +170,7 @@ class ChatReader(AnswerReader):
                 call.arguments.clear()
             call.arguments.append(text)
 
-    def _call_of(self, index: object, id: object, name: object, text: str) -> _Call:
+    def _call_of(self, index: object, id: str, name: str, text: str) -> _Call:
         """Return the call that a piece belongs to, which may be a new one.
 
         A piece belongs to the newest call of its index, or, without an index, of its id, or else
@@ -175,13 +182,13 @@ class ChatReader(AnswerReader):
         if isinstance(index, int):
             call = self._newest.get(index)
         else:
-            same = (one for one in reversed(self._calls) if id and one.id == id)
-            call = next(same, None) or (None if id or name else last)
-            index = 1 + max((one.index for one in self._calls), default=-1)
+            call = self._newest_of_id.get(id) or (None if id or name else last)
+            index = self._next_index
         if call is None or (name and call.is_followed_by(id, text)):
             call = _Call(index)
             self._calls.append(call)
             self._newest[index] = call
+            self._next_index = max(self._next_index, index + 1)
         return call
 
     def generated(self) -> object:
@@ -448,7 +455,8 @@ class ChatFormat(OpenAIFormat):
         return _wants_usage(body)
 
     def answer_events(self, answer: JsonObject) -> list[JsonObject]:
-        choices = [{**one, "delta": one.get("message") or {}} for one in answer["choices"]]
+        first = answer["choices"][:1]  # the only one that is read
+        choices = [{**one, "delta": one.get("message") or {}} for one in first]
         return [{"choices": choices, "usage": answer.get("usage")}]
 
 

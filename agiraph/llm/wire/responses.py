@@ -59,6 +59,7 @@ class ResponsesReader(AnswerReader):
         self._items: dict[int, JsonObject] = {}
         self._answer: JsonObject = {}
         self._streamed: list[str] = []
+        self._parts = 0
 
     def feed(self, event: JsonObject) -> str:
         kind = str(event.get("type"))
@@ -67,6 +68,8 @@ class ResponsesReader(AnswerReader):
         if kind in ENDS:
             self._answer = event.get("response") or {}
             self.counts = mapping(self._answer.get("usage"))
+            whole = sum(map(_size, objects_in(self._answer.get("output"))))
+            self._parts = max(self._parts, whole)
             # An answer in one piece was not streamed.
             self.streamed_bytes = self.streamed_bytes or text_bytes(self._answer.get("output"))
         is_refused = kind == "response.failed" and not (self.streamed_bytes or self.counts)
@@ -89,6 +92,7 @@ class ResponsesReader(AnswerReader):
 
     def _add(self, index: int, item: JsonObject) -> None:
         self._items[index] = item
+        self._parts += _size(item)
         # Sealed thoughts are not streamed; four characters of a seal are three bytes of them.
         self.streamed_bytes += len(item.get("encrypted_content") or "") * 3 // 4
 
@@ -97,7 +101,7 @@ class ResponsesReader(AnswerReader):
         return [_generated(item) for item in objects_in(items or self._unfinished())]
 
     def parts(self) -> int:
-        return len(self._items)
+        return self._parts
 
     def content(self, model: str) -> AnswerContent:
         items = [self._items[index] for index in sorted(self._items)]
@@ -139,6 +143,11 @@ class ResponsesReader(AnswerReader):
 
 def _text(item: JsonObject) -> str:
     return "".join(str(part.get("text") or part.get("refusal") or "") for part in _parts(item))
+
+
+def _size(item: JsonObject) -> int:
+    """Return how many parts an item has, itself included."""
+    return 1 + len(objects_in(item.get("content"))) + len(objects_in(item.get("summary")))
 
 
 def _generated(item: JsonObject) -> object:

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from agiraph.core.turns import ModelRequest, ModelResponse, ToolCall, ToolTurn, UserTurn
+from agiraph.core.turns import JsonObject, ModelRequest, ModelResponse, ToolCall, ToolTurn, UserTurn
 from agiraph.foreign.http import MOST_VALUES, TooManyValues, read_json
 from agiraph.llm.connect import FORMATS
-from agiraph.llm.failures import PageAnswered, ServiceError, explain, is_overflow
+from agiraph.llm.failures import PageAnswered, ServiceError, UnreadableAnswer, explain, is_overflow
 from agiraph.llm.request_body_cache import RequestBodyCache
 from agiraph.llm.wire.sse import SseSplitter, encode_event
 from agiraph.models.registry import ModelTraits
@@ -552,3 +552,18 @@ def test_page_names_rows_that_exist() -> None:
         assert {*named} <= ROWS, service
         assert re.search(r"`[^`]+`", played), service
         assert "https://" in source, service
+
+
+@pytest.mark.parametrize("wire", ["anthropic", "openai", "responses", "google"])
+def test_an_answer_in_one_piece_of_too_many_parts_is_refused(wire: str) -> None:
+    many = 20_001
+    answers: dict[str, JsonObject] = {
+        "anthropic": {"content": [{"type": "text", "text": ""}] * many},
+        "openai": {"choices": [{"message": {"tool_calls": [{"function": {"name": "a"}}] * many}}]},
+        "responses": {"output": [{"type": "message", "content": [{"text": ""}] * many}]},
+        "google": {"candidates": [{"content": {"parts": [{"functionCall": {}}] * many}}]},
+    }
+    reader = FORMATS[wire].reader()
+    events = FORMATS[wire].answer_events(answers[wire])
+    with pytest.raises(UnreadableAnswer, match="20000 parts"):
+        "".join(map(reader.read, events))

@@ -106,8 +106,9 @@ def test_nobody_crashes_and_nobody_believes_a_worker_that_was_taken_over(
         out, errors = run.communicate(timeout=60)
         assert json.loads(out)["status"] == "completed", errors
     assert "Traceback" not in place.traces()
-    again = {address: count for address, count in begun(place.home).items() if count > 1}
-    assert not again, "somebody had to begin again"
+    # Mallory itself is not ready while it throws, and may be started again for that.
+    others_begun = {one: n for one, n in begun(place.home).items() if MALLORY not in one}
+    assert set(others_begun.values()) == {1}, others_begun
     for agent, names in ((victim, {"ada"}), (others, {"bob", MALLORY})):
         assert_untouched(agent, names)
 

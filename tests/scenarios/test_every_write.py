@@ -135,9 +135,10 @@ def outcome_of(agent: Path) -> dict[str, Any]:
     run = agent / "runs" / record["run"]
     events = whole_lines(agent / "events.jsonl")
     assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
-    conversations = {"coordinator": agent} | {
-        folder.name.split("-")[0]: folder for folder in (run / "workers").iterdir()
-    }
+    tools = {"coordinator": tools_of(agent)}
+    for folder in (run / "workers").iterdir():  # a node may go to either of two equal workers
+        name = folder.name.split("-")[0]
+        tools[name] = tools.get(name, Counter()) + tools_of(folder)
     return {
         "status": record["status"],
         "board": sorted(r["type"] for r in whole_lines(run / "journal.jsonl")),
@@ -154,7 +155,7 @@ def outcome_of(agent: Path) -> dict[str, Any]:
             if path.is_file() and not path.name.startswith((".", "_"))
         },
         "merged": merged(record),
-        "tools": {name: tools_of(folder) for name, folder in conversations.items()},
+        "tools": tools,
     }
 
 

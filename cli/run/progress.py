@@ -29,7 +29,10 @@ ENDINGS: Final[dict[str, AgentEnding]] = {
 }
 WHOLE: Final = frozenset({"stage.reconvened", "outside.warning"})
 # The command itself prints the goal first, and the end with its reason last.
-TOLD_OTHERWISE: Final = ("human.question", "agent.created", "agent.failed", "agent.stopped")
+TOLD_OTHERWISE: Final = (
+    *("human.question", "agent.created", "agent.failed", "agent.stopped"),
+    "message.notice",  # the goal and assignments again: the nodes have lines of their own
+)
 ENDS_A_NODE = ("node.completed", "node.failed", "node.cancelled", "node.skipped", "node.expanded")
 
 

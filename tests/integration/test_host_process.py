@@ -78,7 +78,10 @@ def test_a_worker_runs_here_and_its_end_is_told_at_home(house: House, machine: M
     assert "SIGKILL" in house.row(ADA)["cause"]
     room = machine.home / "room"
     house.start("shop/eli", host="north", args={"room": str(room)})
-    house.await_row("shop/eli", doing=dict(WAITS_FOR_ROOM), host="north")
+    until(
+        lambda: house.row("shop/eli")["doing"]["state"] == WAITS_FOR_ROOM.state,
+        "the supervisor knows that it waits for room",
+    )
     room.touch()
     until(lambda: house.row("shop/eli")["doing"]["step"] != WAITS, "it goes on")
     house.stop_child("shop/eli", "forget")

@@ -5,9 +5,13 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from agiraph.settings.variables import ADDRESS_SUFFIX, KEY_SUFFIXES, variables_in
-from agiraph.tools.sandbox.git_commands import CONFIGURATION_VARIABLES
-from agiraph.tools.sandbox.git_commands import VARIABLES as GIT_COMMAND_VARIABLES
+from agiraph.settings.variables import (
+    ADDRESS_SUFFIX,
+    GIT_COMMAND_VARIABLES,
+    GIT_CONFIGURATION_VARIABLES,
+    KEY_SUFFIXES,
+    variables_in,
+)
 from agiraph.tools.web.key_names import KEY_NAMES as SEARCH_KEYS
 
 NONE: Mapping[str, Any] = MappingProxyType({})
@@ -16,7 +20,7 @@ PLAIN = frozenset(
         *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TERM", "TMPDIR"),
         *("XDG_RUNTIME_DIR", "VIRTUAL_ENV", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE"),
         *("PYTHONPYCACHEPREFIX", "PYTHONWARNINGS", "SSL_CERT_FILE", "SSL_CERT_DIR"),
-        *CONFIGURATION_VARIABLES,
+        *GIT_CONFIGURATION_VARIABLES,
         *GIT_COMMAND_VARIABLES,
     }
 )

@@ -1,4 +1,4 @@
-"""The variables, `${NAME}`, that settings (of channels, of tool servers) name in place of secrets.
+"""Variables: `${NAME}` in settings (of channels, of tool servers), and names that Agiraph knows.
 
 Does not import pydantic: the start of a process needs it to filter the environment.
 """
@@ -10,6 +10,17 @@ from typing import Any
 ADDRESS_SUFFIX = "_BASE_URL"
 KEY_SUFFIXES = ("_API_KEY", ADDRESS_SUFFIX, "_AUTH_TOKEN")
 """The ends of the names of variables that configure a model service."""
+
+GIT_CONFIGURATION_VARIABLES = (
+    *("XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"),
+)
+"""Variables of a person that say where git's configuration is."""
+
+GIT_COMMAND_VARIABLES = (
+    *("GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "VISUAL", "EDITOR", "GIT_PAGER", "PAGER", "GIT_SSH"),
+    *("GIT_SSH_COMMAND", "GIT_ASKPASS", "SSH_ASKPASS", "GIT_PROXY_COMMAND", "GIT_EXTERNAL_DIFF"),
+)
+"""Variables of a person with a command that git runs."""
 
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from agiraph.settings.variables import GIT_COMMAND_VARIABLES
+
 RUNS_PROGRAM: Final = re.compile(
     r"core\.(editor|pager|askpass|sshcommand|fsmonitor|gitproxy|alternaterefscommand)"
     r"|pager\..*|(credential|credential\..*)\.helper|filter\..*\.(clean|smudge|process)"
@@ -36,17 +38,6 @@ NAMES_TOOL: Final = re.compile(
 
 REMOTE: Final = re.compile(r"remote\..*\.(url|pushurl)|url\..*\.(insteadof|pushinsteadof)")
 RUN_BY_ADDRESS: Final = "ext::"
-
-CONFIGURATION_VARIABLES: Final = (
-    *("XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"),
-)
-"""Variables of a person that say where git's configuration is."""
-
-VARIABLES: Final = (
-    *("GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "VISUAL", "EDITOR", "GIT_PAGER", "PAGER", "GIT_SSH"),
-    *("GIT_SSH_COMMAND", "GIT_ASKPASS", "SSH_ASKPASS", "GIT_PROXY_COMMAND", "GIT_EXTERNAL_DIFF"),
-)
-"""Variables of a person with a command that git runs; a setting has the name of one as its key."""
 
 INTERPRETERS: Final = frozenset({
     *("sh", "bash", "dash", "zsh", "ksh", "fish", "python", "python3", "node", "deno", "bun"),
@@ -132,12 +123,12 @@ class Setting:
 
 def settings_of_variables(environ: Mapping[str, str]) -> list[Setting]:
     """Return the commands for git that a person's variables have, each as a setting."""
-    return [Setting(name, environ[name]) for name in VARIABLES if environ.get(name)]
+    return [Setting(name, environ[name]) for name in GIT_COMMAND_VARIABLES if environ.get(name)]
 
 
 def runs_program(setting: Setting) -> bool:
     """Whether the value of a setting is a command, or the path of a program."""
-    return setting.key in VARIABLES or RUNS_PROGRAM.fullmatch(setting.key) is not None
+    return setting.key in GIT_COMMAND_VARIABLES or RUNS_PROGRAM.fullmatch(setting.key) is not None
 
 
 def commands_to_look_at(settings: Sequence[Setting], folder: Path, home: Path) -> Iterator[str]:

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from agiraph.settings.variables import GIT_CONFIGURATION_VARIABLES
 from agiraph.tools.sandbox.git_commands import (
-    CONFIGURATION_VARIABLES,
     INTERPRETERS,
     Setting,
     may_run_files,
@@ -233,7 +233,7 @@ def _git(
     else:
         at = ["-C", str(repository.top or repository.git), f"--git-dir={repository.git}"]
         at += [f"--work-tree={repository.top}"] if repository.top is not None else []
-    passed = ("PATH", "HOME", *CONFIGURATION_VARIABLES)
+    passed = ("PATH", "HOME", *GIT_CONFIGURATION_VARIABLES)
     env = {name: environ[name] for name in passed if name in environ}
     try:
         ended = subprocess.run(

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from agiraph.settings.variables import GIT_COMMAND_VARIABLES
 from agiraph.tools.sandbox.git_commands import (
-    VARIABLES,
     Setting,
     commands_to_look_at,
     may_run_files,
@@ -154,7 +154,10 @@ def test_every_setting_of_git_with_a_command_is_judged() -> None:
 
 
 def test_variables_with_commands_for_git_are_judged_as_settings(tmp_path: Path) -> None:
-    environ = dict.fromkeys(VARIABLES, "") | {"GIT_EXTERNAL_DIFF": "./x", "EDITOR": "vim"}
+    environ = dict.fromkeys(GIT_COMMAND_VARIABLES, "") | {
+        "GIT_EXTERNAL_DIFF": "./x",
+        "EDITOR": "vim",
+    }
     settings = settings_of_variables(environ)
     found = list(commands_to_look_at(settings, tmp_path, tmp_path))
     assert found == ["GIT_EXTERNAL_DIFF = ./x"]

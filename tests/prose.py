@@ -13,11 +13,12 @@ import sys
 import tokenize
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 import click
 
-ROOT: Final = Path(__file__).resolve().parents[1]
+from tests.unit.pages import PAGES, ROOT, Found, Page
+
 PRODUCT: Final = ("agiraph", "actors", "transport", "cli")
 PHRASES: Final = re.compile(
     r"\b(what|who|whoever|whom|nobody|everybody|somebody|the one|ones? (?:that|who)"
@@ -38,50 +39,33 @@ LIMITS: Final = {
 the aim is 3 for each."""
 
 
-class ProseLine(NamedTuple):
-    """One line of text for people, and its place."""
-
-    place: str
-    text: str
-
-
-def python_lines(path: Path) -> Iterator[tuple[str, ProseLine]]:
+def python_lines(path: Path) -> Iterator[tuple[str, Found]]:
     """Yield each line of a source file's docstrings and comments, with the name of its body."""
     source, name = path.read_text("utf-8"), path.relative_to(ROOT).as_posix()
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
-            yield "comments", ProseLine(f"{name}:{token.start[0]}", token.string)
+            yield "comments", Found(f"{name}:{token.start[0]}", token.string)
     for node in ast.walk(ast.parse(source)):
         if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Constant):
             continue
         if isinstance(node.value.value, str):
             for offset, text in enumerate(node.value.value.splitlines()):
-                yield "docstrings", ProseLine(f"{name}:{node.lineno + offset}", text)
+                yield "docstrings", Found(f"{name}:{node.lineno + offset}", text)
 
 
-def page_lines(path: Path) -> Iterator[ProseLine]:
-    """Yield the lines of a Markdown page without its code blocks."""
-    is_code = False
-    for number, text in enumerate(path.read_text("utf-8").splitlines(), 1):
-        if text.lstrip().startswith("```"):
-            is_code = not is_code
-        elif not is_code:
-            yield ProseLine(f"{path.relative_to(ROOT).as_posix()}:{number}", text)
-
-
-def help_lines() -> Iterator[ProseLine]:
+def help_lines() -> Iterator[Found]:
     """Yield the help texts of commands and options, each text once, by its first command line."""
     from cli.main import agiraph
 
     seen: set[str] = set()
 
-    def walk(command: click.Command, words: str) -> Iterator[ProseLine]:
+    def walk(command: click.Command, words: str) -> Iterator[Found]:
         texts = [(words, command.help or "")]
         texts += [(f"{words} {one.name}", getattr(one, "help", "") or "") for one in command.params]
         for place, text in texts:
             if text not in seen:
                 seen.add(text)
-                yield ProseLine(place, text)
+                yield Found(place, text)
         if isinstance(command, click.Group):
             context = click.Context(command)
             for name in command.list_commands(context):
@@ -92,27 +76,27 @@ def help_lines() -> Iterator[ProseLine]:
     yield from walk(agiraph, "agiraph")
 
 
-def bodies() -> dict[str, list[ProseLine]]:
+def bodies() -> dict[str, list[Found]]:
     """Return all lines of text for people, by body."""
-    found: dict[str, list[ProseLine]] = {name: [] for name in LIMITS}
+    found: dict[str, list[Found]] = {name: [] for name in LIMITS}
     for folder in PRODUCT:
         for path in sorted((ROOT / folder).rglob("*.py")):
             for body, line in python_lines(path):
                 found[body].append(line)
-    pages = (path for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")))
-    found["docs"] = [line for path in sorted(pages) for line in page_lines(path)]
+    found["docs"] = [line for page in PAGES for line in Page(page).text_lines()]
     prompts = sorted((ROOT / "configs" / "prompts").rglob("*.md"))
-    found["prompts"] = [line for path in prompts for line in page_lines(path)]
+    for path in prompts:
+        found["prompts"] += Page(path.relative_to(ROOT).as_posix()).text_lines()
     found["help"] = list(help_lines())
     return found
 
 
-def phrases_in(line: ProseLine) -> list[str]:
+def phrases_in(line: Found) -> list[str]:
     """Return the phrases of a line that replace a noun; names in back quotes do not count."""
     return [match[0] for match in PHRASES.finditer(QUOTED.sub("", line.text))]
 
 
-def rate(lines: Iterable[ProseLine]) -> float:
+def rate(lines: Iterable[Found]) -> float:
     """Return the number of phrases per 1,000 words."""
     texts = list(lines)
     words = sum(len(WORD.findall(line.text)) for line in texts)

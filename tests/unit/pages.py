@@ -48,6 +48,10 @@ class Page:
         """Return the lines of the blocks that hold command lines or output."""
         return self._code
 
+    def text_lines(self) -> list[Found]:
+        """Return the lines of the running text."""
+        return self._text
+
     def quoted(self) -> Iterator[Found]:
         """Yield what stands between back quotes in the running text."""
         for place, line in self._text:

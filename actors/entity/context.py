@@ -17,7 +17,7 @@ from actors.entity.roster import Roster
 from actors.runtime.crash_counter import LIMIT
 from actors.runtime.runtime import Runtime
 from agiraph.agent.conversation import Conversation
-from agiraph.agent.event_replay import RECORDS_REPLAYED, noticed, replayed_events
+from agiraph.agent.event_replay import RECORDS_REPLAYED, event_key, noticed, replayed_events
 from agiraph.agent.hold import load_hold, store_hold
 from agiraph.agent.inbox import EntityInbox, IncomingMessage
 from agiraph.agent.loop import PauseSwitch
@@ -196,7 +196,7 @@ class EntityContext:
             "entity": self.name,
             "run_id": self.run,
             "node_id": assignment.node.id if assignment else None,
-            "key": f"{self.runtime.address}:{event}:{key}" if key else "",
+            "key": event_key(self.runtime.address, event, key) if key else "",
         }
         return Event(type=event, agent_id=self.agent, data=data, **(fields | other))
 

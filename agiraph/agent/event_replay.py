@@ -28,6 +28,11 @@ from agiraph.agent.transcript import RUNTIME_NAME
 from agiraph.core.turns import JsonObject, ToolCall
 
 ENDS = re.compile(r"\[(?:exit code (-?\d+)|killed by signal (\d+))\]$")
+STEP = re.compile(
+    r"([^:]+):(?:model\.answered|tool\.called|tool\.result):(?:([0-9a-f]+)-)?(\d+)(?:\.\d+)?"
+)
+"""The keys of events that each step has."""
+
 RECORDS_REPLAYED = 24
 """How many records an incarnation reports again: the few steps that may have been in progress."""
 
@@ -45,6 +50,20 @@ class ReplayedEvent:
     def report(self) -> tuple[str, JsonObject, str]:
         """The arguments of a report of something that happens now: type, data and key."""
         return self.type, self.data, self.key
+
+
+def event_key(address: str, event: str, key: str) -> str:
+    """Return the key of an entity's event; `key` names its cause, for example its step."""
+    return f"{address}:{event}:{key}"
+
+
+def step_in(key: str) -> tuple[str, str, int] | None:
+    """Return the address, epoch and position of the step that an `event_key` names.
+
+    None for the key of another event.
+    """
+    found = STEP.fullmatch(key)
+    return (found[1], found[2] or "", int(found[3])) if found else None
 
 
 def answered(said: ModelAnswered, place: str) -> ReplayedEvent:

@@ -1,6 +1,7 @@
 """The records of a conversation's journal: one for each thing received, said, run or closed."""
 
-from typing import Annotated, Literal
+from collections.abc import Iterable, Iterator
+from typing import Annotated, Final, Literal
 
 from pydantic import Field, TypeAdapter
 
@@ -304,6 +305,9 @@ class StepQuarantined(Record):
     ts: float
 
 
+NO_STEPS: Final = ("away", "restored")
+
+
 class StateChanged(Record):
     """A change of the entity's state that the model is not told.
 
@@ -321,7 +325,7 @@ class StateChanged(Record):
 
     @property
     def is_step(self) -> bool:
-        return self.what not in ("away", "restored")
+        return self.what not in NO_STEPS
 
 
 class ConversationEpochBegan(Record):
@@ -367,3 +371,18 @@ ConversationRecord = Annotated[
 ]
 
 RECORD: TypeAdapter[ConversationRecord] = union_adapter(ConversationRecord)
+
+
+def numbered_steps(records: Iterable[JsonObject]) -> Iterator[tuple[int, str, int]]:
+    """Yield the index of each step among the records of a whole journal, its epoch and position.
+
+    `agiraph.core.ids.step_place` makes the name of a step of the last two.
+    """
+    epoch, position = "", 0
+    for index, record in enumerate(records):
+        kind = record.get("kind")
+        if kind == "epoch.began":
+            epoch = str(record.get("epoch", ""))
+        elif kind != "noted" or record.get("what") not in NO_STEPS:
+            position += 1
+            yield index, epoch, position

@@ -2,12 +2,13 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
 from agiraph.agent.event_replay import exit_code
+from agiraph.agent.records import numbered_steps
 from agiraph.agent.transcript import unique_calls
 from agiraph.core.ids import step_place
 from agiraph.core.turns import ToolCall
@@ -98,14 +99,15 @@ class _Journal:
     def _of_step(self) -> frozenset[int]:
         """The lines that tell of the call of `step`, an answer's place and the call's index."""
         place, _, index = self._step.rpartition(".")
-        records = map(self._record, range(len(self._lines)))
-        said = next((one for one in _places_of(records) if one[1] == place), None)
+        steps = numbered_steps(map(self._record, range(len(self._lines))))
+        names = ((number, step_place(epoch, position)) for number, epoch, position in steps)
+        said = next((number for number, name in names if name == place), None)
         if said is None or not index.isdecimal():
             return frozenset()
-        calls = _calls(self._record(said[0]))
+        calls = _calls(self._record(said))
         wanted = calls[int(index)].id if int(index) < len(calls) else None
         found = set[int]()
-        for number in range(said[0] + 1, len(self._lines)):
+        for number in range(said + 1, len(self._lines)):
             record = self._record(number)
             if record.get("kind") == "said":
                 break
@@ -151,18 +153,6 @@ class _Journal:
         if has_ended:
             found["exit_code"] = exit_code(record.get("name", ""), record.get("content") or "")
         return found
-
-
-def _places_of(records: Iterable[JsonObject]) -> Iterator[tuple[int, str]]:
-    """Yield the number of each record of a conversation that is a step, and its place."""
-    epoch, position = "", 0
-    for number, record in enumerate(records):
-        kind = record.get("kind")
-        if kind == "epoch.began":
-            epoch = str(record.get("epoch", ""))
-        elif kind != "noted" or record.get("what") not in ("away", "restored"):
-            position += 1
-            yield number, step_place(epoch, position)
 
 
 def _calls(said: JsonObject) -> tuple[ToolCall, ...]:

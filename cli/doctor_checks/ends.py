@@ -5,12 +5,13 @@ So a journal is cut if it ends before the place of an event, and the event log i
 before the last answer of a conversation.
 """
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from agiraph.agent.event_replay import step_in
+from agiraph.agent.records import numbered_steps
 from agiraph.board.board import Board
 from agiraph.board.events import place_in
 from agiraph.core.errors import Corrupt
@@ -26,13 +27,6 @@ from cli.doctor_checks.home import agents_of, latest_runs
 
 LONGEST_JOURNAL: Final = 64 * 1024 * 1024
 LONGEST_LOG: Final = 2 * SEGMENT_BYTES
-STEP: Final = re.compile(
-    r"(?P<address>[^:]+):(?:model\.answered|tool\.called|tool\.result):"
-    r"(?:(?P<epoch>[0-9a-f]+)-)?(?P<position>\d+)(?:\.\d+)?"
-)
-"""The key of an event that names a step: the address, the epoch and the position of its record."""
-
-NO_STEPS: Final = ("away", "restored")
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,9 +145,9 @@ def _last_steps(events: list[JsonObject]) -> dict[tuple[str, str], int]:
     """Return the last step that events name, by the address of the entity and the epoch."""
     found: dict[tuple[str, str], int] = {}
     for event in events:
-        if step := STEP.fullmatch(str(event.get("key", ""))):
-            place = step["address"], step["epoch"] or ""
-            found[place] = max(int(step["position"]), found.get(place, 0))
+        if step := step_in(str(event.get("key", ""))):
+            address, epoch, position = step
+            found[address, epoch] = max(position, found.get((address, epoch), 0))
     return found
 
 
@@ -178,12 +172,10 @@ def conversation_end(path: Path) -> ConversationEnd | None:
     records = _records(path)
     if records is None:
         return None
-    epoch, steps, last_answer = "", 0, 0
-    for record in records:
-        kind = record.get("kind")
-        if kind == "epoch.began":
-            epoch, last_answer = str(record.get("epoch")), 0
-        elif not (kind == "noted" and record.get("what") in NO_STEPS):
-            steps += 1
-            last_answer = steps if kind == "said" else last_answer
+    began = (one for one in reversed(records) if one.get("kind") == "epoch.began")
+    epoch = str(next(began, {}).get("epoch", ""))
+    steps, last_answer = 0, 0
+    for index, of_epoch, steps in numbered_steps(records):
+        if of_epoch == epoch and records[index].get("kind") == "said":
+            last_answer = steps
     return ConversationEnd(epoch, steps, last_answer)

@@ -76,7 +76,7 @@ class StoredServices:
 
         Raises Corrupt, OSError.
         """
-        answer = self.answer(body)
+        answer = self._answer(body)
         if answer is None:
             raise _not_running(to)
         if isinstance(answer, RefusedReply):
@@ -94,7 +94,7 @@ class StoredServices:
     def report(self, *events: Event) -> None:
         """Drop events: a reader causes none."""
 
-    def answer(self, asked: BaseModel) -> BaseModel | None:
+    def _answer(self, asked: BaseModel) -> BaseModel | None:
         """Return what the service would, None if only a process can. Raises Corrupt, OSError."""
         match asked:
             case ListChildren():

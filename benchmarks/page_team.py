@@ -1,7 +1,7 @@
 """The team of `benchmarks/page.py`: as large as is wanted, and as busy as it is told.
 
 Supervisor, services and coordinator are the product's. The one worker is not: it does no work, but
-reports what it is told to have done to the recorder.
+reports the events that it is given to the recorder.
 
     nodes COUNT             to the coordinator: make nodes until there are so many
     node NAME               to the coordinator: make this one
@@ -42,7 +42,7 @@ EVENTS: Final = (
     *("model.answered", "tool.called", "tool.result") * 5,
     *("message.sent", "tool.refused", "node.checked", "tool.called", "tool.result"),
 )
-"""What a busy team reports, in turns."""
+"""The events of a busy team, in turns."""
 
 TURN: Final = ("model.answered", "tool.called", "tool.result")
 ENTRIES_A_TURN: Final = 2

@@ -29,9 +29,9 @@ WORD: Final = re.compile(r"[A-Za-z']+")
 QUOTED: Final = re.compile(r"`[^`\n]*`")
 PER: Final = 1000
 LIMITS: Final = {
-    "docstrings": 20.5,
+    "docstrings": 19.5,
     "comments": 21.5,
-    "docs": 10.2,
+    "docs": 9.9,
     "prompts": 27.5,
     "help": 1.0,
 }

@@ -50,7 +50,7 @@ SUBJECT_CHARACTERS = 300
 class ApprovalGate:
     """Asks for what one entity may do.
 
-    `who` returns who acts and which folders are its own, `further` what else a call does, `names`
+    `who` returns the acting entity and its folders, `further` the other actions of a call, `names`
     all names of the node or worker that a text means.
     """
 

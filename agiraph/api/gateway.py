@@ -73,7 +73,7 @@ class Gateway:
         self.questions.when_changed = lambda id: self.changes.note("question", id)
         self.signals.on_notify = self.dispatcher.on_event
         self.when_refused: Callable[[HostRefused, str], None] = lambda refusal, id: None
-        """Audits somebody who was refused over the uplink, with the id of the message."""
+        """Audits a refusal of the uplink, with the id of the message."""
         self.dispatcher.when_delivered = self.counters.delivered
         self.answer_delivery.absence = lambda: self.dispatcher.queue.absence_at(self.clock.now())
 
@@ -89,7 +89,7 @@ class Gateway:
             raise ApiError(UNAVAILABLE, words)
 
     def end_feeds(self) -> None:
-        """Say goodbye to all who follow: the gateway stops."""
+        """End all feeds: the gateway stops."""
         self.signals.close()
         self.changes.close()
         self.streams.close()

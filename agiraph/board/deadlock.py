@@ -44,7 +44,7 @@ def find_deadlocks(board: Board) -> tuple[Deadlock, ...]:
 
 
 def _cycle_from(start: NodeId, held_up: Mapping[NodeId, WaitingNode]) -> tuple[NodeId, ...]:
-    """Follow what holds a node up until it comes round; the cycle begins at its smallest id."""
+    """Follow the obstacles of a node until one repeats; the cycle begins at its smallest id."""
     path = [start]
     while held_up[path[-1]].by not in path:
         path.append(held_up[path[-1]].by)

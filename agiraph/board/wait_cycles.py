@@ -1,4 +1,4 @@
-"""Who waits for whom: find a cycle of waits, and put what is waited for first.
+"""Wait cycles: find a cycle of waits, and order nodes so that dependencies come first.
 
 `waits` maps a name to those it waits for; names that are no key wait for nobody.
 """

@@ -1,4 +1,4 @@
-"""The inbox: what the human has received, asked, answered and been notified of, on disk.
+"""The inbox: messages, questions, answers and notifications of the human, on disk.
 
 bus               the calls by which the inbox and the API reach the other processes
 database          one SQLite file for messages, questions and dead letters

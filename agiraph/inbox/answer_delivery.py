@@ -183,7 +183,7 @@ class AnswerDelivery:
     async def _raise_budget(self, question: Question) -> None:
         """Have the broker raise the budget as the human answered, once for each question.
 
-        The askers get their answers after it: nobody else may raise. Raises ApiError.
+        The askers get their answers after it: only the human may raise. Raises ApiError.
         """
         order = raise_in(question)
         if order is not None:

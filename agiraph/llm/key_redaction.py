@@ -171,7 +171,7 @@ def _found(forms: tuple[str, ...], text: str) -> Iterator[Span]:
 
 
 def _joined(spans: list[Span]) -> list[Span]:
-    """Return spans in order, those that overlap as one."""
+    """Return spans in order, overlapping ones joined."""
     joined: list[Span] = []
     for start, end in sorted(spans):
         if joined and start < joined[-1][1]:

@@ -140,8 +140,8 @@ def forwarded_size(
 ) -> InputSize:
     """Return the size of the input of a request that is forwarded with a body of so many bytes.
 
-    `window` is that of the model, `texts` are the parts of the body that the service surely reads.
-    What a tool of the service finds is input, too, each time.
+    `window` is the model's, `texts` are the parts of the body that the service surely reads.
+    Each result of a tool of the service is input, too.
     """
     text, guess, most = body_bytes, 0, MOST_HIDDEN_TOKENS
     for one in attachments:

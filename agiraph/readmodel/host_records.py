@@ -38,7 +38,7 @@ class OpenInvitation(Record):
 
 
 class RegistryFile(Record):
-    """What is in `system/hosts.json`."""
+    """The content of `system/hosts.json`."""
 
     hosts: tuple[RegisteredHost, ...] = ()
     invitations: tuple[OpenInvitation, ...] = ()

@@ -85,7 +85,7 @@ class QuestionAsked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeadlockNoticed:
-    """Nodes wait for each other in a cycle; the coordinator is told and may break it.
+    """Nodes wait for each other in a cycle; the coordinator is notified and may break it.
 
     If it does not break the cycle, the run fails: DeadlockError.
     """

@@ -74,7 +74,7 @@ def _moment_after(now: float, at: str, time_zone: str) -> float:
 def action_as_read(action: Any) -> Any:
     """Return the object that an action is written as, or the text that it is.
 
-    The rules of approvals.yaml judge what is read here.
+    The rules of approvals.yaml judge this object or text.
     """
     is_object = isinstance(action, str) and action.strip().startswith("{")
     return json_in(action) if is_object else action

@@ -105,7 +105,7 @@ FORGED: list[dict[str, str]] = [
     {"Content-Type": "application/x-www-form-urlencoded"},
     {"Authorization": "Basic eDp5"},
 ]
-"""What a page of another origin can make a browser send along with its cookie."""
+"""Headers that a page of another origin can make a browser send along with its cookie."""
 
 
 @pytest.mark.parametrize("forged", FORGED)

@@ -262,7 +262,7 @@ class LlmProxy:
             self._runtime.post(grant.entity, ProxyBudgetLow(shortage=shortage))
 
     async def aside(self, size: int, judge: Callable[[], T]) -> T:
-        """Return what a pure function says of a body of so many bytes.
+        """Return the result of a pure function of a body of so many bytes.
 
         A large body is judged in a thread, one after the other, so that other calls continue.
         """
@@ -271,7 +271,7 @@ class LlmProxy:
         return await asyncio.get_running_loop().run_in_executor(self._judging, judge)
 
     def _own(self, asked: ProxyRequest, request: ModelRequest) -> ModelRequest:
-        """Return the canonical request with what the grant says of it; InvalidInput."""
+        """Return the canonical request with the terms of the grant; InvalidInput."""
         grant = asked.grant
         own = grant.model_dump(include={"entity", "run_id", "node_id", "trigger", "attempt"})
         model = model_for(request.model, grant, self._services.presets)
@@ -282,7 +282,7 @@ class LlmProxy:
 def _checked(
     asked: ProxyRequest, service_tools: Collection[str]
 ) -> tuple[ProxyRequest, ModelRequest]:
-    """Return what is forwarded of a request, and the canonical request; InvalidInput."""
+    """Return a request with its checked body, and the canonical request; InvalidInput."""
     with readable():
         body = asked.wire.rules.checked(asked.body, service_tools)
         return replace(asked, body=body), asked.wire.parse_request(body)

@@ -21,9 +21,9 @@ READER: Final = Principal("reader", "read")
 
 @contextmanager
 def offline_api(home: Path, config: Config) -> Iterator[ASGIApp]:
-    """Yield the API of a home on which no supervisor runs, for a caller who may only read.
+    """Yield the API of a home on which no supervisor runs, with the scope `read`.
 
-    Nothing of the home is written, which need not exist. Raises HomeHeld if a supervisor runs on
+    The home is not written, and need not exist. Raises HomeHeld if a supervisor runs on
     it, Corrupt, OSError.
     """
     with copied(home) as files, closing(StoredServices(files, config)) as services:

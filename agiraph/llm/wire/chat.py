@@ -455,7 +455,7 @@ class ChatFormat(OpenAIFormat):
         return _wants_usage(body)
 
     def answer_events(self, answer: JsonObject) -> list[JsonObject]:
-        first = answer["choices"][:1]  # the only one that is read
+        first = answer["choices"][:1]  # the others are not read
         choices = [{**one, "delta": one.get("message") or {}} for one in first]
         return [{"choices": choices, "usage": answer.get("usage")}]
 

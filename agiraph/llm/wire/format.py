@@ -342,7 +342,7 @@ def text_bytes(value: object) -> int:
 
 
 def texts_in(value: object) -> Iterator[str]:
-    """Yield the texts in a value, at any depth; those of a list or object in any order."""
+    """Yield the texts in a value, at any depth and in any order."""
     waiting = [value]
     while waiting:
         match waiting.pop():

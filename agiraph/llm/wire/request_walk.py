@@ -59,8 +59,8 @@ class Places:
     `top` are the parameters, `inner` the fields at any depth that may have one. `literal` are the
     fields whose JSON a model reads as text, with the type that it must have. `asides` are fields
     that belong to an earlier answer, with the fields below them that may have an object or a list.
-    `media` is the pattern of the places of pictures and files, in lower case without underscores:
-    those of all other places are not counted, so there may be none.
+    `media` is the pattern of the places of pictures and files, in lower case without underscores;
+    a picture or file at another place is not counted, and so refused.
     """
 
     top: str

@@ -82,7 +82,7 @@ def _of_read_ref(arguments: Arguments, known: KnownNames) -> EquivalentCalls:
 
 
 def _of_publish(arguments: Arguments, _known: KnownNames) -> EquivalentCalls:
-    """A worker's lesson is added to its own memory, an insight to that of the coordinator."""
+    """A worker's lesson is added to its own memory, an insight to the coordinator's."""
     for key, path in (("learned", "memory.md"), ("insight", "knowledge/from-workers.md")):
         if arguments.get(key):
             yield "memory_write", {"path": path}

@@ -47,7 +47,7 @@ MAIN_SUBJECT = {
     FETCH: "url",
     "web_search": "query",
 }
-"""What these tools act on, also if an external agent adds other arguments."""
+"""The subjects of these tools, also if an external agent adds other arguments."""
 
 FURTHER_PATHS = "further_paths"
 SEARCHED = "searched_folder"
@@ -246,7 +246,7 @@ def subject_of(arguments: Mapping[str, Any]) -> str:
 def actions_of_call(
     tool: str, arguments: Mapping[str, Any], known: KnownNames = NO_NAMES
 ) -> list[SpelledAction]:
-    """Return the actions of one call that the rules judge, with all names of what they are about.
+    """Return the actions of one call that the rules judge, with all names of their subjects.
 
     A call of an MCP tool has an action for each of its subjects. A call with the effect of other
     tools (`equivalents`) has their actions too. `known` are the names that the entity knows.

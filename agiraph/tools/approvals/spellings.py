@@ -1,8 +1,8 @@
 """Spellings: the texts that name the same file, address, node or receiver as a call does. Pure.
 
 A rule of approvals.yaml names a thing in one way, a model in another. So each action is judged with
-all names of what it is about. An address has one canonical form (`canonical_url`), in which it is
-judged, and into which the pattern of a rule is brought too (`url_pattern`).
+all names of its subject. An address is judged in one canonical form (`canonical_url`), and so is
+the address in the pattern of a rule (`url_pattern`).
 """
 
 import json
@@ -46,7 +46,7 @@ class KnownNames:
 
     `own` is its name. `of_path` returns the names of the file that a path means, the usual one
     first, `of_entity` the names of a node or worker, `of_ref` the paths of the files of a ref; each
-    returns nothing for what it does not know.
+    returns nothing for an unknown name.
     """
 
     own: str = ""

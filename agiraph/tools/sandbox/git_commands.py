@@ -92,7 +92,7 @@ QUOTED_TILDE: Final = re.compile("['\"]~")
 """A shell does not expand it: it is a folder of that name."""
 HOME_VARIABLE: Final = re.compile(r"\$HOME(?=/)|\$\{HOME\}(?=/)")
 PARAMETER: Final = re.compile(r"\$(@|[1-9]|LOCAL|REMOTE|BASE|MERGED|BACKUP)\b|\$@")
-"""What git passes to a command: names of files, and words that the person has typed."""
+"""The arguments that git passes to a command: file names, and words that the person has typed."""
 
 _NAMES = """
     add apply blame branch cat-file checkout cherry cherry-pick clean commit config count-objects

@@ -1,4 +1,4 @@
-"""What is stuck is what is left when everybody who can work has worked, and cycles are cycles."""
+"""A node is stuck exactly if it is left after all possible work, and cycles are real cycles."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""A cycle is found exactly if there is one, and what is found is a cycle."""
+"""A cycle is found exactly if there is one, and each found cycle is real."""
 
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""Whatever JSON a service sends as its usage, the bytes bound what an answer is billed."""
+"""The bytes of an answer bound its bill, for any JSON that a service sends as usage."""
 
 import json
 import math

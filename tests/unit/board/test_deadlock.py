@@ -1,4 +1,4 @@
-"""Deadlocks: the cycle is found, told in words, and what only looks like one is none."""
+"""Deadlocks: the cycle is found and described; waits without a cycle are no deadlock."""
 
 import pytest
 

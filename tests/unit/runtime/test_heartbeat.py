@@ -25,7 +25,7 @@ def busy(step: str) -> EntityState:
 
 
 async def reported(steps: Iterable[str], before: str = "") -> tuple[Line, list[str]]:
-    """Return what is posted, and noted, of `steps`; `before` was reported already."""
+    """Return the posted and the noted states of `steps`; `before` was reported already."""
     line, noted = Line(), list[str]()
     sender = HeartbeatSender(
         line,  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""The rules judge what a trigger will do, in whatever way its action is written."""
+"""The rules judge the effect of a trigger, in any spelling of its action."""
 
 import json
 from typing import Any

@@ -80,12 +80,15 @@ def _common(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
 def _drowsy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     settings = {
         "run": {"park_after_seconds": 0.2, "standstill_seconds": 0.5, "max_concurrent": 64},
-        "models": {"fallbacks": {"anthropic/weak": ["openai/other"]}},
+        "models": {"fallbacks": {"weak/fake": ["openai/other"]}},
         "broker": {"first_delay_seconds": 0.02},
         "web": {"search": "tavily"},
         **NO_NOTES,
     }
     home = tmp_path_factory.mktemp("drowsy")
+    # A service of its own: its failures count towards a circuit breaker that all its models share.
+    service = "{api: anthropic, base_url_env: ANTHROPIC_BASE_URL, key_env: ANTHROPIC_API_KEY}"
+    (home / "providers.yaml").write_text(f"weak: {service}\n")
     with placed(home, settings=settings, services=SERVICES) as place:
         yield place
 
@@ -119,8 +122,8 @@ def place(_common: Place) -> Iterator[Place]:
 def drowsy_place(_drowsy: Place) -> Iterator[Place]:
     """Return a place like `place`, whose entities park as soon as they have nothing to do.
 
-    The model anthropic/weak has a fallback there, openai/other. Big teams work there all at once,
-    and who was refused waits only for a moment.
+    The service `weak`, of Anthropic's format, has the fallback openai/other there. Big teams work
+    there all at once, and a refused call waits only for a moment.
     """
     yield _drowsy
     assert "Traceback" not in _drowsy.traces()

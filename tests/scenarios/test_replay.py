@@ -46,12 +46,12 @@ def test_another_model_answers_in_the_place_of_one_that_fails(drowsy_place: Plac
 
     place.plays(coordinator=one_worker("ada"), ada=work)
     outcome = place.complete(
-        "Write a fact", "--model", "openai/lead", "--worker-model", "anthropic/weak"
+        "Write a fact", "--model", "openai/lead", "--worker-model", "weak/fake"
     )
     told = outcome.events("model.fallback")
-    assert (told[0]["data"]["model"], told[0]["data"]["to"]) == ("anthropic/weak", "openai/other")
+    assert (told[0]["data"]["model"], told[0]["data"]["to"]) == ("weak/fake", "openai/other")
     assert told[0]["entity"].startswith(f"{outcome.result['agent']}/ada")
     [worker] = outcome.run.glob("workers/ada-*/conversation.jsonl")
     records = [json.loads(line) for line in worker.read_text().splitlines()]
     [notice] = [r["content"] for r in records if "From here on" in r.get("content", "")]
-    assert "openai/other answers, in place of anthropic/weak" in notice
+    assert "openai/other answers, in place of weak/fake" in notice

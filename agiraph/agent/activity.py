@@ -1,4 +1,4 @@
-"""Activity: what an entity does right now, in one short line for people: `bash: make test`."""
+"""Activity: the current action of an entity, in one short line for people: `bash: make test`."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -8,12 +8,12 @@ from agiraph.core.turns import ToolCall
 
 STEP_LIMIT: Final = 80
 FOR_ANSWER: Final = "for an answer"
-"""The wait of an entity that has asked the human and rests."""
+"""The wait of an entity that has asked the human and has nothing else to do."""
 TELLING: Final = ("command", "path", "url", "query", "question", "to", "name", "ref_name", "key")
 
 
 def step_of(call: ToolCall) -> str:
-    """Return a tool's name and the argument that says most; secrets are blotted out."""
+    """Return a tool's name and its most informative argument, with secrets redacted."""
     arguments = call.arguments if isinstance(call.arguments, dict) else {}
     found = (arguments[key] for key in TELLING if isinstance(arguments.get(key), str))
     about = next(found, "")

@@ -1,6 +1,6 @@
-"""Answers: the outcome of a question to the human as its asker reads it; pure.
+"""Answers: the text in which an entity reads the outcome of its question to the human; pure.
 
-Not answered is not refused: the asker reads which of the two it was, and what holds now.
+An unanswered question is not a refusal: the text distinguishes them, and says how to continue.
 """
 
 from typing import Literal
@@ -19,9 +19,9 @@ QUOTED_CHARACTERS = 200
 
 
 def answer_in_words(answered: QuestionAnswered, unanswered: Unanswered) -> str:
-    """Return what the asker reads as the result of its question.
+    """Return the text that an entity reads as the result of its question.
 
-    `unanswered` is the setting for a question that has neither answer nor default.
+    `unanswered` is the setting for a question without an answer and without a default.
     """
     match answered.outcome:
         case "answered" if answered.by == HUMAN_NAME:
@@ -40,7 +40,7 @@ def answer_in_words(answered: QuestionAnswered, unanswered: Unanswered) -> str:
 
 
 def late_answer_in_words(answered: QuestionAnswered, unanswered: Unanswered) -> str:
-    """Return it as a message, for one who did not wait for it."""
+    """Return the answer as a message, for an entity that did not wait for it."""
     asked = answered.question[:QUOTED_CHARACTERS]
     id = abbreviated(answered.question_id)
     named = f"{id}: {asked}" if asked else id
@@ -48,7 +48,7 @@ def late_answer_in_words(answered: QuestionAnswered, unanswered: Unanswered) -> 
 
 
 def spoken_in_words(question_id: str) -> str:
-    """Return what an asker reads to whom the human writes something before an answer."""
+    """Return the text for a waiting entity if the human writes before the answer."""
     id = abbreviated(question_id)
     return (
         f"The human has not answered this yet (question {id}), but writes to you: see the "
@@ -57,7 +57,7 @@ def spoken_in_words(question_id: str) -> str:
 
 
 def asked_in_words(question_id: str) -> str:
-    """Return what an asker reads that does not wait."""
+    """Return the result of a question for an entity that does not wait for the answer."""
     return (
         f"Asked (question {abbreviated(question_id)}). Go on meanwhile: the answer will come to "
         "you as a message. When nothing can be done without it, call `wait`."

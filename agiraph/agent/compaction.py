@@ -1,23 +1,23 @@
 """Compaction: replaces a long conversation by a shorter one. Pure.
 
-The new one is a user turn with what is kept, followed by the last turns as they were:
+The new conversation starts with a user turn of the kept texts; the last turns follow unchanged:
 
-    what was asked for      the assignment, or the goal
-    what the human wrote    every message, verbatim; when even these are too many, the newest
+    task                  the assignment, or the goal
+    the human's messages    verbatim; if they are too long, the newest
     the summary             the model's own, if there is one
-    what was said, asked and promised to others
+    statements, questions and promises to others
     the entity's own files  as a summary
-    what was done           one line each, from the beginning of the conversation
+    the digest              one line each, from the beginning of the conversation
     the last turns          a call always together with its result
 
-Invariants, held by property tests: the turns never have more tokens than allowed; no call is
-without its result, no result without its call, and no call without the reasoning that its service
-wants back with it; the conversation ends with something to answer. What is too long is truncated
-with a note.
+Invariants, checked by property tests: the turns never have more tokens than allowed; each call has
+its result, each result its call, and each call the reasoning that its service requires with it; the
+conversation ends with a turn that the model can answer. Texts that are too long are truncated with
+a note.
 
-Services seal what a model reasoned before it called a tool, and refuse the call without it: the
-reasoning of the same answer, or of the answer that began the chain of calls. A call that would
-lose it is described as text instead, as something that was done.
+Services seal the reasoning before a tool call, and refuse the call without it: the reasoning of the
+same answer, or of the answer that began the chain of calls. A call that would lose its reasoning is
+shown as text instead, as a finished action.
 """
 
 from collections.abc import Iterable, Sequence
@@ -57,7 +57,7 @@ Group = tuple[Turn, ...]
 
 @dataclass(frozen=True, slots=True)
 class SummarySection:
-    """A part of what is kept: a title, and its text in Markdown."""
+    """A section of the kept text: a title, and its text in Markdown."""
 
     title: str
     text: str
@@ -65,7 +65,7 @@ class SummarySection:
 
 @dataclass(frozen=True, slots=True)
 class CompactionContext:
-    """What an entity has besides its conversation: its task, and a summary of its files."""
+    """Context of an entity outside its conversation: its task, and a summary of its files."""
 
     task: str
     files: tuple[SummarySection, ...] = ()
@@ -73,7 +73,7 @@ class CompactionContext:
 
 @dataclass(frozen=True, slots=True)
 class CompactedConversation:
-    """The turns of the new conversation, and the digest of all that is not among them."""
+    """The turns of the new conversation, and the digest of all other turns."""
 
     turns: tuple[Turn, ...]
     digest: tuple[str, ...]
@@ -82,9 +82,9 @@ class CompactedConversation:
 def shorten(
     transcript: Transcript, belongings: CompactionContext, *, intro: str, summary: str, budget: int
 ) -> CompactedConversation:
-    """Return the conversation in at most `budget` tokens (SMALLEST_BUDGET at least), as estimated.
+    """Return the conversation in at most `budget` estimated tokens (SMALLEST_BUDGET at least).
 
-    No call may be open. `summary` is the model's own, "" if there is none; then that of an earlier
+    No call may be open. `summary` is the model's own; if it is "", the summary of an earlier
     compaction is shown.
     """
     groups = _worth_keeping(transcript, belongings.task)
@@ -122,8 +122,8 @@ def groups_of(turns: Iterable[Turn]) -> list[Group]:
 def _worth_keeping(transcript: Transcript, task: str) -> list[Group]:
     """Return the groups that may be shown again.
 
-    Left out are an earlier head, the task (which the new head holds), answers that only saved
-    things, and a result without its answer (our conversations have none).
+    Omitted are an earlier head, the task (the new head contains it), answers that only saved
+    information, and a result without its answer (our conversations have none).
     """
     start = 1 if transcript.window.compactions else 0
     flush = transcript.window.flush_from
@@ -135,7 +135,7 @@ def _worth_keeping(transcript: Transcript, task: str) -> list[Group]:
 
 
 def _left_out(transcript: Transcript) -> list[Group]:
-    """Return the groups in which the entity only saved things: the digest lists them."""
+    """Return the groups in which the entity only saved information: the digest lists them."""
     if transcript.window.flush_from is None:
         return []
     return [
@@ -165,10 +165,10 @@ def _last_groups(groups: Sequence[Group], budget: int) -> list[Group]:
 
 
 def _leaning(turns: Iterable[Turn]) -> set[str]:
-    """Return the first calls' ids of the answers that need the reasoning of an earlier answer.
+    """Return the ids of the first calls of the answers that need an earlier answer's reasoning.
 
-    A chain of calls continues until the model answers without one; a model that reasoned at its
-    beginning need not do so again.
+    A chain of calls continues until the model answers without a call; a model that reasoned at the
+    beginning of a chain need not reason again.
     """
     leaning: set[str] = set()
     has_thoughts = False
@@ -181,7 +181,7 @@ def _leaning(turns: Iterable[Turn]) -> set[str]:
 
 
 def _with_thoughts(kept: Sequence[Group], leaning: set[str]) -> list[Group]:
-    """Return the groups, as text where calls have lost the reasoning before them."""
+    """Return the groups; groups whose calls have lost the earlier reasoning become text."""
     shown: list[Group] = []
     is_in_chain = False
     for group in kept:
@@ -207,9 +207,9 @@ def _in_words(group: Group, budget: int) -> Group:
 
 
 def _cut_group(group: Group, budget: int) -> Group:
-    """Return a group with its long texts truncated until it fits, if it can.
+    """Return a group with its long texts truncated until it fits, if possible.
 
-    Sealed reasoning cannot be truncated: calls that have some become text.
+    Sealed reasoning cannot be truncated: calls with sealed reasoning become text.
     """
     first = group[0]
     if isinstance(first, AssistantTurn) and first.tool_calls and first.provider_data:
@@ -224,7 +224,7 @@ def _cut_group(group: Group, budget: int) -> Group:
 
 
 def _cut_turn(turn: Turn, limit: int) -> Turn:
-    """Return a turn none of whose texts has more than `limit` tokens."""
+    """Return a turn whose texts have at most `limit` tokens each."""
     match turn:
         case AssistantTurn():
             text = cut(turn.text, limit) if turn.text else turn.text
@@ -278,7 +278,7 @@ def _head(
 
 
 class _Head:
-    """A text that grows part by part, within its room."""
+    """A text that grows by sections, within its token limit."""
 
     def __init__(self, intro: str, room: int) -> None:
         self.text = cut(intro, max(1, room))
@@ -288,14 +288,14 @@ class _Head:
         return self._room - estimate_text(self.text)
 
     def add(self, title: str, text: str, share: float) -> None:
-        """Add a part, truncated to its share of what is left."""
+        """Add a section, truncated to its share of the remaining tokens."""
         frame = f"\n\n# {title}\n\n"
         room = int(self._left() * share) - estimate_text(frame) - 1
         if text.strip() and room > 0:
             self.text += frame + cut(text.strip(), room)
 
     def add_newest(self, title: str, texts: Sequence[str], share: float, mark: str = "") -> None:
-        """Add the newest texts that fit, and say how many are missing."""
+        """Add the newest texts that fit, and the number of the missing texts."""
         frame = f"\n\n# {title}\n\n"
         separator = "\n" if mark else "\n\n"
         room = int(self._left() * share) - estimate_text(frame + LEFT_OUT) - len(str(len(texts)))

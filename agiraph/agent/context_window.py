@@ -1,12 +1,13 @@
-"""The context window: how full a model's window is, and what to do about it. Pure.
+"""The context window: how full a model's window is, and when to shorten the conversation. Pure.
 
-Its usage is the provider's own count of the last call (input and answer), plus an estimate of what
-was added since. If no count is known all of it is estimated: a token for every three bytes, which
-is more than text of any language needs, times the ratio of the last known count to its estimate.
+The usage is the provider's own count of the last call (input and answer), plus an estimate of the
+turns added since. If no count is known, all of it is estimated: a token for every three bytes,
+which is more than text of any language needs, times the ratio of the last known count to its
+estimate.
 
-What to do is decided before every model call:
+A decision is made before every model call:
 
-- `flush`: the window is nearly full; the entity gets a few turns to save what it must not forget.
+- `flush`: the window is nearly full; the entity gets a few turns to save important information.
 - `compact`: replace the conversation by a shorter one (`compaction`).
 - None: there is room.
 """
@@ -29,10 +30,10 @@ TOKENS_PER_TURN = 8
 TOKENS_PER_CALL = 12
 FLUSH_TURNS = 2
 BRIM = 0.92
-"""The share of the window at which there is no room left for a turn that only saves things."""
+"""The share of the window above which no turn that only saves information fits."""
 LARGEST_SCALE = 4.0
 LEAST_SCALE = 0.25
-"""A count below this share of the estimate cannot be true: no text has twelve bytes for a token."""
+"""A count below this share of the estimate cannot be true: no text has twelve bytes per token."""
 LONG_TOKENS = 40_000
 LEAST_ROOM = 2000
 LARGEST_SHARE = 0.8
@@ -40,7 +41,7 @@ LARGEST_SHARE = 0.8
 
 @dataclass(frozen=True, slots=True)
 class WindowUsage:
-    """How full a window is, in tokens; `fixed` is what system prompt and tools take of `used`."""
+    """How full a window is, in tokens; `fixed` is the part of system prompt and tools in `used`."""
 
     used: int
     fixed: int
@@ -48,12 +49,12 @@ class WindowUsage:
 
 
 def estimate_text(text: str) -> int:
-    """Return at most how many tokens a text has."""
+    """Return an upper estimate of the tokens of a text."""
     return -(-len(text.encode("utf-8", "replace")) // BYTES_PER_TOKEN)
 
 
 def estimate_turn(turn: Turn) -> int:
-    """Return at most how many tokens a turn has."""
+    """Return an upper estimate of the tokens of a turn."""
     if not isinstance(turn, AssistantTurn):
         return TOKENS_PER_TURN + estimate_text(turn.content)
     size = TOKENS_PER_TURN + estimate_text(turn.text or "")
@@ -63,12 +64,12 @@ def estimate_turn(turn: Turn) -> int:
 
 
 def estimate_turns(turns: Iterable[Turn]) -> int:
-    """Return at most how many tokens these turns have together."""
+    """Return an upper estimate of the tokens of these turns together."""
     return sum(map(estimate_turn, turns))
 
 
 def estimate_fixed(system: str, tools: Sequence[ToolSchema]) -> int:
-    """Return at most how many tokens system prompt and tools have."""
+    """Return an upper estimate of the tokens of system prompt and tools."""
     size = estimate_text(system)
     for tool in tools:
         size += TOKENS_PER_CALL + estimate_text(tool.name + tool.description)
@@ -90,9 +91,9 @@ def fill_of(
 ) -> WindowUsage:
     """Return how full `window` is.
 
-    `fixed` is what system prompt and tools have, as estimated; `counted`, if it is known, what they
-    have by the model's own tokenizer. They never have more than all that the provider counted. A
-    count far below the `estimate` of what it counts (`CountedTurns`) is replaced by it.
+    `fixed` is the estimated size of system prompt and tools; `counted`, if known, their size by the
+    model's own tokenizer. They are never larger than the provider's whole count. A count far below
+    the `estimate` of the counted turns (`CountedTurns`) is replaced by that estimate.
     """
     scale = transcript.window.scale
     total = transcript.window.tokens
@@ -115,7 +116,7 @@ class CountedTurns:
         self._turns = self._estimate = self._compactions = 0
 
     def estimate(self, transcript: Transcript, fixed: int) -> int:
-        """Return at most how many tokens system prompt, tools and the counted turns have."""
+        """Return an upper estimate of the tokens of system prompt, tools and counted turns."""
         known = transcript.window
         if known.turns < self._turns or known.compactions != self._compactions:
             self._turns = self._estimate = 0
@@ -126,12 +127,12 @@ class CountedTurns:
 
 
 def is_long(turns: Sequence[Turn]) -> bool:
-    """Whether a conversation is so long that an unknown refusal may be about its length."""
+    """Whether a conversation is so long that an unknown refusal may be due to its length."""
     return estimate_turns(turns) >= LONG_TOKENS
 
 
 def scale_of(transcript: Transcript, fixed: int) -> float:
-    """Return what an estimate is to be multiplied with, by the provider's own last count."""
+    """Return the factor by which to multiply an estimate, from the provider's last count."""
     if not transcript.window.tokens:
         return transcript.window.scale
     guess = fixed + estimate_turns(transcript.turns[: transcript.window.turns])
@@ -141,10 +142,10 @@ def scale_of(transcript: Transcript, fixed: int) -> float:
 def decide(
     transcript: Transcript, fill: WindowUsage, *, share: float, can_flush: bool
 ) -> Literal["flush", "compact"] | None:
-    """Return what is to be done before the model is asked; no call may be open.
+    """Return the action to take before the model call; no call may be open.
 
-    `share` is the part of the window that may be used; `can_flush` says whether the entity has a
-    tool to save things with.
+    `share` is the usable part of the window; `can_flush` says whether the entity has a tool to save
+    information.
     """
     is_at_brim = fill.used >= BRIM * fill.window
     if transcript.is_flushing:
@@ -159,16 +160,17 @@ def decide(
 def room_for_turns(fill: WindowUsage, *, share: float) -> int:
     """Return how many tokens the turns of a new conversation may have.
 
-    Half of what there is, so that it lasts; more of it where half would be too little to continue.
+    The result is half of the available tokens, so that the conversation can grow; more than half if
+    half would be too little to continue.
     """
     available = int(share * fill.window - fill.fixed)
     return max(available // 2, min(LEAST_ROOM, int(LARGEST_SHARE * available)))
 
 
 def window_of(transcript: Transcript, override: int | None) -> int | None:
-    """Return how many tokens the model can take: as set, as reported, or as learned.
+    """Return the size of the model's window in tokens: as set, as reported, or as learned.
 
-    None before its first answer, if nobody says: what it takes is then seen when it refuses.
+    None before the first answer if no size is known; a refusal then shows the size.
     """
     known = override or transcript.window.size
     learned = transcript.window.learned
@@ -176,6 +178,6 @@ def window_of(transcript: Transcript, override: int | None) -> int | None:
 
 
 def answer_tokens(transcript: Transcript, *, override: int | None, share: float, most: int) -> int:
-    """Return how long an answer may be, in tokens: `most`, or what the share leaves of a window."""
+    """Return the longest answer in tokens: `most`, or the part of the window outside the share."""
     window = override or transcript.window.size
     return most if window is None else max(1, min(most, int(window * (1 - share))))

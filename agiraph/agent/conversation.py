@@ -1,13 +1,13 @@
-"""Conversation: one entity's journal, its snapshot and its transcript, kept in step.
+"""Conversation: one entity's journal, its snapshot and its transcript, kept consistent.
 
-Every change of an entity's model goes through `append`: it is on disk before it counts, and
-whatever waits for that (acknowledgements to the bus) is done right after. What begins with a model
-call may be `write`n instead, and synced while the model is asked.
+Every change of an entity's state goes through `append`: it is synced to disk before it has effects,
+and the actions that wait for that (acknowledgements to the bus) follow immediately. Records at the
+start of a model call may be `write`n instead, and synced during the call.
 
-A journal names its steps with an epoch of its own, random, that begins with its first record. One
-that lost its end (`agiraph.storage.journal`) begins another one with the next record: its steps
-until then, which are as they were, keep their names, and no later one has the name of a step that
-was lost. So does a journal that was written before there were epochs.
+A journal names its steps with a random epoch of its own, recorded in its first record. A journal
+that lost its end (`agiraph.storage.journal`) begins another epoch with the next record: earlier
+steps keep their names, and no later step has the name of a lost step. A journal that was written
+before there were epochs begins one in the same way.
 """
 
 import time
@@ -22,7 +22,7 @@ from agiraph.storage.snapshot import Snapshots, beside
 
 
 class Conversation:
-    """The only place where an entity's conversation changes: the journal at `path`, folded.
+    """The journal at `path`, folded: the only place where an entity's conversation changes.
 
     Raises Corrupt or OSError if it cannot be opened.
     """
@@ -32,9 +32,9 @@ class Conversation:
         self._snapshots = Snapshots(beside(path), TRANSCRIPT, FOLD)
         self._when_recorded: list[Callable[[], None]] = []
         self.when_settled: Callable[[], None] = lambda: None
-        """Called whenever the disk has all records so far."""
+        """Called whenever all records so far are synced to disk."""
         self.when_added: Callable[[str, ConversationRecord], None] = lambda _place, _record: None
-        """Called with the place and the record of each step that is added."""
+        """Called with the place and the record of each added step."""
         known = self._snapshots.load()
         restored = RECORD.dump_python(StateChanged(what="restored", ts=time.time()), mode="json")
         self._journal = Journal(path, known[0] if known else None, if_damaged=restored)
@@ -46,11 +46,11 @@ class Conversation:
         self._epoch = new_epoch() if is_over else self.transcript.epoch
 
     def place(self, ahead: int) -> str:
-        """Return what will name the step that is so many records ahead of the last one."""
+        """Return the future name of the step that is `ahead` records after the last one."""
         return step_place(self._epoch, self.transcript.position + ahead)
 
     def begin_epoch(self, *records: ConversationRecord) -> None:
-        """Append records as the first of another epoch: the end before them was lost."""
+        """Append records as the first records of another epoch: the end before them was lost."""
         if self._epoch == self.transcript.epoch:
             self._epoch = new_epoch()
         if records:
@@ -59,20 +59,20 @@ class Conversation:
             self._record((), self._journal.append)
 
     def when_recorded(self, act: Callable[[], None]) -> None:
-        """Do `act` right after the next append, or sync: its cause is then safe on disk."""
+        """Call `act` right after the next append or sync, when its cause is safe on disk."""
         self._when_recorded.append(act)
 
     def append(self, *records: ConversationRecord) -> None:
-        """Write records to disk in one piece, apply them, then do what waited for that."""
+        """Write records to disk in one piece, apply them, then run the waiting actions."""
         self._record(records, self._journal.append)
         self._settled()
 
     def write(self, *records: ConversationRecord) -> None:
-        """Write records in one piece and apply them; a power cut may take them until `sync`."""
+        """Write records in one piece and apply them; a power cut may lose them before `sync`."""
         self._record(records, self._journal.write)
 
     def sync(self) -> None:
-        """Wait until the disk has what was written, then do what waited for that."""
+        """Sync the written records to disk, then run the actions that waited for that."""
         if self._journal.is_behind:
             self._journal.sync()
             self._settled()
@@ -96,7 +96,7 @@ class Conversation:
         self._snapshots.keep_if_due(self._journal.mark, self.transcript)
 
     def lately(self, most: int) -> list[tuple[str, ConversationRecord]]:
-        """Return the last steps that are at hand, each with what names it, the oldest first."""
+        """Return the last available steps, each with its name, the oldest first."""
         position, epoch = self.transcript.position, self.transcript.epoch
         steps: list[tuple[str, ConversationRecord]] = []
         for found in reversed(read_tail(self.path)[-most:]):

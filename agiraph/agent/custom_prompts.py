@@ -1,5 +1,4 @@
-"""Custom prompts: whether what a person has written in `{home}/prompts` can be used as
-it stands."""
+"""Custom prompts: check whether the files that a person wrote in `{home}/prompts` can be used."""
 
 from pathlib import Path
 
@@ -13,9 +12,9 @@ SUFFIX = ".md"
 
 
 def check_own_prompts(folder: Path) -> None:
-    """Raise InvalidInput for a file that is no prompt, is no template or names what is not there.
+    """Raise InvalidInput for a file that is no prompt, no template, or uses unknown variables.
 
-    A folder that does not exist is in order.
+    A missing folder is valid.
     """
     if not folder.is_dir():
         return

@@ -1,8 +1,8 @@
 """Event replay: the events that follow from a conversation's last records; pure.
 
-An event waits in its process until the router has it, so a killed process may lose the last ones.
-They follow from what it had recorded, and each has a key: the next incarnation reports the last
-records again, and the recorder drops the events that it knows.
+An event waits in its process until the router has it, so a killed process may lose its last events.
+They follow from the recorded steps, and each has a key: the next incarnation reports the last
+records again, and the recorder drops known events.
 """
 
 import re
@@ -48,7 +48,7 @@ class ReplayedEvent:
 
     @property
     def report(self) -> tuple[str, JsonObject, str]:
-        """The arguments of a report of something that happens now: type, data and key."""
+        """The arguments of a report of an event that happens now: type, data and key."""
         return self.type, self.data, self.key
 
 
@@ -82,7 +82,7 @@ def answered(said: ModelAnswered, place: str) -> ReplayedEvent:
 
 
 def called(call: ToolCall, key: str, ts: float) -> ReplayedEvent:
-    """Return the event of a call that begins; `key` is its step's."""
+    """Return the event of a call that begins; `key` is the key of its step."""
     data: JsonObject = {"tool": call.name, "call": call.id, "arguments": call.arguments}
     if call.malformed is not None:
         data["malformed"] = call.malformed
@@ -90,7 +90,7 @@ def called(call: ToolCall, key: str, ts: float) -> ReplayedEvent:
 
 
 def returned(finished: CallFinished, key: str) -> ReplayedEvent:
-    """Return the event of a call's result; `key` is its step's."""
+    """Return the event of a call's result; `key` is the key of its step."""
     data = {
         "tool": finished.name,
         "call": finished.call_id,
@@ -118,13 +118,13 @@ def message_received(message: str, record: InputReceived) -> ReplayedEvent:
 
 
 def loop_warned(seen: LoopDetected, place: str) -> ReplayedEvent:
-    """Return the event of a loop that the model was warned of, the step at `place`."""
+    """Return the event of a loop warning to the model, the step at `place`."""
     data = {"call": seen.call, "count": seen.count}
     return ReplayedEvent("tool.loop", data, place, seen.ts)
 
 
 def noticed(record: ConversationRecord, place: str) -> ReplayedEvent | None:
-    """Return the event of a text that the runtime added, the step at `place`; None for others."""
+    """Return the event of a text added by the runtime, the step at `place`; None for others."""
     match record:
         case LoopDetected():
             return loop_warned(record, place)

@@ -1,6 +1,6 @@
-"""ExternalAgentState: what is known of the external agent that works on the current node; pure.
+"""ExternalAgentState: the known state of the external agent on the current node; pure.
 
-It is a part of the transcript: the fold of the records `outside.*`, and of the messages received.
+It is a part of the transcript: the fold of the records `outside.*`, and of received messages.
 """
 
 from dataclasses import dataclass, field
@@ -21,17 +21,18 @@ from agiraph.core.turns import Usage
 class ExternalAgentState:
     """The external agent of one node.
 
-    - `is_here`: there is one; `agent` is its name.
-    - `starts`, `failures`: how often it was started, and how often that start failed.
+    - `is_here`: whether the node has an external agent; `agent` is its name.
+    - `starts`, `failures`: the numbers of its starts and of its failed starts.
     - `session`: the id by which its conversation can be resumed, '' if it cannot.
-    - `took_up`: the session that the last start was to resume, '' if it began a new one.
+    - `took_up`: the session that the last start should resume, '' if it began a new one.
     - `lost_at`: the number of the last start that found its conversation lost, 0 if none did.
-    - `sent`: the keys of the messages it sent; `asking`: those of its open permission requests.
-    - `messages`: all to it, as they are shown; those from `delivered` on may not have reached it.
-    - `warnings`: the indexes in `messages` of those that only warn of a bound; `warned`: of which.
-    - `usage`: what its conversation has used.
-    - `is_running`: it was started and is not known to have ended.
-    - `result`: what it has done; `problem`: why it failed the last time.
+    - `sent`: the keys of the messages it sent; `asking`: the keys of open permission requests.
+    - `messages`: all messages to it, as shown; those from `delivered` on may not have reached it.
+    - `warnings`: the indexes in `messages` of warnings of a limit; `warned`: the names of the
+      limits.
+    - `usage`: the usage of its conversation.
+    - `is_running`: it was started and its end is not known.
+    - `result`: its result; `problem`: the reason of its last failure.
     """
 
     is_here: bool = False
@@ -57,7 +58,7 @@ class ExternalAgentState:
 
     @property
     def undelivered(self) -> list[str]:
-        """The messages that may not have reached it."""
+        """The messages that may not have reached the external agent."""
         return self.messages[self.delivered :]
 
     def needs_delivery(self, delivered: int) -> bool:
@@ -65,7 +66,7 @@ class ExternalAgentState:
         return any(place not in self.warnings for place in range(delivered, len(self.messages)))
 
     def add_message(self, shown: str, *, warns_of: str = "") -> None:
-        """Add a message to it, if there is an external agent."""
+        """Add a message to the external agent, if there is an external agent."""
         if not self.is_here:
             return
         if warns_of:

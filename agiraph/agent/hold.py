@@ -1,7 +1,7 @@
 """The state of an entity that waits for a person: it is paused, or has asked the human.
 
-It is stored beside the entity's conversation for as long as it lasts, so that it is known while the
-entity has no process, and after a restart.
+It is stored beside the entity's conversation as long as the wait lasts, so that it is known while
+the entity has no process, and after a restart.
 """
 
 import os
@@ -18,7 +18,7 @@ HELD: Final = ("paused", "waiting_for_human")
 
 def load_hold(path: Path) -> EntityState:
     """Return the stored state; the empty state if the file is missing or damaged."""
-    if not os.path.lexists(path):  # of nearly all; the safe way there opens each folder
+    if not os.path.lexists(path):  # nearly all are missing; the safe open opens each folder
         return EntityState()
     try:
         return EntityState.model_validate_json(read_bytes(path))

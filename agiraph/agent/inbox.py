@@ -14,11 +14,11 @@ from agiraph.core.turns import JsonObject
 
 @dataclass(frozen=True, slots=True)
 class IncomingMessage:
-    """A message on its way into a conversation; `done` tells the bus that it is recorded.
+    """A message on its way into a conversation; `done` acknowledges to the bus that it is recorded.
 
-    `trigger` is the id of the trigger whose firing it is, and its content then says so itself;
-    `quoted` is how the message begins that it replies to, `answers` the question that it settles;
-    `facts` are told with the event that it was received.
+    `trigger` is the id of the trigger that fired the message, whose content then names it; `quoted`
+    is the beginning of the message that it replies to, `answers` the question that it settles;
+    `facts` are added to the event of its receipt.
     """
 
     id: str
@@ -43,12 +43,12 @@ class IncomingMessage:
 
     @property
     def event(self) -> tuple[str, JsonObject, str]:
-        """The event that it was received: its type, its data and its key."""
+        """The event of the message's receipt: its type, its data and its key."""
         return "message.received", {"from": self.from_name, "id": self.id, **self.facts}, self.id
 
     @property
     def shown(self) -> str:
-        """The message as the model is shown it: who said what; the board speaks for itself."""
+        """The message as shown to the model, with its sender, which may be the board."""
         if self.from_name == BOARD_NAME:
             return f"[Board]: {self.content}"
         if self.trigger:
@@ -57,10 +57,11 @@ class IncomingMessage:
 
 
 class EntityInbox:
-    """What waits, in order of arrival.
+    """The waiting messages, in order of arrival.
 
-    `arrived` is set while a steer or interrupt waits, `spoken` while one of the human's does.
-    `take_up` is told the ids of those that could enter together and returns how many may.
+    `arrived` is set while a steer or interrupt waits, `spoken` while a message of the human waits.
+    `take_up` receives the ids of the messages that could enter together and returns how many of
+    them may enter.
     """
 
     def __init__(self) -> None:
@@ -71,7 +72,7 @@ class EntityInbox:
         self.take_up: Callable[[Sequence[str]], int] = len
 
     def put(self, incoming: IncomingMessage) -> None:
-        """Let a message wait; a redelivered one that still waits is not taken twice."""
+        """Queue a message; ignore a redelivery of a message that still waits."""
         if any(waiting.id == incoming.id for waiting in self._waiting):
             return
         self._waiting.append(incoming)
@@ -86,7 +87,7 @@ class EntityInbox:
             self.urgent.set()
 
     def take(self, *, with_followups: bool) -> list[IncomingMessage]:
-        """Return what may enter the conversation now, in order, and keep the rest."""
+        """Return the messages that may enter the conversation now, in order, and keep the rest."""
         taken = [m for m in self._waiting if with_followups or m.mode != "followup"]
         taken = taken[: self.take_up([m.id for m in taken])]
         self._waiting = [m for m in self._waiting if m not in taken]
@@ -100,9 +101,9 @@ class EntityInbox:
     def take_into(
         self, conversation: Conversation, *, with_followups: bool
     ) -> list[IncomingMessage]:
-        """Return what may enter `conversation` now; each is done once the next record stands.
+        """Return the messages that enter `conversation` now; each is done after the next append.
 
-        What it has seen already is done at once and left out.
+        Messages that the conversation has already received are done at once and omitted.
         """
         taken = list[IncomingMessage]()
         for incoming in self.take(with_followups=with_followups):

@@ -1,4 +1,4 @@
-"""What an entity's folder holds, in a line a file: for a conversation that starts again."""
+"""List the files of an entity's folder, one line per file, for a conversation that starts again."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -25,7 +25,7 @@ def listing(folder: Path, shown_as: str) -> str:
 def _line(path: Path, name: str) -> str:
     try:
         data, size = read_part(path, 0, READ_BYTES)
-    except OSError:  # it went away meanwhile
+    except OSError:  # deleted meanwhile
         return f"- {name}"
     first = next(
         (line.strip() for line in data.decode("utf-8", "replace").splitlines() if line.strip()), ""
@@ -35,6 +35,6 @@ def _line(path: Path, name: str) -> str:
 
 
 def read_texts(paths: Iterable[Path]) -> str:
-    """Return the texts of those files that are there, one after the other."""
+    """Return the texts of the existing files, one after the other."""
     texts = [read_shown(path).strip() for path in paths]
     return "\n\n".join(text for text in texts if text)

@@ -1,11 +1,11 @@
 """The loop that coordinator and workers share: yield point, think, act, yield point.
 
-What comes next follows from the transcript alone, so a restarted process continues
-where the last one stood: an unanswered call is run or answered, an unanswered message is thought
-about. The loop never looks at a clock or a socket; its ports do.
+The next action follows from the transcript alone, so a restarted process continues at the same
+place: an unanswered call is run or answered, an unanswered message starts a model call. The loop
+never reads a clock or a socket; its ports do.
 
-While a model or a tool is awaited the process stays reachable: a message that interrupts cancels
-what is in flight, keeps the partial text, and enters at the next yield point, which is now.
+While the process waits for a model or a tool it stays reachable: a message that interrupts cancels
+the running call, keeps the partial text, and enters at the next yield point, which is now.
 """
 
 import asyncio
@@ -60,10 +60,10 @@ UNKNOWN_OUTCOME = (
 
 @dataclass(frozen=True, slots=True)
 class CallEffects:
-    """What a call's result has shown: nodes that ended, messages by their bus ids.
+    """Effects of a call's result: nodes that ended, messages by their bus ids.
 
-    `human` are those of the messages that the human wrote, as they are shown; `asked` is a question
-    to the human that is still open.
+    `human` are the shown texts of the messages that the human wrote; `asked` is a question to the
+    human that is still open.
     """
 
     covers: tuple[NodeId, ...] = ()
@@ -74,7 +74,7 @@ class CallEffects:
 
 @dataclass(frozen=True, slots=True)
 class Permission:
-    """Whether an action may be done: `refusal` says why not, '' that it may.
+    """Whether an action is permitted: `refusal` is the reason if it is not, else ''.
 
     `message` is the bus id of the human's answer.
     """
@@ -87,8 +87,8 @@ class Permission:
 class PendingApproval:
     """An action that may have to wait for the human's answer.
 
-    `answer` returns whether it may be done, however long that takes to be known; `withdraw` takes
-    the question back when a message came first.
+    `answer` waits for the decision without a time limit; `withdraw` withdraws the question after a
+    message came first.
     """
 
     answer: Callable[[], Awaitable[Permission]]
@@ -96,7 +96,7 @@ class PendingApproval:
 
 
 class PartialAnswer:
-    """What has streamed in of an answer so far; `call` is the id of the model call."""
+    """The text of an answer that has streamed in so far; `call` is the id of the model call."""
 
     def __init__(self) -> None:
         self.call = ""
@@ -106,7 +106,7 @@ class PartialAnswer:
         self._pieces.append(piece)
 
     def clear(self) -> None:
-        """Forget it all: the call is being tried again."""
+        """Discard the text: the call is being tried again."""
         self._pieces.clear()
 
     @property
@@ -115,9 +115,9 @@ class PartialAnswer:
 
 
 class PauseSwitch:
-    """Whether the entity may go on past its next yield point.
+    """Whether the entity may continue past its next yield point.
 
-    One that is `leaving` ends there, paused or not: it is moved.
+    An entity that is `leaving` (it is moved to another host) ends there, paused or not.
     """
 
     def __init__(self) -> None:
@@ -126,12 +126,12 @@ class PauseSwitch:
         self.leaving = asyncio.Event()
 
     def leave(self) -> None:
-        """Let the entity reach its next yield point, and begin nothing new before."""
+        """Let the entity reach its next yield point, and begin nothing before it."""
         self.leaving.set()
         self._running.set()
 
     def pause(self) -> None:
-        """Hold the entity at its next yield point."""
+        """Stop the entity at its next yield point."""
         if not self.leaving.is_set():
             self._running.clear()
 
@@ -147,31 +147,31 @@ class PauseSwitch:
 
 
 class Role(Protocol):
-    """What a coordinator and a worker do differently in the loop."""
+    """The parts of the loop in which coordinators and workers differ."""
 
     def is_over(self) -> bool:
         """Whether the loop should return."""
 
     def is_between_works(self) -> bool:
-        """Whether messages that wait for the current work to be done may enter now."""
+        """Whether messages that wait for the end of the current work may enter now."""
 
     def tool_context(self, key: str) -> ToolContext:
-        """Return what a tool is handed when it runs as step `key`."""
+        """Return the context for a tool that runs as step `key`."""
 
     def notices(self) -> list[InputReceived]:
-        """Return the runtime's messages to the model that are not in the conversation yet."""
+        """Return the runtime's messages to the model that are not yet in the conversation."""
 
     def take_effects(self) -> CallEffects:
-        """Return what the tool that just ran has shown the model besides its result."""
+        """Return the effects of the last tool call besides its result."""
 
     async def on_rest(self) -> None:
-        """Do what is to be done when the model is silent: remind, give up, or wait for news."""
+        """Handle a silent model: remind it, give up, or wait for news."""
 
     async def make_room(self, *, was_refused: bool) -> bool:
-        """Shorten the conversation if it is time to; return whether it was changed.
+        """Shorten the conversation if necessary; return whether it was changed.
 
-        `was_refused`: the model said that it is too long. Raises ModelFailure if it cannot be
-        made short enough.
+        `was_refused`: the model refused the conversation as too long. Raises ModelFailure if it
+        cannot be made short enough.
         """
 
     async def on_step_limit(self) -> bool:
@@ -181,13 +181,13 @@ class Role(Protocol):
 class LoopEntity(Protocol):
     """The parts of an entity that its loop works with: processes have them, tests fake them.
 
-    - `request` returns what to ask the model now; `think` its answer, filling the partial one as
-      text streams in, or raises ModelFailure when that is hopeless.
-    - `approval_for` returns what to ask before a call or (None) a model call; None: nothing.
-    - `calls_per_answer` is how many calls of one answer are made.
-    - `report` reports an event; reported again with the same key it is one event.
-    - `show` shows people what is being done right now.
-    - `standing_still` stops the deadline of the work in hand inside a block.
+    - `request` returns the next model request; `think` returns its answer and adds streamed text to
+      the partial answer, or raises ModelFailure after the last retry.
+    - `approval_for` returns the approval needed before a call or (None) a model call; None: none.
+    - `calls_per_answer` is the maximum number of calls of one answer.
+    - `report` reports an event; reports with the same key are one event.
+    - `show` shows the current activity to people.
+    - `standing_still` stops the deadline of the current work inside a block.
     """
 
     conversation: Conversation
@@ -224,7 +224,7 @@ class AgentLoop:
         self._begun = ""
 
     async def run(self) -> None:
-        """Go on until the entity says that it is over."""
+        """Run until the role reports that its work is over."""
         while not self._role.is_over():
             await self._yield_point()
             if self._role.is_over():
@@ -239,7 +239,7 @@ class AgentLoop:
                 await self._role.on_rest()
 
     async def _yield_point(self) -> None:
-        """Be reachable: stand still if paused, then let in what has arrived, in one append."""
+        """Wait while paused, then let the arrived messages into the conversation, in one append."""
         if self._transcript.is_paused:
             self._pause_switch.pause()  # also by the end of a single step
         if self._pause_switch.is_paused:
@@ -256,19 +256,19 @@ class AgentLoop:
             self._entity.report(*incoming.event)
 
     def _notices(self) -> list[InputReceived]:
-        """Return the role's notices; none in the middle of a call, they come after it.
+        """Return the role's notices; none during a call, they come after it.
 
-        A `wait` that the next incarnation takes up again is not ended by what it waits for in part.
+        A `wait` that the next incarnation resumes is not ended by a part of the awaited nodes.
         """
         is_in_call = any(opened.was_started for opened in self._transcript.open_calls)
         return [] if is_in_call else self._role.notices()
 
     async def _made_room(self) -> bool:
-        """Between two steps: make the conversation shorter if it is time; whether it changed."""
+        """Shorten the conversation between two steps if necessary; return whether it changed."""
         if self._transcript.open_calls:
             return False
         made = await self._unless_interrupted(self._role.make_room(was_refused=False))
-        return made is not False  # if it was interrupted, what interrupted it comes first
+        return made is not False  # an interrupting message comes first
 
     # --- think -----------------------------------------------------------------------------------
 
@@ -291,7 +291,7 @@ class AgentLoop:
                 ),
             )
         except ModelFailure as failure:
-            # Not every service says that a conversation is too long in words that are known.
+            # Some services report a conversation that is too long in unknown words.
             may_be_too_long = failure.kind == BAD_REQUEST and is_long(self._transcript.turns)
             if failure.kind != TOO_LONG and not may_be_too_long:
                 raise
@@ -348,10 +348,10 @@ class AgentLoop:
         before: Sequence[InputReceived] = (),
         after: Sequence[InputReceived] = (),
     ) -> None:
-        """Append a record and, if nothing comes between them, the start of the call behind it.
+        """Append a record and, if no other record comes between, the start of the next call.
 
-        The two wait for the disk once. Nothing is awaited from here to that call, so what does not
-        are in its way now cannot come to.
+        Both are synced to disk once. Nothing is awaited from here until that call, so no obstacle
+        can appear that does not exist now.
         """
         if following is None or not self._may_begin(following):
             self._conversation.append(*before, record, *after)
@@ -397,7 +397,7 @@ class AgentLoop:
         self._entity.toolbox.forget(call, context)
 
     async def _recover(self, opened: OpenCall, context: ToolContext) -> ToolTurn:
-        """Return the result that a call of a dead incarnation left, or say that nobody knows."""
+        """Return the result that a dead incarnation's call left, or a text that it is unknown."""
         left = await self._entity.toolbox.recover(opened.call, context)
         return left or _turn(opened, UNKNOWN_OUTCOME, is_error=True)
 
@@ -421,7 +421,7 @@ class AgentLoop:
     async def _unless_interrupted(
         self, work: Awaitable[T], once_begun: Callable[[], None] = lambda: None
     ) -> T | None:
-        """Return what `work` returns, or None if a message interrupted it; it is then cancelled."""
+        """Return the result of `work`; None if a message interrupted and so cancelled it."""
         task = asyncio.ensure_future(work)
         urgent = asyncio.ensure_future(self._inbox.urgent.wait())
         try:
@@ -446,9 +446,9 @@ async def _cancelled(task: "asyncio.Future[T]") -> None:
 
 
 def _retrieve(task: "asyncio.Future[T]") -> None:
-    """Look at how a task ended: a cancellation of ours may come together with an error of its."""
+    """Retrieve a task's exception: our cancellation may coincide with an error of the task."""
     if task.done() and not task.cancelled():
-        task.exception()  # else asyncio logs it as one that nobody has seen
+        task.exception()  # else asyncio logs it as never retrieved
 
 
 def _turn(opened: OpenCall, content: str, *, is_error: bool) -> ToolTurn:
@@ -460,9 +460,9 @@ def _turn(opened: OpenCall, content: str, *, is_error: bool) -> ToolTurn:
 def stand_in_notice(
     transcript: Transcript, response: ModelResponse, said: ModelAnswered
 ) -> tuple[InputReceived, ...]:
-    """Return the notice before an answer of another model than the one that answered before.
+    """Return the notice before an answer if its model differs from the last answer's model.
 
-    It is in one append with the answer, so there is one.
+    It is appended together with the answer, so there is exactly one notice.
     """
     fallback_used = said.model if said.instead_of else ""
     if fallback_used == transcript.stand_in:
@@ -474,8 +474,10 @@ def stand_in_notice(
 
 
 def calls_notice(response: ModelResponse, said: ModelAnswered) -> tuple[InputReceived, ...]:
-    """Return the notice that calls of an answer are left out, which the model reads after the
-    results of the others; none if all are made."""
+    """Return the notice that some calls of an answer are left out; empty if all are made.
+
+    The model reads it after the results of the other calls.
+    """
     count, most = len(response.tool_calls), len(said.tool_calls)
     if count == most:
         return ()

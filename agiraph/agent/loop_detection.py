@@ -1,10 +1,10 @@
 """Loop detection: an entity that repeats the same call with the same result; pure.
 
-Counted are consecutive answers with the same calls, arguments and results (several equal calls in
-one answer count each). The count starts again when anything else is called, and when the entity
-receives something new: a message, a notification of the board. A call that was interrupted, by a
-message or a crash, is no evidence either way and resets it too. What the runtime itself says
-(reminders, this warning) does not.
+Consecutive answers with the same calls, arguments and results are counted (several equal calls in
+one answer count each). The count is reset by any other call, and when the entity receives a message
+or a notification of the board. A call that was interrupted, by a message or a crash, is no evidence
+either way and also resets it. Messages of the runtime itself (reminders, this warning) do not reset
+it.
 
 The count is a part of the transcript, folded from the journal, so it survives a restart.
 `judge_loop` is called before every model call.
@@ -31,7 +31,7 @@ WARNING = (
 
 @dataclass(frozen=True, slots=True)
 class RepeatedCalls:
-    """How often the last answers were the same; `warned_at` is the count at the model's warning.
+    """The number of equal last answers; `warned_at` is the count at the warning to the model.
 
     `pending` are the signatures of an answer's finished calls while others are still open.
     """
@@ -44,7 +44,7 @@ class RepeatedCalls:
     is_new: bool = False
 
     def reset(self) -> "RepeatedCalls":
-        """Return the streak after something new was received: it is over."""
+        """Return the empty streak, after the entity received something new."""
         return RepeatedCalls(pending=self.pending, is_new=bool(self.pending))
 
     def warned(self, count: int) -> "RepeatedCalls":
@@ -71,26 +71,26 @@ class RepeatedCalls:
 
 @dataclass(frozen=True, slots=True)
 class LoopWarning:
-    """The model is to be warned that it repeats itself."""
+    """The decision to warn the model that it repeats itself."""
 
     count: int
     shown: str
 
     def record(self, end: str, now: float) -> LoopDetected:
-        """Return the record, with the warning to the model; `end`: what happens otherwise."""
+        """Return the record of the warning; `end` describes the consequence of further repeats."""
         content = WARNING.format(count=self.count, shown=self.shown, end=end)
         return LoopDetected(count=self.count, call=self.shown, content=content, ts=now)
 
 
 @dataclass(frozen=True, slots=True)
 class LoopStuck:
-    """It was warned and continues."""
+    """The decision to end an entity that repeats itself after the warning."""
 
     reason: str
 
 
 def judge_loop(streak: RepeatedCalls, *, patience: int = 0) -> LoopWarning | LoopStuck | None:
-    """Return what is to be done; `patience`: how many repeats are allowed after the warning."""
+    """Return the decision; `patience` is the number of repeats allowed after the warning."""
     if streak.count < LIMIT:
         return None
     if not streak.warned_at:
@@ -114,7 +114,7 @@ def _signature(call: ToolCall, result: CallFinished) -> str:
 
 
 def _is_news(result: CallFinished) -> bool:
-    """Whether a result shows a message, was ended by one, or was interrupted."""
+    """Whether a result shows a message, was ended by a message, or was interrupted."""
     return (
         bool(result.messages)
         or (result.is_error and result.content.startswith(CUT_OFF))

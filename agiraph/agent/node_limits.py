@@ -1,18 +1,18 @@
 """Limits of a node: turns, tokens, money and context; at each the worker gets one last turn.
 
-Pure: what a worker has used on its node is in its transcript, what it may use in the contract.
+Pure: the usage of a worker on its node is in its transcript, its limits are in the contract.
 `judge` is called before every model call:
 
 - None: call the model.
-- `LastTurn`: tell the model that this is its last turn, then call it: it may publish what it has
+- `LastTurn`: warn the model that this is its last turn, then call it: it may publish its results
   and hand off the rest. The message is journaled (`LimitReached`), so it is sent once.
-- `MustStop`: it has had its last turn and not published; the node ends.
+- `MustStop`: the worker had its last turn and did not publish; the node ends.
 
-What an external agent uses is counted by the broker's LLM proxy, which refuses the call that would
-exceed a limit: `refused_at_door` is the record of it, and the node ends.
+The usage of an external agent is counted by the broker's LLM proxy, which refuses the call that
+would exceed a limit: `refused_at_door` is the record of the refusal, and the node ends.
 
-Tokens and money are checked one turn ahead: a turn after which no other one would fit is the last
-one, so a limit is exceeded by little more than what one turn adds to the next.
+Tokens and money are checked one turn ahead: a turn that leaves too little for another turn is the
+last, so a limit is exceeded by little more than the growth from one turn to the next.
 """
 
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ TIME_NEAR = (
 
 @dataclass(frozen=True, slots=True)
 class LastTurn:
-    """The next turn is the last; `why` is what is used up."""
+    """The next turn is the last; `why` names the exhausted limit."""
 
     bound: Bound
     why: str
@@ -105,7 +105,7 @@ def judge(
     if transcript.progress.bound is not None and transcript.progress.is_last_turn_over:
         return MustStop(f"{transcript.progress.bound_why}; its last turn published nothing")
     if transcript.progress.bound is not None:
-        return None  # it was warned already, and has not answered yet
+        return None  # it was already warned, and has not answered yet
     if (unpriced := _without_price(transcript, contract)) is not None:
         return unpriced
     reached = _turns(transcript, contract) or _tokens(transcript, contract)
@@ -118,7 +118,7 @@ def judge(
 
 def _turns(transcript: Transcript, contract: StageContract) -> LastTurn | MustStop | None:
     limit = contract.max_iterations_per_node
-    if transcript.progress.model_turns >= limit:  # a limit of one: no turn before it to warn in
+    if transcript.progress.model_turns >= limit:  # no earlier turn for a warning
         return MustStop(f"the node's {limit} model turns are used up")
     if transcript.progress.model_turns == limit - 1 and limit > 1:
         return LastTurn("turns", f"the node's {limit} model turns are used up")

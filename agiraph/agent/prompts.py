@@ -1,9 +1,9 @@
-"""Prompts: the texts of configs/prompts filled in, or those that a person laid over them.
+"""Prompts: the texts of configs/prompts filled in, or a person's replacements of them.
 
 The same inputs give the same bytes.
 
-A system prompt is built once per conversation and never changes from turn to turn, so that
-provider caches serve the whole beginning of a long loop.
+A system prompt is built once per conversation and never changes between turns, so that provider
+caches serve the whole beginning of a long loop.
 """
 
 import json
@@ -75,13 +75,13 @@ def render(name: str, **values: object) -> str:
 
 
 def prepare() -> None:
-    """Compile every prompt now: processes forked after this need not, each for 50 ms."""
+    """Compile every prompt now: processes forked later save 50 ms for each."""
     for path in shipped().glob("*.md"):  # plain: shipped with the package
         _environment((shipped(),)).get_template(path.name)
 
 
 def system_prompt(name: str, *, skills: str, **values: object) -> str:
-    """Return the prompt of a `coordinator` or `worker`; `skills` are the lines that list them.
+    """Return the prompt of a `coordinator` or `worker`; `skills` is the list of skills as text.
 
     `coordinator_short` and `worker_short` contain neither that list nor the rules.
     """
@@ -90,7 +90,7 @@ def system_prompt(name: str, *, skills: str, **values: object) -> str:
 
 
 def goal_turn(goal: str, input_dir: str | None, plan: str = "") -> str:
-    """Return the coordinator's first user turn; `plan` is what it says of a plan."""
+    """Return the coordinator's first user turn; `plan` is its text about the plan."""
     lines = [f"# Goal\n\n{goal}"]
     if input_dir:
         lines.append(
@@ -103,7 +103,7 @@ def goal_turn(goal: str, input_dir: str | None, plan: str = "") -> str:
 
 
 def new_run_turn(goal: str, input_dir: str | None, *, cause: str, plan: str = "") -> str:
-    """Return the user turn that gives a coordinator a further goal; `cause` says what began it."""
+    """Return the user turn that gives a coordinator a further goal; `cause` names its cause."""
     lines = [goal_turn(goal, input_dir, plan), NEW_RUN]
     if cause:
         lines.append(f"[Runtime]: It was begun by {cause}.")
@@ -113,7 +113,7 @@ def new_run_turn(goal: str, input_dir: str | None, *, cause: str, plan: str = ""
 def assignment_turn(assignment: Assignment, before: Assignment | None = None) -> str:
     """Return the user turn that gives a worker its node.
 
-    What is as in `before`, the last one that its conversation shows, is not repeated.
+    The parts that equal `before`, the last assignment shown in its conversation, are omitted.
     """
     schema = assignment.node.output_schema
     known = {
@@ -133,7 +133,7 @@ def schema_in_words(node: WorkNode) -> str:
 
 
 def assignment_facts(assignment: Assignment) -> dict[str, object]:
-    """Return the values that the assignment of every kind of worker is rendered with."""
+    """Return the values for the assignment template of every kind of worker."""
     return {
         "node": assignment.node,
         "spec": assignment.spec.strip(),

@@ -1,4 +1,4 @@
-"""The records of a conversation's journal: one for each thing received, said, run or closed."""
+"""The records of a conversation's journal: received input, answers, calls, results, endings."""
 
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Final, Literal
@@ -15,10 +15,10 @@ from agiraph.core.turns import JsonObject, StopReason, ToolCall, Turn, Usage
 class InputReceived(Record):
     """Text that entered the conversation: from a person, an entity or the runtime.
 
-    `message` is the bus id of what brought it, `board_seq` the last board event it reports,
-    `trigger` the trigger whose firing it is, `answers` the question to the human that it settles.
-    `warns_of`: it warns that the node's time or another limit is near; an external agent that has
-    ended is not started again for such a message.
+    `message` is the bus id of the message that brought it, `board_seq` the last board event that it
+    reports, `trigger` the trigger that fired it, `answers` the question to the human that it
+    settles. `warns_of`: it warns that the node's time or another limit is near; an external agent
+    that has ended is not started again for such a message.
     """
 
     kind: Literal["heard"] = "heard"
@@ -45,12 +45,12 @@ REFUSED_CALL = (
 
 
 class ModelAnswered(Record):
-    """One answer of the model. `interrupted`: it was cancelled, and this is what had arrived.
+    """One answer of the model. `interrupted`: it was cancelled, and this is the received part.
 
-    `window` is the context window of the model that answered, in tokens; `asked_at` when it was
-    called; `instead_of` the model that it replaced. `message` is the id (in hexadecimal) of the
-    message to the human that an answer without calls becomes when a coordinator passes it on,
-    `call` the id of the model call, by which its text was streamed.
+    `window` is the context window of the model that answered, in tokens; `asked_at` the time of the
+    call; `instead_of` the model that it replaced. `message` is the id (in hexadecimal) of the
+    message to the human that an answer without calls becomes when a coordinator forwards it, `call`
+    the id of the model call, by which its text was streamed.
     """
 
     kind: Literal["said"] = "said"
@@ -71,7 +71,7 @@ class ModelAnswered(Record):
 
     @property
     def why_no_call_runs(self) -> str:
-        """Why none of its calls may run, in words for the model; "" if they may."""
+        """The reason why none of its calls may run, in words for the model; "" if they may."""
         if self.stop_reason == "max_tokens":
             return CUT_CALL.format(tokens=self.usage.output_tokens or "its limit of")
         return REFUSED_CALL if self.stop_reason == "refusal" else ""
@@ -91,7 +91,7 @@ class CallFinished(Record):
     """A tool's outcome.
 
     `covers` are the nodes whose end this result has shown to the model, `messages` the bus ids of
-    messages that it shows, `human` those of them that the human wrote, as they are shown, `asked`
+    the messages that it shows, `human` the shown texts of the human's messages among them, `asked`
     a question to the human whose answer will arrive as a message.
     """
 
@@ -125,7 +125,7 @@ class AssignmentTaken(Record):
 
 
 class LimitReached(Record):
-    """A worker was told that its next turn on the node is the last; `bound` names the limit."""
+    """The worker was warned that its next turn on the node is the last; `bound` names the limit."""
 
     kind: Literal["bound.reached"] = "bound.reached"
     role: Literal["user"] = "user"
@@ -147,7 +147,7 @@ class LoopDetected(Record):
 
 
 class MemoryFlushStarted(Record):
-    """The context is nearly full: the model was told to save what it must not forget."""
+    """The context is nearly full: the model was asked to save important information."""
 
     kind: Literal["flush.began"] = "flush.began"
     role: Literal["user"] = "user"
@@ -156,11 +156,11 @@ class MemoryFlushStarted(Record):
 
 
 class ConversationCompacted(Record):
-    """A new conversation begins: `turns` replace all that came before.
+    """A new conversation begins: `turns` replace all earlier turns.
 
-    What came before stays above this record in the journal. `summary` is the model's own, "" if
-    there is none; `digest` has a line for each thing since the conversation's beginning that is no
-    longer among the turns. Tokens are estimates of what the model is shown. `window` is the
+    The earlier records stay above this record in the journal. `summary` is the model's own, "" if
+    there is none; `digest` has a line for each event since the conversation's beginning that is no
+    longer among the turns. Tokens are estimates of the text shown to the model. `window` is the
     model's context window, if it was learned from a refusal; `scale` is the factor of estimates.
     """
 
@@ -201,7 +201,7 @@ class ExternalAgentStarted(Record):
 class ExternalSessionKnown(Record):
     """The external agent reported the id by which its conversation can be resumed.
 
-    `is_anew`: the one that it should have resumed is lost, and this is a new one.
+    `is_anew`: the session that it should have resumed is lost, and this is a new session.
     """
 
     kind: Literal["outside.session"] = "outside.session"
@@ -213,7 +213,8 @@ class ExternalSessionKnown(Record):
 class ExternalMessageSent(Record):
     """A message of the external agent was sent to others; `key` is `outbox.Outgoing.key`.
 
-    `asked` is the id of the question to the human, if it was one, `question` its text.
+    `asked` is the id of the question to the human, if the message was a question, `question` its
+    text.
     """
 
     kind: Literal["outside.sent"] = "outside.sent"
@@ -242,12 +243,12 @@ class ExternalPermissionDecided(Record):
 
 
 class ExternalAgentEnded(Record):
-    """The external agent's process has ended. `problem` says why it failed, '' if it did not.
+    """The external agent's process has ended. `problem` is the reason of a failure, else ''.
 
-    `result` is what it has done, if it said so: then the node is to be published. `goes_on`: it is
-    to be started again with the messages received meanwhile. `told`: how many of the messages to
-    it have reached it; `has_spoken`: it has said or done anything. `usage` is what this start has
-    used: as metered by the LLM proxy, or as reported by the agent if it uses its own account.
+    `result` is its result, if it reported one: then the node is to be published. `goes_on`: it is
+    to be started again with the messages received meanwhile. `told`: how many of the messages to it
+    have reached it; `has_spoken`: it has produced any output. `usage` is the usage of this start:
+    as metered by the LLM proxy, or as reported by the agent if it uses its own account.
     `is_excused`: it ended for lack of budget, which does not count as its failure.
     """
 
@@ -264,7 +265,7 @@ class ExternalAgentEnded(Record):
 
 
 class NodeClosed(Record):
-    """A worker's node has ended, in one way or another."""
+    """A worker's node has ended with `status`."""
 
     kind: Literal["node.closed"] = "node.closed"
     node_id: NodeId
@@ -275,9 +276,10 @@ class NodeClosed(Record):
 
 
 class RunBegan(ResolvedRunSpec):
-    """The agent was given another goal: what follows belongs to a new run, with its own board.
+    """The agent was given another goal: the following records belong to a new run and board.
 
-    `content` is the goal as it is shown to the model, `message` the bus id of what brought it.
+    `content` is the goal as shown to the model, `message` the bus id of the message that brought
+    it.
     """
 
     kind: Literal["run.began"] = "run.began"
@@ -309,12 +311,12 @@ NO_STEPS: Final = ("away", "restored")
 
 
 class StateChanged(Record):
-    """A change of the entity's state that the model is not told.
+    """A change of the entity's state that is not shown to the model.
 
-    `message` is the bus id of what brought it, `answers` the question whose outcome it is.
-    `stepped`: one who was paused does one step, and is paused again by its end. `away`: there was
-    no process for long; `restored`: what followed was lost. Neither of these two is a step: the
-    steps before and after it are numbered as if it were not there.
+    `message` is the bus id of the message that caused it, `answers` the question whose outcome it
+    is. `stepped`: a paused entity does one step, after which it is paused again. `away`: there was
+    no process for a long time; `restored`: the following records were lost. `away` and `restored`
+    are not steps: the steps before and after them are numbered as if they did not exist.
     """
 
     kind: Literal["noted"] = "noted"
@@ -329,9 +331,9 @@ class StateChanged(Record):
 
 
 class ConversationEpochBegan(Record):
-    """The ids of the steps from here on contain another `epoch`, `after` the one before; no step.
+    """The ids of the steps from here on contain another `epoch`, `after` the last one; no step.
 
-    It is the first record of a journal, and the first one after the journal's end was lost
+    It is the first record of a journal, and the first record after the journal's end was lost
     (`restored`), so that a position that is counted a second time leads to other ids.
     """
 
@@ -376,7 +378,7 @@ RECORD: TypeAdapter[ConversationRecord] = union_adapter(ConversationRecord)
 def numbered_steps(records: Iterable[JsonObject]) -> Iterator[tuple[int, str, int]]:
     """Yield the index of each step among the records of a whole journal, its epoch and position.
 
-    `agiraph.core.ids.step_place` makes the name of a step of the last two.
+    `agiraph.core.ids.step_place` builds the name of a step from epoch and position.
     """
     epoch, position = "", 0
     for index, record in enumerate(records):

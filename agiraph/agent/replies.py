@@ -1,7 +1,7 @@
-"""Replies: which message answers which; pure.
+"""Replies: match each message with the message that it answers; pure.
 
-Who writes to somebody answers the last message from them that it has not answered yet. So neither
-people nor models have to handle ids, and both are shown which of their words an answer is to.
+A message answers the last message from its recipient that is not yet answered. So neither people
+nor models have to handle ids, and both see to which of their messages an answer belongs.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ REPLYING = '(replying to your "'
 
 @dataclass(frozen=True, slots=True)
 class ReplyReference:
-    """The message that is answered: its bus id in hexadecimal, and how it begins."""
+    """The answered message: its bus id in hexadecimal, and its beginning."""
 
     message: str = ""
     quoted: str = ""
@@ -28,17 +28,17 @@ def quote(content: str) -> str:
 
 
 def header(from_name: str, quoted: str) -> str:
-    """Return how a message is introduced to a model: who says it, and to what."""
+    """Return the introduction of a message to a model: its sender, and the text it replies to."""
     about = f'{REPLYING}{quoted}") ' if quoted else ""
     return f"[Message from {from_name}]: {about}"
 
 
 def body_of(shown: str) -> str:
-    """Return a message as it was written, without what introduces it."""
+    """Return a shown message without its introduction."""
     text = shown.partition("]: ")[2] if shown.startswith("[Message from ") else shown
     return text.partition('") ')[2] if text.startswith(REPLYING) else text
 
 
 def key_of(name: str) -> str:
-    """Return under which key the messages of somebody are kept, however the name is written."""
+    """Return the key of a sender's messages, independent of the spelling of the name."""
     return name.strip().lstrip("@").casefold()

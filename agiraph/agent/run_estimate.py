@@ -16,15 +16,16 @@ from agiraph.tools.toolbox import Toolbox
 def estimate_run(
     home: Path, models: tuple[str, str], nodes: int | None, rows: Sequence[UsageRow]
 ) -> Estimate:
-    """Return what a run with these models (coordinator, workers) may take. Raises InvalidInput.
+    """Return the estimated use of a run with these models (coordinator, workers).
 
-    `nodes` is how many its plan has, None without one; `rows` are the home's usage by node.
+    `nodes` is the number of nodes of its plan, None without one; `rows` are the home's usage by
+    node. Raises InvalidInput.
     """
     return estimate(nodes, rows, EstimatePrices(*prices_of(home, models)), _prompts())
 
 
 def prices_of(home: Path, models: Sequence[str]) -> Iterator[Price | None]:
-    """Yield the price of each model, None where it is not known. Raises InvalidInput."""
+    """Yield the price of each model, None if it is unknown. Raises InvalidInput."""
     presets, prices = load_presets(home / "providers.yaml"), load_prices(home / "prices.yaml")
     for model in models:
         name = parse_model(model, presets)
@@ -33,7 +34,7 @@ def prices_of(home: Path, models: Sequence[str]) -> Iterator[Price | None]:
 
 
 def _prompts() -> tuple[int, int]:
-    """Return about how many tokens runbooks and tools of a coordinator and of a worker have."""
+    """Return the approximate tokens of runbooks and tools of a coordinator and of a worker."""
 
     def size(toolbox: Any) -> int:
         guess = estimate_fixed(toolbox.guidance(), toolbox.schemas())

@@ -8,7 +8,7 @@ from agiraph.core.errors import InvalidInput
 from agiraph.core.results import read_result
 
 MOST_MISFITS: Final = 3
-"""How often an answer that does not fit is refused before the run fails."""
+"""How many misfitting answers are refused before the run fails."""
 
 FENCED: Final = re.compile(r"\s*```\w*\s*\n(.*)\n\s*```\s*", re.DOTALL)
 
@@ -17,7 +17,7 @@ no remarks, no code fence. With `finish` it is the whole `summary`."""
 
 
 def output_notice(schema: dict[str, Any] | None) -> str:
-    """Return what the model reads of the shape of the final answer, '' if it is free text."""
+    """Return the text for the model about the shape of the final answer, '' if it is free text."""
     if schema is None:
         return ""
     shape = json.dumps(schema, ensure_ascii=False)
@@ -25,7 +25,8 @@ def output_notice(schema: dict[str, Any] | None) -> str:
 
 
 def fitted(answer: str, schema: dict[str, Any]) -> str:
-    """Return the JSON text in an answer; InvalidInput says what in it does not fit the schema."""
+    """Return the JSON text in an answer. Raises InvalidInput that names the misfit with the
+    schema."""
     fenced = FENCED.fullmatch(answer)
     text = fenced[1] if fenced else answer.strip()
     _, wrong = read_result(text, schema)

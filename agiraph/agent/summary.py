@@ -1,8 +1,8 @@
-"""The digest: what an entity did, said and received, in one line each; pure.
+"""The digest: one line for each action, statement and received message of an entity; pure.
 
-A compacted conversation holds it in place of the turns that it no longer shows; no model is needed
-for it. Lines of what the entity said to others, such as promises and questions, are marked, so that
-they can be shown separately.
+A compacted conversation contains it in place of the turns that it no longer shows; no model is
+needed for it. Statements to others, such as promises and questions, are marked, so that they can be
+shown separately.
 """
 
 import json
@@ -19,7 +19,7 @@ LONGEST_RESULT = 120
 
 
 def digest_of(turns: Iterable[Turn]) -> list[str]:
-    """Return a line for each thing received, said and done, in order."""
+    """Return a line for each received message, statement and action, in order."""
     calls: dict[str, ToolCall] = {}
     lines: list[str] = []
     for turn in turns:

@@ -1,11 +1,11 @@
 """Transcript: the fold of a conversation's records; pure.
 
-It answers two questions: what is the model shown, and what is still open. Two rules hold at all
-times, because providers refuse conversations that break them:
+It contains the turns shown to the model and the open calls. Two rules are invariants, because
+providers refuse conversations that break them:
 
-- the results of an answer's calls follow it directly, so what is received while calls are open is
-  held back until the last of them is answered;
-- what the model has been shown never changes, it only grows, so that provider caches serve it.
+- the results of an answer's calls follow it directly, so messages received while calls are open are
+  held back until the last call is answered;
+- turns shown to the model never change, they are only added, so that provider caches serve them.
 """
 
 from collections.abc import Iterable
@@ -51,15 +51,16 @@ ASK_HUMAN = "ask_human"
 SEND_MESSAGE = "send_message"
 CREATES_NODES = ("create_work_node", "launch_roles")
 FOLD = 12
-"""Raised when the same records come to mean another state: older snapshots then do not count."""
+"""Increased when the same records fold to a different state: older snapshots are then invalid."""
 
 
 @dataclass(slots=True)
 class OpenCall:
     """A call that has no result yet.
 
-    `key` names this step forever (epoch, record number and place in the answer): effects that are
-    repeated after a crash have it, too. `why_not` says why the call must not run, if it must not.
+    `key` names this step permanently (epoch, record number and place in the answer): effects that
+    are repeated after a crash have the same key. `why_not` is the reason why the call must not run,
+    if it must not.
     """
 
     call: ToolCall
@@ -70,10 +71,10 @@ class OpenCall:
 
 @dataclass(slots=True)
 class Progress:
-    """What was done and used in the current work: a worker's node, or a coordinator's run.
+    """Actions and usage of the current work: a worker's node, or a coordinator's run.
 
-    `bound` is the limit of the node that was reached, `silences` how many answers in a row had no
-    call. `has_sub_nodes`: nodes were created. `summary` and `learned` are those of the result.
+    `bound` is the limit of the node that was reached, `silences` the number of consecutive answers
+    without a call. `has_sub_nodes`: nodes were created. `summary`, `learned`: from the result.
     """
 
     usage: Usage = field(default_factory=Usage)
@@ -93,11 +94,11 @@ class Progress:
 
 @dataclass(slots=True)
 class WindowState:
-    """What is known of the model's context window, and how the conversation was shortened.
+    """Known facts about the model's context window, and about compactions.
 
     `size` is as reported, `learned` from a refusal; `tokens` is the provider's count of the first
-    `turns` turns, 0 if there is none; `scale` the factor of estimates. `flush_from` is the turn at
-    which the model was told to save what it must not forget.
+    `turns` turns, 0 if there is none; `scale` the factor of estimates. `flush_from` is the turn of
+    the request to save important information.
     """
 
     size: int | None = None
@@ -114,9 +115,9 @@ class WindowState:
 
 @dataclass(slots=True)
 class Correspondence:
-    """Messages by their bus ids, and who waits for an answer.
+    """Messages by their bus ids, and the senders that wait for an answer.
 
-    `human` is what the human wrote, as it was shown; `pending` the open questions to the human;
+    `human` are the human's messages, as shown; `pending` the open questions to the human;
     `unanswered` each sender's last message without a reply; `spoke_to` the message that the last
     answer replied to. `unread` are the senders of messages since the model's last answer.
     """
@@ -129,17 +130,17 @@ class Correspondence:
     unread: set[str] = field(default_factory=set)
 
     def see(self, message: str | None) -> None:
-        """Note that the effect of a message is in the conversation."""
+        """Record that the effect of a message is in the conversation."""
         if message is not None:
             self.seen.add(message)
 
     def note_sender(self, name: str, message: str, shown: str) -> None:
-        """Note the last message of a sender: what is written to them answers it."""
+        """Record the last message of a sender: the next message to the sender answers it."""
         if key_of(name) not in NOBODY:
             self.unanswered[key_of(name)] = ReplyReference(message, quote(body_of(shown)))
 
     def add_result(self, call: ToolCall, record: CallFinished) -> None:
-        """Take what a call's result has shown, asked or sent."""
+        """Record the messages and questions that a call's result has shown, asked or sent."""
         self.seen.update(record.messages)
         self.human.extend(record.human)
         question = str(call.arguments.get("question", ""))
@@ -156,9 +157,9 @@ class Correspondence:
 
 @dataclass(slots=True)
 class PauseState:
-    """Whether the entity stands still; `steps` is how many single steps it may do before it does.
+    """Whether the entity is paused; `steps` are the single steps that it may do before it is.
 
-    `stepped` is the bus id of what let it do the last step that it has done, '' if a pause or a
+    `stepped` is the bus id of the message that allowed the last finished step, '' if a pause or a
     resume came later.
     """
 
@@ -167,7 +168,7 @@ class PauseState:
     stepped: str = ""
 
     def note(self, what: str, message: str) -> None:
-        """Take a change that a person made; a step is for one who is paused, or steps already."""
+        """Apply a change by a person; a step needs an entity that is paused or already steps."""
         if what == "stepped" and (self.is_on or self.steps):
             self.is_on = False
             self.steps.append(message)
@@ -176,7 +177,7 @@ class PauseState:
             self.steps.clear()
 
     def end_step(self) -> None:
-        """Stand still again if the step that has ended was the last that was allowed."""
+        """Pause again if the step that has ended was the last allowed step."""
         if self.steps:
             self.stepped = self.steps.pop(0)
             self.is_on = not self.steps
@@ -185,7 +186,7 @@ class PauseState:
 @dataclass(slots=True)
 class Transcript:
     """The state of one conversation. `said_message` is the message id of the model's last answer,
-    `has_called` whether that had calls. `before` is the assignment of the last node that has ended,
+    `has_called` whether that answer had calls. `before` is the assignment of the last ended node,
     if the turns still show it."""
 
     turns: list[Turn] = field(default_factory=list)
@@ -223,7 +224,7 @@ class Transcript:
 
     @property
     def has_news(self) -> bool:
-        """Whether the last turn is one that the model has not answered."""
+        """Whether the model has not yet answered the last turn."""
         return bool(self.turns) and not isinstance(self.turns[-1], AssistantTurn)
 
     @property
@@ -233,12 +234,12 @@ class Transcript:
 
     @property
     def is_paused(self) -> bool:
-        """Whether the entity stands still until a person lets it continue."""
+        """Whether the entity is paused until a person lets it continue."""
         return self.pause.is_on
 
     @property
     def is_stepping(self) -> bool:
-        """Whether it is to stand still again by the end of the step that it does."""
+        """Whether the entity is to be paused again after the current step."""
         return bool(self.pause.steps)
 
     @property
@@ -253,7 +254,7 @@ class Transcript:
 
     @property
     def is_flushing(self) -> bool:
-        """Whether the model was told to save what it must not forget, and nothing else yet."""
+        """Whether the model was asked to save information, and received nothing else since."""
         return self.window.flush_from is not None
 
     @property
@@ -263,7 +264,7 @@ class Transcript:
 
     @property
     def place(self) -> str:
-        """What names the last step forever: ids that follow from it are used for nothing else."""
+        """The permanent name of the last step, in the ids of its effects; no other step has it."""
         return step_place(self.epoch, self.position)
 
     def has_seen(self, message: str) -> bool:
@@ -326,7 +327,7 @@ class Transcript:
                 self.mail.pending.pop(record.answers, None)
                 self.pause.note(record.what, record.message)
             case ConversationEpochBegan():
-                pass  # it is no step
+                pass  # not a step
             case _:
                 self._apply_outside(record)
 
@@ -341,7 +342,7 @@ class Transcript:
             self.woken_by = record.trigger or ""
             self.mail.unread.add(key_of(record.from_name))
             self.mail.note_sender(record.from_name, record.message, record.content)
-        elif record.trigger and is_at_rest:  # a firing has led to what ended
+        elif record.trigger and is_at_rest:  # a firing has caused the work that ended
             self.woken_by, self.has_called = record.trigger, False
         if record.answers is not None:
             self.mail.pending.pop(record.answers, None)
@@ -355,7 +356,7 @@ class Transcript:
         self.time = self.time.begun(record.ts)
         self._begin_work(ExternalAgentState(is_here=record.outside))
         if record.assignment.node.mode == "single_inference":
-            # one answer needs, and pays for, none of the nodes before
+            # a single answer needs, and pays for, none of the earlier nodes
             self.turns, self.before = [], None
             self.window.tokens = self.window.turns = 0
         self._show(record.content)
@@ -371,7 +372,7 @@ class Transcript:
         self.mail.see(record.message)
 
     def _begin_work(self, outside: ExternalAgentState) -> None:
-        """Begin to count anew: a node, or a run, has its own bounds."""
+        """Start the counters of a new work: a node, or a run, has its own limits."""
         self.progress = Progress()
         self.window.flush_from = None
         self.outside = outside
@@ -423,7 +424,7 @@ class Transcript:
         if record.text and not calls and not record.interrupted:
             self.mail.spoke_to = self.mail.unanswered.pop(HUMAN_NAME, ReplyReference())
         self.outside.has_spoken = True
-        if self.is_flushing:  # a turn that only saves things is none of the node's
+        if self.is_flushing:  # a turn that only saves information does not count for the node
             window.flush_turns += 1
             return
         progress.model_turns += 1
@@ -434,7 +435,7 @@ class Transcript:
             progress.silences = 0 if calls else progress.silences + 1
 
     def _compact(self, record: ConversationCompacted) -> None:
-        """Let a shorter conversation replace this one; what is known of it stays."""
+        """Replace this conversation by a shorter one; keep the known facts about the window."""
         self.turns, self.before = list(record.turns), None
         known = self.window
         self.window = WindowState(
@@ -476,7 +477,7 @@ class Transcript:
 
 
 def _ends_a_step(record: ConversationRecord) -> bool:
-    """Whether a record is what one step of the loop has come to: an answer, a call's result."""
+    """Whether a record is the outcome of one step of the loop: an answer, a call's result."""
     if isinstance(record, NodeClosed):
         return record.status != "completed"  # else its publication was the step
     return isinstance(record, ModelAnswered | CallFinished | AnswerPublished | StepQuarantined)
@@ -486,7 +487,7 @@ TRANSCRIPT: TypeAdapter[Transcript] = TypeAdapter(Transcript)
 
 
 def unique_calls(calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
-    """Give calls with an empty or repeated id one of their own: some servers repeat them."""
+    """Replace empty or repeated ids of calls by unique ids: some servers repeat ids."""
     used: set[str] = set()
     unique: list[ToolCall] = []
     for index, call in enumerate(calls):

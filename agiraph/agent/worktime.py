@@ -1,10 +1,10 @@
 """Work time: how long a worker has been at its node, folded from its conversation; pure.
 
-A node's time begins when its worker begins with it, and continues through restarts of its process.
-It stops while the worker is paused or waits for the person, and while it waits for other nodes,
-whose own time passes then. It does not stop while the worker waits for a message. A time without
-any process counts for a minute at most, because a home that was down overnight has missed no
-deadline; a worker that waited for a message without a process counts for as long as it may wait.
+A node's time begins when its worker starts on it, and continues through restarts of its process. It
+stops while the worker is paused or waits for the person, and while it waits for other nodes, whose
+own time runs then. It does not stop while the worker waits for a message. A time without any
+process counts for a minute at most, so that a home that was down overnight misses no deadline; a
+worker that waited for a message without a process counts for as long as it may wait.
 """
 
 from collections.abc import Sequence
@@ -15,22 +15,22 @@ from agiraph.core.turns import ToolCall
 
 AWAY_SECONDS: Final = 60.0
 WAIT_SECONDS: Final = 600.0
-"""How long `wait` waits for a message, unless the call names another time."""
+"""How long `wait` waits for a message, unless the call sets another time."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkTime:
-    """The seconds worked so far, and when that was last known, in seconds since the epoch."""
+    """The seconds worked so far, and the time of the last update, in seconds since the epoch."""
 
     seconds: float = 0.0
     seen_at: float | None = None
 
     def begun(self, now: float) -> "WorkTime":
-        """Return the time of a node that its worker begins with now."""
+        """Return the time of a node that its worker begins now."""
         return WorkTime(0.0, now)
 
     def at(self, now: float, *, is_waiting: bool, most: float | None = None) -> "WorkTime":
-        """Return the time at `now`: none has passed if it `is_waiting`, else at most `most`."""
+        """Return the time at `now`; add nothing if it `is_waiting`, else at most `most` seconds."""
         if self.seen_at is None:
             return self
         passed = 0.0 if is_waiting else max(0.0, now - self.seen_at)
@@ -59,7 +59,7 @@ def _waits_for_others(call: ToolCall, has_others: bool) -> bool:
 
 
 def longest_absence(running: Sequence[ToolCall]) -> float:
-    """Return how much of a time without a process counts while these calls run."""
+    """Return the largest counted part of a time without a process while these calls run."""
     waits = [call for call in running if call.name == "wait"]
     if not waits:
         return AWAY_SECONDS

@@ -1,7 +1,7 @@
-"""ContextDatabase: the context store in a thread of its own, opened when it is first used.
+"""ContextDatabase: the context store in a thread of its own, opened at its first use.
 
-One that cannot be opened, or is damaged while it is used, is closed and tried again at the next
-use, so that a file that was put in its place counts at once.
+A database that cannot be opened, or is damaged while it is used, is closed and opened again at the
+next use, so that a replaced file is used at once.
 """
 
 import asyncio
@@ -35,11 +35,12 @@ class ContextDatabase:
 
     @property
     def is_there(self) -> bool:
-        """Whether there is a file: a home that has taught nothing yet needs none to be read."""
+        """Whether the file exists: a home without any knowledge needs no file for reading."""
         return self._identity() is not None
 
     async def use(self, work: Callable[[ContextStore], T]) -> T:
-        """Return what `work` makes of the store. Raises ContextUnavailable, OSError (full disk)."""
+        """Return the result of `work` on the store. Raises ContextUnavailable, OSError (full
+        disk)."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._use, work)
 
     def _use(self, work: Callable[[ContextStore], T]) -> T:
@@ -52,7 +53,7 @@ class ContextDatabase:
             raise ContextUnavailable(str(error)) from error
 
     def _opened(self) -> ContextStore:
-        """Return the store of the file that is there now."""
+        """Return the store of the file that exists now."""
         if self._store is not None and self._identity() != self._file:
             self._shut()
         if self._store is None:
@@ -71,6 +72,6 @@ class ContextDatabase:
             store.close()
 
     def close(self) -> None:
-        """Close the file; what was not begun is not done."""
+        """Close the file; work that has not begun is discarded."""
         self._thread.submit(self._shut)
         self._thread.shutdown()

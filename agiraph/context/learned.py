@@ -1,16 +1,16 @@
-"""KnowledgeUpdate: the nodes and edges that a finished run leaves, of either way of working. Pure.
+"""KnowledgeUpdate: the nodes and edges of a finished run, of either way of working. Pure.
 
     the run                                  task
     a completed or failed node               task, part of the run's
-    a failure, and what made it good         mistake
+    a failure, and its correction            mistake
     a decision of the team or the person     decision
-    what a worker offers to later runs       pattern
-    code in what was delivered               code_snippet
-    what the person said always holds        preference
-    what the person and the team said        conversation
+    a worker's insight for later runs        pattern
+    code in the results                      code_snippet
+    a rule that the person stated            preference
+    messages of the person and the team      conversation
 
-Ids follow from what a node is of: the same run told twice changes nothing, and the same failure in
-another run of the same project is the same mistake, with what made it good the last time.
+Ids are derived from the content of a node: the same run recorded twice changes nothing, and the
+same failure in another run of the same project is the same mistake, with its last correction.
 """
 
 import re
@@ -51,15 +51,17 @@ VARYING: Final = re.compile(r"0x[0-9a-f]+|[0-9a-f]{8,}|\d+|(?:/[\w.-]+)+", re.I)
 
 
 class FinishedAttempt(Record):
-    """An attempt at a node that failed: why, and when that was."""
+    """An attempt at a node that failed: the reason and the time."""
 
     reason: str
     at: float = 0.0
 
 
 class FinishedNode(Record):
-    """A node of a run that has ended; `failures` are its attempts before the last one, and the last
-    one if the node failed."""
+    """An ended node of a run; `failures` are its failed attempts.
+
+    If the node failed, the last attempt is among them.
+    """
 
     id: str
     name: str
@@ -74,7 +76,7 @@ class FinishedNode(Record):
 
 
 class FinishedTurn(Record):
-    """One turn of an Agentic Team; `is_decision`: it decides something for the others."""
+    """One turn of an Agentic Team; `is_decision`: it decides something for the other roles."""
 
     number: int
     from_role: str
@@ -84,7 +86,7 @@ class FinishedTurn(Record):
 
 
 class SaidByHuman(Record):
-    """What the person said in a run; with a `question`, the answer to it."""
+    """A message of the person in a run; with a `question`, the answer to it."""
 
     id: str
     text: str
@@ -94,7 +96,7 @@ class SaidByHuman(Record):
 
 
 class RunDecision(Record):
-    """What the team decided, and why: at a stage's end, say."""
+    """A decision of the team, and its reason, for example at the end of a stage."""
 
     id: str
     title: str
@@ -104,7 +106,7 @@ class RunDecision(Record):
 
 
 class RunInsight(Record):
-    """What a worker offers to later runs."""
+    """An insight of a worker for later runs."""
 
     id: str
     text: str
@@ -113,7 +115,7 @@ class RunInsight(Record):
 
 
 class FinishedRun(Record):
-    """All of a run that can be learned from. `outcome` is how it ended, `reason` why it failed."""
+    """The parts of a run that can be learned from. `reason` is the reason of a failure."""
 
     agent: str
     run: str
@@ -134,14 +136,14 @@ class FinishedRun(Record):
 
 
 class KnowledgeUpdate(Record):
-    """What is to be written."""
+    """The nodes and edges to write."""
 
     nodes: tuple[ContextNode, ...] = ()
     edges: tuple[ContextEdge, ...] = ()
 
 
 def learned(run: FinishedRun) -> KnowledgeUpdate:
-    """Return what a finished run leaves."""
+    """Return the nodes and edges of a finished run."""
     book = _Book(run)
     book.add_run()
     for node in run.nodes[:MOST_NODES]:
@@ -158,7 +160,7 @@ def learned(run: FinishedRun) -> KnowledgeUpdate:
 
 
 def rules_in(text: str) -> Iterator[str]:
-    """Yield the sentences of a person that say what always holds."""
+    """Yield the sentences of a person that state a permanent rule."""
     for sentence in SENTENCE.split(text):
         rule = sentence.strip(" \t-*>")
         is_long_enough = SHORTEST_RULE <= len(rule) <= LONGEST_RULE
@@ -167,7 +169,7 @@ def rules_in(text: str) -> Iterator[str]:
 
 
 def code_in(text: str) -> Iterator[tuple[str, str, str]]:
-    """Yield (language, code, what is said before it) of each fenced block worth keeping."""
+    """Yield (language, code, the line before it) of each fenced block worth keeping."""
     for found in FENCE.finditer(text):
         code = found["code"].strip("\n")
         if FEWEST_LINES <= code.count("\n") + 1 <= MOST_LINES:
@@ -176,12 +178,12 @@ def code_in(text: str) -> Iterator[tuple[str, str, str]]:
 
 
 def alike(text: str) -> str:
-    """Return what an error's text has in common with the next of its kind: no numbers, no paths."""
+    """Return an error's text without numbers and paths, equal for errors of the same kind."""
     return " ".join(VARYING.sub("*", text.casefold()).split())[:LONGEST_TITLE]
 
 
 class _Book:
-    """What has been learned of a run so far."""
+    """The nodes and edges learned from a run so far."""
 
     def __init__(self, run: FinishedRun) -> None:
         self.run = run
@@ -257,7 +259,7 @@ class _Book:
             self.add_mistake(node.task or node.name, failure.reason, good, id, failure.at)
 
     def add_mistake(self, task: str, error: str, correction: str, of: str, at: float) -> None:
-        """Add a failure, with what made it good."""
+        """Add a failure, with its correction."""
         first = next(filter(None, map(str.strip, error.splitlines())), "")
         if not first:
             return
@@ -283,7 +285,7 @@ class _Book:
         self.link(id, "made_in", self.task)
 
     def add_said(self, said: SaidByHuman) -> None:
-        """Add an answer of the person as a decision, and what always holds as preferences."""
+        """Add an answer of the person as a decision, and stated rules as preferences."""
         if said.question:
             text = f"{said.question}\n\nThe person: {said.text}"
             id = self.put(
@@ -299,7 +301,7 @@ class _Book:
             self.link(id, "made_in", self.task)
 
     def add_insight(self, insight: RunInsight) -> None:
-        """Add what a worker offers to later runs."""
+        """Add a worker's insight for later runs."""
         if not insight.text.strip():
             return
         where = self.run.project_id or self.run.agent
@@ -309,7 +311,7 @@ class _Book:
         self.link(id, "made_in", self.task)
 
     def add_snippets(self) -> None:
-        """Add the code in what was delivered: the result, then what the nodes said of theirs."""
+        """Add the code in the delivered texts: the result, then the summaries of the nodes."""
         texts = [self.run.result, *(node.summary for node in self.run.nodes)]
         texts += [insight.text for insight in self.run.insights]
         found = dict.fromkeys(block for text in texts for block in code_in(text))
@@ -323,7 +325,7 @@ class _Book:
             self.link(id, "made_in", self.task)
 
     def add_conversation(self) -> None:
-        """Add what the person said, and a team's turns, if there were any."""
+        """Add the person's messages, and a team's turns, if there were any."""
         said = [(one.at, _line("human", one)) for one in self.run.human]
         turns = [f"**{turn.from_role} → {turn.to_role}:** {turn.message.strip()}"
                  for turn in self.run.turns]  # fmt: skip

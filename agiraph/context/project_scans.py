@@ -1,7 +1,7 @@
 """ProjectScans: scans of project folders, each by a process of its own, one at a time.
 
-A scan's results are written down as they come. One that is cut off is finished by the next one:
-what a folder holds is compared with what is known of it.
+A scan's results are written as they arrive. An interrupted scan is completed by the next scan,
+which compares the folder with the known files.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from agiraph.settings.config import ContextConfig
 
 SECONDS: Final = 240.0
 MARKS: Final = (".git", *SYSTEMS)
-"""What a folder has at its top that is a project; others are scanned only if somebody asks."""
+"""Entries at the top of a folder that mark a project; other folders are scanned only on request."""
 
 LONGEST_LINE: Final = 1 << 26
 LAST_WORDS: Final = 500
@@ -41,7 +41,7 @@ class ProjectScans:
         self._scanned: dict[str, float] = {}
 
     def begin_if_due(self, folder: str) -> None:
-        """Scan the project that is a run's input in the background, if not done lately."""
+        """Scan the project that is a run's input in the background, if the last scan is old."""
         if self._settings.scan == "auto" and folder not in self._under_way:
             self._under_way.add(folder)
             self._tasks.start(self._scan_if_due(folder))
@@ -65,10 +65,10 @@ class ProjectScans:
         return now - last > self._settings.scan_hours * 3600
 
     async def scan(self, folder: str) -> ScanOutcome:
-        """Scan a folder now, and write down what it holds.
+        """Scan a folder now, and write its files to the database.
 
-        Raises InvalidInput if it is none, Unavailable if the scan fails, and what
-        `ContextDatabase.use` raises.
+        Raises InvalidInput if it is not a folder, Unavailable if the scan fails, and the errors of
+        `ContextDatabase.use`.
         """
         if not os.path.isabs(folder) or not os.path.isdir(folder):  # plain: the person's own
             raise InvalidInput(f"'{folder}' is no folder here (name it by its absolute path)")
@@ -93,7 +93,7 @@ class ProjectScans:
                     await child.wait()
 
     async def _outcome(self, child: asyncio.subprocess.Process, known: bytes) -> ScanOutcome:
-        """Write down what the scan finds; return how it ended."""
+        """Write the scan's findings; return its outcome."""
         assert child.stdin is not None
         assert child.stdout is not None
         assert child.stderr is not None
@@ -114,7 +114,7 @@ class ProjectScans:
         return done
 
     async def stop(self) -> None:
-        """End the scans that go on."""
+        """Stop the running scans."""
         await self._tasks.stop()
 
 

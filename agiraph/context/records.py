@@ -1,4 +1,4 @@
-"""Context records: nodes of nine kinds, typed edges between them, and what is said of them."""
+"""Context records: nodes of nine kinds, typed edges between them, results and statistics."""
 
 import os
 from collections.abc import Iterable
@@ -35,17 +35,17 @@ MOST_TAGS: Final = 32
 PROJECT_DIGITS: Final = 12
 LONGEST_PROJECT: Final = 100
 OF_AGENT: Final = "agent-"
-"""The project of runs without an input folder is their agent."""
+"""Prefix of the project of runs without an input folder: their agent."""
 
 
 class ContextNode(Record):
-    """One thing that is known.
+    """One known fact.
 
-    `text` is Markdown. `project_id` is the project it holds for, None for all. `importance` is from
-    0 to 1. Times are seconds since the epoch; `used` counts how often it entered a prompt. `agent`
-    and `run` say where it is from, '' if from no run. `data` holds the facts of its kind: outcome
-    and duration_seconds of a task; correction and prevention of a mistake; rationale of a decision;
-    language of a snippet; path, size and mtime_ns of a file; path and stack of a project.
+    `text` is Markdown. `project_id` is its project, None for all projects. `importance` is from 0
+    to 1. Times are seconds since the epoch; `used` counts how often it entered a prompt. `agent`
+    and `run` name its origin, '' if it is not from a run. `data` contains the facts of its kind:
+    outcome and duration_seconds of a task; correction and prevention of a mistake; rationale of a
+    decision; language of a snippet; path, size and mtime_ns of a file; path and stack of a project.
     """
 
     id: str = Field(min_length=1, max_length=64)
@@ -65,8 +65,11 @@ class ContextNode(Record):
 
 
 class ContextEdge(Record):
-    """`source` stands in a relation to `target`, both ids of nodes: it is part of it, was made in
-    it, led to it, corrects it, uses it, is about it, or is related to it."""
+    """A relation from `source` to `target`, both ids of nodes.
+
+    The source is part of the target, was made in it, led to it, corrects it, uses it, is about it,
+    or is related to it.
+    """
 
     source: str
     target: str
@@ -77,8 +80,8 @@ class ContextEdge(Record):
 class ContextHit(Record):
     """A node that a search found. A higher score is a better match.
 
-    `words` are those of the query that it holds; `snippet` is the place of its text where they
-    stand. `is_same_project`: it is of the project that was searched for.
+    `words` are the words of the query that it contains; `snippet` is the part of its text with
+    these words. `is_same_project`: it belongs to the project of the search.
     """
 
     node: ContextNode
@@ -89,7 +92,7 @@ class ContextHit(Record):
 
 
 class ContextNeighbor(Record):
-    """A node at the other end of an edge; `is_outgoing`: the edge leads to it."""
+    """A node at the other end of an edge; `is_outgoing`: the edge points to it."""
 
     node: ContextNode
     kind: EdgeKind
@@ -98,14 +101,14 @@ class ContextNeighbor(Record):
 
 
 class ContextPage(Record):
-    """Some nodes in order; `next` is the cursor of those that follow, None if none do."""
+    """Some nodes in order; `next` is the cursor of the next page, None if there is none."""
 
     nodes: tuple[ContextNode, ...]
     next: str | None = None
 
 
 class ContextWritten(Record):
-    """What a write changed: new and changed nodes, nodes that were so already, new edges."""
+    """The result of a write: numbers of new, changed and unchanged nodes, and of new edges."""
 
     new: int = 0
     changed: int = 0
@@ -114,19 +117,19 @@ class ContextWritten(Record):
 
 
 class ContextPruned(Record):
-    """What was pruned, or would be: how many nodes of each kind, and the first of them."""
+    """The result of pruning: the number of pruned nodes of each kind, and the first of them."""
 
     by_kind: dict[str, int] = Field(default_factory=dict)
     examples: tuple[ContextNode, ...] = ()
 
     @property
     def nodes(self) -> int:
-        """How many there are."""
+        """The total number of nodes."""
         return sum(self.by_kind.values())
 
 
 class ContextProject(Record):
-    """A project of the database: how many nodes it has; `title` is '' if it was not scanned."""
+    """A project of the database, with its number of nodes; `title` is '' if it was not scanned."""
 
     project_id: str
     title: str = ""
@@ -134,7 +137,7 @@ class ContextProject(Record):
 
 
 class ContextStats(Record):
-    """What the database holds. `by_month` counts nodes by `YYYY-MM` of their creation (UTC)."""
+    """Statistics of the database. `by_month` counts nodes by `YYYY-MM` of their creation (UTC)."""
 
     nodes: int = 0
     edges: int = 0
@@ -148,7 +151,7 @@ class ContextStats(Record):
 
 
 class ScannedFile(Record):
-    """A file as the last scan saw it: what says whether it has changed since."""
+    """A file as the last scan saw it: path, and the values that detect a change of it."""
 
     path: str
     size: int
@@ -156,14 +159,14 @@ class ScannedFile(Record):
 
 
 class KnownProject(Record):
-    """What is known of a project before it is scanned again."""
+    """The known state of a project before it is scanned again."""
 
     files: tuple[ScannedFile, ...] = ()
     patterns: tuple[str, ...] = ()
 
 
 class ScanOutcome(Record):
-    """How a scan ended. `skipped` files are binary, too large, or cannot be read."""
+    """The result of a scan. `skipped` files are binary, too large, or cannot be read."""
 
     project_id: str
     files: int = 0
@@ -176,7 +179,7 @@ class ScanOutcome(Record):
 
 
 class ScanBatch(Record):
-    """What is to be written, and the ids of what is gone; the last one has how the scan ended."""
+    """Nodes and edges to write, and the ids of deleted files; the last batch has the outcome."""
 
     nodes: tuple[ContextNode, ...] = ()
     edges: tuple[ContextEdge, ...] = ()
@@ -185,7 +188,7 @@ class ScanBatch(Record):
 
 
 def node_id(kind: ContextKind, *of: str) -> str:
-    """Return the id of the node of this kind that stands for `of`: the same thing, the same id."""
+    """Return the id of the node of this kind for the parts `of`: equal parts give equal ids."""
     return f"c-{derived_id('context', kind, *of)}"
 
 
@@ -222,7 +225,7 @@ def project_node_id(project: str) -> str:
 
 
 def kinds_named(names: Iterable[str]) -> tuple[ContextKind, ...]:
-    """Return the kinds of these names; InvalidInput names one that is none."""
+    """Return the kinds with these names. Raises InvalidInput for an unknown name."""
     known = {kind: kind for kind in CONTEXT_KINDS}
     found = []
     for name in names:
@@ -233,5 +236,5 @@ def kinds_named(names: Iterable[str]) -> tuple[ContextKind, ...]:
 
 
 def shortened(text: str, limit: int) -> str:
-    """Return a text of at most `limit` characters; what was cut off is three dots."""
+    """Return a text of at most `limit` characters; three dots replace the rest."""
     return text if len(text) <= limit else f"{text[: max(0, limit - 1)].rstrip()}…"

@@ -1,4 +1,4 @@
-"""What somebody writes into the context database on purpose: a person, a coordinator, a worker."""
+"""Deliberate entries in the context database, by a person, a coordinator or a worker."""
 
 from typing import Annotated, Final, Literal
 
@@ -20,7 +20,7 @@ Text = StringConstraints(strip_whitespace=True, min_length=1, max_length=LONGEST
 
 
 class RememberedSpec(Record):
-    """One thing that is worth knowing in other runs. The descriptions are what a model reads."""
+    """A fact worth knowing in other runs. The descriptions are shown to models."""
 
     kind: RememberedKind = Field(
         description="decision (with its reason), mistake (with its correction), pattern (a way of "
@@ -43,9 +43,9 @@ def remembered_node(
     agent: str = "",
     run: str = "",
 ) -> ContextNode:
-    """Return the node of something remembered; the same `cause`, the same node.
+    """Return the node of a remembered fact; the same `cause` gives the same node.
 
-    What a person writes counts more than what a model does. `by` is who it is from.
+    A person's entry has more importance than a model's. `by` is its author.
     """
     return ContextNode(
         id=node_id(what.kind, "remembered", cause),

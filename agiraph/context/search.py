@@ -1,11 +1,11 @@
-"""Search: the nodes that fit a question, found by FTS5, ranked by bm25 and what they are worth.
+"""Search: the nodes that match a question, found by FTS5, ranked by bm25 and by their worth.
 
-A ranked search looks at every node that holds a word, and common words stand in most nodes. So it
-is bounded: words are counted first, up to BOUND. The rare ones, as long as all that hold one of
-them are within it, decide which nodes are ranked by bm25; the common ones only add to their score.
-If all are common, bm25 says nothing of them: ranked are the newest nodes that hold all of them, of
-the project that is searched for, of what was learned and of everything, so that none of these
-crowds out the others. A word that is nowhere stands for those that begin with it.
+A ranked search reads every node that contains a word, and common words occur in most nodes. So it
+is bounded: first the nodes of each word are counted, up to BOUND. The rarest words, as long as the
+nodes with any of them are within BOUND, decide which nodes are ranked by bm25; common words only
+add to the score. If all words are common, bm25 cannot rank them: the newest nodes that contain all
+words are ranked, of the project of the search, of learned knowledge and of everything, so that none
+of these crowds out the others. A word that occurs nowhere matches the words that begin with it.
 """
 
 import json
@@ -21,21 +21,21 @@ from agiraph.storage.database import Database, Row
 BOUND: Final = 700
 NEWEST: Final = 250
 POOL: Final = 40
-"""How many of the best are looked at word by word, besides those that are wanted."""
+"""How many of the best nodes are read word by word, besides the wanted nodes."""
 
 FEWEST_LETTERS: Final = 4
 MOST_ENDINGS: Final = 8
 TITLE, TEXT, TAGS = 4.0, 1.0, 2.0
 SAME_PROJECT: Final = 1.5
 UNWORTHY: Final = 0.25
-"""What the score of a node is multiplied by that is worth nothing; its worth comes on top."""
+"""The factor of the score of a node without any worth; its worth is added to the factor."""
 
 ONE_MORE: Final = 0.2
 IN_TITLE: Final = 0.2
-"""What a word adds to a score by being there, and by being in the title, as a share of it."""
+"""Share of a word's score that is added if a node contains it, or contains it in the title."""
 
 LEAST: Final = 0.1
-"""What a match counts for that bm25 says nothing of, as a word that is in most nodes."""
+"""The score of a match that bm25 cannot rank, for example of a word that is in most nodes."""
 
 SNIPPET: Final = 200
 LEARNED: Final = tuple(kind for kind in CONTEXT_KINDS if kind != "file")
@@ -59,19 +59,19 @@ TEXTS: Final = """
 
 @dataclass(frozen=True, slots=True)
 class SearchScope:
-    """Where is searched: in some kinds (none: all), in a project first, or only in it."""
+    """The scope of a search: some kinds (none: all), a project first, or only that project."""
 
     kinds: tuple[ContextKind, ...] = ()
     project: str | None = None
     is_only_project: bool = False
 
     def holds(self, kind: str, project: str | None) -> bool:
-        """Whether a node is searched at all."""
+        """Whether a node is in the scope."""
         is_kind = not self.kinds or kind in self.kinds
         return is_kind and (project == self.project or not self.is_only_project)
 
     def parts(self) -> list[tuple[tuple[str, ...], ...]]:
-        """Return the parts of which the newest are ranked: what marks a node of each, one each."""
+        """Return the parts whose newest nodes are ranked, each as groups of marks."""
         kinds = tuple(map(kind_mark, self.kinds))
         project = (project_mark(self.project),) if self.project is not None else ()
         learned = tuple(kind_mark(kind) for kind in self.kinds or LEARNED if kind != "file")
@@ -86,7 +86,7 @@ class SearchScope:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A node that was found: which words of the question it holds, and where they stand."""
+    """A found node, with the words of the question that it contains and a snippet with them."""
 
     seq: int
     id: str
@@ -97,7 +97,7 @@ class Ranked:
 
 @dataclass(frozen=True, slots=True)
 class KnownWord:
-    """A word of a question: what of the index it stands for, and in how many nodes, up to BOUND."""
+    """A word of a question, its matching terms of the index, and its node count up to BOUND."""
 
     word: str
     terms: tuple[str, ...]
@@ -105,21 +105,21 @@ class KnownWord:
 
     @property
     def beginnings(self) -> tuple[str, ...]:
-        """How a word in a text begins that is this one: its last letters apart."""
+        """The beginnings of words in a text that match this word: its last letters may differ."""
         return tuple({term[: max(FEWEST_LETTERS, len(term) - 3)] for term in self.terms})
 
 
 def search(
     database: Database, question: str, scope: SearchScope, now: float, limit: int
 ) -> list[Ranked]:
-    """Return the best `limit` nodes; [] if no word of the question is anywhere."""
+    """Return the best `limit` nodes; [] if no word of the question occurs."""
     words = sorted(_known(database, words_of(question)), key=lambda one: one.count)
     if not words or limit <= 0:
         return []
     rare = _rare(words)
     rows = _best(database, rare) if rare else _newest(database, words, scope)
     found = [_ranked(row, scope, now) for row in rows if scope.holds(row[2], row[3])]
-    if not found and len(rare) < len(words):  # the rare words are only where is not searched
+    if not found and len(rare) < len(words):  # the rare words occur only outside the scope
         rows = _newest(database, words[len(rare) :], scope)
         found = [_ranked(row, scope, now) for row in rows if scope.holds(row[2], row[3])]
     found.sort(key=_order)
@@ -133,7 +133,7 @@ def _order(one: Ranked) -> tuple[float, int]:
 
 
 def _known(database: Database, words: Iterable[str]) -> Iterable[KnownWord]:
-    """Yield the words that are in the index, with how often."""
+    """Yield the words that are in the index, with their counts."""
     for word in words:
         count = _count(database, [word])
         terms: tuple[str, ...] = (word,)
@@ -149,14 +149,14 @@ def _count(database: Database, terms: Sequence[str]) -> int:
 
 
 def _endings(database: Database, word: str) -> tuple[str, ...]:
-    """Return the first words of the index that begin so."""
+    """Return the first words of the index that begin with `word`."""
     database.rows(VOCABULARY)
     rows = database.rows(ENDINGS, word, f"{word}\U0010ffff", MOST_ENDINGS)
     return tuple(row[0] for row in rows)
 
 
 def _rare(words: Sequence[KnownWord]) -> list[KnownWord]:
-    """Return the rarest words that are within the bound together."""
+    """Return the rarest words whose nodes together are within the bound."""
     rare, total = list[KnownWord](), 0
     for word in words:
         total += word.count
@@ -172,7 +172,7 @@ def _best(database: Database, rare: Sequence[KnownWord]) -> list[Row]:
 
 
 def _newest(database: Database, words: Sequence[KnownWord], scope: SearchScope) -> list[Row]:
-    """Return the newest nodes of each part that hold all words, else the two rarest, else one."""
+    """Return each part's newest nodes that contain all words, else the two rarest, else one."""
     found: dict[int, Row] = {}
     terms = [word.terms[0] for word in words]
     for part in scope.parts():
@@ -195,8 +195,10 @@ def _ranked(row: Row, scope: SearchScope, now: float) -> Ranked:
 def _looked_at(
     database: Database, found: Sequence[Ranked], words: Sequence[KnownWord]
 ) -> list[tuple[Ranked, str, int]]:
-    """Return the nodes with the words that they hold, which add to the score, their texts, and
-    where the rarest word stands there."""
+    """Return the nodes with the words that they contain, their texts, and a position.
+
+    The words add to the score; the position is where the rarest word occurs in the text.
+    """
     rows = database.rows(TEXTS, json.dumps([one.seq for one in found]))
     texts = {seq: (title, tags, text) for seq, title, tags, text in rows}
     beginnings = [(word.word, word.beginnings) for word in words]
@@ -222,7 +224,7 @@ def _with_words(
 
 
 def place_of(beginnings: Sequence[str], text: str, start: int = 0) -> int:
-    """Return where in a text a word begins so, -1 if none does."""
+    """Return the position in a text of a word with one of these beginnings, -1 if there is none."""
     for beginning in beginnings:
         place = text.find(beginning, start)
         while place > 0 and text[place - 1].isalnum():
@@ -233,7 +235,7 @@ def place_of(beginnings: Sequence[str], text: str, start: int = 0) -> int:
 
 
 def snippet_of(text: str, at: int) -> str:
-    """Return the part of a text round a place, on one line, with dots where it was cut."""
+    """Return the part of a text around a position, on one line, with dots where it was cut."""
     start = max(0, at - SNIPPET // 4)
     part = text[start : start + SNIPPET]
     if start and " " in part:

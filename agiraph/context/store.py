@@ -1,8 +1,8 @@
-"""ContextStore: the context database, `context.db`, in the one process that writes it.
+"""ContextStore: the context database, `context.db`, opened by the only process that writes it.
 
-Nodes and edges are tables; the index (FTS5) takes its texts from the nodes, and triggers keep it
-equal to them. Deleting is real: SQLite overwrites what it frees (`secure_delete`), the index
-forgets at once where SQLite can (3.42), else it is rewritten, and the log is emptied.
+Nodes and edges are tables; the index (FTS5) reads its texts from the nodes, and triggers update it.
+Deletion is permanent: SQLite overwrites freed pages (`secure_delete`), the index erases deleted
+words at once if SQLite supports it (3.42), else it is rewritten, and the log is emptied.
 """
 
 import json
@@ -49,7 +49,7 @@ from agiraph.storage.database import Database
 FORGETFUL_FORMAT: Final = 5
 FORGET: Final = "INSERT INTO words(words, rank) VALUES ('secure-delete', 1)"
 FORGETS: Final = (3, 42, 0)
-"""The SQLite whose index can forget at once."""
+"""The first version of SQLite whose index can erase deleted words at once."""
 
 MOST_EXAMPLES: Final = 10
 MOST_PROJECTS: Final = 200
@@ -76,9 +76,9 @@ class ContextStore:
         self._prepare_index()
 
     def _prepare_index(self) -> None:
-        """Have the index forget at once, if it can; one that this SQLite cannot read is made anew.
+        """Enable erasure in the index if possible; rebuild an index that this SQLite cannot read.
 
-        A newer SQLite, once its index has forgotten, writes one that older ones do not know.
+        After an erasure, a newer SQLite writes an index format that older versions do not know.
         """
         config: dict[str, int] = dict(self._database.rows("SELECT k, v FROM words_config"))
         if self._forgets and not config.get("secure-delete"):
@@ -87,9 +87,9 @@ class ContextStore:
             self.rebuild()
 
     def rebuild(self) -> None:
-        """Make the index anew from the nodes."""
+        """Rebuild the index from the nodes."""
         self._database.write(
-            ("UPDATE words_config SET v = 4 WHERE k = 'version'", ()),  # or it cannot be dropped
+            ("UPDATE words_config SET v = 4 WHERE k = 'version'", ()),  # else it cannot be dropped
             ("DROP TABLE words", ()),
             (WORDS, ()),
             ("INSERT INTO words(words) VALUES ('rebuild')", ()),
@@ -98,23 +98,23 @@ class ContextStore:
     def add(
         self, nodes: Iterable[ContextNode], edges: Iterable[ContextEdge] = ()
     ) -> ContextWritten:
-        """Write nodes and edges in one transaction; one that is there already is replaced.
+        """Write nodes and edges in one transaction; existing ones are replaced.
 
-        A node keeps when it was created and how it was used. An edge whose ends are not both there
-        is left out. What looks like a secret is blotted out.
+        A node keeps its creation time and its use counts. An edge with a missing end is left out.
+        Text that looks like a secret is redacted.
         """
         rows, links = [row_of(node) for node in nodes], list(edges)
         return self._database.transact(lambda db: write(db, rows, links))
 
     def get(self, id: str) -> ContextNode | None:
-        """Return a node, None if there is none of this id."""
+        """Return a node, None if no node has this id."""
         found = self._nodes("WHERE id = ?", id)
         return found[0] if found else None
 
     def meant(self, text: str) -> list[str]:
-        """Return the ids that `text` means: the id itself, else up to ten that begin with it.
+        """Return the ids that match `text`: the id itself, else up to ten ids that begin with it.
 
-        A beginning has four digits at least.
+        The beginning must have at least four digits.
         """
         if self._database.rows("SELECT 1 FROM nodes WHERE id = ?", text):
             return [text]
@@ -124,7 +124,7 @@ class ContextStore:
         return [row[0] for row in self._database.rows(sql, text, text + "\U0010ffff")]
 
     def neighbors(self, id: str, limit: int = 100) -> list[ContextNeighbor]:
-        """Return what is connected to a node, the strongest and the most important first."""
+        """Return the neighbors of a node, the strongest and the most important first."""
         sql = f"""
             SELECT e.kind, e.is_out, e.weight, {columns_of("n")} FROM (
                 SELECT kind, 1 AS is_out, weight, target AS other FROM edges
@@ -158,10 +158,11 @@ class ContextStore:
         is_only_project: bool = False,
         now: float | None = None,
     ) -> list[ContextHit]:
-        """Return the nodes that fit a question best: those that hold words of it, ranked.
+        """Return the nodes that match a question best, ranked: they contain words of it.
 
-        The score is bm25, times what the node is worth; what is of `project` counts more, or alone.
-        Nothing in a question is a command to the index. The same question has the same answer.
+        The score is bm25 times the worth of the node; nodes of `project` score higher, or are the
+        only results. No part of a question is a command to the index. Equal questions have equal
+        results.
         """
         scope = SearchScope(tuple(kinds), project, is_only_project)
         found = search(self._database, question, scope, time.time() if now is None else now, limit)
@@ -204,9 +205,9 @@ class ContextStore:
         )
 
     def standing(self, project: str | None, limit: int = 20) -> list[ContextNode]:
-        """Return the preferences that hold whatever the task is, the most important first.
+        """Return the preferences that apply to every task, the most important first.
 
-        The notes of the project, and the notes that the person has added for all projects.
+        These are the notes of the project, and the person's notes for all projects.
         """
         return self._nodes(
             "WHERE kind = 'preference' AND (project_id = ? OR project_id IS NULL AND agent = '')"
@@ -222,19 +223,19 @@ class ContextStore:
         ]
 
     def remove(self, ids: Iterable[str]) -> int:
-        """Remove nodes and their edges, for good; return how many there were."""
+        """Permanently remove nodes and their edges; return the number of removed nodes."""
         removed = self.drop(ids)
         if removed:
             self.scrub()
         return removed
 
     def drop(self, ids: Iterable[str]) -> int:
-        """Remove nodes and their edges; what they held may stay on disk until the next `scrub`."""
+        """Remove nodes and their edges; their texts may stay on disk until the next `scrub`."""
         wanted = list(ids)
         return self._database.transact(lambda db: delete(db, wanted))
 
     def scrub(self) -> None:
-        """Let nothing of what was removed or replaced stay in the files."""
+        """Erase all removed and replaced texts from the files."""
         if not self._forgets:
             self._database.write(("INSERT INTO words(words) VALUES ('optimize')", ()))
         self._database.compact()
@@ -248,9 +249,9 @@ class ContextStore:
         is_trial: bool = False,
         now: float | None = None,
     ) -> ContextPruned:
-        """Remove what was neither changed nor used for so many seconds and is worth less than that.
+        """Remove nodes that are neither changed nor used for `older_than` seconds and worth little.
 
-        `keep` are the kinds that stay. A trial only tells what would be removed.
+        `keep` are the kinds that stay. A trial only returns the nodes that would be removed.
         """
         at = time.time() if now is None else now
         sql = (
@@ -273,7 +274,7 @@ class ContextStore:
         return ContextPruned(by_kind=by_kind, examples=tuple(filter(None, examples)))
 
     def mark_used(self, ids: Sequence[str], at: float) -> None:
-        """Count that nodes entered a prompt at a time; the same time again counts nothing."""
+        """Count the use of nodes in a prompt at a time; the same time is counted once."""
         sql = (
             "UPDATE nodes SET used = used + 1, last_used = ?2 WHERE coalesce(last_used, 0) < ?2"
             " AND id IN (SELECT value FROM json_each(?1))"
@@ -281,7 +282,7 @@ class ContextStore:
         self._database.write((sql, (json.dumps(ids), at)))
 
     def stats(self) -> ContextStats:
-        """Return what the database holds, and what of it is used."""
+        """Return statistics of the database and of its use."""
         rows = self._database.rows
         by_kind: dict[str, int] = dict(
             rows("SELECT kind, count(*) FROM nodes GROUP BY kind ORDER BY kind")
@@ -307,7 +308,7 @@ class ContextStore:
         )
 
     def projects(self) -> list[ContextProject]:
-        """Return the projects that nodes are of, those with most nodes first."""
+        """Return the projects of the nodes, the projects with most nodes first."""
         sql = """
             SELECT n.project_id, count(*) AS nodes,
                    max(CASE WHEN n.kind = 'project' THEN n.title ELSE '' END)
@@ -319,7 +320,7 @@ class ContextStore:
         ]
 
     def known(self, project: str) -> KnownProject:
-        """Return what the last scan of a project saw: what the next one compares with."""
+        """Return the state of a project at its last scan, for comparison by the next scan."""
         of_file = [f"json_extract(data, '$.{name}')" for name in ("path", "size", "mtime_ns")]
         sql = (
             f"SELECT {', '.join(of_file)} FROM nodes"

@@ -95,7 +95,7 @@ AT_ONCE: Final = 500
 def write(
     db: sqlite3.Connection, rows: Sequence[Row], links: Sequence[ContextEdge]
 ) -> ContextWritten:
-    """Write rows, then edges; one that is there already is replaced."""
+    """Write rows, then edges; existing ones are replaced."""
     new = changed = connected = 0
     for row in rows:
         was = db.execute("SELECT 1 FROM nodes WHERE id = ?", row[:1]).fetchone()
@@ -110,7 +110,7 @@ def write(
 
 
 def delete(db: sqlite3.Connection, ids: Sequence[str]) -> int:
-    """Delete nodes and their edges; return how many there were."""
+    """Delete nodes and their edges; return the number of deleted nodes."""
     removed = 0
     for start in range(0, len(ids), AT_ONCE):
         part = json.dumps(ids[start : start + AT_ONCE])
@@ -120,7 +120,7 @@ def delete(db: sqlite3.Connection, ids: Sequence[str]) -> int:
 
 
 def row_of(node: ContextNode) -> Row:
-    """Return a node as the values of UPSERT, without what looks like a secret."""
+    """Return a node as the values of UPSERT, with secrets redacted."""
     return (
         node.id, node.kind, node.project_id, node.importance, node.created, node.updated,
         node.used, node.last_used, node.agent, node.run, marks_of(node.kind, node.project_id),
@@ -130,7 +130,7 @@ def row_of(node: ContextNode) -> Row:
 
 
 def node_of(*values: Any) -> ContextNode:
-    """Return a node from the values of COLUMNS; what we wrote is not checked again."""
+    """Return a node from the values of COLUMNS; our own rows are not validated again."""
     (id, kind, title, text, project_id, tags, importance, created, updated, used, last_used,
      agent, run, data) = values  # fmt: skip
     return ContextNode.model_construct(
@@ -150,5 +150,5 @@ def edge_of(source: str, target: str, kind: Any, weight: float) -> ContextEdge:
 
 
 def columns_of(table: str) -> str:
-    """Return COLUMNS of a table that has another name in a query."""
+    """Return COLUMNS of a table under another name in a query."""
     return ", ".join(f"{table}.{name.strip()}" for name in COLUMNS.split(","))

@@ -1,7 +1,7 @@
-"""Words: from a question to the words that are looked up. Pure.
+"""Words: convert a question to the words that are searched. Pure.
 
-A question is never the index's own query language: each word is looked up as a quoted string, and
-nothing else of the question reaches the index.
+A question is never in the index's own query language: each word is searched as a quoted string, and
+the rest of the question does not reach the index.
 """
 
 import re
@@ -25,13 +25,13 @@ GERMAN: Final = """
     einem einen einer es für hat ich ihr im in ist kann mit nach nicht noch nur oder sich sie sind
     so und uns vom von vor war was wenn wie wir wird zu zum zur"""
 COMMON: Final = frozenset([*ENGLISH.split(), *GERMAN.split()])
-"""Words that say nothing of what a text is about."""
+"""Words that do not indicate the subject of a text."""
 
 
 def words_of(question: str) -> tuple[str, ...]:
-    """Return the words that are looked up: of many the most frequent, then the longest.
+    """Return the words to search: of many words the most frequent, then the longest.
 
-    Common words count only where there are no others.
+    Common words are used only if there are no others.
     """
     text = unicodedata.normalize("NFC", question).casefold()
     every = [word[:LONGEST_WORD] for word in WORD.findall(text)]
@@ -46,22 +46,22 @@ def words_of(question: str) -> tuple[str, ...]:
 
 
 def quoted(word: str) -> str:
-    """Return a word as the index's query language reads it as a string, whatever is in it."""
+    """Return a word as a string literal of the index's query language, with any characters."""
     return '"' + word.replace('"', '""').replace("\0", "") + '"'
 
 
 def any_of(words: Iterable[str]) -> str:
-    """Return the query for what holds one of the words in its title, text or tags."""
+    """Return the query for nodes with any of the words in their title, text or tags."""
     return f"{{title text tags}} : ({' OR '.join(map(quoted, words))})"
 
 
 def all_of(words: Iterable[str]) -> str:
-    """Return the query for what holds all of the words."""
+    """Return the query for nodes with all of the words."""
     return f"{{title text tags}} : ({' AND '.join(map(quoted, words))})"
 
 
 def marked(query: str, marks: Sequence[Sequence[str]]) -> str:
-    """Return a query for what also has one of these marks, for each group of marks."""
+    """Return a query that also requires one of these marks from each group of marks."""
     for group in marks:
         query = f"({query}) AND (marks : ({' OR '.join(map(quoted, group))}))"
     return query
@@ -73,7 +73,7 @@ def kind_mark(kind: str) -> str:
 
 
 def project_mark(project: str) -> str:
-    """Return the word that marks a project in the index, whatever its id is."""
+    """Return the word that marks a project in the index; every id is allowed."""
     return f"project{derived_id(project)}"
 
 

@@ -1,4 +1,4 @@
-"""Worth: what a node is worth at a time, from importance, age and use. Pure."""
+"""Worth: the worth of a node at a time, from importance, age and use. Pure."""
 
 from typing import Final
 
@@ -16,7 +16,7 @@ HALF_LIFE_DAYS: Final[dict[ContextKind, float]] = {
     "task": 90.0,
     "conversation": 60.0,
 }
-"""After how many days without a change or use half of what fades is gone."""
+"""The number of days without a change or use after which half of the fading share is lost."""
 
 LASTS: Final = 0.4
 """The share of the importance that never fades."""
@@ -26,12 +26,12 @@ MOST_FROM_USE: Final = 0.25
 
 
 def recency(kind: ContextKind, at: float, now: float) -> float:
-    """Return how fresh something of time `at` is, from 1 down to LASTS."""
+    """Return the recency of a change or use at time `at`, from 1 down to LASTS."""
     days = max(0.0, now - at) / DAY
     return float(LASTS + (1 - LASTS) * 0.5 ** (days / HALF_LIFE_DAYS[kind]))
 
 
 def worth(kind: ContextKind, importance: float, at: float, used: int, now: float) -> float:
-    """Return what a node is worth, from 0 to 1; `at` is its last change or use."""
+    """Return the worth of a node, from 0 to 1; `at` is its last change or use."""
     from_use = min(MOST_FROM_USE, USE * used)
     return min(1.0, (importance + from_use) * recency(kind, at, now))

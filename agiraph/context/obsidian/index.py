@@ -1,4 +1,4 @@
-"""Index: the map of content of a vault, and the settings that Obsidian finds there."""
+"""Index: the map of content of a vault, and the settings for Obsidian."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ SETTINGS: Final = ".obsidian"
 
 @dataclass(frozen=True, slots=True)
 class IndexEntry:
-    """A note as the index lists it."""
+    """A note in the index."""
 
     path: str
     title: str
@@ -35,9 +35,9 @@ class IndexEntry:
 def index_text(
     entries: Mapping[ContextKind, Sequence[IndexEntry]], links: Mapping[ContextKind, int]
 ) -> str:
-    """Return the map of content: how many notes and links of each kind, and the notes.
+    """Return the map of content: the numbers of notes and links of each kind, and the notes.
 
-    It holds no time, so that it changes only when the notes do.
+    It contains no time, so that it changes only when the notes do.
     """
     kinds = [kind for kind in FOLDERS if entries.get(kind)]
     lines = ["# Context", "", "| kind | notes | links |", "| --- | ---: | ---: |"]

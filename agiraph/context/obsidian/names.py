@@ -1,8 +1,8 @@
-"""Names of notes: such as every file system and every link of Obsidian can hold.
+"""Names of notes that are valid in every file system and in every link of Obsidian.
 
 A name has no character that Windows or a link forbids, is none of Windows' devices, does not begin
-or end with a dot or a space, and is short. Two names of a folder differ also where capitals are not
-told apart, and however a file system composes accents.
+or end with a dot or a space, and is short. Two names of a folder also differ on a file system that
+ignores case, and independent of how it composes accents.
 """
 
 import re
@@ -26,7 +26,7 @@ def note_name(title: str) -> str:
     """Return a title as the name of a note, without its ending."""
     text = unicodedata.normalize("NFC", title)
     text = FORBIDDEN.sub(" ", text)
-    # Control and format characters, halves of pairs, and what no standard has assigned.
+    # Control and format characters, halves of surrogate pairs, and unassigned characters.
     text = "".join(" " if unicodedata.category(one)[0] in "CZ" else one for one in text)
     name = _cut(SPACES.sub(" ", text), LONGEST)
     if not name:
@@ -35,7 +35,7 @@ def note_name(title: str) -> str:
 
 
 def free_name(name: str, taken: AbstractSet[str], mark: str) -> str:
-    """Return a name that is not among the folded names `taken`: itself, or with `mark` added."""
+    """Return a name that is not among the folded names `taken`: `name`, or `name` with `mark`."""
     if folded(name) not in taken:
         return name
     begins = _marked(name, mark)
@@ -47,7 +47,7 @@ def free_name(name: str, taken: AbstractSet[str], mark: str) -> str:
 
 
 def is_name_for(found: str, name: str, mark: str) -> bool:
-    """Whether `found` is a name that `free_name` can have returned."""
+    """Whether `free_name` can have returned `found`."""
     return found == name or found.startswith(_marked(name, mark))
 
 
@@ -56,7 +56,7 @@ def _marked(name: str, mark: str) -> str:
 
 
 def folded(name: str) -> str:
-    """Return what two names have in common that some file system takes for the same."""
+    """Return the form that is equal for all names that some file system treats as the same."""
     if name.isascii():
         return name.lower()
     once = unicodedata.normalize("NFKD", name).casefold()

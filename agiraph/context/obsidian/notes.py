@@ -1,8 +1,8 @@
 """Notes: a node as a note of a vault: frontmatter, its text made harmless, and its links.
 
-Texts of models stand in the notes, and plug-ins of Obsidian read them: nothing in them may be run
-(by Templater, Dataview), be loaded from the network when the note is opened, or look like a link or
-a tag of ours.
+Notes contain texts of models, and plug-ins of Obsidian read them: no part of them may be run (by
+Templater, Dataview), be loaded from the network when the note is opened, or look like a link or a
+tag of ours.
 """
 
 import json
@@ -36,7 +36,7 @@ EDGE_TITLES: Final[dict[EdgeKind, tuple[str, str]]] = {
     "related": ("Related to", "Related from"),
 }
 MOST_LINKS: Final = 200
-"""Of one kind of edge in one note: a project has thousands of files."""
+"""Limit for one kind of edge in one note: a project has thousands of files."""
 
 FENCE: Final = re.compile(
     r"^(?P<indent>[ \t>]*)(?P<fence>```+|~~~+)[ \t]*(?P<language>[^\s`{]*).*$"
@@ -59,7 +59,7 @@ TAG: Final = re.compile(r"[^\w/-]+")
 
 @dataclass(frozen=True, slots=True)
 class NoteLink:
-    """An edge as one of its two notes shows it: where it leads, and what that is called."""
+    """An edge in one of its two notes: the path and the title of the other note."""
 
     kind: EdgeKind
     is_outgoing: bool
@@ -101,7 +101,7 @@ def frontmatter(node: ContextNode) -> str:
 
 
 def tag_of(text: str) -> str:
-    """Return a text as a tag of Obsidian, '' if nothing is left of it."""
+    """Return a text as a tag of Obsidian, '' if no valid character is left."""
     tag = TAG.sub("-", text.strip().lstrip("#")).strip("-/")
     return f"n{tag}" if tag.isdigit() else tag
 
@@ -113,13 +113,13 @@ def link_to(path: str, title: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return a title as it can stand in a line: nothing in it is markup or a tag."""
+    """Return a title for use within a line: it contains no markup and no tag."""
     line = " ".join(_visible(text).split())
     return MARKUP.sub(r"\\\1", line) if line else "Untitled"
 
 
 def harmless(text: str) -> str:
-    """Return a text of a node as it stands in a note."""
+    """Return a text of a node for use in a note, with its markup disabled."""
     lines: list[str] = []
     fence = ""
     for line in _visible(text).strip().splitlines():
@@ -151,12 +151,12 @@ def _prose(line: str) -> str:
     line = line.replace("![", r"\![").replace("[[", r"\[\[")  # pictures and embeds, links
     line = COMPUTED.sub("` ", line)  # computed by Dataview
     line = HASH_TAG.sub(r"\\#", line)  # tags
-    line = line.replace("%%", r"\%\%")  # comments would hide what follows
+    line = line.replace("%%", r"\%\%")  # comments would hide the text after them
     return "\\---" if line.strip() == "---" else line
 
 
 def _visible(text: str) -> str:
-    """Return a text without characters that are not seen, or that turn the direction of others."""
+    """Return a text without invisible characters and without characters that change direction."""
     if text.isascii():
         return CONTROL.sub("", text)
     return "".join(
@@ -187,7 +187,7 @@ def _time(at: float) -> str:
 
 
 def _yaml(value: Any) -> str:
-    """Return a value as JSON that is YAML too: what YAML does not print is left out of texts."""
+    """Return a value as JSON that is also YAML: characters that YAML cannot print are left out."""
     return ENCODER.encode(_printable(value))
 
 

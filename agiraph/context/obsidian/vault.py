@@ -1,8 +1,8 @@
-"""Vault: writing the notes, and of an earlier export only what has changed since.
+"""Vault: writing the notes; of an earlier export only the changed notes are written.
 
-The vault is a person's own folder. What we wrote there stands in a manifest, by path and digest. A
-file that is not in it, or that is not as we wrote it, is the person's: it is neither overwritten
-nor removed. A note keeps its name as long as its title stays, whatever others are called.
+The vault is a person's own folder. A manifest lists our files by path and digest. A file that is
+not in it, or differs from its digest, is the person's: it is neither overwritten nor removed. A
+note keeps its name as long as its title stays, independent of other notes' titles.
 """
 
 import hashlib
@@ -39,7 +39,7 @@ MOST_NOTES: Final = 2_000_000
 
 
 class VaultFile(Record):
-    """A file as we wrote it: its path in the vault, and what says that it is still the same."""
+    """A file as we wrote it: its path in the vault, and the values that detect a change of it."""
 
     path: str
     digest: str
@@ -48,7 +48,7 @@ class VaultFile(Record):
 
 
 class VaultManifest(Record):
-    """What we have written into a vault: notes by the id of their node, other files by path."""
+    """Our files in a vault: notes by the id of their node, other files by path."""
 
     version: int = 1
     notes: dict[str, VaultFile] = Field(default_factory=dict)
@@ -56,9 +56,9 @@ class VaultManifest(Record):
 
 
 class VaultExport(Record):
-    """What an export did. `edges_linked` are those between two notes, `folders` those with notes.
+    """The result of an export. `edges_linked` connect two notes, `folders` contain notes.
 
-    `notes_kept` are ours that the person has changed: they stay as they are.
+    `notes_kept` are our notes that the person has changed: they are not overwritten.
     """
 
     notes_written: int = 0
@@ -75,9 +75,9 @@ def export_vault(
     edges: Iterable[ContextEdge],
     kinds: Sequence[ContextKind] = (),
 ) -> VaultExport:
-    """Make a vault hold a note for each node of some kinds (none: all), linked by the edges.
+    """Write a note for each node of some kinds (none: all), linked by the edges.
 
-    `nodes` are all that there are: notes of others, of these kinds, are removed. Raises
+    `nodes` are all existing nodes: notes of other nodes, of these kinds, are removed. Raises
     InvalidInput if the vault cannot be read or written.
     """
     root = expanded(vault).resolve()
@@ -117,7 +117,7 @@ class _Vault:
         self.has_changed = False
 
     def export(self, edges: Iterable[ContextEdge]) -> VaultExport:
-        """Write what has changed, remove what is gone, and keep the manifest, whatever happens."""
+        """Write changed notes, remove notes of deleted nodes; keep the manifest even on errors."""
         links, linked = self._links(edges)
         try:
             for node in self.chosen:
@@ -137,7 +137,7 @@ class _Vault:
             notes_kept=self.counts["kept"],
         )
 
-    # --- what is there ---
+    # --- existing files ---
 
     def _manifest(self) -> VaultManifest:
         place = self.root / MANIFEST
@@ -152,7 +152,7 @@ class _Vault:
             ) from None
 
     def _listed(self) -> dict[str, FolderEntry]:
-        """Return what stands in our folders, by path in the vault."""
+        """Return the entries of our folders, by path in the vault."""
         found: dict[str, FolderEntry] = {}
         for folder in self.folders:
             try:
@@ -164,8 +164,11 @@ class _Vault:
         return found
 
     def _whose(self, path: str, written: VaultFile | None, digest: str) -> str:
-        """Return whose a file is: nobody's if there is none, ours if it is as we wrote it, or as we
-        are about to, else the person's."""
+        """Return the owner of a file: "nobody", "ours" or "person".
+
+        A file is ours if it has the content of the last or of this export; a missing file has no
+        owner.
+        """
         entry = self.there.get(path)
         if entry is None:
             return "nobody"
@@ -179,7 +182,7 @@ class _Vault:
     # --- names and links ---
 
     def _paths(self) -> dict[str, str]:
-        """Return the path of the note of each node: its old one as long as it fits its title."""
+        """Return the path of the note of each node: the old path as long as it fits the title."""
         paths: dict[str, str] = {}
         taken: dict[str, set[str]] = {folder: set() for folder in FOLDERS.values()}
         for path in (*self.there, *self.manifest_paths):
@@ -204,7 +207,7 @@ class _Vault:
         return name if is_left else free_name(name, taken, abbreviated(node.id))
 
     def _is_of(self, path: str, node: ContextNode) -> bool:
-        """Whether a file that is not in the manifest is of an export that did not end."""
+        """Whether a file that is not in the manifest is from an interrupted export."""
         if path in self.manifest_paths:
             return False
         try:
@@ -214,7 +217,7 @@ class _Vault:
         return data.startswith(f'---\nid: "{node.id}"\n'.encode())
 
     def _links(self, edges: Iterable[ContextEdge]) -> tuple[dict[str, list[NoteLink]], int]:
-        """Return the links of each note, and of how many edges they are."""
+        """Return the links of each note, and the number of their edges."""
         links: dict[str, list[NoteLink]] = {}
         linked = 0
         seen: set[tuple[str, str, str]] = set()
@@ -248,7 +251,7 @@ class _Vault:
             self.notes[node.id] = file
 
     def _put(self, path: str, text: str, written: VaultFile | None) -> tuple[str, VaultFile | None]:
-        """Write a file unless it is the person's; return what was done, and what it is now."""
+        """Write a file unless it is the person's; return the action, and the file's new record."""
         data = text.encode()
         digest = _digest(data)
         whose = self._whose(path, written, digest)
@@ -271,7 +274,7 @@ class _Vault:
             self.counts["kept"] += 1
 
     def _remove_notes(self) -> None:
-        """Remove the notes of nodes that are no more, of the kinds that are exported."""
+        """Remove the notes of nodes that no longer exist, of the exported kinds."""
         folders = {FOLDERS[kind] for kind in self.kinds}
         for id, file in self.before.notes.items():
             if id not in self.nodes and file.path.partition("/")[0] in folders:
@@ -295,13 +298,13 @@ class _Vault:
                 return
 
     def _put_settings(self) -> None:
-        """Write Obsidian's settings where there are none: it changes them itself later."""
+        """Write Obsidian's settings if there are none: Obsidian changes them itself later."""
         for path, text in settings_files().items():
             if path not in self.there:
                 replace_bytes(self.root / path, text.encode(), is_synced=False)
 
     def _keep_manifest(self) -> None:
-        """Write down what is ours, with the times by which the next export knows it again."""
+        """Store the manifest, with the times by which the next export recognizes our files."""
         if self.has_changed:
             self.there = self._listed()
         manifest = VaultManifest(
@@ -312,7 +315,7 @@ class _Vault:
             replace_bytes(self.root / MANIFEST, f"{manifest.model_dump_json()}\n".encode())
 
     def _timed(self, file: VaultFile) -> VaultFile:
-        """Return a file with size and time; one that is not as we wrote it keeps its old ones."""
+        """Return a file with size and time; a changed file keeps the old values."""
         entry = self.there.get(file.path)
         if entry is None or file.size != -1:
             return file
@@ -322,7 +325,7 @@ class _Vault:
 
 
 def _fits(path: str, node: ContextNode) -> bool:
-    """Whether the path of a note is one that its node would get, with or without its mark."""
+    """Whether a note's path is a path that its node would get, with or without its mark."""
     folder, _, name = path.rpartition("/")
     is_same_folder = folder == FOLDERS[node.kind]
     return is_same_folder and is_name_for(

@@ -12,7 +12,7 @@ NICE = 10
 
 
 def main() -> int:
-    """Read what is known from standard input, print a line for each batch; return the exit code."""
+    """Read the known state from standard input, print a line per batch; return the exit code."""
     if len(sys.argv) != 2:
         print("usage: python -m agiraph.context.scan FOLDER", file=sys.stderr)
         return 2
@@ -26,7 +26,7 @@ def main() -> int:
         print(error, file=sys.stderr)
         return 1
     except BrokenPipeError:
-        os._exit(1)  # whoever asked is gone
+        os._exit(1)  # the reader has exited
     return 0
 
 

@@ -1,7 +1,8 @@
-"""Ignores: which files and folders of a project are not scanned.
+"""Ignores: the files and folders of a project that are not scanned.
 
-What its .gitignore files leave out, nested and negated as git reads them; what no project is made
-of (caches, dependencies, version control); and what may hold keys.
+These are the paths excluded by its .gitignore files, nested and negated as git reads them;
+generated and foreign files (caches, dependencies, version control); and files that may contain
+keys.
 """
 
 import re
@@ -16,7 +17,7 @@ IGNORE_FILE: Final = ".gitignore"
 MOST_PATTERNS: Final = 2000
 LONGEST_PATTERN: Final = 400
 MOST_STARS: Final = 8
-"""A pattern of more stars could take exponential time, and no one writes it."""
+"""A pattern with more stars could take exponential time; real patterns have fewer."""
 
 NEVER: Final = frozenset(
     [
@@ -37,9 +38,9 @@ SECRET: Final = re.compile("|".join(map(translate, SECRETS)))
 
 @dataclass(frozen=True, slots=True)
 class IgnoreFile:
-    """What the .gitignore of one folder says; `folder` is its path in the project, '' at the top.
+    """The rules of one folder's .gitignore; `folder` is its path in the project, '' at the top.
 
-    `outer` is the way from its folder to the project, with a slash, if it stands above that.
+    `outer` is the path from its folder to the project, with a slash, if it is above the project.
     """
 
     folder: str
@@ -47,13 +48,13 @@ class IgnoreFile:
     outer: str = ""
 
     def decision(self, path: str) -> bool | None:
-        """Return whether it leaves out a path of the project, None if it says nothing of it."""
+        """Return whether it excludes a path of the project, None if no rule matches the path."""
         inside = path[len(self.folder) + 1 :] if self.folder else path
         return self.spec.check_file(f"{self.outer}{inside}").include
 
 
 def ignore_file(folder: str, text: str, outer: str = "") -> IgnoreFile:
-    """Return the content of a folder's .gitignore; a pattern that is none counts for nothing."""
+    """Return the parsed .gitignore of a folder; invalid patterns are ignored."""
     patterns: list[str] = []
     for line in text.splitlines()[:MOST_PATTERNS]:
         if len(line) <= LONGEST_PATTERN and line.count("*") <= MOST_STARS and _is_pattern(line):
@@ -70,7 +71,7 @@ def _is_pattern(line: str) -> bool:
 
 
 def is_ignored(path: str, name: str, files: Iterable[IgnoreFile], *, is_folder: bool) -> bool:
-    """Whether a path of the project is left out; `files` are those above it, the nearest first."""
+    """Whether a path of the project is excluded; `files` are those above it, the nearest first."""
     if name in NEVER or (not is_folder and may_be_secret(name)):
         return True
     asked = f"{path}/" if is_folder else path
@@ -82,5 +83,5 @@ def is_ignored(path: str, name: str, files: Iterable[IgnoreFile], *, is_folder: 
 
 
 def may_be_secret(name: str) -> bool:
-    """Whether a file of this name may hold keys."""
+    """Whether a file with this name may contain keys."""
     return SECRET.match(name.lower()) is not None

@@ -1,4 +1,4 @@
-"""Languages: what language a file is in, and what its beginning says of it."""
+"""Languages: the language of a file, and the description in its beginning."""
 
 import re
 from typing import Final
@@ -50,7 +50,7 @@ BY_ENDING: Final = {
 }
 BY_NAME: Final = {"makefile": "Make", "dockerfile": "Docker", "rakefile": "Ruby", "gemfile": "Ruby"}
 CODE: Final = frozenset(list(LANGUAGES)[: list(LANGUAGES).index("HTML")]) | {"Vue", "Svelte"}
-"""Languages that a project is said to be written in."""
+"""Languages that count as the languages in which a project is written."""
 
 DEFINED: Final = re.compile(
     r"^(?:export |default |pub(?:\([a-z]+\))? |public |private |protected |static |final |abstract "
@@ -84,7 +84,7 @@ def is_binary(head: bytes) -> bool:
 
 
 def described(language: str, text: str) -> str:
-    """Return what the beginning of a file says: what it is for, and what it defines."""
+    """Return the description in a file's beginning: its purpose, and the names it defines."""
     if language in ("Markdown", "reStructuredText", "Text"):
         headings = " · ".join(found.strip() for found in HEADING.findall(text)[:MOST_NAMES])
         return "\n\n".join(filter(None, (first_paragraph(text), headings)))

@@ -1,8 +1,8 @@
-"""Scanner: a project's files, compared with what the last scan saw.
+"""Scanner: a project's files, compared with the files of the last scan.
 
-First every file is listed, which costs a `stat` each; then those are read that are new or whose
-size or time of change is another. Links are not followed, and of a file only its beginning is read.
-A scan that met a bound says so, and tells of no file that it is gone.
+First every file is listed, which costs a `stat` each; then the new files, and the files with
+another size or change time, are read. Links are not followed, and only the beginning of a file is
+read. A scan that reached a limit reports that, and reports no file as deleted.
 """
 
 import time
@@ -53,7 +53,7 @@ READMES: Final = frozenset({"readme.md", "readme.rst", "readme.txt", "readme"})
 
 
 class ScanLimits(Record):
-    """The bounds of a scan. A file of more than `largest` bytes is left out."""
+    """The limits of a scan. A file of more than `largest` bytes is left out."""
 
     files: int = 100_000
     largest: int = 1024 * 1024
@@ -82,7 +82,7 @@ def scan(
     limits: ScanLimits = USUAL,
     now: float | None = None,
 ) -> Iterator[ScanBatch]:
-    """Yield what has changed in a project since it was `known`; InvalidInput if it is no folder."""
+    """Yield the changes of a project since `known`. Raises InvalidInput if it is not a folder."""
     scanner = _Scanner(folder, known, limits, time.time() if now is None else now)
     yield scanner.project()
     yield from scanner.changed_files()
@@ -110,7 +110,7 @@ class _Scanner:
         self.is_complete = self.listing.is_complete
 
     def outcome(self) -> ScanOutcome:
-        """Return how the scan ended."""
+        """Return the result of the scan."""
         return ScanOutcome(
             project_id=self.project_id,
             files=len(self.listing.files),
@@ -142,7 +142,7 @@ class _Scanner:
                 continue
             listing.is_complete &= len(found) <= self.limits.in_a_folder
             ignores = self._with_own(folder, found, ignores)
-            for entry in reversed(found):  # the last that is put on the stack is the next
+            for entry in reversed(found):  # the last entry on the stack is the next to be read
                 path = f"{folder}/{entry.name}" if folder else entry.name
                 if entry.kind == "folder" and self._is_looked_at(path, entry, ignores):
                     waiting.append((path, depth + 1, ignores))
@@ -152,7 +152,7 @@ class _Scanner:
         return listing
 
     def _is_looked_at(self, path: str, entry: FolderEntry, ignores: tuple[IgnoreFile, ...]) -> bool:
-        """Whether a file or folder is not ignored; a name that is no UTF-8 cannot be told."""
+        """Whether a file or folder is scanned: it is not ignored, and its name is valid UTF-8."""
         is_folder = entry.kind == "folder"
         is_name = entry.name.isascii() or not any("\ud800" <= one <= "\udfff" for one in entry.name)
         return is_name and not is_ignored(path, entry.name, ignores, is_folder=is_folder)
@@ -172,7 +172,7 @@ class _Scanner:
     def _with_own(
         self, folder: str, found: Sequence[FolderEntry], above: tuple[IgnoreFile, ...]
     ) -> tuple[IgnoreFile, ...]:
-        """Return the ignore files that hold in a folder, its own first."""
+        """Return the ignore files that apply to a folder, its own first."""
         if not any(entry.name == IGNORE_FILE and entry.kind == "file" for entry in found):
             return above
         path = f"{folder}/{IGNORE_FILE}" if folder else IGNORE_FILE
@@ -192,7 +192,7 @@ class _Scanner:
             text = _read(here / IGNORE_FILE, MANIFEST)
             if text:
                 found.append(ignore_file("", text, outer))
-        return ()  # in no repository
+        return ()  # not in a repository
 
     # --- project and patterns ---
 
@@ -258,7 +258,7 @@ class _Scanner:
             yield self._batch(nodes)
 
     def gone_files(self) -> Iterator[ScanBatch]:
-        """Yield the ids of the files that are no longer there, if all of the project was seen."""
+        """Yield the ids of the deleted files, if the whole project was read."""
         if not self.is_complete:
             return
         unread = tuple(self.listing.unread)
@@ -335,7 +335,7 @@ BINARY: Final = frozenset(ENDINGS.split())
 
 
 def _is_text(path: str) -> bool:
-    """Whether a file of this name can be worth reading."""
+    """Whether a file with this name may contain useful text."""
     name = path.rpartition("/")[2].lower()
     ending = name.rpartition(".")[2] if "." in name else ""
     return (ending not in BINARY or name in SYSTEMS) and not name.endswith((".min.js", ".min.css"))

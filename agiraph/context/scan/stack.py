@@ -1,4 +1,4 @@
-"""Stack: what a project's manifests and files say: its tech stack, and the patterns it follows."""
+"""Stack: a project's tech stack and patterns, from its manifests and files."""
 
 import json
 import re
@@ -47,7 +47,7 @@ SYSTEMS: Final = {
     "pnpm-lock.yaml": "pnpm",
     "yarn.lock": "Yarn",
 }
-"""A file at the top of a project, or of a part of it, and what it says the project uses."""
+"""Manifest files at the top of a project or of its parts, and the systems that they indicate."""
 
 NAMES: Final = """
     Django Flask FastAPI Starlette SQLAlchemy pydantic Celery pandas NumPy SciPy PyTorch TensorFlow
@@ -90,7 +90,7 @@ NAME: Final = re.compile(r"[A-Za-z0-9@][\w.@/-]*")
 
 @dataclass(frozen=True, slots=True)
 class FoundPattern:
-    """Something that the project does the same way everywhere; `files` show it."""
+    """A convention that the project follows everywhere; `files` show it."""
 
     key: str
     title: str
@@ -100,7 +100,7 @@ class FoundPattern:
 
 @dataclass(frozen=True, slots=True)
 class Manifests:
-    """What the manifests of a project say."""
+    """The contents of the manifests of a project."""
 
     systems: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
@@ -109,7 +109,7 @@ class Manifests:
 
 
 def manifests_of(paths: Iterable[str], read: Read) -> Manifests:
-    """Return what the manifests at the top of the project and of its parts say."""
+    """Return the contents of the manifests at the top of the project and of its parts."""
     found = [
         path
         for path in paths
@@ -137,7 +137,7 @@ def stack_of(languages: Mapping[str, int], manifests: Manifests) -> tuple[str, .
 
 
 def _read_manifest(name: str, text: str) -> tuple[set[str], tuple[str, ...]]:
-    """Return what a manifest needs, in lower case, and the commands that it offers."""
+    """Return the requirements of a manifest, in lower case, and the commands that it offers."""
     try:
         match name:
             case "pyproject.toml" | "Cargo.toml":
@@ -160,7 +160,7 @@ def _read_manifest(name: str, text: str) -> tuple[set[str], tuple[str, ...]]:
             case _:
                 return set(), ()
     except (ValueError, AttributeError, TypeError, RecursionError):
-        return set(), ()  # a manifest of another form says nothing
+        return set(), ()  # a manifest in another format contributes nothing
 
 
 def _of_toml(value: dict[str, Any]) -> set[str]:
@@ -273,7 +273,7 @@ def _layout(paths: Sequence[str]) -> FoundPattern | None:
 
 
 def _naming(paths: Sequence[str]) -> list[FoundPattern]:
-    """Return how files are named in each of the main languages, where most are named alike."""
+    """Return the naming style of files in each main language, if most files share a style."""
     styles: dict[str, Counter[str]] = {}
     for path in paths:
         name = path.rpartition("/")[2]
@@ -294,7 +294,7 @@ def _naming(paths: Sequence[str]) -> list[FoundPattern]:
 
 
 def _style_of(stem: str) -> str:
-    """Return how the words of a name are joined, '' if it has only one."""
+    """Return the style in which the words of a name are joined, '' if it has only one word."""
     if "_" in stem.strip("_"):
         return "snake_case"
     if "-" in stem:

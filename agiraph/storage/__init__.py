@@ -1,1 +1,2 @@
-"""The files of a home, and the one way to open them: paths, journals, segments, snapshots."""
+"""The files of a home, and the only module that opens them: paths, journals, segments,
+snapshots."""

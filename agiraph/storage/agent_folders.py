@@ -1,4 +1,4 @@
-"""The folders of agents; what else stands among them is passed over, and that is logged once."""
+"""The folders of agents; other entries beside them are skipped, and logged once."""
 
 from pathlib import Path
 from typing import Any
@@ -7,7 +7,7 @@ from agiraph.storage.files import FolderEntry, entries
 
 
 class AgentFolders:
-    """The folders in one folder, which need not exist; read again each time."""
+    """The folders in one folder, which may be missing; listed at each call."""
 
     def __init__(self, folder: Path, log: Any) -> None:
         self._folder = folder

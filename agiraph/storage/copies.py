@@ -1,4 +1,4 @@
-"""Copies: what makes one file the same as another, also of another machine, by `files`' rules."""
+"""Copies: writing, copying and linking files of a home, also from other machines, safely."""
 
 import hashlib
 import os
@@ -17,10 +17,10 @@ PIECE = 1 << 20
 def write_at(
     path: Path, data: bytes, offset: int, mode: int = 0o666, *, is_synced: bool = True
 ) -> int:
-    """Have a file end with `data` at `offset` and return its size; it is created if missing.
+    """Write `data` at `offset` as the end of a file and return its size; create it if missing.
 
-    A file that is shorter than `offset` is left as it is. On a full disk nothing has changed. It is
-    on the disk then only if `is_synced`.
+    A file that is shorter than `offset` is left unchanged. On a full disk nothing changes. The data
+    is on the disk at return only if `is_synced`.
     """
     return patiently(lambda: _write_at(path, data, offset, mode, is_synced))
 
@@ -63,12 +63,12 @@ def _copy(source: Path, target: Path, mode: int) -> None:
 
 
 def make_link(path: Path, target: str) -> None:
-    """Make a symbolic link at `path`, in place of a file or link that is there."""
+    """Make a symbolic link at `path`, replacing an existing file or link."""
     _put(path, lambda name, folder: os.symlink(target, name, dir_fd=folder))
 
 
 def link_file(source: Path, path: Path) -> None:
-    """Give a file another name (a hard link), in place of a file or link that has it."""
+    """Give a file another name (a hard link), replacing an existing file or link with that name."""
     with folder_of(source) as above:
         _put(
             path,
@@ -92,7 +92,7 @@ def _put(path: Path, make: Callable[[str, int], None]) -> None:
 
 
 def read_link(path: Path) -> str:
-    """Return where a symbolic link leads, as it says; OSError if it is none."""
+    """Return the target of a symbolic link as written; OSError if it is not a link."""
     with folder_of(path) as folder:
         return os.readlink(path.name, dir_fd=folder)
 

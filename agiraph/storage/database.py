@@ -1,7 +1,7 @@
-"""Database: one SQLite file of a home, opened by the one process that writes it.
+"""Database: one SQLite file of a home, opened by the only process that writes it.
 
 A write is one transaction and on disk when it returns (write-ahead log, synchronous FULL), so
-opening costs the same at any age.
+opening takes the same time at any age.
 """
 
 import errno
@@ -26,8 +26,7 @@ HELD: Final = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 def connect(path: Path) -> sqlite3.Connection:
     """Open a database of a home for any thread, in autocommit mode.
 
-    A damage that SQLite finds in it later is raised as Corrupt, which names the file. Raises
-    OSError.
+    Damage that SQLite finds in it later is raised as Corrupt, which names the file. Raises OSError.
     """
     os.close(open_file(path, os.O_RDWR | os.O_CREAT))
     db = sqlite3.connect(  # plain: opened safely above
@@ -38,7 +37,7 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def damaged(path: Path, why: object) -> Corrupt:
-    """Return the error for a database with a damage."""
+    """Return the error for a damaged database."""
     return Corrupt(
         f"{path} is damaged ({why}): restore it from a backup, or recover what can be read"
         " (docs/operations.md, 'is damaged')"
@@ -62,7 +61,7 @@ class _Connection(sqlite3.Connection):
 
 
 class _Cursor(sqlite3.Cursor):
-    """Raises Corrupt for damage that SQLite finds."""
+    """A cursor that raises Corrupt for damage that SQLite finds."""
 
     connection: _Connection
 
@@ -94,9 +93,9 @@ class _Cursor(sqlite3.Cursor):
 
 
 def _damage(db: sqlite3.Connection, error: Exception) -> object:
-    """Return the damage of a file that an error comes from; None if it has another reason.
+    """Return the damage of a file that caused an error; None if it has another cause.
 
-    A length that is damaged may be an error of memory, a table that is gone one of the SQL: then
+    A damaged length may appear as an error of memory, a missing table as an error of the SQL: then
     the whole file is checked.
     """
     code = getattr(error, "sqlite_errorcode", None)
@@ -118,8 +117,8 @@ def _damage(db: sqlite3.Connection, error: Exception) -> object:
 class Database:
     """The open database; used by one thread at a time. Raises Corrupt, OSError.
 
-    `schema` is SQL that makes what is missing; `pragmas` are set each time, `at_birth` before
-    anything is in the file.
+    `schema` is SQL that creates missing tables; `pragmas` are set at each opening, `at_birth` in a
+    new file before its first table.
     """
 
     def __init__(
@@ -145,7 +144,7 @@ class Database:
         self._db.executescript(schema)
 
     def rows(self, sql: str, *values: object) -> list[Row]:
-        """Return the rows of a query; Corrupt, OSError."""
+        """Return the rows of a query. Raises Corrupt, OSError."""
         try:
             return self._db.execute(sql, values).fetchall()
         except sqlite3.DatabaseError as error:
@@ -160,14 +159,15 @@ class Database:
             raise damaged(self.path, f"{type(error).__name__} in a row") from error
 
     def write(self, *statements: Statement) -> None:
-        """Carry statements out in one transaction: all are on disk when it returns, or none is.
+        """Execute statements in one transaction: all are on disk when it returns, or none.
 
-        On a full disk this waits for room, or raises OSError (`agiraph.storage.disk_space`).
+        On a full disk this waits for space, or raises OSError (`agiraph.storage.disk_space`).
         """
         self.transact(lambda db: _execute_each(db, statements))
 
     def transact(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Return what `work` returns, which is done in one transaction; as `write`."""
+        """Return the result of `work`, which runs in one transaction. Waits and raises like
+        `write`."""
         return patiently(lambda: self._transact(work))
 
     def _transact(self, work: Callable[[sqlite3.Connection], T]) -> T:
@@ -188,15 +188,15 @@ class Database:
             self._db.execute("ROLLBACK")
 
     def _told(self, error: sqlite3.Error) -> Exception:
-        """Return what to raise for an error of SQLite."""
+        """Return the exception to raise for an error of SQLite."""
         if is_full_disk(error):
             return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))
         return error
 
     def compact(self) -> None:
-        """Give free pages back, in a file with `auto_vacuum`, and empty the log.
+        """Release free pages, in a file with `auto_vacuum`, and empty the log.
 
-        With `secure_delete` nothing of what was deleted is left in the files then.
+        With `secure_delete` no deleted data is left in the files afterwards.
         """
 
         def work() -> None:

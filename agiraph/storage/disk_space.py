@@ -2,8 +2,8 @@
 
 A process that should wait enters `waiting` once, when it starts; in that context every write of a
 journal or of a whole file is repeated, with pauses, until it succeeds. The process blocks in the
-meantime, as if its network disk were away: its state is not lost, nothing has to be recovered, and
-it continues where it was. Without `waiting` a full disk is an OSError at once.
+meantime, as with an unreachable network disk: its state is not lost, no recovery is needed, and it
+continues at the same point. Without `waiting` a full disk is an OSError at once.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 RESERVE_BYTES = 128 * 1024
-"""With less free space than this nothing new is started: running work needs the rest."""
+"""With less free space no new work is started: running work needs the rest."""
 
 FIRST_PAUSE_SECONDS = 0.05
 LONGEST_PAUSE_SECONDS = 1.0
@@ -27,17 +27,17 @@ FULL_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT})
 FULL_SQLITE = frozenset({13, 778, 4874})
 """SQLITE_FULL, SQLITE_IOERR_WRITE and, when a database is opened, SQLITE_IOERR_SHMSIZE.
 
-Most processes need no sqlite3.
+Written as numbers because most processes do not import sqlite3.
 """
 
 OnWait = Callable[[bool], None]
-"""Called with True when a write begins to wait for space, with False when there is some."""
+"""Called with True when a write begins to wait for space, with False when the wait ends."""
 
 _ON_WAIT: ContextVar[OnWait | None] = ContextVar("waiting_for_room", default=None)
 
 
 def is_full_disk(error: BaseException) -> bool:
-    """Whether an error, or one in its group, says that nothing more can be written."""
+    """Whether an error, or an error in its group, is caused by a full disk."""
     if isinstance(error, BaseExceptionGroup):
         return any(map(is_full_disk, error.exceptions))
     number, code = getattr(error, "errno", None), getattr(error, "sqlite_errorcode", None)
@@ -45,17 +45,17 @@ def is_full_disk(error: BaseException) -> bool:
 
 
 class DiskFull(OSError):
-    """There was not enough disk space for a write; nothing was written."""
+    """A write failed for lack of disk space; nothing was written."""
 
 
 def has_room(folder: Path, least_bytes: int = RESERVE_BYTES) -> bool:
-    """Whether so much is free on the file system of a folder, and a file can be created there."""
+    """Whether a folder's file system has `least_bytes` free, and a file can be created there."""
     try:
         found = os.statvfs(folder)
     except OSError:
-        return True  # the write itself reports what is wrong
+        return True  # the write itself reports the problem
     if not found.f_blocks:
-        return True  # no disk, as /proc: that is not what is wrong with it
+        return True  # not a disk, for example /proc: space is not its problem
     has_files = not found.f_files or found.f_favail > 0
     return has_files and found.f_bavail * found.f_frsize >= least_bytes
 
@@ -67,7 +67,7 @@ def full_message(home: Path) -> str:
 
 @contextlib.contextmanager
 def waiting(on_wait: OnWait | None) -> Iterator[None]:
-    """Have every write in this context wait for space, and call `on_wait`. None: raise at once."""
+    """Let every write in this context wait for space, and call `on_wait`. None: raise at once."""
     token = _ON_WAIT.set(on_wait)
     try:
         yield
@@ -76,16 +76,16 @@ def waiting(on_wait: OnWait | None) -> Iterator[None]:
 
 
 def report_waiting(is_waiting: bool) -> None:
-    """Report that a write waits for space, or no longer does, where writes wait."""
+    """Report the begin or end of a write's wait for space, in a context where writes wait."""
     on_wait = _ON_WAIT.get()
     if on_wait is not None:
         on_wait(is_waiting)
 
 
 def patiently(write: Callable[[], T]) -> T:
-    """Return what `write` returns; on a full disk raise its error, or wait and repeat it.
+    """Return the result of `write`; on a full disk raise its error, or wait and repeat it.
 
-    `write` must leave everything as it was when it raises.
+    `write` must leave everything unchanged when it raises.
     """
     try:
         return write()
@@ -104,11 +104,11 @@ def patiently(write: Callable[[], T]) -> T:
 
 
 async def outlasting(work: Callable[[], Awaitable[T]]) -> T:
-    """Return what `work` returns; if a full disk ends it, repeat it until it does not.
+    """Return the result of `work`; repeat it as long as a full disk ends it.
 
     For a process whose event loop has to keep running. `work` must be repeatable.
     """
-    import asyncio  # the command line checks disks, and does not wait
+    import asyncio  # the command line checks disks, but does not wait
 
     while True:
         try:

@@ -1,9 +1,9 @@
-r"""File names as text that JSON, URLs and terminals can carry.
+r"""File names as text that JSON, URLs and terminals can represent.
 
-A name of Linux is any bytes. One with control characters or with bytes that are no UTF-8 is spelled
-with escapes (`caf\xe9.txt`, `a\nb.txt`, and `\\` for a backslash); any other name is its own
-spelling, backslashes included. So a spelling may in theory mean two files: the one with exactly
-this name counts then.
+A Linux name may contain any bytes. A name with control characters or with bytes that are not UTF-8
+is spelled with escapes (`caf\xe9.txt`, `a
+b.txt`, and `\\\\` for a backslash); any other name is its own spelling, backslashes included. So a
+spelling may in theory mean two files: then the file with exactly this name is used.
 """
 
 import os
@@ -14,7 +14,7 @@ from typing import Final
 _ODD: Final = re.compile("[\x00-\x1f\x7f\udc80-\udcff]")
 _TO_ESCAPE: Final = re.compile("[\\\\\x00-\x1f\x7f\udc80-\udcff]")
 _ESCAPE: Final = re.compile(rb"\\(\\|[ntr]|x(?:[0189a-f][0-9a-f]|7f))")
-"""Only the escapes of `spelled`: none of them means a dot or a slash."""
+"""Only the escapes of `spelled`: no escape means a dot or a slash."""
 _SHORT: Final = {"\\": "\\\\", "\n": r"\n", "\t": r"\t", "\r": r"\r"}
 _MEANS: Final = {text[1:].encode(): char.encode() for char, text in _SHORT.items()}
 
@@ -25,7 +25,7 @@ _DEVICE: Final = re.compile(
 
 
 def spelled(path: str | Path) -> str:
-    """Return a path with odd names spelled with escapes."""
+    """Return a path with escapes for unusual characters."""
     text = path.as_posix() if isinstance(path, Path) else path
     return _TO_ESCAPE.sub(_escaped, text) if _ODD.search(text) else text
 
@@ -34,8 +34,9 @@ def portable(path: Path) -> str:
     r"""Return a relative path as its name in an archive that may be unpacked on any system.
 
     On Windows a backslash separates names, `C:` is a drive, `con` a device, and dots and spaces at
-    the end of a name do not count: `..\a` would leave the folder. Such characters, and those that
-    `spelled` escapes, are written as in URLs (`..%5Ca`). Different paths have different names.
+    the end of a name are ignored: `..\\a` would leave the folder. Such characters, and the
+    characters that `spelled` escapes, are written as in URLs (`..%5Ca`). Different paths have
+    different names.
     """
     return "/".join(_portable_name(name) for name in path.parts if name != path.anchor)
 
@@ -50,7 +51,7 @@ def _percent(char: str) -> str:
 
 
 def unspelled(text: str) -> str:
-    """Return the path that a spelling with escapes means; a text without escapes is its own."""
+    """Return the path of a spelling with escapes; a text without escapes is returned unchanged."""
     return os.fsdecode(_ESCAPE.sub(_meant, os.fsencode(text)))
 
 
@@ -61,7 +62,7 @@ def is_below(text: str) -> bool:
 
 
 def found_below(folder: Path, text: str) -> Path:
-    """Return the path below a folder that a spelling means: the exact one if it exists."""
+    """Return the path below a folder for a spelling: the exact path if it exists."""
     exact = folder / text
     return exact if os.path.lexists(exact) else folder / unspelled(text)
 

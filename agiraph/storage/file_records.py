@@ -1,4 +1,4 @@
-"""Files as they are told of between machines: an entry of a listing, an offer of a large file."""
+"""Records of files for transfer between machines: an entry of a listing, an offer of a file."""
 
 from typing import Final, Literal
 
@@ -8,8 +8,10 @@ from agiraph.core.record import Record
 
 FileKind = Literal["file", "folder", "link"]
 FileRoot = Literal["home", "input", "shared"]
-"""Below what a path lies: the agent's home, its input folder, or what the home shares with all
-workers (SHARED)."""
+"""The root of a relative path.
+
+The agent's home, its input folder, or the folder that the home shares with all workers (SHARED).
+"""
 DIGEST: Final = "^[0-9a-f]{64}$"
 """A SHA-256 in hexadecimal."""
 SHARED: Final = ("prompts", "skills", "AGENTS.md")
@@ -28,7 +30,7 @@ class FileEntry(Record):
 
 
 class FileOffer(Record):
-    """A large file that is to be at `path`, by the SHA-256 of its content."""
+    """A large file that is to be stored at `path`, with the SHA-256 of its content."""
 
     path: str
     size: int = Field(ge=1)

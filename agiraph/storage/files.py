@@ -1,21 +1,22 @@
-"""Files: the one way to open, replace, create, list and remove the files of a home.
+"""Files: open, replace, create, list and remove files of a home, all through this module.
 
-The commands of a model write into some folders of a home, so anything in them may have been put
-there to lead a process of ours elsewhere. Five rules hold for every path that is used here:
+The commands of a model write into some folders of a home, so any entry in them may be an attempt to
+make a process of ours open a file elsewhere. Five rules apply to every path that is used here:
 
 1. A path is walked from the root and no component may be a link (`walk.py`). Links above a home are
    the person's own (`Home` resolves its path once).
 2. Only regular files of this user are opened, and opening never blocks: no pipe, socket or device.
-3. A file that is written in place has exactly one name: a hard link could belong to anybody.
-4. New content goes into a new file with a random name (O_EXCL), is synced and renamed, and the
+3. A file that is written in place has exactly one name: a hard link could belong to any user.
+4. New content is written to a new file with a random name (O_EXCL), synced and renamed, and the
    folder is synced: readers see the old content or the new one, also after a power cut.
 5. A read has a limit.
 
-On a full disk a write raises OSError, or waits for space where that is wanted (`disk_space.py`).
+On a full disk a write raises OSError, or waits for space in contexts that allow it
+(`disk_space.py`).
 
-A violation raises `UnsafeFile`, an OSError: who can do without the file treats it as one that
-cannot be read. Files that only the person writes (settings, prompts, input) may be links and are
-opened directly; each such place says so (`tests/openings.py`).
+A violation raises `UnsafeFile`, an OSError: a caller that can work without the file treats it as an
+unreadable file. Files that only the person writes (settings, prompts, input) may be links and are
+opened directly; each such place is marked (`tests/openings.py`).
 """
 
 import errno
@@ -61,9 +62,9 @@ _ODD_KINDS: Final = {"folder": errno.EISDIR, "link": errno.ELOOP, "other": errno
 
 @dataclass(frozen=True, slots=True)
 class FolderEntry:
-    """One name in a folder: what it is, its size in bytes and its time of change (Unix).
+    """One name in a folder: its kind, its size in bytes and its change time (Unix).
 
-    A file that is renamed keeps its `inode` and its time of change in nanoseconds.
+    A file that is renamed keeps its `inode` and its change time in nanoseconds.
     """
 
     name: str
@@ -99,7 +100,7 @@ def open_file(
 
 
 def can_lock(fd: int, kind: int = fcntl.LOCK_EX) -> bool:
-    """Take the lock of an open file (flock), unless another holds it; return whether it is ours."""
+    """Try to lock an open file (flock); return False if another process holds the lock."""
     try:
         fcntl.flock(fd, kind | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -109,7 +110,7 @@ def can_lock(fd: int, kind: int = fcntl.LOCK_EX) -> bool:
 
 @contextmanager
 def opened(path: Path, flags: int = os.O_RDONLY) -> Iterator[int]:
-    """Yield the descriptor of a file that is open in the block; errors as `open_file`."""
+    """Yield the descriptor of a file that is open in the block. Raises as `open_file`."""
     with closing(open_file(path, flags)) as fd:
         yield fd
 
@@ -117,7 +118,7 @@ def opened(path: Path, flags: int = os.O_RDONLY) -> Iterator[int]:
 def _open(path: Path, flags: int, mode: int, anyones: bool) -> int:
     with folder_of(path, make=bool(flags & os.O_CREAT)) as folder:
         try:
-            # Not O_TRUNC: it is truncated only when it is known to be a file that we may write.
+            # Not O_TRUNC: it is truncated only after it is known to be a file that we may write.
             fd = os.open(path.name, (flags & ~os.O_TRUNC) | _FILE, mode, dir_fd=folder)
         except OSError as error:
             raise explained(error, path.name, folder, str(path)) from None
@@ -144,7 +145,7 @@ def _refuse_unless_plain(
 
 
 def read_bytes(path: Path, most: int = MOST_BYTES, *, anyones: bool = False) -> bytes:
-    """Return a whole file; UnsafeFile if it is larger than `most` bytes, else as `open_file`."""
+    """Return a whole file. Raises UnsafeFile if larger than `most` bytes, else as `open_file`."""
     data, size = read_part(path, 0, most + 1, anyones=anyones)
     if len(data) > most:
         raise UnsafeFile(errno.EFBIG, f"has {size} bytes, more than {most}", str(path))
@@ -152,15 +153,15 @@ def read_bytes(path: Path, most: int = MOST_BYTES, *, anyones: bool = False) -> 
 
 
 def read_text(path: Path, most: int = MOST_BYTES) -> str:
-    """Return a whole file as text, what is no UTF-8 replaced; errors as `read_bytes`."""
+    """Return a whole file as text, with invalid UTF-8 replaced. Raises as `read_bytes`."""
     return read_bytes(path, most).decode("utf-8", "replace")
 
 
 def read_shown(path: Path, most: int = MOST_SHOWN) -> str:
-    """Return the beginning of a text that is only shown, `most` bytes of it.
+    """Return the beginning of a text that is only displayed, at most `most` bytes.
 
-    "" if there is none, or if it is not safe to read. NUL characters are left out: a sparse file
-    is full of them.
+    "" if it is missing or not safe to read. NUL characters are left out: a sparse file is full of
+    them.
     """
     try:
         return read_part(path, 0, most)[0].replace(b"\0", b"").decode("utf-8", "replace")
@@ -169,7 +170,7 @@ def read_shown(path: Path, most: int = MOST_SHOWN) -> str:
 
 
 def read_part(path: Path, offset: int, most: int, *, anyones: bool = False) -> tuple[bytes, int]:
-    """Return up to `most` bytes from `offset` on, and the file's size; errors as `open_file`."""
+    """Return up to `most` bytes from `offset` on, and the file's size. Raises as `open_file`."""
     with closing(open_file(path, anyones=anyones)) as fd:
         size = os.fstat(fd).st_size
         return read_descriptor(fd, offset, most), size
@@ -190,9 +191,8 @@ def read_descriptor(fd: int, offset: int = 0, most: int | None = None) -> bytes:
 
 
 def replace_file(path: Path, text: str, *, is_synced: bool = True) -> None:
-    """Replace a file in one step, creating its folders: readers see the old one or the new one. One
-    that is not synced costs a tenth, and may be there empty after a power cut.
-    """
+    """Replace a file in one step; readers see the old or the new content. Without the sync it takes
+    a tenth of the time, but may be empty after a power cut. Its folders are created."""
     replace_bytes(path, text.encode(), is_synced=is_synced)
 
 
@@ -262,12 +262,12 @@ def append_all(fd: int, data: bytes) -> None:
 
 
 def is_part(name: str) -> bool:
-    """Whether a name is that of an unfinished file of `new_file`."""
+    """Whether a name is the name of an unfinished file of `new_file`."""
     return name.startswith(".") and name.endswith(PART_SUFFIX) and len(name) == 22
 
 
 def make_folder(path: Path, mode: int = 0o777) -> None:
-    """Create a folder and its missing parents; UnsafeFile, OSError."""
+    """Create a folder and its missing parents. Raises UnsafeFile, OSError."""
     patiently(lambda: _make_folder(path, mode))
 
 
@@ -282,7 +282,7 @@ def _make_folder(path: Path, mode: int) -> None:
 
 
 def make_private_folder(path: Path) -> None:
-    """Create a folder with mode 0700, or set that mode on one of ours; UnsafeFile, OSError."""
+    """Create a folder with mode 0700, or set that mode on ours. Raises UnsafeFile, OSError."""
     make_folder(path, 0o700)
     with closing(walk(path, make=False)) as fd:
         status = os.fstat(fd)
@@ -299,7 +299,7 @@ def _close_to_others(folder: int) -> None:
 
 def _place_of(fd: int) -> int | str:
     """Return a path for a descriptor that is open by O_PATH, which has no fchmod."""
-    return f"/proc/self/fd/{fd}" if PATH_ONLY else fd  # leads to the open file, no further
+    return f"/proc/self/fd/{fd}" if PATH_ONLY else fd  # leads only to the open file
 
 
 def sync_folder(path: Path) -> None:
@@ -319,9 +319,9 @@ def _sync(folder: int) -> None:
 
 
 def status_of(path: Path) -> os.stat_result | None:
-    """Return the status of `path`, of a link its own; None if nothing is there.
+    """Return the status of `path` without following a link; None if it does not exist.
 
-    Raises UnsafeFile if a folder on the way is a link.
+    Raises UnsafeFile if a folder in the path is a link.
     """
     try:
         with folder_of(path) as folder:
@@ -336,7 +336,7 @@ def is_file(path: Path) -> bool:
 
 
 def is_missing(path: Path) -> bool:
-    """Whether no file with anything in it is at `path`: a power cut may leave an empty one."""
+    """Whether no file with content is at `path`: a power cut may leave an empty file."""
     status = status_of(path)
     return status is None or kind_of(status) != "file" or status.st_size == 0
 
@@ -355,7 +355,7 @@ def _has_kind(path: Path, kind: Kind) -> bool:
 
 
 def entries(path: Path, most: int = MOST_ENTRIES) -> list[FolderEntry]:
-    """Return the entries of a folder, sorted by name; of more than `most`, any `most`.
+    """Return the entries of a folder, sorted by name; any `most` of them if there are more.
 
     Raises UnsafeFile, OSError; FileNotFoundError if there is no such folder.
     """
@@ -364,13 +364,13 @@ def entries(path: Path, most: int = MOST_ENTRIES) -> list[FolderEntry]:
 
 
 def open_folder(path: Path) -> int:
-    """Return a descriptor of a folder, which can be listed by `scan`; UnsafeFile, OSError."""
+    """Return a descriptor of a folder for `scan`. Raises UnsafeFile, OSError."""
     with closing(walk(path, make=False)) as fd:
         return _listable(fd)
 
 
 def scan(fd: int, most: int) -> list[FolderEntry]:
-    """Return the entries of an open folder, in no order; of more than `most`, any `most`."""
+    """Return the entries of an open folder, unsorted; any `most` of them if there are more."""
     found: list[FolderEntry] = []
     with closing(_listable(fd)) as listed, os.scandir(listed) as names:
         for name in names:
@@ -382,10 +382,10 @@ def scan(fd: int, most: int) -> list[FolderEntry]:
 
 
 def files_below(path: Path, most: int = MOST_ENTRIES) -> list[tuple[Path, FolderEntry]]:
-    """Return every regular file below a folder with its path relative to it, sorted; no links.
+    """Return the regular files below a folder with their relative paths, sorted; no links.
 
-    Unfinished files are left out, and everything beyond the first `most` names or MOST_LEVELS
-    folders deep.
+    Unfinished files are left out, and all files beyond the first `most` names or more than
+    MOST_LEVELS folders deep.
     """
     with closing(walk(path, make=False)) as fd:
         found = entries_below(fd, most)
@@ -394,9 +394,9 @@ def files_below(path: Path, most: int = MOST_ENTRIES) -> list[tuple[Path, Folder
 
 
 def entries_below(fd: int, most: int, levels: int = MOST_LEVELS) -> list[tuple[Path, FolderEntry]]:
-    """Return what is below an open folder with its path relative to it, in no order.
+    """Return all entries below an open folder with their relative paths, unsorted.
 
-    `levels` is how many folders deep; of more than `most`, any `most`.
+    `levels` is the number of folder levels; if there are more than `most` entries, any `most`.
     """
     found: list[tuple[Path, FolderEntry]] = []
     _gather(fd, Path(), most, levels, found)
@@ -406,7 +406,7 @@ def entries_below(fd: int, most: int, levels: int = MOST_LEVELS) -> list[tuple[P
 def _gather(
     fd: int, folder: Path, most: int, levels: int, found: list[tuple[Path, FolderEntry]]
 ) -> int:
-    """Find what is below an open folder; return what is left of `most`."""
+    """Add the entries below an open folder to `found`; return the rest of `most`."""
     here = scan(fd, most)
     most -= len(here)
     for entry in here:
@@ -415,23 +415,23 @@ def _gather(
             try:
                 inner = os.open(entry.name, STEP, dir_fd=fd)
             except (FileNotFoundError, NotADirectoryError):
-                continue  # it was removed or exchanged since it was listed
+                continue  # it was removed or replaced since it was listed
             with closing(inner):
                 most = _gather(inner, folder / entry.name, most, levels, found)
     return most
 
 
 def remove_file(path: Path) -> None:
-    """Remove a file, or a link as such; nothing happens if there is none."""
+    """Remove a file, or a link itself; a missing file is no error."""
     with suppress(FileNotFoundError), folder_of(path) as folder:
         os.unlink(path.name, dir_fd=folder)
 
 
 def remove_tree(path: Path) -> None:
-    """Remove a folder with everything in it, or a file; links are removed, never followed.
+    """Remove a folder with all its contents, or a file; links are removed, never followed.
 
-    Unwritable files are removed too, and folders of any depth. Raises UnsafeFile, OSError;
-    nothing happens if there is none.
+    Unwritable files are removed too, and folders of any depth. A missing folder is no error. Raises
+    UnsafeFile, OSError.
     """
     with suppress(FileNotFoundError), folder_of(path) as above:
         try:
@@ -456,7 +456,7 @@ def _remove_folder(name: str, above: int, top: int | None = None) -> None:
                 if top is None:
                     _remove_folder(inner, fd, fd)
                 else:
-                    os.close(_open_to_empty(inner, fd))  # only what is writable can be moved
+                    os.close(_open_to_empty(inner, fd))  # only a writable folder can be moved
                     os.rename(inner, secrets.token_hex(16), src_dir_fd=fd, dst_dir_fd=top)
     os.rmdir(name, dir_fd=above)
 
@@ -469,7 +469,7 @@ def _open_to_empty(name: str, above: int) -> int:
 
 
 def _without_files(found: list[FolderEntry], folder: int) -> list[str]:
-    """Remove the files that were found in a folder; return the folders' names."""
+    """Remove the listed files from a folder; return the names of the listed folders."""
     for entry in found:
         if entry.kind != "folder":
             with suppress(FileNotFoundError):
@@ -489,7 +489,7 @@ def move(source: Path, target: Path, *, is_synced: bool = True) -> None:
 
 
 def set_mode(path: Path, mode: int) -> None:
-    """Set the mode of a file of ours, also of one that we may not read."""
+    """Set the mode of a file of ours, even of an unreadable file."""
     with folder_of(path) as folder:
         try:
             fd = os.open(path.name, PATH_ONLY | _FILE, dir_fd=folder)

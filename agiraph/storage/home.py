@@ -10,18 +10,18 @@
                                     _evidence.json attempts/
         workers/{name}-{id}/        identity.md memory.md notebook.md history.json
                                     conversation.jsonl
-      repositories/{run}.git        of a run whose nodes work in git worktrees
-      repositories/{run}.lock       held while one of its worktrees is added or removed
+      repositories/{run}.git        for a run whose nodes work in git worktrees
+      repositories/{run}.lock       locked while one of its worktrees is added or removed
     {home}/inputs/{name}-{digest}/  an input folder sent by a console elsewhere; beside it .json
     {home}/human/                   address.json port book.db repeats.jsonl audit.jsonl
                                     tokens.json channels.jsonl answer.key settings/
-    {home}/context.db               what is known of earlier work and of projects
+    {home}/context.db               knowledge of earlier work and of projects
     {home}/system/                  lock users.lock supervisor.json attended/ token
                                     children.journal mailboxes.db usage.db doors.json typed.jsonl
                                     logs/ run/
 
-Nothing here opens a file. Each path is written by exactly one process; an agent's memory and its
-history by its coordinator or the gateway, who holds `.memory.lock`.
+This module opens no file. Each path is written by exactly one process; an agent's memory and its
+history by its coordinator or the gateway, whichever holds `.memory.lock`.
 """
 
 import os
@@ -65,14 +65,14 @@ def default_home(environ: dict[str, str] | None = None) -> Path:
 def plan_copy(run: Path) -> Path:
     """Return the path of the copy of a run's plan for its workers' sandboxes.
 
-    It is not in the run's folder: its coordinator's shell could put a link there at the moment it
-    is mounted. Written by the coordinator.
+    It is not in the run's folder: its coordinator's shell could replace it by a link at the moment
+    of the mount. Written by the coordinator.
     """
     return run.parent.parent / "snapshots" / f"{run.name}.plan.md"
 
 
 def input_at_start(run: Path) -> Path:
-    """Return the file that says what a run's input folder had before the run's first command.
+    """Return the path of the record of a run's input folder before the run's first command.
 
     It is not in the run's folder, where commands write. Written by the first process of the run
     that starts a command.
@@ -81,7 +81,7 @@ def input_at_start(run: Path) -> Path:
 
 
 class PathBelow:
-    """A file or folder with this name in the folder `path` of the object that it is read from."""
+    """Descriptor: the path of this name below the `path` of the object that it is read from."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -104,15 +104,15 @@ class NodeHome:
     status = PathBelow("_status.md")
     """Status and summary, for people. Written by the coordinator."""
     evidence = PathBelow("_evidence.json")
-    """How its checks ended, and hashes of what is published. Written by the assigned worker."""
+    """Results of its checks, and hashes of its published files. Written by the assigned worker."""
     failure_notes = PathBelow("failure_notes.md")
-    """Why the worker's process was given up, if it was. Written by the coordinator."""
+    """Why the coordinator gave up the worker's process, if it did. Written by the coordinator."""
     scratch = PathBelow("scratch")
     """Work in progress. Written by the assigned worker."""
     published = PathBelow("published")
     """Final outputs, immutable once the node is completed. Written by the assigned worker."""
     attempts = PathBelow("attempts")
-    """What completed attempts had published that are done once more, a folder for each, by number.
+    """The published files of completed attempts that are repeated, a folder per attempt number.
     Written by the assigned worker."""
     log = PathBelow("log.jsonl")
     """Execution trace, one JSON object per line. Written by the assigned worker."""
@@ -127,7 +127,7 @@ class WorkerHome:
     identity = PathBelow("identity.md")
     """Its name and role."""
     memory = PathBelow("memory.md")
-    """What it has learned from this run's nodes."""
+    """Knowledge that it learned from this run's nodes."""
     notebook = PathBelow("notebook.md")
     """Personal scratchpad."""
     history = PathBelow("history.json")
@@ -135,7 +135,7 @@ class WorkerHome:
     conversation = PathBelow("conversation.jsonl")
     """Its journal: every turn, tool call and message."""
     calls = PathBelow(".calls")
-    """What running tool calls leave, one folder per call; removed once it is journaled."""
+    """Files of running tool calls, one folder per call; removed once the call is journaled."""
     outside = PathBelow("outside")
     """The HOME of its external agent. Written by that agent."""
     process_guard = PathBelow(".process_guard")
@@ -145,7 +145,7 @@ class WorkerHome:
     roster = PathBelow(".roster.json")
     """The team as it was last received."""
     hold = PathBelow(".held.json")
-    """That it is paused or waits for the human; there is none while it is not held."""
+    """Its state while it is paused or waits for the human; missing otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,13 +157,13 @@ class RunHome:
     plan = PathBelow("_plan.md")
     """The collaboration plan. Written by the coordinator."""
     plan_file = PathBelow("_plan.yaml")
-    """The plan that was made before the first step, as drafted. Written by the coordinator."""
+    """The plan that was drafted before the first step. Written by the coordinator."""
     output = PathBelow("_output.md")
     """The final output. Written by the coordinator."""
     messages = PathBelow("_messages")
     """The message log, one file per message. Written by the recorder."""
     attachments = PathBelow("_attachments")
-    """What the person has attached to messages. Written by the human gateway."""
+    """The person's attachments to messages. Written by the human gateway."""
     journal = PathBelow("journal.jsonl")
     """The board's events. Written by the coordinator."""
     context_journal = PathBelow("context.jsonl")
@@ -201,21 +201,21 @@ class AgentHome:
     memory = PathBelow("memory")
     """Daily logs and topical knowledge files."""
     memory_history = PathBelow("memory-history")
-    """Earlier texts of the memory's files (`agiraph/memory/history.py`)."""
+    """Earlier versions of the memory's files (`agiraph/memory/history.py`)."""
     memory_lock = PathBelow(".memory.lock")
-    """Held while the memory is written, by the coordinator or the human gateway."""
+    """Locked while the coordinator or the human gateway writes the memory."""
     memory_at_start = PathBelow(".memory-at-start.json")
-    """What the coordinator's prompt says of date, memory and models. Written by it."""
+    """The coordinator's prompt text on date, memory and models. Written by the coordinator."""
     notes_at_start = PathBelow(".notes-at-start.json")
-    """What prompts say of earlier work, from the context database. Written by the coordinator."""
+    """The prompts' text on earlier work, from the context database. Written by the coordinator."""
     mcp_tool_grants = PathBelow(".tools-at-start.json")
     """The coordinator's MCP tools in its current run. Written by the coordinator."""
     conversation = PathBelow("conversation.jsonl")
     """The coordinator's journal, one across runs."""
     calls = PathBelow(".calls")
-    """What the coordinator's running tool calls leave, like a worker's."""
+    """Files of the coordinator's running tool calls, like a worker's."""
     hold = PathBelow(".held.json")
-    """That the coordinator is paused or waits for the human, like a worker's."""
+    """The coordinator's state while it is paused or waits for the human, like a worker's."""
     events = PathBelow("events.jsonl")
     """The newest events; older ones are in `events.segments/`. Written by the recorder."""
     triggers = PathBelow("triggers.json")
@@ -235,7 +235,7 @@ class AgentHome:
         return self.path / "snapshots" / f"{run}.board"
 
     def repository(self, run: RunId | str) -> Path:
-        """Return the bare git repository of one run's worktrees, if it has any.
+        """Return the bare git repository of one run's worktrees, if it has worktrees.
 
         Created and merged by the coordinator; a node's branch is written by its worker.
         """
@@ -249,13 +249,13 @@ class SystemHome:
     path: Path
 
     lock = PathBelow("lock")
-    """Held by the supervisor of this home."""
+    """Locked by the supervisor of this home."""
     users = PathBelow("users.lock")
-    """Shared by the commands that use the supervisor (`agiraph/storage/home_users.py`)."""
+    """Locked by the commands that share the supervisor (`agiraph/storage/home_users.py`)."""
     attended = PathBelow("attended")
     """A file for each agent that a command watches to its end (`agiraph/storage/run_lease.py`)."""
     note = PathBelow("supervisor.json")
-    """What the supervisor says of itself while it runs."""
+    """The state of the running supervisor."""
     token = PathBelow("token")
     """The HTTP API's token, mode 0600. Written by the human gateway."""
     format = PathBelow("format")
@@ -265,29 +265,31 @@ class SystemHome:
     hosts = PathBelow("hosts.json")
     """The other machines of this home, and open invitations. Written by the supervisor."""
     uplink_key = PathBelow("uplink.key")
-    """The key with which other machines know this home, mode 0600. Written by the supervisor."""
+    """The key by which other machines authenticate this home, mode 0600. Written by the
+    supervisor."""
     usage = PathBelow("usage.db")
     """The spending. Written by the broker."""
     typed = PathBelow("typed.jsonl")
-    """What was typed in `agiraph agentic-shell`, mode 0600. Written by it."""
+    """Lines typed in `agiraph agentic-shell`, mode 0600. Written by that command."""
 
     recordings = PathBelow("recordings")
-    """The folder of recorded runs, a file each. Written by the broker."""
+    """The folder of recorded runs, a file per run. Written by the broker."""
 
     def recording(self, run: str) -> Path:
-        """Return where a run's model calls are recorded. Written by the broker."""
+        """Return the path of the recording of a run's model calls. Written by the broker."""
         return self.recordings / f"{run}.jsonl"
 
     doors = PathBelow("doors.json")
     """The grants of the LLM proxy, mode 0600. Written by the broker."""
     mailboxes = PathBelow("mailboxes.db")
-    """The mailboxes: messages that are not done. Written by the router."""
+    """The mailboxes: messages that are not yet acknowledged. Written by the router."""
     tracing = PathBelow("tracing.json")
-    """How far events were turned into spans, and open spans. Written by the tracer."""
+    """The position of the last event converted to spans, and open spans. Written by the tracer."""
     tools = PathBelow("tools")
-    """What each MCP server offers, one file per server. Written by its `tools/` process."""
+    """The tools of each MCP server, one file per server. Written by its `tools/` process."""
     functions = PathBelow("functions")
-    """Servers of tools that programs have registered for their runs, mode 0600. Written by them."""
+    """Servers of tools that programs registered for their runs, mode 0600. Written by the
+    programs."""
     machines = PathBelow("machines")
     """Folders of hosts on this machine (`hosts.launcher: local`). Written by the scaler."""
     transfers = PathBelow("transfers")
@@ -295,7 +297,7 @@ class SystemHome:
     secrets = PathBelow("secrets.env")
     """Values of variables that settings name, mode 0600. Written by the person."""
     attempts = PathBelow("attempts")
-    """What each actor handled when it died, and how often. Written by that actor."""
+    """The messages that each actor handled when it died, and how often. Written by that actor."""
     logs = PathBelow("logs")
     """Each process's stderr and its log in JSON lines, by address."""
 
@@ -318,7 +320,7 @@ class HumanHome:
     path: Path
 
     address = PathBelow("address.json")
-    """Where the HTTP API listens: {"url", "pid"}. Removed when the gateway ends in order."""
+    """The address of the HTTP API: {"url", "pid"}. Removed when the gateway exits normally."""
     port = PathBelow("port")
     """The port of this home, on which its gateway listens at each start."""
     book = PathBelow("book.db")
@@ -332,7 +334,7 @@ class HumanHome:
     audit = PathBelow("audit.jsonl")
     """Every call of the HTTP API; older ones in `audit.jsonl.1` and so on."""
     settings = PathBelow("settings")
-    """Each settings file as it was before its last change over the API."""
+    """The version of each settings file before its last change over the API."""
     tokens = PathBelow("tokens.json")
     """Named tokens, login links and sessions, as digests; mode 0600."""
 
@@ -344,19 +346,19 @@ class Home:
     path: Path
 
     def __post_init__(self) -> None:
-        """Resolve the path: files in a home are not opened over links (`agiraph.storage.files`)."""
+        """Resolve the path: files in a home are not opened through links (`storage.files`)."""
         object.__setattr__(self, "path", self.path.resolve())
 
     config = PathBelow("agiraph.yaml")
     """The person's own settings, over the defaults of configs/agiraph.yaml."""
     prompts = PathBelow("prompts")
-    """The person's own prompts, which replace shipped ones; it need not exist."""
+    """The person's own prompts, which replace shipped ones; it may be missing."""
     agents = PathBelow("agents")
     """All agents' homes."""
     context = PathBelow("context.db")
-    """The context database: what is known of earlier work. Written by the human gateway."""
+    """The context database: knowledge of earlier work. Written by the human gateway."""
     inputs = PathBelow("inputs")
-    """Input folders that consoles on other machines have sent. Written by the human gateway."""
+    """Input folders sent by consoles on other machines. Written by the human gateway."""
 
     @property
     def system(self) -> SystemHome:

@@ -31,25 +31,25 @@ SOCKET, LOCK = "router.sock", "router.sock.lock"
 HOME_NOTE = "home"
 """The file in a socket's folder that names its home."""
 FORGOTTEN_SECONDS = 86_400.0
-"""After so long a socket's folder is removed that does not name its home (older versions)."""
+"""The age at which a socket's folder that does not name its home is removed (older versions)."""
 LONGEST_SOCKET = 100
-"""Bytes; Linux takes 107, macOS 103."""
+"""In bytes; Linux allows 107, macOS 103."""
 LOOK_SECONDS = 0.2
-"""Who only looks whether the lock is held (`agiraph.http.discovery`) holds it for a moment."""
+"""A process that only tests the lock (`agiraph.http.discovery`) holds it for a moment."""
 PAUSE_SECONDS = 0.01
 RUNTIME, TEMPORARY = "XDG_RUNTIME_DIR", "TMPDIR"
 SHARED = Path("/tmp")
 
 
 def make_folders(home: Home) -> None:
-    """Make the home and its private folders; raises OSError, or Refused if one is not ours."""
+    """Make the home and its private folders. Raises OSError, or Refused if one is not ours."""
     make_folder(home.path, 0o700)
     for folder in (home.system.path, home.system.logs, home.human.path, home.agents):
         make_private(folder)
 
 
 def make_private(folder: Path) -> None:
-    """Make a folder that only we may enter, or close one that is ours; raises Refused."""
+    """Make a folder with access for us alone, or restrict a folder of ours. Raises Refused."""
     try:
         make_private_folder(folder)
     except UnsafeFile as error:
@@ -57,7 +57,7 @@ def make_private(folder: Path) -> None:
 
 
 def socket_url(home: Home) -> str:
-    """Return the router's url, its folder made and what lay there removed; raises Refused."""
+    """Return the router's url; make its folder and remove an old socket. Raises Refused."""
     folder = socket_folder(home, os.environ)
     make_private(folder)
     remove_file(folder / SOCKET)
@@ -67,7 +67,7 @@ def socket_url(home: Home) -> str:
 
 
 def remove_socket_folder(home: Home, url: str) -> None:
-    """Remove the socket's folder where it is not the home's own: nothing is left in /tmp."""
+    """Remove the socket's folder if it is outside the home, so that none is left in /tmp."""
     folder = Path(url.removeprefix("ipc://")).parent
     if folder != home.system.sockets:
         with suppress(OSError):
@@ -77,8 +77,8 @@ def remove_socket_folder(home: Home, url: str) -> None:
 def remove_stale_socket_folders(environ: Mapping[str, str], now: float) -> list[Path]:
     """Remove the folders of sockets whose homes are gone, and return them; `now` is a Unix time.
 
-    A supervisor that was killed leaves its folder. One is removed only if no router holds its lock,
-    and its home is gone: a supervisor that is starting has a home, so its folder is never taken.
+    A supervisor that was killed leaves its folder. A folder is removed only if no router holds its
+    lock, and its home is gone: a starting supervisor has a home, so its folder is never removed.
     """
     folders = {
         folder
@@ -95,7 +95,7 @@ def _remove_if_stale(folder: Path, now: float) -> bool:
                 return False
             remove_tree(folder)
             return True
-    except OSError:  # it is no folder of ours, or another supervisor removes it
+    except OSError:  # not a folder of ours, or another supervisor removes it
         return False
 
 
@@ -103,7 +103,7 @@ def _remove_if_stale(folder: Path, now: float) -> bool:
 def _free_lock(folder: Path) -> Iterator[bool]:
     """Hold the lock of a router's socket in the block; yield whether no router holds it."""
     if not is_file(folder / LOCK):
-        yield True  # no router has been there
+        yield True  # no router has used it
         return
     fd = open_file(folder / LOCK, os.O_RDWR)
     try:
@@ -124,10 +124,10 @@ def _is_home_gone(folder: Path, now: float) -> bool:
 def socket_folder(home: Home, environ: Mapping[str, str]) -> Path:
     """Return the folder of the router's socket; nothing is made.
 
-    It is the home's own, or if the system takes no path as long as that, the first of these that
-    may be used: a folder named after the home in XDG_RUNTIME_DIR, in TMPDIR, in /tmp. So the same
-    home has the same one after a restart, and no two homes have one in common. Raises Refused with
-    what is wrong with each.
+    It is the home's own, or if the system does not allow such a long path, the first usable one of
+    these: a folder named after the home in XDG_RUNTIME_DIR, in TMPDIR, in /tmp. So the same home
+    has the same folder after a restart, and no two homes share a folder. Raises Refused with the
+    problem of each folder.
     """
     own = home.system.sockets
     if socket_length(own) <= LONGEST_SOCKET:
@@ -149,7 +149,7 @@ def socket_folder(home: Home, environ: Mapping[str, str]) -> Path:
 
 
 def socket_length(folder: Path) -> int:
-    """Return how many bytes the path of the socket has in a folder."""
+    """Return the length in bytes of the socket's path in a folder."""
     return len(os.fsencode(folder / SOCKET))
 
 
@@ -158,7 +158,7 @@ def _prefix() -> str:
 
 
 def _parents(environ: Mapping[str, str]) -> dict[str, Path]:
-    """Return where a socket may be beside the home, by the variable that says so ('' for none)."""
+    """Return the parents of socket folders outside the home, by their variable ('' for /tmp)."""
     named = {name: Path(environ.get(name, "")) for name in (RUNTIME, TEMPORARY)}
     usable = {name: path.resolve() for name, path in named.items() if path.is_absolute()}
     return usable | {"": SHARED.resolve()}
@@ -169,7 +169,7 @@ def _why_not(variable: str, parent: Path, folder: Path) -> str:
     if socket_length(folder) > LONGEST_SOCKET:
         return _too_long(folder)
     try:
-        above = parent.stat()  # plain: the system's own folders for what is temporary
+        above = parent.stat()  # plain: the system's own folders for temporary files
         if not stat.S_ISDIR(above.st_mode) or not os.access(parent, os.W_OK | os.X_OK):
             return f"{parent} is no folder in which one can be made"
         if variable == RUNTIME and (above.st_uid != os.geteuid() or above.st_mode & 0o077):
@@ -203,8 +203,8 @@ class HomeLocked(Refused):
 class HomeLock:
     """The lock on one home, held from `acquire` to `release` or the end of the process (flock).
 
-    The folder of `file` is locked, because a file may be removed; the file contains our pid.
-    `what` is locked by `whom`, in words.
+    The folder of `file` is locked, because a file may be removed; the file contains our pid. `what`
+    and `whom` name the locked thing and its owner in messages.
     """
 
     def __init__(
@@ -216,7 +216,7 @@ class HomeLock:
         self._folder: int | None = None
 
     def acquire(self) -> None:
-        """Take the lock and write our pid; raises HomeLocked naming the holder, OSError."""
+        """Take the lock and write our pid. Raises HomeLocked naming the holder, OSError."""
         with ExitStack() as undo:
             folder = open_folder(self._file.parent)
             undo.callback(os.close, folder)

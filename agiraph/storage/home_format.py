@@ -1,8 +1,8 @@
-"""Home format: one number that says how the files of a home are to be read.
+"""Home format: the number of the file format of a home.
 
-Change FORMAT with every change that makes files of before unreadable or read wrongly. The first
-supervisor of a home writes the number; a home of another format is refused before anything in it is
-read or changed. A home that has been used and has no number has format 0.
+Increase FORMAT with every change that makes earlier files unreadable or read wrongly. The first
+supervisor of a home writes the number; a home of another format is refused before any of its files
+is read or changed. A home that has been used and has no number has format 0.
 """
 
 from typing import Final

@@ -1,9 +1,9 @@
-"""The users of a home's supervisor: it belongs to all of them, and ends when the last has left.
+"""The users of a home's supervisor: they share it, and it ends after the last user has left.
 
-A command that works on a supervisor for its length holds a shared lock on one file (`HomeShare`).
-A supervisor that a command started waits for the exclusive lock (`wait_until_unused`) and keeps it
-until its process has ended, so that who comes meanwhile waits for that and starts another one. The
-kernel releases the locks of a process that was killed.
+A command that needs a supervisor while it runs holds a shared lock on one file (`HomeShare`). A
+supervisor that a command started waits for the exclusive lock (`wait_until_unused`) and keeps it
+until its process has ended, so that a command that starts meanwhile waits for that and starts
+another supervisor. The kernel releases the locks of a process that was killed.
 """
 
 import fcntl
@@ -36,10 +36,10 @@ class HomeShare:
         self.release()
 
     def acquire(self, *, make: bool = False, on_wait: Callable[[], None] = lambda: None) -> None:
-        """Take the share; with `make` its file is created, without one there is nothing to share.
+        """Take the share; `make` creates its file, without which there is nothing to share.
 
         `on_wait` is called if a supervisor is ending: this waits until it has ended. A home whose
-        file cannot be opened has no share: what is wrong with it, its supervisor says.
+        file cannot be opened has no share; its supervisor reports the problem.
         """
         if self._fd is not None:
             return
@@ -58,14 +58,14 @@ class HomeShare:
             self._fd = fd
 
     def release(self) -> None:
-        """Give the share back."""
+        """Release the share."""
         if self._fd is not None:
             os.close(self._fd)
             self._fd = None
 
 
 def is_used(home: Path) -> bool:
-    """Whether anybody has a share in the supervisor of a home; not if it is ending already."""
+    """Whether any process has a share in the supervisor of a home; False if it is ending."""
     try:
         fd = open_file(Home(home).system.users, anyones=True)
     except OSError:
@@ -77,7 +77,7 @@ def is_used(home: Path) -> bool:
 
 
 def wait_until_unused(home: Path) -> None:
-    """Return when nobody has a share; from then on nobody gets one until this process has ended."""
+    """Wait until no process has a share; none gets one afterwards until this process has ended."""
     with suppress(OSError):
         fd = open_file(Home(home).system.users, os.O_RDONLY | os.O_CREAT)
-        fcntl.flock(fd, fcntl.LOCK_EX)  # never closed: the end of the process does it
+        fcntl.flock(fd, fcntl.LOCK_EX)  # never closed: the end of the process releases it

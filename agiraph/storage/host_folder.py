@@ -1,11 +1,11 @@
-"""HostFolder: what a machine that has joined a home keeps: its key, whom it belongs to, a mirror.
+"""HostFolder: the files of a machine that has joined a home: its key, its record, a mirror.
 
 {folder}/host.json     its name, the home's url and public key, its labels
 {folder}/host.key      its own CURVE key, mode 0600
 {folder}/lock          held by its host process
-{folder}/home/         a mirror of the home, as far as the processes here need it
-{folder}/cache/        what was fetched, by its content's hash
-{folder}/unused/       what is about to be removed
+{folder}/home/         a mirror of the parts of the home that the processes here need
+{folder}/cache/        fetched files, by their content's hash
+{folder}/unused/       files that are about to be removed
 """
 
 import json
@@ -39,12 +39,12 @@ from agiraph.storage.home import Home, PathBelow, home_at, user_home
 FOLDER_VARIABLE: Final = "AGIRAPH_HOST_FOLDER"
 ALL: Final = ".agiraph-host"
 UNUSED_SECONDS: Final = 7 * 86_400.0
-"""So long after its worker's last start a copy of files is removed, and a content without one."""
+"""A copy of files is removed this long after its worker's last start, and unused content too."""
 Kept = TypeVar("Kept", bound=Record)
 
 
 class HostRecord(Record):
-    """Under what name a machine has joined which home; `server_key` is the home's, in Z85."""
+    """The name of a machine in the home that it joined; `server_key` is the home's, in Z85."""
 
     name: str
     url: str
@@ -59,7 +59,7 @@ class HostFolder:
     path: Path
 
     def __post_init__(self) -> None:
-        """Resolve the path, as that of a home."""
+        """Resolve the path, like a home's path."""
         object.__setattr__(self, "path", home_at(self.path))
 
     record_file = PathBelow("host.json")
@@ -73,13 +73,13 @@ class HostFolder:
     log = PathBelow("host.jsonl")
     """The host process's log."""
     cache = PathBelow("cache")
-    """What was fetched. Written by the processes of workers."""
+    """Fetched files. Written by the processes of workers."""
     contents = PathBelow("cache/contents")
-    """Large files, by their digests: a copy that has one is another name of it."""
+    """Large files, by their digests; copies are hard links to them."""
     inputs = PathBelow("cache/inputs")
     """Input folders, one for each copy of an agent's home."""
     unused = PathBelow("unused")
-    """What is about to be removed."""
+    """Files that are about to be removed."""
 
     @property
     def home(self) -> Home:
@@ -92,13 +92,13 @@ class HostFolder:
         return is_file(self.record_file) and is_file(self.key_file)
 
     def join(self, record: HostRecord, key: CurveKey) -> None:
-        """Write down what makes this machine a host, the key first; raises OSError."""
+        """Store key and record of this machine as a host, the key first. Raises OSError."""
         make_private_folder(self.path)
         replace_bytes(self.key_file, key.model_dump_json().encode(), 0o600)
         self.write_record(record)
 
     def write_record(self, record: HostRecord) -> None:
-        """Replace the record; raises OSError."""
+        """Replace the record. Raises OSError."""
         replace_file(self.record_file, record.model_dump_json(indent=1))
 
     def leave(self) -> None:
@@ -107,15 +107,15 @@ class HostFolder:
             remove_file(file)
 
     def record(self) -> HostRecord:
-        """Return the record; raises Refused if it has not joined, Corrupt."""
+        """Return the record. Raises Refused if it has not joined, Corrupt."""
         return self._read(self.record_file, HostRecord)
 
     def key(self) -> CurveKey:
-        """Return the key; errors as `record`."""
+        """Return the key. Raises as `record`."""
         return self._read(self.key_file, CurveKey)
 
     def next_start(self) -> int:
-        """Return the next incarnation of the host process, written down; raises OSError."""
+        """Return and store the next incarnation number of the host process. Raises OSError."""
         try:
             number = int(read_text(self.starts)) + 1
         except (FileNotFoundError, ValueError):
@@ -124,10 +124,10 @@ class HostFolder:
         return number
 
     def set_aside_unused(self, now: float, in_use: Collection[str]) -> None:
-        """Move the copies of agents' homes that no worker needs any more to `unused`; OSError.
+        """Move the unused copies of agents' homes to `unused`. Raises OSError.
 
-        `in_use` are the names of those whose workers run. What a worker that continues here misses
-        is fetched again. Contents that no copy has are removed.
+        `in_use` are the names of the copies whose workers run. A worker that continues here fetches
+        missing files again. Contents without a copy are removed.
         """
         for entry in _older(self.home.agents, now - UNUSED_SECONDS):
             if entry.name not in in_use:
@@ -152,7 +152,7 @@ class HostFolder:
 
 
 def _older(folder: Path, than: float) -> Iterator[FolderEntry]:
-    """Yield what is in a folder, if there is one, and was not changed since."""
+    """Yield the entries of a folder, if it exists, that were not changed since `than`."""
     if is_folder(folder):
         yield from (entry for entry in entries(folder) if entry.changed_at < than)
 
@@ -164,7 +164,7 @@ def folder_for(name: str, environ: Mapping[str, str]) -> HostFolder:
 
 
 def joined_folder(environ: Mapping[str, str]) -> HostFolder:
-    """Return the folder of the one host that this machine is; raises InvalidInput if several."""
+    """Return the folder of the only host on this machine. Raises InvalidInput if several exist."""
     if environ.get(FOLDER_VARIABLE):
         return folder_for("", environ)
     below = user_home() / ALL

@@ -1,12 +1,12 @@
-"""Journal: append-only JSON lines, synced before they are announced; the state is their fold.
+"""Journal: append-only JSON lines, synced before their effects are announced; the state is a fold.
 
-One process writes a journal. A record is one JSON object on one line, whose last field `crc` is
-the CRC-32 of the line up to it (records of older journals have none). A crash can only
-tear the last line: it has no newline, or blocks of it were never written. Opening cuts it off.
+One process writes a journal. A record is one JSON object on one line, whose last field `crc` is the
+CRC-32 of the preceding part of the line (records of older journals have none). A crash can only
+tear the last line: it has no newline, or blocks of it were never written. Opening truncates it.
 
-Any other bad line is damage, and a journal without its middle cannot be used: it is renamed, what
-was good before the damage is written to a file beside it, and a note in its place refuses every
-open until a person has decided (`docs/operations.md`). Nothing is skipped.
+Any other invalid line is damage, and a journal without its middle cannot be used: it is renamed,
+the part before the damage is written to a file beside it, and a note in its place refuses every
+open until a person has decided (`docs/operations.md`). No record is skipped.
 """
 
 import json
@@ -68,10 +68,10 @@ def _encoded(record: JsonObject) -> bytes:
 def split_records(
     data: bytes, name: str = "journal", base: int = 0
 ) -> tuple[list[JsonObject], int]:
-    """Return the records in `data` and how many bytes of it hold whole lines.
+    """Return the records in `data`, and the number of bytes of its whole lines.
 
-    Raises Corrupt for a complete line that is damaged. `base` is where
-    in the file `data` begins; only the file's beginning may hold records without a checksum.
+    Raises Corrupt for a complete line that is damaged. `base` is the offset of `data` in the file;
+    only the file's beginning may contain records without a checksum.
     """
     records: list[JsonObject] = []
     offset = 0
@@ -116,7 +116,7 @@ def read_journal(path: Path) -> list[JsonObject]:
 
 
 class JournalPage(NamedTuple):
-    """Records of a journal and where the next one will be; `are_all`: from the first one on."""
+    """Records of a journal and the place of the next one; `are_all`: from the first one on."""
 
     records: list[JsonObject]
     at: JournalPosition
@@ -124,7 +124,7 @@ class JournalPage(NamedTuple):
 
 
 def read_on(path: Path, at: JournalPosition | None) -> JournalPage:
-    """Return the whole records after a position, all if there is none or it is another journal's.
+    """Return the whole records after a position; all if it is None or of another journal.
 
     Another process may be writing. Raises OSError, Corrupt.
     """
@@ -142,7 +142,7 @@ def read_on(path: Path, at: JournalPosition | None) -> JournalPage:
 
 
 def _stands_in(fd: int, at: JournalPosition) -> bool:
-    """Whether a position is one of an open journal."""
+    """Whether a position belongs to an open journal."""
     last = at.last.encode()
     if not 0 < len(last) <= at.offset:
         return False
@@ -150,9 +150,9 @@ def _stands_in(fd: int, at: JournalPosition) -> bool:
 
 
 def read_tail(path: Path, most_bytes: int = TAIL_BYTES) -> list[JsonObject]:
-    """Return the last whole records of a journal, as many as are in so many bytes; [] if none.
+    """Return the last whole records of a journal, as many as fit in `most_bytes`; [] if none.
 
-    For information only: nothing is read from what is damaged or has no checksums.
+    For information only: damaged parts and parts without checksums are not read.
     """
     try:
         with opened(path) as fd:
@@ -165,12 +165,12 @@ def read_tail(path: Path, most_bytes: int = TAIL_BYTES) -> list[JsonObject]:
 
 
 class Journal:
-    """One open journal; `records` are those that it held (after `since`) when it was opened.
+    """One open journal; `records` are its records (after `since`) at its opening.
 
-    It is created if there is none, and a torn last line is cut off. With `since`, only what follows
-    that position is read; one in another journal is ignored, and `since` is then None.
-    `if_damaged` is the record that ends the good part before a damage, so that a process that opens
-    it knows that the end was lost. Raises Corrupt, OSError.
+    It is created if it is missing, and a torn last line is truncated. With `since`, only the
+    records after that position are read; a position in another journal is ignored, and `since` is
+    then None. `if_damaged` is the record that ends the good part before a damage, so that a process
+    that opens it knows that the end was lost. Raises Corrupt, OSError.
     """
 
     def __init__(
@@ -195,7 +195,7 @@ class Journal:
             raise
 
     def _load(self, since: JournalPosition) -> None:
-        """Read what follows a mark and cut off a torn line."""
+        """Read the records after a position and truncate a torn line."""
         data = read_descriptor(self._fd, since.offset)
         try:
             self.records, whole = split_records(data, str(self.path), since.offset)
@@ -216,7 +216,7 @@ class Journal:
         return JournalPosition(self.count, self._offset, self._last)
 
     def append(self, *records: JsonObject) -> int:
-        """Write records in one piece and wait until they are on disk; return the number of records.
+        """Write records in one piece and sync them; return the number of all records.
 
         On a full disk this waits for space, or raises OSError (`agiraph.storage.disk_space`).
         """
@@ -232,7 +232,7 @@ class Journal:
         return self.count
 
     def write(self, *records: JsonObject) -> None:
-        """Write records in one piece; they count when `sync` has returned. Raises as `append`."""
+        """Write records in one piece; they are durable after `sync`. Raises as `append`."""
         if not records:
             return
         data = b"".join(encode_record(record) for record in records)
@@ -244,17 +244,17 @@ class Journal:
 
     @property
     def is_behind(self) -> bool:
-        """Whether something was written that may not be on disk yet."""
+        """Whether written records may not be on disk yet."""
         return bool(self._behind)
 
     def sync(self) -> None:
-        """Wait until what was written is on disk; on a full disk wait, or raise, as `append`."""
+        """Wait until all written records are on disk; handle a full disk as `append` does."""
         if self._behind:
             patiently(self._settle)
             self._behind = b""
 
     def try_sync(self) -> bool:
-        """Do the same without waiting for space; return whether it is on disk. For any thread."""
+        """Sync without waiting for space; return whether all is on disk. For any thread."""
         try:
             self._settle()
         except OSError:
@@ -263,7 +263,7 @@ class Journal:
         return True
 
     def _settle(self) -> None:
-        """Sync what was written, or undo it, to be written again the next time."""
+        """Sync the written records, or undo the write, to be repeated the next time."""
         begin = self._offset - len(self._behind)
         try:
             if os.fstat(self._fd).st_size < self._offset:
@@ -287,7 +287,7 @@ class Journal:
 
 
 def _last_of(data: bytes) -> str:
-    """Return the end of a record's line, by which its place is recognised."""
+    """Return the end of a record's line, which identifies its place."""
     last = data[-CHECK_BYTES - 1 :]
     return last.decode() if last.startswith(CHECK) else ""
 
@@ -298,7 +298,7 @@ def _refuse_if_told(records: list[JsonObject]) -> None:
 
 
 def _set_aside(path: Path, data: bytes, damage: DamagedJournal, closing: bytes) -> Corrupt:
-    """Rename a damaged journal and leave a note that refuses; return the error to raise.
+    """Rename a damaged journal and write a note that refuses it; return the error to raise.
 
     `closing` is the line that ends the good part before the damage.
     """

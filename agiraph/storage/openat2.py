@@ -1,7 +1,7 @@
-"""openat2: open a folder by a path of which no component is a link, in one call (Linux 5.6).
+"""openat2: open a folder by a path without any link in its components, in one call (Linux 5.6).
 
 `os` has no such function, so it is called by its number, which is the same on every architecture
-that Python runs on. Where there is none, or it may not be called, `walk` goes step by step.
+that Python runs on. If it is missing or not permitted, `walk` opens the path step by step.
 """
 
 import ctypes
@@ -26,9 +26,9 @@ _SYSCALL: Final = ctypes.CDLL(None).syscall if sys.platform == "linux" else None
 
 
 def open_without_links(folder: Path, flags: int) -> int:
-    """Return a descriptor of an absolute path, FAILED if it cannot be opened, for whatever reason.
+    """Return a descriptor of an absolute path, FAILED if it cannot be opened for any reason.
 
-    `os.open` has to find the reason: a descriptor is all that this says.
+    The caller finds the reason by `os.open`.
     """
     if _SYSCALL is None:
         return FAILED

@@ -1,4 +1,4 @@
-"""Files that are for this user alone: mode 0600, in folders of mode 0700."""
+"""Files for this user alone: mode 0600, in folders of mode 0700."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from agiraph.storage.files import make_folder, read_bytes, replace_bytes, set_mo
 
 
 def read_private(path: Path) -> bytes | None:
-    """Return a file's bytes, None if there is none; its mode is mended. Raises OSError."""
+    """Return a file's bytes, None if it is missing; its mode is corrected. Raises OSError."""
     try:
         set_mode(path, 0o600)
         return read_bytes(path)
@@ -15,6 +15,6 @@ def read_private(path: Path) -> bytes | None:
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write a whole file in one step; makes the folder."""
+    """Write a whole file in one step; create its folder."""
     make_folder(path.parent, 0o700)
     replace_bytes(path, text.encode(), 0o600)

@@ -1,8 +1,8 @@
 """The file `.agiraph.toml` of a project: defaults for the options of `agiraph run`, and the home.
 
-A model's shell may have written it, or it came with somebody else's repository. So it may only set
-what is listed here, name only files beside it, and choose only among homes in the person's own home
-directory: a home holds settings, among them commands that are run.
+A model's shell may have written it, or it came with another person's repository. So it may only set
+the keys listed here, name only files beside it, and choose only among homes in the person's own
+home directory: a home contains settings, among them commands that are run.
 """
 
 import os
@@ -32,7 +32,7 @@ CALLS_TOOLS: Final = "replay"
 
 @dataclass(frozen=True, slots=True)
 class ProjectFile:
-    """What a project file sets: the home, and options of `run` by their long names, as text."""
+    """The settings of a project file: the home, and options of `run` by long name, as text."""
 
     path: Path
     home: Path | None
@@ -42,21 +42,21 @@ class ProjectFile:
 def chosen_home() -> Path:
     """Return the home that AGIRAPH_HOME names, else the project file, else `~/.agiraph`.
 
-    Raises InvalidInput for a project file that is wrong.
+    Raises InvalidInput for an invalid project file.
     """
     file = None if os.environ.get(HOME_VARIABLE) else project_file()
     return (file.home if file is not None else None) or default_home()
 
 
 def project_file(folder: Path | None = None) -> ProjectFile | None:
-    """Return the project file of a folder (of the current one) or the nearest above it; None.
+    """Return the project file of a folder (the current one) or the nearest above it, or None.
 
-    The search ends at the person's home directory. Files of other users do not count. Raises
+    The search ends at the person's home directory. Files of other users are ignored. Raises
     InvalidInput, which names the file and the key.
     """
     try:
         start = (folder or Path.cwd()).resolve()
-    except OSError:  # the current folder is gone
+    except OSError:  # the current folder was deleted
         return None
     for place in (start, *start.parents):
         status = status_of(place / NAME)
@@ -93,7 +93,7 @@ def _refuse_unknown(path: Path, table: str, values: Mapping[str, Any], known: An
 
 
 def _home(path: Path, value: Any) -> Path:
-    """Return a home of this person's; one that came with the project would bring its settings."""
+    """Return a home of this person; a home that came with the project would bring its settings."""
     home = expanded(value) if isinstance(value, str) else Path()
     if home.parent != user_home() or not home.name.startswith(HOMES):
         raise InvalidInput(
@@ -104,7 +104,7 @@ def _home(path: Path, value: Any) -> Path:
 
 
 def _value(path: Path, key: str, value: Any) -> str | list[str]:
-    """Return the value of an option as text, as if it stood on the command line."""
+    """Return the value of an option as text, as on the command line."""
     where, kinds = f"{path}: run.{key}", RUN_KEYS[key]
     for one in value if isinstance(value, list) and key in SEVERAL else [value]:
         if isinstance(one, bool) or not isinstance(one, kinds):
@@ -120,7 +120,7 @@ def _value(path: Path, key: str, value: Any) -> str | list[str]:
 
 
 def _beside(folder: Path, value: str, where: str) -> Path:
-    """Return the path of a file or folder in the project, wherever links lead."""
+    """Return the path of a file or folder in the project, with links resolved."""
     found = (folder / value).resolve()
     if not found.is_relative_to(folder):
         raise InvalidInput(f"{where}: '{value}' is not in {folder}, where this file is")

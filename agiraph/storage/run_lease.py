@@ -1,9 +1,9 @@
-"""RunLease: which agents a command watches to the end of their run, and whether it still lives.
+"""RunLease: the agents that a command attends until their runs end, and whether it still runs.
 
 Each such agent has a file in `system/attended/`, on which its command holds an exclusive lock. The
 kernel releases the lock of a process that was killed; the file stays, so an agent whose command has
-ended is known as left. It is removed when the agent is to go on without a command: detached,
-resumed, or begun by a request of the API.
+ended is recognized as left. The file is removed when the agent is to continue without a command:
+detached, resumed, or begun by a request of the API.
 """
 
 import fcntl
@@ -19,7 +19,7 @@ from agiraph.storage.home import Home
 
 LOOKS: Final = 40
 LOOK_SECONDS: Final = 0.025
-"""Who looks whether an agent is left holds the shared lock of its file for a moment."""
+"""A process that tests whether an agent is left holds the shared lock of its file for a moment."""
 
 
 class RunLease:
@@ -32,8 +32,8 @@ class RunLease:
     def begin(self) -> None:
         """Attend the agent from now on, unless another command does.
 
-        Nothing is made in a home without services' files: no supervisor has been there. Where the
-        file cannot be opened the agent is not attended.
+        Nothing is created in a home without services' files: no supervisor has run there. If the
+        file cannot be opened, the agent is not attended.
         """
         with suppress(OSError):
             looks = LOOKS if status_of(self._file.parent.parent) is not None else 0
@@ -44,23 +44,23 @@ class RunLease:
                     time.sleep(LOOK_SECONDS)
 
     def _opened(self) -> int | None:
-        """Return the file, locked; None if another has its lock, or has just removed it."""
+        """Return the file, locked; None if another process holds its lock, or just removed it."""
         with opened(self._file, os.O_RDONLY | os.O_CREAT) as fd:
             if not can_lock(fd):
                 return None
             there, ours = status_of(self._file), os.fstat(fd)
             is_there = there is not None and there.st_ino == ours.st_ino
-            return os.dup(fd) if is_there else None  # of one lock with `fd`
+            return os.dup(fd) if is_there else None  # shares the lock of `fd`
 
     def detach(self) -> None:
-        """Have the agent go on without us."""
+        """Let the agent continue without a command."""
         if self._fd is not None:
             with suppress(OSError):
                 remove_file(self._file)
             self.end()
 
     def end(self) -> None:
-        """Attend the agent no longer: if it still works, it is left."""
+        """Stop attending the agent: if it still works, it is left."""
         if self._fd is not None:
             os.close(self._fd)
             self._fd = None
@@ -79,7 +79,7 @@ def is_left(home: Path, agent: AgentId) -> bool:
 
 
 def left_agents(home: Path) -> list[AgentId]:
-    """Return the agents whose command has ended, whatever became of them since."""
+    """Return the agents whose command has ended, independent of their present state."""
     try:
         known = [AgentId(entry.name) for entry in entries(Home(home).system.attended)]
     except OSError:
@@ -88,7 +88,7 @@ def left_agents(home: Path) -> list[AgentId]:
 
 
 def detach_agent(home: Path, agent: AgentId) -> None:
-    """Have an agent go on without a command, if it was left; else its command attends it still."""
+    """Let an agent continue without a command if it was left; else its command still attends it."""
     if is_left(home, agent):
         with suppress(OSError):
             remove_file(_file(home, agent))

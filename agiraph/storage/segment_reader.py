@@ -1,8 +1,8 @@
 """SegmentReader: the lines of a segmented log by their numbers, while another process writes it.
 
-At each poll it checks that the active file is the one that it knows (by inode), and that what it
-has read is still there. If not, a segment was filled in the meantime (or the log was replaced) and
-it starts again: records are requested by number, so none is missed and none comes twice.
+At each poll it checks that the active file is the known file (by inode), and that the part that it
+has read is unchanged. If not, a segment was filled in the meantime (or the log was replaced) and it
+starts again: records are requested by number, so none is missed or returned twice.
 """
 
 import json
@@ -30,8 +30,8 @@ class SegmentReader:
     """A reader of one growing log. Only whole lines count.
 
     The place of every STRIDE-th line of the active file is stored, and the LATEST lines, which are
-    requested most. `begun` grows whenever the active file is another one than before.
-    A log whose records have no `seq` is one file, numbered by its lines.
+    requested most. `begun` increases whenever the active file is replaced. A log whose records have
+    no `seq` is one file, numbered by its lines.
     """
 
     def __init__(self, path: Path) -> None:
@@ -56,7 +56,7 @@ class SegmentReader:
         return self._last
 
     def first(self) -> int:
-        """Return the number of the oldest record that is kept (one more than `last` if none is)."""
+        """Return the number of the oldest kept record (`last` + 1 if there is none)."""
         self._look()
         self._sealed = segments_of(self._path)
         return self._sealed[0].first if self._sealed else self._base + 1
@@ -105,13 +105,13 @@ class SegmentReader:
     # --- polling ---------------------------------------------------------------------------------
 
     def _look(self) -> None:
-        """Read what was written since."""
+        """Read the lines written since the last poll."""
         try:
             found = os.stat(self._name, follow_symlinks=False)
         except (FileNotFoundError, NotADirectoryError):
             self._reopen()
             return
-        is_known = found.st_ino == self._inode and self._end > 0  # a number is used again, too
+        is_known = found.st_ino == self._inode and self._end > 0  # an inode number may be reused
         is_replaced = found.st_size == self._end and found.st_mtime_ns != self._changed
         if not is_known or is_replaced or found.st_size < self._end:
             self._reopen()
@@ -123,7 +123,7 @@ class SegmentReader:
                 self._reopen()
 
     def _reopen(self) -> None:
-        """Open the log as if for the first time; a file that is not ours counts as none."""
+        """Open the log as if for the first time; a file that is not ours counts as missing."""
         try:
             self._begin()
         except UnsafeFile:
@@ -146,7 +146,7 @@ class SegmentReader:
         raise Corrupt(f"{self._path} begins with a record that an older segment has")
 
     def _base_of(self, file: BinaryIO) -> int:
-        """Return how many records precede the active file."""
+        """Return the number of records before the active file."""
         sealed = self._sealed[-1].last if self._sealed else 0
         line = file.readline()
         base = _seq(line) - 1 if line.endswith(b"\n") else sealed
@@ -157,7 +157,7 @@ class SegmentReader:
         return base
 
     def _scan(self, file: BinaryIO) -> None:
-        """Read the whole lines after those that are known."""
+        """Read the whole lines after the known ones."""
         if self._inode != os.fstat(file.fileno()).st_ino:
             raise _Changed
         file.seek(self._end - len(self._known))
@@ -185,7 +185,7 @@ class SegmentReader:
 
 
 class _Changed(Exception):
-    """The active file is no longer the same."""
+    """The active file was replaced."""
 
 
 def _opened(path: Path) -> BinaryIO:
@@ -193,7 +193,7 @@ def _opened(path: Path) -> BinaryIO:
 
 
 def _lines_of(segment: Segment, seq: int, count: int) -> list[Line]:
-    """Return `count` lines of a full segment from the one with number `seq` on."""
+    """Return `count` lines of a full segment, starting with number `seq`."""
     with _opened(segment.path) as file:
         file.seek(_place_of(file, segment, seq))
         lines = [(seq + number, file.readline()) for number in range(count)]
@@ -203,7 +203,7 @@ def _lines_of(segment: Segment, seq: int, count: int) -> list[Line]:
 
 
 def _place_of(file: BinaryIO, segment: Segment, seq: int) -> int:
-    """Return where in a full segment the record `seq` begins, by bisection."""
+    """Return the offset of the record `seq` in a full segment, by bisection."""
     low, low_seq, high = 0, segment.first, os.fstat(file.fileno()).st_size
     while high - low > NEAR_BYTES:
         middle = (low + high) // 2

@@ -1,15 +1,15 @@
-"""Segments: one long log as a sequence of files of limited size, so that its age costs nothing.
+"""Segments: one long log as a sequence of files of limited size, so that its age costs no time.
 
     events.jsonl                                   the newest records; `tail -F` shows them
     events.segments/0000000001-0000003120.jsonl    a full segment: the records with seq 1 to 3120
 
-Every record has its number in the log as `seq`, from 1 on. The name of a full segment holds its
-first and last number, so the names are the index of the log: nothing else has to be kept in sync
-with them, and none of them is opened to open the log. One rename turns the active file into a full
-segment, and the next append begins a new one; a process that dies in between leaves a log without
-an active file, which counts as an empty one.
+Every record has its number in the log as `seq`, from 1 on. The name of a full segment contains its
+first and last number, so the names are the index of the log: no other index has to be kept
+consistent with them, and no segment is opened to open the log. One rename turns the active file
+into a full segment, and the next append begins a new file; a process that dies in between leaves a
+log without an active file, which is equivalent to an empty one.
 
-One process writes a log. Any number read it at the same time (`segment_reader.py`).
+One process writes a log. Any number of processes read it at the same time (`segment_reader.py`).
 """
 
 import re
@@ -85,7 +85,7 @@ def seq_of(record: JsonObject) -> int:
 
 
 class SegmentedJournal:
-    """A log that one process appends to. `records` are those that it was opened with.
+    """A log that one process appends to. `records` are the records at its opening.
 
     These are the records of the active file, after `since` if that is a place in it. A segment is
     full with `most_bytes`; the records of one `append` are never divided. `has_turned` is set when
@@ -116,7 +116,7 @@ class SegmentedJournal:
         return LogPosition(self.base, self._journal.mark) if self._journal else None
 
     def append(self, *records: JsonObject) -> int:
-        """Write records that have their `seq` in one piece; return the last one's number.
+        """Write records with their `seq` in one piece; return the number of the last one.
 
         They are on disk when it returns. Raises OSError.
         """
@@ -125,7 +125,7 @@ class SegmentedJournal:
         return self.count
 
     def write(self, *records: JsonObject) -> None:
-        """Write records in one piece; they count when `sync` has returned. Raises OSError."""
+        """Write records in one piece; they are durable after `sync`. Raises OSError."""
         if not records:
             return
         if self._journal and self._journal.mark.offset >= self._most_bytes:
@@ -136,16 +136,16 @@ class SegmentedJournal:
 
     @property
     def is_behind(self) -> bool:
-        """Whether something was written that may not be on disk yet."""
+        """Whether written records may not be on disk yet."""
         return self._journal is not None and self._journal.is_behind
 
     def sync(self) -> None:
-        """Wait until what was written is on disk; OSError."""
+        """Wait until all written records are on disk. Raises OSError."""
         if self._journal:
             self._journal.sync()
 
     def try_sync(self) -> bool:
-        """Do the same without waiting for space; return whether it is on disk. For any thread."""
+        """Sync without waiting for space; return whether all is on disk. For any thread."""
         return self._journal is None or self._journal.try_sync()
 
     def _turn(self) -> None:
@@ -161,7 +161,7 @@ class SegmentedJournal:
         self.has_turned = True
 
     def tail_before(self, most_bytes: int) -> list[JsonObject]:
-        """Return the last records of the full segments, about so many bytes of them."""
+        """Return the last records of the full segments, about `most_bytes` of them."""
         pieces: list[list[JsonObject]] = []
         for segment in reversed(segments_of(self.path)):
             if most_bytes <= 0:
@@ -178,7 +178,7 @@ class SegmentedJournal:
 
 
 def _base_of(path: Path, records: Sequence[JsonObject]) -> int:
-    """Return how many records precede the active file."""
+    """Return the number of records before the active file."""
     sealed = segments_of(path)
     before = sealed[-1].last if sealed else 0
     base = seq_of(records[0]) - 1 if records and seq_of(records[0]) else before
@@ -196,9 +196,9 @@ def outlived(
 ) -> list[Segment]:
     """Return the segments to delete, the oldest of a log, oldest first.
 
-    That is those whose newest record (`newest_of`, a Unix time) is older than `days`, and those
-    that make all `segments` together larger than `most_bytes`. The newest segment is kept: the
-    numbers of an empty active file follow from it.
+    These are segments whose newest record (`newest_of`, a Unix time) is older than `days`, and
+    segments that make all `segments` together larger than `most_bytes`. The newest segment is kept:
+    the numbers of an empty active file follow from it.
     """
     held = sum(segment.size for segment in segments)
     doomed: list[Segment] = []

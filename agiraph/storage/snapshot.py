@@ -1,8 +1,8 @@
 """Snapshot: the state after the first N records of a journal, so that a long one opens fast.
 
 A snapshot is only a shortcut: if it is lost, torn or of another shape, the state is folded from the
-journal, as if there had never been one. It names the place of the journal that it is for
-(`journal.Mark`), and has its own checksums.
+whole journal. It names its place in the journal (`journal.JournalPosition`), and has its own
+checksums.
 """
 
 import json
@@ -29,7 +29,7 @@ MOST_STATE = 1 << 30
 def is_due(count: int, snapshot_count: int) -> bool:
     """Whether a journal of `count` records is worth a new snapshot.
 
-    One is taken when the journal has grown by a quarter since the last, so that all of them
+    A snapshot is due when the journal has grown by a quarter since the last, so that all of them
     together cost a few times as much as the last one, and opening reads at most a fifth.
     """
     return count - snapshot_count >= max(FEWEST_RECORDS, snapshot_count // SHARE)
@@ -43,7 +43,7 @@ def beside(journal: Path) -> Path:
 class Snapshots(Generic[S]):
     """A journal's only snapshot, in a file that no command may write.
 
-    `adapter` describes the state; `fold` is increased when records mean something else.
+    `adapter` describes the state; `fold` is increased when the meaning of records changes.
     """
 
     def __init__(self, path: Path, adapter: TypeAdapter[S], fold: int) -> None:
@@ -53,7 +53,7 @@ class Snapshots(Generic[S]):
         self._count = 0
 
     def load(self) -> tuple[JournalPosition, S] | None:
-        """Return the last stored state and its place, None if there is none that can be trusted."""
+        """Return the last stored state and its place, None if no valid one exists."""
         try:
             head, newline, state = read_bytes(self.path, MOST_STATE).partition(b"\n")
             (about,), _ = split_records(head + newline)
@@ -78,7 +78,7 @@ class Snapshots(Generic[S]):
 
     @cached_property
     def _shape(self) -> int:
-        """The checksum of what the state is described by."""
+        """The checksum of the state's schema."""
         shape = json.dumps(self._adapter.json_schema(mode="serialization"), sort_keys=True)
         return zlib.crc32(shape.encode())
 

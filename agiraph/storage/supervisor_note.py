@@ -1,4 +1,4 @@
-"""SupervisorNote: what a supervisor says of itself in its home while it runs."""
+"""SupervisorNote: the note that a running supervisor leaves in its home."""
 
 import os
 from collections.abc import Mapping
@@ -18,12 +18,12 @@ PROC: Final = "/proc"
 
 
 class SupervisorNote(Record):
-    """Which process holds a home, and since when (Unix time).
+    """The process that holds a home, and since when (Unix time).
 
-    `ends_with_command`: it was started by a command for as long as that runs; if it
-    `belongs_to_users`, for as long as any command uses it (`home_users.py`). `variables` are the
-    names of the secrets in its environment, of which each process is given its own; `addresses`
-    are those of providers there, by their variables.
+    `ends_with_command`: a command started it and it ends with that command; if it
+    `belongs_to_users`, it ends with the last command that uses it (`home_users.py`). `variables`
+    are the names of the secrets in its environment, each given only to the processes that need it;
+    `addresses` are the addresses of providers there, by their variables.
     """
 
     pid: int
@@ -43,7 +43,7 @@ def write_note(
     variables: tuple[str, ...] = (),
     addresses: Mapping[str, str] = NONE,
 ) -> None:
-    """Leave the note of this process, if the disk takes it; the home's lock must be held."""
+    """Write the note of this process, if the disk allows it; the home's lock must be held."""
     note = SupervisorNote(
         pid=os.getpid(),
         since=since,
@@ -57,7 +57,7 @@ def write_note(
 
 
 def remove_note(home: Home) -> None:
-    """Take it back."""
+    """Remove the note of this process."""
     with suppress(OSError):
         remove_file(home.system.note)
 
@@ -99,8 +99,8 @@ def pid_in(file: Path) -> int | None:
 def pid_here(written: int, folder: Path) -> int | None:
     """Return the pid, as this process sees it, of the process that locks a folder.
 
-    In a container (a PID namespace of its own) it has another pid than it has written, which here
-    may be that of an unrelated process. None if it is not visible from here.
+    In a container (a PID namespace of its own) its own pid differs from the pid here, and the
+    written pid may belong to an unrelated process. None if the process is not visible from here.
     """
     if not os.path.isdir(PROC):
         return written
@@ -113,7 +113,7 @@ def pid_here(written: int, folder: Path) -> int | None:
 
 
 def _holds(pid: int, held: os.stat_result) -> bool:
-    """Whether a process has a folder open, as the holder of its lock does."""
+    """Whether a process has a folder open, like the holder of its lock."""
     folder = f"{PROC}/{pid}/fd"
     try:
         names = os.listdir(folder)  # plain: /proc
@@ -129,7 +129,7 @@ def _holds(pid: int, held: os.stat_result) -> bool:
 
 
 def _inner_pid(pid: int) -> int | None:
-    """Return the pid that a process has in its own namespace, None if that is this one."""
+    """Return a process's pid in its own namespace, None if that is this namespace."""
     with suppress(OSError), open(f"{PROC}/{pid}/status", encoding="utf-8") as file:  # plain: /proc
         for line in file:
             if line.startswith("NSpid:"):

@@ -1,8 +1,8 @@
-"""Transfers: large files that come in parts, each kept until its content is whole.
+"""Transfers: large files that arrive in parts, each kept until its content is whole.
 
-An unfinished file is in a folder of the home's own, under a name made from who sends it, its
-digest and where it belongs; so it goes on at the byte where it stopped, whoever was restarted.
-It is moved to its place in one step, and only if its content has the digest that was announced.
+An unfinished file is in a folder of the home, under a name made from its sender, its digest and its
+place; so a transfer continues at the byte where it stopped, after a restart of either side. It is
+moved to its place in one step, and only if its content has the announced digest.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ from agiraph.storage.files import (
 from agiraph.storage.walk import kind_of
 
 FORGOTTEN_SECONDS = 7 * 86_400.0
-"""So long after its last part an unfinished file is removed."""
+"""The age of its last part at which an unfinished file is removed."""
 
 
 class Transfers:
@@ -32,14 +32,14 @@ class Transfers:
         self._folder = folder
 
     def forget_old(self, now: float) -> None:
-        """Remove what nobody has continued for long."""
+        """Remove files whose transfer has not continued for FORGOTTEN_SECONDS."""
         make_private_folder(self._folder)
         for entry in entries(self._folder):
             if now - entry.changed_at > FORGOTTEN_SECONDS:
                 remove_file(self._folder / entry.name)
 
     def wanted(self, sender: str, file: FileOffer, place: Path) -> int:
-        """Return the offset of the byte that is needed next, `file.size` if the file is there."""
+        """Return the offset of the next byte needed, `file.size` if the file is complete."""
         status = status_of(place)
         is_alike = status is not None and kind_of(status) == "file" and status.st_size == file.size
         if is_alike and digest_of(place) == file.digest:
@@ -47,10 +47,11 @@ class Transfers:
         part = status_of(self._part(sender, file))
         if part is None:
             return 0
-        return min(part.st_size, max(file.size - 1, 0))  # the last byte puts it into its place
+        return min(part.st_size, max(file.size - 1, 0))  # the last byte moves it to its place
 
     def take(self, sender: str, file: FileOffer, place: Path, offset: int, data: bytes) -> int:
-        """Add a part; return what `wanted` would. Raises InvalidInput for a wrong content."""
+        """Add a part; return the result of `wanted` after it. Raises InvalidInput for wrong
+        content."""
         part = self._part(sender, file)
         if offset + len(data) > file.size:
             raise InvalidInput(f"'{file.path}' was announced with {file.size} bytes, not more")
@@ -74,7 +75,7 @@ class Transfers:
 
 
 def check_content(file: FileOffer, found: str) -> None:
-    """Raise InvalidInput unless the SHA-256 of what was sent is the one that was announced."""
+    """Raise InvalidInput unless the SHA-256 of the received content is the announced one."""
     if found != file.digest:
         raise InvalidInput(
             f"what was sent of '{file.path}' has the SHA-256 {found}, not {file.digest}: "

@@ -1,10 +1,10 @@
 """Uploads: input folders that consoles on other machines send, below `inputs/` of a home.
 
-A folder is declared first: every file with its SHA-256. What is there already, also in another
-upload, is not sent again. The rest comes as one stream of bytes, the missing files one after the
-other, in parts of any size. A file takes its place when it is whole (`transfers`), so that after a
-kill a further declaration goes on where the stream broke off. A file's name is never trusted: it
-stays below its folder, and no link leads out of it.
+A folder is declared first: every file with its SHA-256. Content that is already there, also in
+another upload, is not sent again. The rest arrives as one stream of bytes, the missing files one
+after the other, in parts of any size. A file is moved to its place when it is whole (`transfers`),
+so that after a kill another declaration continues where the stream broke off. A file's name is
+never trusted: it stays below its folder, and no link leads out of it.
 """
 
 import hashlib
@@ -46,9 +46,9 @@ MOST_MANIFEST: Final = 64 * 1024 * 1024
 
 @dataclass(slots=True)
 class Upload:
-    """A declared folder; `wanted` are the files that are not whole, and from which byte on.
+    """A declared folder; `wanted` are the incomplete files, each with the offset of its next byte.
 
-    `received` counts the bytes of the stream that came since it was declared.
+    `received` counts the bytes of the stream that arrived since it was declared.
     """
 
     id: str
@@ -58,12 +58,12 @@ class Upload:
 
     @property
     def missing(self) -> int:
-        """How many bytes have still to come."""
+        """The number of bytes that have not arrived yet."""
         return sum(file.size - offset for file, offset in self.wanted)
 
 
 class Uploads:
-    """The uploads below `folder`, each of at most so many files and bytes. Not for two threads."""
+    """The uploads below `folder`, each with limits of files and bytes. Not for two threads."""
 
     def __init__(self, folder: Path, most_files: int, most_bytes: int) -> None:
         self._folder = folder
@@ -72,22 +72,22 @@ class Uploads:
         self._open: dict[str, Upload] = {}
 
     def declare(self, name: str, files: Sequence[FileEntry]) -> Upload:
-        """Return the upload of a folder called `name` that holds these. Raises InvalidInput."""
+        """Return the upload of a folder called `name` with these files. Raises InvalidInput."""
         check_manifest(files, *self._most)
         manifest = [one.model_dump(exclude={"mtime_ns"}) for one in files]
         text = json.dumps(sorted(manifest, key=lambda one: str(one["path"])))
         id = f"{slug(name, 'input')}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
         upload = Upload(id, self._folder / id)
         make_folder(upload.path, 0o700)
-        replace_file(self._folder / f"{id}{MANIFEST}", text)  # before it grows: it is found by it
+        replace_file(self._folder / f"{id}{MANIFEST}", text)  # first: it identifies the files
         upload.wanted.extend(self._missing(upload, files))
         return self._noted(upload)
 
     def take(self, id: str, at: int, data: bytes) -> Upload:
-        """Take a part of the stream, which begins at the byte `at` of it.
+        """Store a part of the stream, which begins at the byte `at` of it.
 
-        Raises Refused if that is not the byte that is needed: declare it again; InvalidInput if a
-        file has another content than was declared.
+        Raises Refused if that is not the next byte needed: declare the folder again; InvalidInput
+        if a file's content differs from the declaration.
         """
         upload = self._open.get(id)
         if upload is None or upload.received != at:
@@ -104,7 +104,7 @@ class Uploads:
         return self._noted(upload)
 
     def forget_unused(self, used: set[Path], now: float) -> None:
-        """Remove uploads that are old and that no agent has as its input, and unfinished files."""
+        """Remove unfinished files, and old uploads that are not an agent's input."""
         self._transfers.forget_old(now)
         for entry in entries(self._folder):
             path = self._folder / entry.name.removesuffix(MANIFEST)
@@ -114,7 +114,7 @@ class Uploads:
                 remove_file(self._folder / entry.name)
 
     def _noted(self, upload: Upload) -> Upload:
-        """Expect the rest of it; when all is there wait for the disk, once for all small files."""
+        """Register an incomplete upload; sync a complete one, once for all small files."""
         if upload.wanted:
             self._open[upload.id] = upload
         else:
@@ -123,7 +123,7 @@ class Uploads:
         return upload
 
     def _take_of_first(self, upload: Upload, data: memoryview) -> int:
-        """Take what is of the first file that is wanted; return how many bytes these are."""
+        """Store the data of the first wanted file; return the number of its bytes."""
         file, offset = upload.wanted[0]
         piece = bytes(data[: file.size - offset])
         place = upload.path / file.path
@@ -144,7 +144,7 @@ class Uploads:
     def _missing(
         self, upload: Upload, files: Sequence[FileEntry]
     ) -> Iterator[tuple[FileOffer, int]]:
-        """Make what needs no bytes; yield the files that do, and from which byte on."""
+        """Create the entries that need no bytes; yield the other files with their next offsets."""
         elsewhere: dict[str, Path] | None = None
         for one in files:
             place = upload.path / one.path
@@ -165,7 +165,7 @@ class Uploads:
                     yield offer, offset
 
     def _contents(self, id: str) -> dict[str, Path]:
-        """Return where other uploads have, or had, which content."""
+        """Return the paths in other uploads, existing or removed, by content digest."""
         found: dict[str, Path] = {}
         for entry in entries(self._folder):
             name = entry.name.removesuffix(MANIFEST)
@@ -177,13 +177,13 @@ class Uploads:
 
 
 def _place_whole(file: FileOffer, place: Path, data: bytes) -> None:
-    """Write a file that is known whole, without waiting for the disk; InvalidInput."""
+    """Write a complete file without waiting for the disk. Raises InvalidInput."""
     check_content(file, hashlib.sha256(data).hexdigest())
     replace_bytes(place, data, file.mode, is_synced=False)
 
 
 def _copied(contents: dict[str, Path], offer: FileOffer, place: Path) -> bool:
-    """Copy a file whose content another upload has; False if it has it no more."""
+    """Copy a file whose content another upload has; return False if it is no longer there."""
     source = contents.get(offer.digest)
     try:
         if source is None:
@@ -206,7 +206,7 @@ def _is_link_to(place: Path, target: str) -> bool:
 
 
 def check_manifest(files: Sequence[FileEntry], most_files: int, most_bytes: int) -> None:
-    """Raise InvalidInput, which names the file and the limit, for what may not be in an upload."""
+    """Raise InvalidInput, which names file and limit, for entries not allowed in an upload."""
     if len(files) > most_files:
         raise InvalidInput(
             f"the folder has {len(files)} files and folders, at most {most_files} may be uploaded "
@@ -253,10 +253,10 @@ def _check_entry(one: FileEntry, path: PurePosixPath) -> None:
 
 
 def stays_inside(link: PurePosixPath, target: str) -> bool:
-    """Whether a link can only lead to what is in the folder, whatever other links are there.
+    """Whether a link can only lead to a path in the folder, whatever other links exist there.
 
-    `..` may only stand at the beginning: behind a name, which may be a link itself, it can lead
-    anywhere.
+    `..` may only occur at the beginning: behind a name, which may be a link itself, it can lead to
+    any place.
     """
     parts = target.split("/")
     if not target or target.startswith("/") or "\0" in target or len(target) > LONGEST_PATH:

@@ -1,8 +1,8 @@
-"""Walk: the way to a folder of a home, from the root, one component after the other.
+"""Walk: open a folder of a home by walking from the root, one component after the other.
 
-Each folder is opened relative to the one before it and no component may be a link, so nothing can
-be exchanged between a check and an open. The kernel does that in one call where it can
-(`openat2.py`). `files` opens what is in the folder.
+Each folder is opened relative to its parent and no component may be a link, so nothing can be
+replaced between a check and an open. The kernel does that in one call if it can (`openat2.py`).
+`files` opens the files in the folder.
 """
 
 import errno
@@ -19,7 +19,7 @@ PATH_ONLY: Final = getattr(os, "O_PATH", os.O_RDONLY)  # macOS has none: folders
 FOLDER: Final = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 STEP: Final = PATH_ONLY | FOLDER
 PRIVATE: Final = 0o700
-"""The mode of folders that are made on the way to a file: a home is for its user alone."""
+"""The mode of folders that are made for a file: a home is for its user alone."""
 ODD: Final = {
     errno.ELOOP: "is a symbolic link",
     errno.ENOTDIR: "is no folder",
@@ -31,10 +31,10 @@ _WHOLE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFIL
 
 
 class UnsafeFile(OSError):
-    """Something in a home is not what Agiraph put there; `filename` names it."""
+    """An entry of a home that Agiraph did not put there; `filename` names it."""
 
     def __str__(self) -> str:
-        """Return the path and what is wrong with it."""
+        """Return the path and the problem."""
         return f"{self.filename} {self.strerror}"
 
     def with_advice(self) -> str:
@@ -43,9 +43,9 @@ class UnsafeFile(OSError):
 
 
 def is_about_place(error: OSError) -> bool:
-    """Whether an error is about the file that was opened, not about the disk or the process.
+    """Whether an error concerns the opened file, not the disk or the process.
 
-    A process that serves many agents then continues without this one.
+    A process that serves many agents then continues without this file.
     """
     return error.errno not in _WHOLE
 
@@ -61,15 +61,15 @@ def kind_of(status: os.stat_result) -> Kind:
 
 
 def etag_of(status: os.stat_result) -> str:
-    """Return what changes when a file does, as HTTP quotes it."""
+    """Return a value that changes whenever a file does, quoted for HTTP."""
     return f'"{status.st_mtime_ns:x}-{status.st_size:x}-{status.st_ino:x}"'
 
 
 @contextmanager
 def folder_of(path: Path, *, make: bool = False) -> Iterator[int]:
-    """Yield a descriptor of the folder that holds `path`, for `dir_fd`; `make` it if missing.
+    """Yield a descriptor of the parent folder of `path`, for `dir_fd`; `make` it if missing.
 
-    Raises UnsafeFile if a component is a link or no folder, else OSError.
+    Raises UnsafeFile if a component is a link or not a folder, else OSError.
     """
     if path.name in ("", ".."):
         raise UnsafeFile(errno.EINVAL, "names nothing in a folder", str(path))
@@ -97,7 +97,7 @@ def walk(folder: Path, make: bool) -> int:
     fd = open_without_links(place, STEP)
     if fd != FAILED:
         return fd
-    # Most often it is the last folder that is not there (yet).
+    # Usually only the last folder is missing.
     known = max(0, len(parts) - 1)
     fd = open_without_links(place.parent, STEP)
     if fd == FAILED:

@@ -1,7 +1,7 @@
 """Broker: handles messages; a model call runs in a task of its own (`CallsInFlight`).
 
-A call that is sent again, while it runs or just after its end, is the same call: nobody pays twice
-for one step.
+A call that is sent again, while it runs or shortly after its end, is treated as the same call, so
+that no step is paid for twice.
 """
 
 import hashlib
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 
 BudgetRequest = RaiseBudget | SetBudgetMessage | ResetBudget | AskBudgets
 ORPHAN_SECONDS = 10.0
-"""How long a call continues without its sender, for the sender's next incarnation to send again."""
+"""How long a call continues without its sender; a restarted sender sends the same call again."""
 
 
 class Broker:
@@ -97,7 +97,7 @@ class Broker:
             self._runtime.done(received)
 
     async def close(self) -> None:
-        """Drop the calls in flight (they are sent again later) and close all connections."""
+        """Cancel the calls in flight (their senders send them again) and close all connections."""
         await self._tasks.stop()
         if self._proxy is not None:
             await self._proxy.stop()
@@ -157,16 +157,16 @@ class Broker:
                 return Ok()
 
     def _without_price(self, models: Sequence[str]) -> str | None:
-        """Return the first model whose price is not known, None if there is none."""
+        """Return the first model without a known price, or None."""
         for model in models:
-            with suppress(InvalidInput):  # it cannot be called at all; a call says so
+            with suppress(InvalidInput):  # an invalid model is reported by its call
                 name = self._services.name(model)
                 if self._calls.price(name) is None:
                     return str(name)
         return None
 
     async def _list_models(self, received: Received, *, asks_servers: bool) -> None:
-        with suppress(InvalidInput):  # a check of a model says what is wrong with the table
+        with suppress(InvalidInput):  # CheckModel reports an invalid table
             self._services.refresh()
         default, why = self._services.default()
         rows = self._services.catalog()
@@ -176,7 +176,7 @@ class Broker:
         await self._in_flight.reply(received, catalog)
 
     async def _count(self, received: Received, request: ModelRequest) -> None:
-        """Answer how many tokens a request has; what keeps it from that, its call will say."""
+        """Reply with the number of tokens of a request, None if they cannot be counted."""
         try:
             tokens = await self._services.count(request)
         except (InvalidInput, ProviderError) as error:
@@ -199,7 +199,7 @@ class Broker:
 
     def _llm_proxy(self) -> "LlmProxy":
         if self._proxy is None:
-            # Here: a home without external agents does not import it.
+            # Imported here, so that a home without external agents does not load it.
             from actors.broker.llm_proxy.proxy import LlmProxy
 
             self._proxy = LlmProxy(
@@ -213,7 +213,7 @@ class Broker:
         return self._proxy
 
     async def _listen_again(self) -> None:
-        """Listen at once if grants are open since before a restart: their agents try again."""
+        """Listen if grants are open since before a restart: their agents call again."""
         try:
             await self._llm_proxy().listen_again()
         except Refused as error:
@@ -295,7 +295,7 @@ class Broker:
         except Refused as error:
             return ModelFailed(kind="bad_request", message=str(error))
         except Exception as error:
-            # One call that fails in an unforeseen way must not end all the others.
+            # An unforeseen failure of one call must not end the other calls.
             self._runtime.log.exception("a model call crashed", model=request.model)
             return ModelFailed(kind="internal", message=f"{type(error).__name__}: {error}")
         return ModelAnswer(response=response)
@@ -315,7 +315,7 @@ class Broker:
                 self._runtime.post(sender, so_far)
 
     def _show(self, delta: StreamDelta) -> None:
-        """Send a piece to all who show what this entity's agent streams."""
+        """Send a piece of text to all subscribers of the entity's agent."""
         placed = self._streamed.place(delta)
         now = self._runtime.clock.monotonic()
         for listener in self._subscribers.addresses(agent_of(delta.entity), now):
@@ -327,7 +327,7 @@ class Broker:
         self._report(request, failure.EVENT, data)
 
     def _report(self, request: ModelRequest, kind: str, data: JsonObject) -> None:
-        """Report an event of the agent whose entity made the call."""
+        """Report an event to the agent whose entity made the call."""
         agent = agent_of(request.entity)
         if agent is None:
             return
@@ -344,7 +344,7 @@ class Broker:
         )
 
     def _peer_down(self, address: str, incarnation: int) -> None:
-        """Close the grant of a peer that is gone: its external agent ended with it."""
+        """Close the grant and forget the calls of a peer that is down; its agent ended with it."""
         if self._proxy is not None:
             self._proxy.close(address, up_to=incarnation)
         self._streamed.forget(address)
@@ -352,7 +352,7 @@ class Broker:
 
 
 def _told(failure: AttemptFailure) -> str:
-    """Return in a sentence why a call begins again, and what is called next."""
+    """Return a sentence that names the failure of a call and the next attempt."""
     if isinstance(failure, FallbackStarted):
         return f"{failure.model} failed ({failure.message}): {failure.to} is called"
     when = f"in {failure.wait_seconds:.0f} s" if failure.wait_seconds >= 1 else "now"
@@ -362,7 +362,7 @@ def _told(failure: AttemptFailure) -> str:
 
 
 def waiting_text(notice: AttemptFailure | WaitEnded, now: float) -> str:
-    """Return for which service a call waits, until when and why; "" if it does not wait."""
+    """Return the service, the time and the cause of a call's wait; "" if it does not wait."""
     if not isinstance(notice, RetryPlanned) or notice.wait_seconds < SHOWN_SECONDS:
         return ""
     until = time.strftime("%H:%M:%S", time.localtime(now + notice.wait_seconds))
@@ -372,7 +372,7 @@ def waiting_text(notice: AttemptFailure | WaitEnded, now: float) -> str:
 def _digest(call: CallModel) -> bytes:
     """Return a digest of a request, so that its long transcript need not be stored.
 
-    The hash of what is packed is known already from looking it up, however long it is.
+    Hashing the packed turns costs nothing: the lookup of them has already computed their hash.
     """
     packed = hash((call.turns, call.tools)).to_bytes(8, signed=True)
     seed = call.request.model_dump_json().encode() + packed

@@ -1,10 +1,10 @@
-"""CallQuarantine: a model call that was in flight at two ends of the broker is not made again.
+"""CallQuarantine: refuse a model call that was in flight when the broker crashed twice.
 
-A call is made again after the broker has ended. If its answer is what ends the broker, that would
-go on for ever, and stop the calls of all agents. Therefore the ids of the calls in flight are in a
-file (`CrashCounter`); an end by the broker's own fault counts against each of them. After the first
-one they are made one at a time, beside those that came later, so that the second one names the
-guilty call. Its caller gets an error with the cause.
+Callers send their calls again after the broker has been restarted. A call whose answer crashes the
+broker would crash it again and again, and stop the calls of all agents. Therefore a file
+(`CrashCounter`) contains the ids of the calls in flight, and a crash of the broker counts against
+each of them. After the first crash these calls run one at a time, beside newer calls, so that a
+second crash identifies the faulty call. Its caller receives an error with the cause.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ SET_ASIDE = (
 
 
 class CallQuarantine:
-    """The calls in flight, by their ids (16 bytes in hex), as `crashes` counts them."""
+    """The ids of the calls in flight (16 bytes in hex), and the crashes that `crashes` counts."""
 
     def __init__(self, crashes: CrashCounter) -> None:
         self._crashes = crashes
@@ -31,7 +31,7 @@ class CallQuarantine:
 
     @classmethod
     def of(cls, runtime: Runtime) -> "CallQuarantine":
-        """Return the quarantine of the calls that a process makes."""
+        """Return the quarantine for the calls of a process."""
         launch, folder = runtime.launch, runtime.home.system.attempts
         name = f"{file_name(launch.address)}.calls"
         crashes = CrashCounter(folder, name, launch.incarnation, launch.last_end, CALL_LIMIT)
@@ -39,9 +39,9 @@ class CallQuarantine:
 
     @asynccontextmanager
     async def making(self, id: str) -> AsyncIterator[None]:
-        """Let a call count as in flight. Raises ProviderError for one that is set aside."""
+        """Count a call as in flight. Raises ProviderError if the call is in quarantine."""
         if self._crashes.is_poison(id):
-            self._crashes.forget(id)  # a person who tries again gets a new count
+            self._crashes.forget(id)  # a new attempt by a person starts a new count
             cause = self._crashes.last_end or "see the broker's log"
             raise ProviderError("internal", SET_ASIDE.format(count=CALL_LIMIT, cause=cause))
         async with self._suspects if self._crashes.is_suspect(id) else nullcontext():
@@ -49,7 +49,7 @@ class CallQuarantine:
             try:
                 yield
             except asyncio.CancelledError:
-                self._crashes.end(id)  # it may be made again, under the same id
+                self._crashes.end(id)  # its caller may send it again, under the same id
                 raise
             except BaseException:
                 self._crashes.done(id)

@@ -1,4 +1,4 @@
-"""CallRecorder: writes the model calls of recorded runs, a file for each run."""
+"""CallRecorder: writes the model calls of recorded runs, one file for each run."""
 
 import os
 from collections import OrderedDict
@@ -16,19 +16,19 @@ from agiraph.storage.home import SystemHome
 
 OPEN_FILES = 32
 NOT_PLAYED = RETRYABLE | {"out_of_budget", "diverged"}
-"""Failures that are no part of the conversation: they are retried, or the run may continue."""
+"""Failures that a recording leaves out: they are retried, or the run may continue after them."""
 
 
 @dataclass(slots=True)
 class RunRecordingFile:
-    """One run's file, and the writer of its lines."""
+    """The recording file of one run, and the writer of its lines."""
 
     file: BinaryIO
     writer: RecordingWriter
 
 
 class CallRecorder:
-    """Records the calls of all runs if `is_on`, else of runs that asked for it.
+    """Records the calls of all runs if `is_on`, otherwise of the runs that requested a recording.
 
     `secrets` are never written.
     """
@@ -43,7 +43,7 @@ class CallRecorder:
         self._files: OrderedDict[str, RunRecordingFile] = OrderedDict()
 
     def answered(self, request: ModelRequest, asked: float, response: ModelResponse) -> None:
-        """Record an answer to what was asked at `asked`, if its run is recorded."""
+        """Record the answer to a request that was sent at time `asked`, if its run is recorded."""
         if self._is_recorded(request):
             recording, now = self._recording_of(request.run_id), self._clock.now()
             self._write(recording, recording.writer.line(request, now, response, asked=asked))
@@ -73,7 +73,7 @@ class CallRecorder:
         return recording
 
     def _opened(self, path: Path) -> RunRecordingFile:
-        """Open a run's file to append to it; a line that a crash has cut off is ended."""
+        """Open a run's file for appending; terminate a last line that a crash has cut off."""
         make_folder(path.parent, 0o700)
         file = os.fdopen(open_file(path, os.O_RDWR | os.O_CREAT | os.O_APPEND), "r+b", buffering=0)
         size = file.seek(0, os.SEEK_END)

@@ -33,16 +33,17 @@ from agiraph.spending.ledger import LedgerRow, Outcome, UsageLedger
 
 BAD_ANSWER: FailureKind = "bad_answer"
 BAD_ANSWER_ATTEMPTS = 3
-"""Attempts of a call whose answers cannot be read: each of them is billed."""
+"""Most attempts of a call whose answers cannot be read: each attempt is billed."""
 
 
 @dataclass(frozen=True, slots=True)
 class RetryPlanned:
     """A call failed and will be retried after a wait.
 
-    `attempt` is the one that failed, of at most `attempts`; None: they are not counted, because
-    the service is only busy. 0: the call has not been made yet, because its service pauses after
-    the failure of another call, whose kind and message these are.
+    `attempt` is the number of the failed attempt, of at most `attempts`; `attempts` is None if
+    attempts are not counted, because the service is only busy. `attempt` is 0 if the call has not
+    been made yet, because its service pauses after the failure of another call; kind and message
+    describe that failure.
     """
 
     EVENT: ClassVar = "model.retry"
@@ -60,21 +61,21 @@ class RetryPlanned:
 
 @dataclass(frozen=True, slots=True)
 class WaitEnded:
-    """The wait of a RetryPlanned of SHOWN_SECONDS or more is over: the call is made now."""
+    """The wait of a RetryPlanned of at least SHOWN_SECONDS has ended: the call is made now."""
 
 
 AttemptFailure = RetryPlanned | FallbackStarted
-"""An attempt failed, and the text that it streamed is void: another one follows."""
+"""An attempt failed and its streamed text is void; another attempt follows."""
 OnFailure = Callable[[AttemptFailure | WaitEnded], None]
 Reserve = Callable[[], AbstractAsyncContextManager[int]]
-"""Reserves what one attempt may use; yields the longest answer, in tokens."""
+"""Reserves the most that one attempt may use; yields the longest answer, in tokens."""
 
 
 @dataclass(slots=True)
 class AttemptMeter:
-    """What one attempt uses: the answer that streams in, the text so far, the outcome.
+    """Measures the usage of one attempt: the streamed answer, the text so far, the outcome.
 
-    `size` is that of the request's input, `price` that of its model.
+    `size` is the size of the request's input, `price` the price of its model.
     """
 
     clock: Clock
@@ -88,15 +89,15 @@ class AttemptMeter:
     is_cut_off: bool = False
 
     def on_answer(self, so_far: UsageSoFar) -> None:
-        """Note that the request is sent."""
+        """Record that the request has been sent."""
         self.so_far, self.sent_at = so_far, self.clock.monotonic()
 
     def usage(self, request: ModelRequest) -> Usage | None:
-        """Return what the attempt is billed for, with its cost; None if for nothing.
+        """Return the billed usage of the attempt, with its cost; None if nothing is billed.
 
-        The service's own counts and cost are used where they can be true, otherwise estimates. A
-        service that failed before any part of an answer arrived is billed for nothing; one that was
-        interrupted by then, for the input.
+        The service's own counts and cost are used if they are plausible, otherwise estimates. A
+        service that failed before any part of an answer arrived bills nothing; a call that was
+        interrupted before that point is billed for its input.
         """
         if self.so_far is None and self.response is not None:
             return priced(self.response.usage, self.price)  # counted in this process
@@ -112,7 +113,7 @@ class AttemptMeter:
         return priced(usage, self.price)
 
     def _so_far(self) -> PartialUsage:
-        """Return what has come of the answer, whether or not its provider reports it."""
+        """Return the usage of the answer so far, also if the provider does not report it."""
         if self.so_far is None:
             return PartialUsage(Usage(), self.streamed_bytes, has_begun=False)
         so_far = self.so_far()
@@ -124,7 +125,7 @@ class AttemptMeter:
         )
 
     def _unseen_tokens(self) -> int:
-        """Return how much the service may have reasoned without streaming it; 0 if it is free."""
+        """Return the tokens that may have been used without being streamed; 0 if they are free."""
         if self.price is not None and not self.price.output:
             return 0
         return int((self.clock.monotonic() - self.sent_at) * UNSEEN_TOKENS_PER_SECOND)
@@ -161,9 +162,9 @@ class CallRetries:
     ) -> ModelResponse:
         """Return the answer; raise ProviderError when no attempt succeeds.
 
-        Each attempt is reserved by itself, and recorded before its reservation is released: what
-        the earlier ones were billed is spent by then. `may_leave`: there is a fallback, so few
-        attempts are made.
+        Each attempt has its own reservation. Its usage is recorded before the reservation is
+        released, so the next attempt sees the amount already spent. With `may_leave` there is a
+        fallback, so few attempts are made.
         """
 
         def on_pause(seconds: float, cause: ProviderError) -> None:
@@ -197,7 +198,7 @@ class CallRetries:
                 attempt += 1
 
     def _most(self, entry: QueueEntry, kind: FailureKind) -> int:
-        """Return how many attempts a call may take that failed in this way."""
+        """Return the most attempts for a call that failed in this way."""
         most = BAD_ANSWER_ATTEMPTS if kind == BAD_ANSWER else self._attempts
         most = min(most, self._attempts)
         return min(most, self._fallback_attempts) if entry.may_leave else most
@@ -205,7 +206,7 @@ class CallRetries:
     def _wait_after(
         self, error: ProviderError, attempt: int, queue: ProviderQueue, entry: QueueEntry
     ) -> float:
-        """Return the seconds until this call is in the queue again; raise `error` to give up.
+        """Return the seconds until this call enters the queue again; raise `error` to give up.
 
         After a 429 the queue pauses, for all calls.
         """
@@ -252,7 +253,7 @@ class CallRetries:
     async def metered(
         self, request: ModelRequest, size: InputSize, price: Price | None
     ) -> AsyncIterator[AttemptMeter]:
-        """Record what is used inside the block, however it ends."""
+        """Record the usage of the attempt inside the block, however the block ends."""
         meter, started = AttemptMeter(self._clock, size, price), self._clock.monotonic()
         try:
             yield meter
@@ -269,7 +270,7 @@ class CallRetries:
 
 
 def priced(usage: Usage, price: Price | None) -> Usage:
-    """Return `usage` with its cost: what the service says, else by our price, else unknown."""
+    """Return `usage` with its cost: the service's own value, else our price, else unknown."""
     if usage.cost_usd is not None or price is None:
         return usage
     return usage.model_copy(update={"cost_usd": price.cost(usage)})

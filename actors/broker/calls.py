@@ -1,7 +1,7 @@
-"""ModelCalls: one model call: which model is called, within which budgets, and which one is next.
+"""ModelCalls: one model call: chooses the model, applies the budgets, continues with a fallback.
 
-A model that cannot answer, for a reason that another one may not have, is followed by the next of
-its fallback chain (`agiraph.llm.fallback`); each is called within the budgets, at its price.
+If a model cannot answer, for a reason that may not affect another model, the next model of its
+fallback chain is called (`agiraph.llm.fallback`), within the budgets and at its own price.
 """
 
 from collections import OrderedDict, defaultdict
@@ -32,9 +32,9 @@ Via = Callable[[ModelName], Awaitable[Provider | None]]
 
 
 class ModelCalls:
-    """Makes calls through `services` and records in `ledger` what they used.
+    """Makes calls through `services` and records their usage in `ledger`.
 
-    Raises InvalidInput if `models.fallbacks` names what cannot be.
+    Raises InvalidInput if `models.fallbacks` names a model that cannot be called.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class ModelCalls:
                 if error.kind == "context_too_long":
                     self._too_long[request.entity, str(name)] = guess_input_tokens(request)
                 if first is not None and error.kind in ("out_of_budget", "bad_request"):
-                    raise error  # it is no failure of a service, and may concern the human
+                    raise error  # not a failure of the service; it may concern the human
                 advised = self._services.advised(name.provider, error)
                 first = advised if first is None else _and_then(first, name, advised)
                 window = self._services.window
@@ -114,22 +114,23 @@ class ModelCalls:
                 name, *following = following
 
     def named(self, model: str) -> ModelName:
-        """Return what `model` names; ProviderError."""
+        """Return the parsed name of `model`. Raises ProviderError if it is unknown."""
         try:
             return self._services.name(model)
         except InvalidInput as error:
             raise ProviderError("unknown_model", str(error)) from None
 
     def require_room(self, model: str, characters: int) -> None:
-        """Raise InvalidInput for a goal that alone is longer than the window of a model.
+        """Raise InvalidInput for a goal that alone is longer than the context window of a model.
 
-        That of its largest fallback, if it has any: a call that is too long is handed on to it.
+        The largest window of the model and its fallbacks counts: a call that is too long for the
+        model continues with a fallback.
         """
         name = self._services.name(model)
         chain = (name, *map(self._services.name, chain_of(self._fallbacks, str(name), "")))
         window = self._context_tokens or max(map(self._services.window, chain))
         tokens = characters // REAL_CHARACTERS_PER_TOKEN
-        # In a small window a goal that is compacted at once would not be the same goal.
+        # In a small window a goal that is compacted at once would lose its meaning.
         room = int(window * self._compact_at) if window <= SMALL_WINDOW else window
         if tokens > room:
             raise InvalidInput(
@@ -139,13 +140,13 @@ class ModelCalls:
             )
 
     def price(self, name: ModelName) -> Price | None:
-        """Return what a model costs, None if that is not known."""
+        """Return the price of a model, None if it is not known."""
         known = price_of(name.plain, self._prices)
         is_free = self._services.presets[name.provider].local
         return FREE if known is None and is_free else known
 
     def _chain(self, asked: ModelName, request: ModelRequest) -> list[ModelName]:
-        """Return the models to call, in order, without those that are known to be too small."""
+        """Return the models to call, in order, without the models whose windows are too small."""
         following = chain_of(self._fallbacks, str(asked), request.entity)
         chain = [asked, *(self.named(model) for model in following)]
         if not self._too_long or not following:
@@ -206,7 +207,7 @@ class ModelCalls:
 
 
 def _and_then(first: ProviderError, name: ModelName, error: ProviderError) -> ProviderError:
-    """Return the first failure, with that of a fallback added."""
+    """Return the first failure, with the failure of a fallback added to its text."""
     text = f"{first}; {name}: {error}"
     return ProviderError(first.kind, text, retry_after=first.retry_after)
 
@@ -214,7 +215,7 @@ def _and_then(first: ProviderError, name: ModelName, error: ProviderError) -> Pr
 def _checked(
     fallbacks: Mapping[str, Sequence[str]], services: ProviderPool
 ) -> dict[str, tuple[str, ...]]:
-    """Return the chains by the models' full names; InvalidInput says what is wrong."""
+    """Return the chains by the models' full names; InvalidInput names the invalid entry."""
     chains: dict[str, tuple[str, ...]] = {}
     for key, models in fallbacks.items():
         try:
@@ -228,7 +229,7 @@ def _checked(
 
 
 def _marked(response: ModelResponse, name: ModelName) -> ModelResponse:
-    """Return an answer whose private data names the service that it came from."""
+    """Return an answer whose private data names the service that created it."""
     if response.provider_data is None:
         return response
     data = {**response.provider_data, BY: name.provider}
@@ -236,9 +237,10 @@ def _marked(response: ModelResponse, name: ModelName) -> ModelResponse:
 
 
 class ProviderPrivateData:
-    """Leaves out the private data of other services.
+    """Removes the private data of other services.
 
-    Thinking blocks and such are signed by the service that made them, and others refuse them.
+    Thinking blocks and similar data are signed by the service that created them, and other services
+    refuse them.
     """
 
     def __init__(self) -> None:
@@ -246,7 +248,7 @@ class ProviderPrivateData:
         self._bare: OrderedDict[int, tuple[Turn, AssistantTurn]] = OrderedDict()
 
     def only(self, request: ModelRequest, name: ModelName) -> ModelRequest:
-        """Return the request without the private data of services other than that of `name`."""
+        """Return the request with the private data of the service of `name` only."""
         if not any(_is_foreign(turn, name.provider) for turn in request.turns):
             return request
         turns = tuple(

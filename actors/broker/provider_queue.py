@@ -1,8 +1,8 @@
 """ProviderQueue: the calls that wait for one service, with its concurrency and circuit breaker.
 
-The call that came first goes first, also when it is retried after a refusal: many refusals slow all
-calls down and starve none. While the breaker is open, one call at a time probes the service; a call
-with a fallback does not wait for it, one without shares the outcome.
+The oldest call goes first, also when it is retried after a refusal: many refusals slow all calls
+down and starve none. While the breaker is open, one call at a time probes the service; a call with
+a fallback does not wait for the result, a call without a fallback shares it.
 """
 
 import asyncio
@@ -23,9 +23,9 @@ IN_TROUBLE: frozenset[FailureKind] = frozenset({"overloaded", "unreachable", "ti
 TOO_MANY: FailureKind = "rate_limited"
 OVERLOADED: FailureKind = "overloaded"
 SHOWN_SECONDS = 1.0
-"""The shortest pause that is reported, and the shortest extension of one."""
+"""The shortest pause that is reported, and the shortest extension of a reported pause."""
 OnPause = Callable[[float, ProviderError], None]
-"""Takes the seconds for which the service pauses, and the failure that is the cause."""
+"""Receives the seconds for which the service pauses, and the failure that caused the pause."""
 
 
 @dataclass(slots=True)
@@ -75,10 +75,10 @@ class ProviderQueue:
 
     @asynccontextmanager
     async def slot(self, entry: QueueEntry) -> AsyncIterator[None]:
-        """Wait for a slot, hold it, and learn from the outcome of the attempt.
+        """Wait for a slot, occupy it, and adapt to the outcome of the attempt.
 
-        Raises the service's last error if waiting is of no use: the breaker is open and this call
-        has a fallback, or the call that probed the service meanwhile has failed too.
+        Raises the service's last error if waiting is useless: the breaker is open and this call has
+        a fallback, or the call that probed the service meanwhile has failed too.
         """
         slot = await self._admit(entry)
         try:
@@ -114,7 +114,7 @@ class ProviderQueue:
         except asyncio.CancelledError:
             if future.done() and not future.cancelled() and future.exception() is None:
                 self.breaker.released(was_probe=future.result().is_probe)
-                self.concurrency.ended()  # it was admitted at the same moment
+                self.concurrency.ended()  # it was admitted at the moment of its cancellation
                 self._pump()
             raise
 
@@ -141,7 +141,7 @@ class ProviderQueue:
             future.set_result(CallSlot(now, self.breaker.begin(now)))
 
     def _report_pause(self, now: float, wait: float) -> None:
-        """Tell the calls that wait of a pause that they do not know yet, or that is longer now."""
+        """Report a pause to the waiting calls that do not know it, or if it has become longer."""
         cause = self._paused_by
         if cause is None or wait < SHOWN_SECONDS:
             return
@@ -159,8 +159,8 @@ class ProviderQueue:
         now = self._clock.monotonic()
         if error.kind == TOO_MANY or (error.kind == OVERLOADED and error.retry_after is not None):
             wish = error.retry_after
-            # No call waits for so long: this one fails with the reason, and so does each other
-            # call, once it has asked the service itself.
+            # No call waits that long: this call fails with the reason, and so does each other call
+            # after its own request to the service.
             is_bearable = wish is not None and wish <= self._longest_wish
             pause = wish if is_bearable else None
             self.concurrency.refused(slot.began, now, pause, random.random())
@@ -174,7 +174,7 @@ class ProviderQueue:
             self._reject(error, all_calls=slot.is_probe)
 
     def _reject(self, error: ProviderError, *, all_calls: bool) -> None:
-        """Fail the calls that wait, or only those with a fallback."""
+        """Reject the waiting calls, or only the waiting calls that have a fallback."""
         staying = []
         for waiting in self._waiting:
             _, _, entry, future = waiting

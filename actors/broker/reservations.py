@@ -2,12 +2,11 @@
 
 A reservation is the most that the call can use: its input, and an answer of full length. A call
 that would fit only without the reservations of other calls in flight waits until they are settled.
-The input is estimated. The call of an external agent, whose text nobody here has written, runs
-beside others only if its input fits at one byte per token: so the error of an estimate counts once,
-however many calls such an agent makes at the same time.
-One that does not fit even then gets a shorter answer, down to SHORTEST_ANSWER tokens; below that
-the budget is spent. Several budgets apply to a call: its run's, its agent's, its node's, its
-trigger's.
+The input is estimated. The text of an external agent's call does not come from this program, so
+such a call runs beside others only if its input fits at one byte per token: the error of an
+estimate then counts once, however many calls the agent makes at the same time. A call that does not
+fit even then gets a shorter answer, down to SHORTEST_ANSWER tokens; below that the budget is spent.
+Several budgets apply to a call: the budgets of its run, agent, node and trigger.
 """
 
 import asyncio
@@ -28,7 +27,7 @@ Key = tuple[BudgetScope, str, str]
 
 @dataclass(slots=True)
 class Reservation:
-    """What the calls in flight of one budget have reserved."""
+    """The amounts that the calls in flight have reserved of one budget."""
 
     usd: float = 0.0
     tokens: int = 0
@@ -37,7 +36,7 @@ class Reservation:
 
 @dataclass(frozen=True, slots=True)
 class CostEstimate:
-    """What a call may use: its input, and an answer of up to `wanted` tokens."""
+    """The most that a call may use: its input, and an answer of up to `wanted` tokens."""
 
     input_tokens: int
     wanted: int
@@ -45,15 +44,15 @@ class CostEstimate:
 
     @property
     def input_usd(self) -> float:
-        """What the input costs at most."""
+        """The highest cost of the input."""
         return self.input_tokens * self.price.dearest_input / MILLION if self.price else 0.0
 
     def usd(self, answer: int) -> float:
-        """What the call costs at most with an answer of so many tokens."""
+        """Return the highest cost of the call with an answer of `answer` tokens."""
         return self.input_usd + (answer * self.price.output / MILLION if self.price else 0.0)
 
     def least(self, unit: Unit) -> float:
-        """How much of a unit it uses with the shortest answer."""
+        """Return the amount of a unit that the call uses with the shortest answer."""
         tokens = self.input_tokens + self.shortest
         return {"usd": self.usd(self.shortest), "tokens": float(tokens), "calls": 1.0}[unit]
 
@@ -64,7 +63,7 @@ class CostEstimate:
 
 
 def affordable_tokens(money: float, input_cost: float, price: Price, wanted: int) -> int:
-    """Return how many of the `wanted` tokens of answer `money` (US dollars) pays for."""
+    """Return how many of the `wanted` answer tokens `money` (US dollars) pays for."""
     left = money - input_cost
     if left < 0:
         return 0
@@ -74,9 +73,9 @@ def affordable_tokens(money: float, input_cost: float, price: Price, wanted: int
 
 
 def affordable(state: BudgetState, held: Reservation, need: CostEstimate) -> tuple[int, Unit]:
-    """Return the longest answer that this budget pays for, and the unit that bounds it.
+    """Return the longest answer that this budget pays for, and the unit that limits it.
 
-    `held` is what other calls have reserved of it.
+    `held` is the amount that other calls have reserved of this budget.
     """
     if state.calls is not None and state.spent_calls + held.calls >= state.calls:
         return 0, "calls"
@@ -92,9 +91,9 @@ def affordable(state: BudgetState, held: Reservation, need: CostEstimate) -> tup
 
 
 class BudgetReservations:
-    """What is reserved, by budget.
+    """The reservations of each budget.
 
-    `states` returns the budgets that apply to a request, with what is spent of them.
+    `states` returns the budgets that apply to a request, with the amounts spent of them.
     """
 
     def __init__(self, states: Callable[[ModelRequest], Sequence[BudgetState]]) -> None:
@@ -106,10 +105,11 @@ class BudgetReservations:
     async def reserved(
         self, request: ModelRequest, size: InputSize, price: Price | None
     ) -> AsyncIterator[int]:
-        """Reserve what the call may use while it runs; yield the longest answer, in tokens.
+        """Reserve the most that the call may use while it runs; yield the longest answer, in
+        tokens.
 
-        What was spent must be in the ledger before the block is left. Raises ProviderError:
-        out_of_budget, or bad_request if there is a budget but no known price to keep it with.
+        The usage must be in the ledger before the block is left. Raises ProviderError:
+        out_of_budget, or bad_request if there is a budget but no known price to apply it with.
         """
         states = self._states(request)
         if not states:
@@ -135,7 +135,7 @@ class BudgetReservations:
     ) -> int:
         """Return the longest answer, in tokens.
 
-        `beside` is what the call needs of a budget of which other calls have reserved something.
+        `beside` is the call's need in a budget of which other calls have reserved a part.
         """
         wanted = alone.wanted
         async with self._settled:
@@ -150,7 +150,7 @@ class BudgetReservations:
                     return wanted
                 for state in states:
                     self._refuse_if_spent(state, alone, request.model)
-                # Only calls whose reservations are in the way are waited for.
+                # Only calls whose reservations prevent this call are waited for.
                 if not any(h.calls for h, f in zip(held, free, strict=True) if f < wanted):
                     return min(free)
                 await self._settled.wait()
@@ -169,7 +169,7 @@ class BudgetReservations:
             held.usd += usd
             held.tokens += tokens
             held.calls += calls
-            if not held.calls:  # also clears what rounding has left
+            if not held.calls:  # also removes rounding errors
                 del self._held[key]
 
 

@@ -1,4 +1,4 @@
-"""Streamed text on its way: gathered for its asker, and sent to those who show it to people."""
+"""Streamed text: collected for the caller of the model, and sent to the viewers of an agent."""
 
 import asyncio
 from collections.abc import Callable
@@ -13,7 +13,7 @@ GATHER_SECONDS = 0.1
 
 @dataclass(frozen=True, slots=True)
 class TextDelta:
-    """Some text; `restarted` means that all before it is void."""
+    """A piece of text; `restarted` means that all earlier text is void."""
 
     text: str
     restarted: bool = False
@@ -35,7 +35,7 @@ class DeltaBuffer:
             self._timer = asyncio.get_running_loop().call_later(GATHER_SECONDS, self._flush)
 
     def end(self) -> str:
-        """Stop sending, and return what waits: who asked has it from the answer itself."""
+        """Stop sending; return the unsent text, which the caller receives with the answer."""
         self._stop_timer()
         text, self._waiting = "".join(self._waiting), []
         return text
@@ -46,7 +46,7 @@ class DeltaBuffer:
             self._send(TextDelta(text))
 
     def restart(self) -> None:
-        """Drop what waits, and report that what was sent is void."""
+        """Discard the unsent text, and report that the sent text is void."""
         self._stop_timer()
         self._waiting.clear()
         if self._has_sent:
@@ -64,17 +64,17 @@ MOST: Final = 64
 
 
 class StreamSubscribers:
-    """Who shows what a team's models stream, each for LEASE_SECONDS. Pure.
+    """The subscribers to the streamed text of each team, each for LEASE_SECONDS. Pure.
 
     A console, or the gateway for its pages, subscribes again every few seconds while it shows an
-    agent, so nothing is sent to one that is gone, and nothing at all without one.
+    agent, so nothing is sent to a closed console, and nothing at all without subscribers.
     """
 
     def __init__(self) -> None:
         self._until: dict[tuple[AgentId, str], float] = {}
 
     def subscribe(self, agent: AgentId, address: str, now: float) -> bool:
-        """Subscribe `address` to an agent for LEASE_SECONDS more; return whether it was not."""
+        """Subscribe `address` for LEASE_SECONDS more; return whether the subscription is new."""
         until = self._until.pop((agent, address), now)
         self._until[(agent, address)] = now + LEASE_SECONDS
         if len(self._until) > MOST:
@@ -94,16 +94,16 @@ KEPT_CALLS: Final = 256
 
 
 class StreamedTexts:
-    """What the calls that are not over have streamed so far, for those who come late. Pure.
+    """The streamed text of the unfinished calls, for subscribers that join later. Pure.
 
-    Of each call the last KEPT_CHARACTERS, of the last KEPT_CALLS that have streamed something.
+    Keeps the last KEPT_CHARACTERS of each call, for the last KEPT_CALLS that have streamed text.
     """
 
     def __init__(self) -> None:
         self._texts: dict[tuple[str, bytes], StreamDelta] = {}
 
     def place(self, delta: StreamDelta) -> StreamDelta:
-        """Add a piece; return it with the place in its answer where its text stands."""
+        """Add a piece; return it with its position in the text of its answer."""
         key = (delta.entity, delta.call)
         before = self._texts.pop(key, None)
         if before is None or delta.restarted:
@@ -118,9 +118,9 @@ class StreamedTexts:
         return delta.model_copy(update={"at": end})
 
     def of(self, agent: AgentId) -> list[StreamDelta]:
-        """Return what an agent's calls have streamed so far."""
+        """Return the streamed text of each unfinished call of an agent."""
         return [one for one in self._texts.values() if one.text and agent_of(one.entity) == agent]
 
     def forget(self, entity: str) -> None:
-        """Drop what an entity that is gone was writing."""
+        """Discard the text of an entity that has exited."""
         self._texts = {key: text for key, text in self._texts.items() if key[0] != entity}

@@ -1,8 +1,8 @@
-"""The LLM proxy's HTTP application: which requests are accepted, and where they go.
+"""The LLM proxy's HTTP application: checks each request and passes it to its endpoint.
 
-Only a client on this machine that names the loopback as its host and shows the token of a grant
-gets more than a refusal; what comes from a web page (it has an Origin) never does. Errors have the
-shape of the format that the client speaks. Imported when the first grant is opened.
+A request is accepted only from a client on this machine that names the loopback as its host and
+presents the token of a grant; a request from a web page (it has an Origin) is always refused.
+Errors have the shape of the format that the client speaks. Imported when the first grant is opened.
 """
 
 import asyncio
@@ -46,7 +46,7 @@ FORMAT_OF_PATH = {
     OPENAI: "openai",
     GOOGLE: "google",
 }
-"""Which format a client speaks, by the beginning of its path; the first that fits counts."""
+"""The format that a client speaks, by the beginning of its path; the first match counts."""
 CALLS = ("/anthropic/v1/messages", "/openai/v1/chat/completions", "/openai/v1/responses")
 COUNT = "/anthropic/v1/messages/count_tokens"
 STREAM_METHOD, COUNT_METHOD = "streamGenerateContent", "countTokens"
@@ -58,7 +58,7 @@ ROOTS = (ANTHROPIC, OPENAI, f"{OPENAI}/v1", GOOGLE)
 
 
 def start_server(proxy: LlmProxy, config: DoorConfig, port: int) -> tuple[HttpServer, int]:
-    """Serve the proxy on `port` of the loopback, on any if that is taken; return where. Refused."""
+    """Serve on `port` of the loopback, or a free port if it is in use; return the port. Refused."""
     try:
         listener = listen(HOST, dict.fromkeys((port, 0)), config.stall_seconds)
     except OSError as error:
@@ -85,7 +85,7 @@ def proxy_app(proxy: LlmProxy, config: DoorConfig, port: int) -> ASGIApp:
             for path in GOOGLE_MODELS
         ),
     ]
-    # A model's name may hold a colon: what is posted is a call, what is got is a model.
+    # A model's name may contain a colon: a POST is a call, a GET asks about a model.
     handlers: Any = {
         HTTPException: _refuse,
         InvalidInput: _refuse_body,
@@ -98,13 +98,13 @@ def proxy_app(proxy: LlmProxy, config: DoorConfig, port: int) -> ASGIApp:
 
 
 def format_of(path: str) -> WireFormat:
-    """Return the format that the client of a path speaks, Anthropic's for an unknown one."""
+    """Return the format that the client of a path speaks, Anthropic's for an unknown path."""
     names = (api for start, api in FORMAT_OF_PATH.items() if path.startswith(start))
     return FORMATS[next(names, "anthropic")]
 
 
 class _Guard:
-    """Lets through only requests that may come in; puts the token and its grant into the state."""
+    """Refuses invalid requests; stores the token and its grant in the state of valid requests."""
 
     def __init__(self, app: ASGIApp, proxy: LlmProxy, port: int) -> None:
         self._app = app
@@ -144,7 +144,7 @@ class _Guard:
 
 
 def token_of(request: Request) -> str:
-    """Return the token that the client shows, "" if none."""
+    """Return the token that the client presents, "" if there is none."""
     headers = request.headers
     bearer = headers.get("authorization", "")
     given = bearer[7:] if bearer[:7].lower() == "bearer " else ""
@@ -154,7 +154,7 @@ def token_of(request: Request) -> str:
 
 
 def _response(error: WireError) -> Response:
-    # A name of the request that is quoted in it may have half of a character, which is no UTF-8.
+    # A name quoted from the request may contain half of a surrogate pair, which is not valid UTF-8.
     body = json.dumps(error.body, ensure_ascii=False).encode("utf-8", "replace")
     return Response(body, error.status, dict(error.headers), "application/json")
 
@@ -181,11 +181,11 @@ async def _refuse_slow(request: Request, error: TimeoutError) -> Response:
 
 
 class _BodyTooLarge(Exception):
-    """The request's body has more bytes than are read."""
+    """The request's body is larger than the limit."""
 
 
 class _Endpoints:
-    """What answers the requests that were let through."""
+    """The endpoints of accepted requests."""
 
     def __init__(self, proxy: LlmProxy, body_bytes: int) -> None:
         self._proxy = proxy
@@ -204,7 +204,7 @@ class _Endpoints:
         return JSONResponse(format_of(request.url.path).model(name))
 
     async def answer(self, request: Request) -> Response:
-        """Answer a call or a count of tokens."""
+        """Answer a call or a request to count tokens."""
         wire = format_of(request.url.path)
         method = request.path_params.get("method")
         if method not in (None, *GOOGLE_METHODS):
@@ -227,7 +227,7 @@ class _Endpoints:
             body=body,
             digest=blake2b(state.token.encode() + data, digest_size=16).digest(),
             headers=_format_headers(request),
-            # The query of Google's format is about the path, and may hold the token.
+            # The query of Google's format belongs to the path, and may contain the token.
             query="" if request.path_params else _forwarded_query(request),
             size=len(data),
         )
@@ -285,9 +285,9 @@ def _forwarded_query(request: Request) -> str:
 
 
 def _google_body(request: Request, body: JsonObject) -> JsonObject:
-    """Return a body in Google's format with what is in the path; InvalidInput.
+    """Return a body in Google's format with the model and method of its path; InvalidInput.
 
-    A count may be asked of a whole request, which is wrapped then.
+    A request to count tokens may wrap a whole request; then the inner request is used.
     """
     method = request.path_params["method"]
     if method == STREAM_METHOD and parse_qs(request.url.query).get("alt") != ["sse"]:
@@ -298,9 +298,9 @@ def _google_body(request: Request, body: JsonObject) -> JsonObject:
 
 
 class _Answer(Response):
-    """The answer to a call: written while the call runs, not when it has ended.
+    """The answer to a call, written while the call runs.
 
-    Left before its end, it ends with its connection, so that the client sees it is incomplete.
+    If it stops before its end, its connection is closed, so that the client sees it is incomplete.
     """
 
     def __init__(self, proxy: LlmProxy, asked: ProxyRequest) -> None:

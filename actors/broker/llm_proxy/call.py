@@ -1,9 +1,9 @@
 """ProxyCall: one model call of an external agent, from its request to the last byte of its answer.
 
-It goes the way of every call. Where the service speaks the agent's format the body is forwarded;
-else the canonical request is made of it, and the answer written in the agent's format as it streams
-in. A call that breaks off after the agent has some of its answer is not retried here: what was sent
-cannot be taken back, and the agent sees that it is incomplete.
+The call is made like every other call. If the service speaks the agent's format, the body is
+forwarded; otherwise it is converted into the canonical request, and the answer is written in the
+agent's format while it arrives. A call that fails after the agent has received part of its answer
+is not retried here: the sent part cannot be withdrawn, and the agent sees that it is incomplete.
 """
 
 import asyncio
@@ -38,10 +38,10 @@ STREAM_HEADERS = {
 
 @dataclass(frozen=True, slots=True)
 class ProxyRequest:
-    """A request of an external agent: its format, its grant, and what is forwarded of it.
+    """A request of an external agent: its format, its grant, and the data to forward.
 
-    `digest` is the same if the agent sends it again. `body` is what the rules of the format allow,
-    once the call has begun; it came as `size` bytes.
+    `digest` is the same if the agent sends the request again. Once the call has begun, `body`
+    contains only the parts that the format's rules allow; the original body had `size` bytes.
     """
 
     wire: WireFormat
@@ -55,7 +55,7 @@ class ProxyRequest:
 
 
 class ProxyAnswerBroken(Exception):
-    """The answer cannot continue, and what the agent has of it is incomplete."""
+    """The answer cannot continue, and the agent has received an incomplete part of it."""
 
 
 class ProxyReply:
@@ -66,7 +66,7 @@ class ProxyReply:
         self.has_begun = False
 
     async def begin(self, status: int, headers: Mapping[str, str]) -> None:
-        """Send the head."""
+        """Send the status and the headers."""
         self.has_begun = True
         pairs = [(n.encode("latin-1"), v.encode("latin-1", "replace")) for n, v in headers.items()]
         await self._send({"type": "http.response.start", "status": status, "headers": pairs})
@@ -95,9 +95,9 @@ class ProxyReply:
 
 @dataclass(slots=True, kw_only=True)
 class ProxyCall:
-    """One call of `request`, which was made of `asked`; `run` it once.
+    """One call of `request`, which was converted from `asked`; `run` it once.
 
-    `on_failure` is called if it fails.
+    `on_failure` is called if the call fails.
     """
 
     asked: ProxyRequest
@@ -118,7 +118,7 @@ class ProxyCall:
         return self.asked.body.get("stream") is True
 
     async def run(self) -> None:
-        """Answer; raises ProxyAnswerBroken if the answer could not be completed."""
+        """Answer the request; raise ProxyAnswerBroken if the answer could not be completed."""
         sending = asyncio.create_task(self._send_pieces())
         try:
             try:
@@ -146,7 +146,7 @@ class ProxyCall:
     async def _via(self, name: ModelName) -> Provider | None:
         """Return a forwarding provider if the service speaks the agent's format, else None.
 
-        Raises InvalidInput if only such a service could answer, and this one is none.
+        Raises InvalidInput if the request needs such a service and this service does not speak it.
         """
         service = await self.services.native_service(name, self.asked.wire.api)
         self._is_forwarded = service is not None
@@ -187,7 +187,7 @@ class ProxyCall:
         return self._writer
 
     async def _send_pieces(self) -> None:
-        """Send what was written, as fast as the agent reads."""
+        """Send the written pieces as fast as the agent reads them."""
         while (piece := await self._unsent.get()) is not None:
             if not self.reply.has_begun:
                 await self.reply.begin(200, STREAM_HEADERS)
@@ -198,7 +198,7 @@ class ProxyCall:
         await sending
 
     def _on_attempt_failed(self, failure: AttemptFailure | WaitEnded) -> None:
-        """Continue with another attempt, if the agent has nothing of the last one yet."""
+        """Allow another attempt if the agent has received nothing of the last attempt yet."""
         if isinstance(failure, WaitEnded):
             return
         self.report(self.request, failure.EVENT, failure.event_data())
@@ -238,6 +238,6 @@ class ProxyCall:
             case ProxyAnswerBroken():
                 return self.asked.wire.error("overloaded", f"the answer broke off: {failure}")
             case _:
-                # One call that fails in an unforeseen way must not end all the others.
+                # An unforeseen failure of one call must not end the other calls.
                 self.log.error("a proxied call crashed", model=request.model, exc_info=failure)
                 return self.asked.wire.error("internal", f"{type(failure).__name__}: {failure}")

@@ -1,8 +1,8 @@
-"""Grants: which models a worker's external agent may call, stored in `system/doors.json`.
+"""Grants: the models that a worker's external agent may call, stored in `system/doors.json`.
 
-Tokens are derived from a key in the file and from the message that opened the grant, so a message
-that is delivered twice opens one grant; the file holds digests of them. It is replaced as a whole
-at each change, before the change is confirmed.
+A token is derived from a key in the file and from the message that opened the grant, so a message
+that is delivered twice opens one grant; the file contains only digests of tokens. The whole file is
+replaced at each change, before the change is confirmed.
 """
 
 import hashlib
@@ -24,10 +24,10 @@ TOKEN_PREFIX = "agd-"
 
 
 class ProxyGrant(Record):
-    """Whose external agent may call which models (full names).
+    """The entity of an external agent, and the models that the agent may call (full names).
 
-    `opened_by` is the id of the message that opened it, in hexadecimal. `bounds` apply to all calls
-    of this `attempt` at the node together.
+    `opened_by` is the id of the message that opened the grant, in hexadecimal. `bounds` apply to
+    all calls of this `attempt` at the node together.
     """
 
     entity: str
@@ -44,12 +44,12 @@ class ProxyGrant(Record):
 
     @property
     def granted(self) -> tuple[str, ...]:
-        """All models that may be called, the worker's own first."""
+        """All models that may be called, the worker's own model first."""
         return tuple(dict.fromkeys((self.model, *self.models)))
 
     @property
     def budget(self) -> Budget:
-        """The node's own bounds as a budget for each call; it may bound nothing."""
+        """The node's own bounds as a budget for each call; all of them may be empty."""
         key = f"{self.run_id}/{self.node_id}/{self.attempt}"
         return Budget(scope="node", key=key, **self.bounds.model_dump())
 
@@ -59,7 +59,7 @@ def model_for(asked: str, grant: ProxyGrant, presets: Mapping[str, ProviderPrese
 
     A granted model answers to its full name and to the name of its service. A full name that was
     not granted is refused with InvalidInput. Every other name (`claude-sonnet-5`, `gpt-5`, `any`)
-    is an alias of the worker's own model: agents ask for the models of their makers.
+    is an alias of the worker's own model: agents request the models of their makers.
     """
     name = asked.strip()
     for granted in grant.granted:
@@ -73,7 +73,7 @@ def model_for(asked: str, grant: ProxyGrant, presets: Mapping[str, ProviderPrese
 
 
 class _Saved(Record):
-    """The file."""
+    """The contents of the file."""
 
     port: int = 0
     key: str
@@ -81,14 +81,14 @@ class _Saved(Record):
 
 
 def digest_of(token: str) -> str:
-    """Return the digest by which a token is known."""
+    """Return the digest that identifies a token in the table."""
     return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
 
 
 class ProxyGrantTable:
     """The open grants by the digest of their token; each entity has at most one.
 
-    A file that cannot be read opens nothing, `problem` says why.
+    If the file cannot be read, no grant is open and `problem` contains the reason.
     """
 
     def __init__(self, path: Path) -> None:
@@ -106,7 +106,7 @@ class ProxyGrantTable:
         return not self._saved.doors
 
     def grant(self, token: str) -> ProxyGrant | None:
-        """Return the grant of a token, None if it has none (any more)."""
+        """Return the grant of a token, None if the token has no open grant."""
         return self._saved.doors.get(digest_of(token))
 
     def open(self, grant: ProxyGrant) -> tuple[str, list[str]]:
@@ -122,8 +122,8 @@ class ProxyGrantTable:
     def close(self, entity: str, *, token: str = "", up_to: int | None = None) -> list[str]:
         """Close an entity's grant; return its digest (in a list, empty if there was none).
 
-        With a `token` only that one; with `up_to` only if it was opened by that incarnation or an
-        earlier one.
+        With a `token` only the grant of that token; with `up_to` only a grant that was opened by
+        that incarnation or an earlier one.
         """
         closed = [
             key
@@ -158,7 +158,7 @@ class ProxyGrantTable:
 
 
 def _read(path: Path) -> tuple[_Saved, str]:
-    """Return the file's contents, or an empty table and what is wrong with the file."""
+    """Return the file's contents, or an empty table and the reason why it cannot be read."""
     fresh = _Saved(key=secrets.token_hex(32))
     try:
         saved = _Saved.model_validate_json(read_bytes(path))

@@ -81,9 +81,10 @@ class LlmProxy:
     async def open(
         self, entity: str, incarnation: int, message: bytes, asked: OpenProxy
     ) -> ProxyOpened:
-        """Grant an entity's external agent calls of models.
+        """Open a grant for the external agent of an entity.
 
-        Refused if its model cannot be called, its run is not its agent's, or nothing listens.
+        Raises Refused if its model cannot be called, its run belongs to another agent, or the proxy
+        cannot listen.
         """
         if not self._accounts.has_run(agent_of(entity) or "", asked.run_id):
             raise Refused(f"run '{asked.run_id}' is none of {entity}'s agent")
@@ -112,22 +113,22 @@ class LlmProxy:
             )
 
     def close(self, entity: str, token: str = "", *, up_to: int | None = None) -> None:
-        """Close an entity's grant and cut off the calls made with it.
+        """Close an entity's grant and cancel the calls made with it.
 
-        With `up_to` only if it was opened by that incarnation or an earlier one.
+        With `up_to`, only a grant that was opened by that incarnation or an earlier one.
         """
         self._cut_off(self._table.close(entity, token=token, up_to=up_to))
 
     async def settle(self, entity: str, token: str) -> tuple[Usage, int]:
-        """Close an entity's grant; return what its calls used, and how many were paid for.
+        """Close an entity's grant; return the usage of its calls and the number of billed calls.
 
-        Asked again it returns the same, also after a restart of this process.
+        Calling it again returns the same values, also after a restart of this process.
         """
         digest = digest_of(token)
         ending = list(self._running.get(digest, ()))
         self.close(entity, token)
         if ending:
-            await asyncio.wait(ending)  # what they have used so far is recorded as they end
+            await asyncio.wait(ending)  # their usage so far is recorded when they end
         return self._calls.ledger.usage_of_grant(entity, digest)
 
     def _cut_off(self, digests: list[str]) -> None:
@@ -145,7 +146,7 @@ class LlmProxy:
         """Listen, on the same port as before if possible; Refused."""
         async with self._starting:
             if self._server is None:
-                # In a thread: it takes a fifth of a second, and heartbeats must continue.
+                # In a thread: the import takes a fifth of a second, and heartbeats must continue.
                 app = await asyncio.to_thread(importlib.import_module, APP)
                 self._server, port = app.start_server(self, self._config, self._table.port)
                 self._table.set_port(port)
@@ -168,7 +169,7 @@ class LlmProxy:
     async def count(self, asked: ProxyRequest) -> int:
         """Return the number of input tokens of a request: the service's count, or an estimate.
 
-        Raises InvalidInput for a request that would not be forwarded either.
+        Raises InvalidInput for a request that would not be forwarded as a call either.
         """
         wire = asked.wire
 
@@ -192,7 +193,7 @@ class LlmProxy:
                     counted = token_count(read_json(await response.aread())[wire.count_field])
                     if 0 < counted < IMPOSSIBLE:
                         return counted
-        except Exception as error:  # a count is only a help: without it there is an estimate
+        except Exception as error:  # a count is optional: an estimate replaces it
             self._log.debug("tokens are estimated", reason=str(error))
         return guess_input_tokens(request)
 
@@ -201,7 +202,7 @@ class LlmProxy:
     ) -> None:
         """Answer a model call until it ends, its agent disconnects, or its grant is closed.
 
-        Raises InvalidInput if it is no call, or its model was not granted.
+        Raises InvalidInput if the request is not a valid call, or its model was not granted.
         """
         reply = ProxyReply(send)
         grant, digest = asked.grant, digest_of(asked.token)
@@ -248,23 +249,23 @@ class LlmProxy:
         self._runtime.post(entity, failed)
 
     def _check_complete(self, call: "asyncio.Task[None]") -> None:
-        """Raise the fault of a call; an incomplete answer ends with its connection instead."""
+        """Raise the exception of a call; for an incomplete answer only the connection is closed."""
         try:
             call.result()
         except ProxyAnswerBroken as broken:
             self._log.debug("an answer is incomplete", reason=str(broken))
 
     def _report_if_low(self, digest: str, grant: ProxyGrant) -> None:
-        """Notify the worker, once, that its agent is near a bound of its node."""
+        """Notify the worker, once, that its agent is near a limit of its node."""
         shortage = nearly_spent(self._calls.limits.state(grant.budget))
         if shortage is not None and digest not in self._reported_low:
             self._reported_low.add(digest)
             self._runtime.post(grant.entity, ProxyBudgetLow(shortage=shortage))
 
     async def aside(self, size: int, judge: Callable[[], T]) -> T:
-        """Return the result of a pure function of a body of so many bytes.
+        """Return the result of a pure function that checks a body of `size` bytes.
 
-        A large body is judged in a thread, one after the other, so that other calls continue.
+        Large bodies are checked in a thread, one after the other, so that other calls continue.
         """
         if size <= JUDGED_AT_ONCE_BYTES:
             return judge()

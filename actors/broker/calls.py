@@ -28,7 +28,7 @@ from agiraph.spending.ledger import UsageLedger
 BY = "by"
 STORED_TURNS = 4096
 Via = Callable[[ModelName], Awaitable[Provider | None]]
-"""Another provider of a model, None for the usual one: an external agent's request is forwarded."""
+"""Returns a forwarding provider for an external agent's request, None for the usual provider."""
 
 
 class ModelCalls:

@@ -1,6 +1,6 @@
 """BoardNotifications: events of the board as messages to the coordinator's model.
 
-It follows from board and conversation, so no crash loses any of it.
+They are computed from the board and the conversation, so no crash loses a notification.
 """
 
 from collections.abc import Collection, Sequence
@@ -23,15 +23,15 @@ BOARD_NAME = "board"
 
 
 class BoardNotifications:
-    """The board's events that the model has not been shown yet.
+    """The events of the board that the model has not seen yet.
 
-    The first is the one after the last event that the conversation contains.
+    The first of them follows the last event that the conversation contains.
     """
 
     def __init__(self, board_service: BoardService, context: CoordinatorContext) -> None:
         self._board_service = board_service
         self._context = context
-        # A board whose journal lost its end has fewer events than the conversation knows of.
+        # A board whose journal lost its end has fewer events than the conversation refers to.
         self._noticed = min(context.transcript.board_seq, board_service.store.count)
         board, fresh = board_service.board, board_service.store.since(self._noticed)
         known = sum(isinstance(event, e.DeadlockFound) for event in fresh)
@@ -40,7 +40,7 @@ class BoardNotifications:
         self._noticed_standstill = None if has_found else board.standstill
 
     def take(self) -> list[InputReceived]:
-        """Return all notifications as one turn, and forget them."""
+        """Return all notifications as one turn, and mark them as seen."""
         lines = self._lines()
         self._noticed = self._board_service.store.count
         self._noticed_deadlocks = len(self._board_service.board.deadlocks)
@@ -64,7 +64,7 @@ class BoardNotifications:
         return bool(self._lines())
 
     def has_alarm(self) -> bool:
-        """Whether a deadlock or a standstill was found of which the model was not notified."""
+        """Whether the model has not been notified yet of a deadlock or a standstill."""
         board = self._board_service.board
         found = board.standstill
         is_notice = found is not None and not found.for_human
@@ -72,7 +72,7 @@ class BoardNotifications:
         return is_new or len(board.deadlocks) > self._noticed_deadlocks
 
     def _lines(self) -> list[tuple[str, str]]:
-        """Return the line of each event, with the trigger that led to it ('': none did)."""
+        """Return the line of each event and the trigger that caused it ('' without a trigger)."""
         board, covered = self._board_service.board, self._context.transcript.covered
         fresh = _without_retried(self._board_service.store.since(self._noticed))
         lines = [(event, notice(board, event, covered)) for event in fresh]
@@ -98,7 +98,7 @@ def _without_retried(events: Sequence[e.BoardEvent]) -> list[e.BoardEvent]:
 
 
 def notice(board: Board, event: e.BoardEvent, covered: Collection[NodeId]) -> str | None:
-    """Return the line for an event, None if it needs no thought or the model knows of it."""
+    """Return the line for an event, None if the model need not react or knows of it already."""
     match event:
         case e.NodeCompleted(node_id=node_id) if _is_news(board, node_id, covered):
             node = board.nodes[node_id]
@@ -127,7 +127,7 @@ def notice(board: Board, event: e.BoardEvent, covered: Collection[NodeId]) -> st
 
 
 def _is_news(board: Board, node_id: NodeId, covered: Collection[NodeId]) -> bool:
-    """Whether a node is the coordinator's own concern, and its end not known to it."""
+    """Whether a node belongs to the coordinator itself and the model does not know of its end."""
     node = board.nodes[node_id]
     return (node_id not in covered or bool(node.retried_by)) and is_coordinators(board, node)
 
@@ -166,13 +166,13 @@ def _left_over(board: Board, node: WorkNode) -> str:
 
 
 def _how_to_go_on(node: WorkNode) -> str:
-    """Return the line that suggests what may follow work that was cut short."""
+    """Return a line that suggests how to continue after a node that ended early."""
     text = suggestion(node)
     return f"\nSuggestion: {text}" if text else ""
 
 
 def _over(board: Board, event: e.StageMet) -> str:
-    """Say that a stage is over before all of it was done, and what it went on without."""
+    """Return the text for a stage that ended early, with the names of its stragglers."""
     stage = board.stages[event.stage]
     why = over_in_words(event.why, stage.contract)
     names = ", ".join(board.nodes[node].name for node in event.stragglers)

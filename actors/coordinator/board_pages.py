@@ -1,8 +1,9 @@
-"""BoardPages: what people read of the board: each node's status, the plan, what listings count.
+"""BoardPages: the files that people read about a board: node status, the plan, listed counts.
 
-All of it follows from the board's journal and is written anew at each start of the coordinator. So
-nothing waits for it, and what happens within a moment is written once. The more there is to write,
-and the slower the disk, the longer that moment: writing takes at most a tenth of the time.
+All of them can be computed from the board's journal, and are written again at each start of the
+coordinator. So nothing waits for them, and changes that follow each other closely are written
+together. The delay grows with the amount of text and with the slowness of the disk: writing takes
+at most a tenth of the time.
 """
 
 import asyncio
@@ -19,7 +20,7 @@ from agiraph.core.ids import NodeId
 GATHER_SECONDS = 0.2
 LONGEST_SECONDS = 2.0
 SHARE = 0.1
-"""How much of the time may be spent on writing."""
+"""The share of the time that may be spent on writing."""
 
 
 class BoardPages:
@@ -33,11 +34,11 @@ class BoardPages:
 
     @property
     def are_written(self) -> bool:
-        """Whether they say how the board is."""
+        """Whether the pages show the current board."""
         return not self._has_news.is_set()
 
     def note(self, event: e.BoardEvent) -> None:
-        """Note that an event has changed what they say."""
+        """Note that an event has changed the pages."""
         if isinstance(event, e.NodeCreated):
             self._nodes.add(event.node.id)
         elif isinstance(event, NodeEvent):
@@ -45,7 +46,7 @@ class BoardPages:
         self._has_news.set()
 
     def write(self, board: Board) -> None:
-        """Write what has changed."""
+        """Write the pages that have changed."""
         for node in self._nodes:
             self._files.write_status(board, board.nodes[node])
         self._files.write_plan(board)
@@ -54,7 +55,7 @@ class BoardPages:
         self._has_news.clear()
 
     async def run(self, board: Callable[[], Board]) -> None:
-        """Write them again and again, a moment after the first change."""
+        """Write the pages in a loop, each time a moment after the first change."""
         gather = GATHER_SECONDS
         while True:
             await self._has_news.wait()

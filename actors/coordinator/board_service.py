@@ -1,9 +1,9 @@
-"""BoardService: the board's edge. Every change goes through `execute`; its effects follow from the
-state.
+"""BoardService: executes the commands of a board and the effects that follow from its state.
 
-An effect (a spec on disk, a worker's process, an assignment sent) may be lost when the process
-dies right after the change was journaled. So effects carry ids that follow from the board, and
-`reconcile` asks for all of them again at the start: what had happened already happens once.
+An effect (a spec on disk, a worker's process, an assignment message) may be lost if the process
+crashes right after the change was journaled. So effects carry ids that are derived from the board,
+and `reconcile` requests all of them again at the start: an effect that was executed before has no
+second result.
 """
 
 import asyncio
@@ -44,22 +44,22 @@ AT_ONCE = (
     *(e.StageMet, e.StageReconvened, e.StagePlanned, e.RunReopened, e.RunFinished, e.RunStopped),
     *(e.CycleEnded, e.CycleStarted),
 )
-"""Of these other files tell at once."""
+"""Events that must be on disk before other parts of the process act on them."""
 HIRE_SECONDS = 2.0
-"""How long other effects wait until a worker has a process."""
+"""How long the effects after the start of a worker's process wait for that process."""
 CLEAR_SECONDS = 1.5
-"""Less than what a process that is asked to stop may take."""
+"""Less than the time in which a process must exit after a stop request."""
 Effect = Callable[[], Awaitable[None]]
 OnEvent = Callable[[e.BoardEvent, int, Board], None]
-"""Called with a board event and its place in the run's journal."""
+"""Called with a board event and its position in the run's journal."""
 Policy = Callable[[], tuple[c.Command, ...]]
-"""What a board asks for besides what its schedule does; () if there is nothing (more)."""
+"""Returns the commands that a policy adds to those of the schedule; () if there are none (left)."""
 
 
 class BoardService:
-    """The board of one run and all that follows from it outside this process.
+    """The board of one run and the effects of its changes outside this process.
 
-    `on_event` is called for every change once it is recorded, with its place and the board then.
+    `on_event` is called for every recorded change, with its position and the board after it.
     """
 
     def __init__(
@@ -97,13 +97,13 @@ class BoardService:
 
     @property
     def has_managers(self) -> bool:
-        """Whether a worker of the run may lead others."""
+        """Whether a worker of the run may lead other workers."""
         return any(worker.can_lead for worker in self.board.workers.values())
 
     def execute(self, *commands: c.Command) -> None:
-        """Carry out commands, then whatever the board asks for because of them.
+        """Execute commands, then all commands that the board schedules as a consequence.
 
-        Raises Refused; those before the refused one are carried out.
+        Raises Refused; the commands before the refused command have been executed then.
         """
         try:
             self._do_checked(*commands)
@@ -112,10 +112,9 @@ class BoardService:
 
     @contextmanager
     def following(self, policy: Policy) -> Iterator[None]:
-        """Let a policy say what follows each change inside this block, in the same step.
+        """Let a policy add commands after each change inside this block, in the same step.
 
-        Once it asks for something that is refused it is not asked again: that is left to whoever
-        comes behind this block.
+        After a refused command the policy is not called again: the code after this block continues.
         """
         self._policy = policy
         try:
@@ -124,9 +123,9 @@ class BoardService:
             self._policy = None
 
     def go_on(self) -> None:
-        """Carry out whatever the board asks for by itself, as it stands now.
+        """Execute all commands that the current board schedules by itself.
 
-        Nothing is awaited until it returns, and then all that happened is on disk.
+        Nothing is awaited until it returns, and then all events are on disk.
         """
         limits = SchedulingLimits(max_concurrent=self._runtime.config.run.max_concurrent)
         try:
@@ -141,7 +140,7 @@ class BoardService:
         self.changes.set()
 
     def _follow_policy(self) -> bool:
-        """Carry out what the policy asks for; return whether it was anything."""
+        """Execute the policy's commands; return whether there were any."""
         commands = self._policy() if self._policy is not None else ()
         try:
             self._do_checked(*commands)
@@ -156,11 +155,11 @@ class BoardService:
             self._do(command)
 
     def retry_due(self, now: float) -> float | None:
-        """Return when after now the next node that waits may be done again, None: there is none."""
+        """Return the time of the next retry of a node after `now`, None if there is none."""
         return self._schedule.retry_due(self.board, now) if self.board.is_running else None
 
     def _do(self, command: c.Command) -> None:
-        """Carry out a command; what follows from it waits until the journal is on disk."""
+        """Execute a command; its effects wait until the journal is on disk."""
         board = self.board
         events = self.store.write(command, self._context.now())
         if any(isinstance(event, AT_ONCE) for event in events):
@@ -183,7 +182,7 @@ class BoardService:
             check_agent(asked, home, config, os.environ)
 
     def _has_done(self, command: c.Command) -> bool:
-        """Whether a command that asks for workers was carried out before."""
+        """Whether a command that requests workers was executed before."""
         match command:
             case c.SpawnWorker(cause=cause):
                 return self.board.worker_by_cause(cause) is not None
@@ -223,7 +222,7 @@ class BoardService:
         return not self.has_effects and self._hires.is_empty and self.pages.are_written
 
     def reconcile(self) -> None:
-        """Ask again for every effect that the board, as it stands, implies."""
+        """Request all effects again that the current board implies."""
         for worker in self.board.workers.values():
             if worker.status == "stopped":
                 self._effects.put_nowait(partial(self._processes.dismiss, worker.id))
@@ -302,14 +301,14 @@ class BoardService:
         self._context.roster.update(TeamRoster(version=self.store.count, members=members))
 
     def _send_roster_soon(self) -> None:
-        """Send the roster once for all changes of the team that happen before it is its turn."""
+        """Send the roster once for all changes of the team until the effect is executed."""
         self._update_roster()
         if not self._is_roster_due:
             self._is_roster_due = True
             self._effects.put_nowait(self._send_roster)
 
     async def _send_roster(self) -> None:
-        """Send the roster to the workers that have a process; it wakes nobody."""
+        """Send the roster to the workers that have a process; it does not wake parked workers."""
         self._is_roster_due = False
         if self.board.is_running:
             for mate in self.board.team:
@@ -321,19 +320,19 @@ class BoardService:
     # --- effects ---------------------------------------------------------------------------------
 
     async def _hire(self, worker: Worker) -> None:
-        """Have the worker's process run. If it waits for a machine, what follows is not delayed."""
+        """Start the worker's process; later effects do not wait while it waits for a machine."""
         starting = self._hires.start(self._start(worker))
         await asyncio.wait({starting}, timeout=HIRE_SECONDS)
 
     async def _start(self, worker: Worker) -> None:
         if self.board.workers[worker.id].status == "stopped":
-            return  # since this was due: a run that is given up right after a restart starts nobody
+            return  # stopped meanwhile: a run that is stopped after a restart starts no worker
         try:
             await self._processes.start(worker)
         except Refused as error:
             self.execute(c.LoseWorker(worker.id, f"it could not be started: {error}"))
             return
-        # In a large team it begins at once, not when all the others have been started too.
+        # In a large team it begins at once, without waiting for the start of all others.
         for node in list(self.board.nodes.values()):
             if node.assigned_worker == worker.id and node.status == "assigned":
                 await self._assign(node.id)
@@ -344,7 +343,7 @@ class BoardService:
         await asyncio.gather(*map(self._processes.dismiss, self.board.workers))
 
     async def _clear_worktrees(self) -> None:
-        """Save and remove worktrees; a stop, which often follows a run's end, lets it finish."""
+        """Save and remove worktrees; give it CLEAR_SECONDS more if this process is stopped."""
         clearing = asyncio.ensure_future(self.worktrees.clear(self.board))
         try:
             await asyncio.shield(clearing)
@@ -354,7 +353,7 @@ class BoardService:
             raise
 
     async def _teach(self) -> None:
-        """Tell the context database what has ended, once however often this is asked for."""
+        """Send the finished run to the context database; a repeated call has no second effect."""
         run = self.board.run
         if run is None or not self._runtime.config.context.learn:
             return
@@ -384,7 +383,7 @@ class BoardService:
         more = {"worktree": order, "notes": await self._notes_for(worker)}
         assignment = self._assignment(node).model_copy(update=more)
         body = AssignNodeMessage(agent=self._agent.id, run=self._run, assignment=assignment)
-        # Its worker may have started before the effect of NodeCreated; on another machine it
+        # The worker may have started before the effect of NodeCreated; on another machine it
         # fetches the node's folder once, and fails without it.
         self._files.write_spec(node)
         self._assigned.add((to, message))
@@ -415,7 +414,7 @@ class BoardService:
         )
 
     async def _withdraw(self, node_id: NodeId) -> None:
-        """Tell the worker that held a node to stop working on it."""
+        """Tell the worker that held an ended node to stop working on it."""
         node = self.board.nodes[node_id]
         if not node.has_ended:
             return  # it is tried again
@@ -426,7 +425,7 @@ class BoardService:
         await self._has_sent(worker.id, body, self._id("withdraw", node.id, node.attempt))
 
     async def _take_back(self, node_id: NodeId) -> None:
-        """Have the worker of a node that is to be moved let go of it, and say when it has."""
+        """Ask the worker of a node that is to be moved to release it and to confirm the release."""
         node = self.board.nodes[node_id]
         if node.move is None or node.assigned_worker is None:
             return
@@ -437,8 +436,7 @@ class BoardService:
             self.execute(c.ReleaseNode(node.id, node.attempt))
 
     async def _has_sent(self, worker: WorkerId, body: MessageBody, message: bytes) -> bool:
-        """Send to a worker; return False if it has never had a process, because no machine has
-        room for it."""
+        """Send to a worker; return False if it never had a process, for lack of a machine."""
         try:
             await self._runtime.send(worker_address(self._agent.id, worker), body, id=message)
         except Nacked as error:
@@ -448,7 +446,7 @@ class BoardService:
         return True
 
     async def _notify_of_sub_node(self, node: WorkNode, above: WorkNode) -> None:
-        """Tell the worker that holds `above` that its sub-node `node` ended without a result."""
+        """Notify the worker that holds `above` that its sub-node `node` ended without a result."""
         assert above.assigned_worker is not None
         body = SubNodeEnded(
             holder=above.id,

@@ -1,4 +1,4 @@
-"""What watches a run's board for what no command does: deadlocks, and times that come."""
+"""Watches on a run's board for changes that no command causes: deadlocks and expired times."""
 
 import asyncio
 from contextlib import suppress
@@ -13,10 +13,10 @@ SETTLE_SECONDS = 1.0
 
 
 class DeadlockWatch:
-    """Notes cycles of waits once they last.
+    """Records cycles of waits that persist.
 
-    A wait that has just been left by a message may be on the board for a moment still; so a
-    cycle counts once it has stood for a second.
+    A wait that a message has just ended may still be on the board for a moment; so a cycle counts
+    only after it has existed for a second.
     """
 
     def __init__(self, board_service: BoardService) -> None:
@@ -24,7 +24,7 @@ class DeadlockWatch:
 
     @property
     def is_at_rest(self) -> bool:
-        """Whether no cycle stands that has not been noted."""
+        """Whether every cycle of waits on the board has been recorded."""
         return not self._fresh()
 
     async def run(self) -> None:
@@ -42,12 +42,11 @@ class DeadlockWatch:
 
 
 class StageTimeouts:
-    """Lets the open stage continue without its stragglers when its time is up, and a node that
-    failed be tried again once its delay is over.
+    """Ends the open stage without its stragglers when its time is over; retries failed nodes.
 
-    The time counts from the stage's start, which is in the board's journal, so a coordinator
-    that was restarted gives it no second more. While a stage has a limit its coordinator does not
-    park, nor while a node waits for its next attempt: nobody else would check the time.
+    The time counts from the stage's start, which is in the board's journal, so a restart of the
+    coordinator does not extend it. The coordinator does not park while a stage has a time limit or
+    a node waits for its next attempt: no other process would check the time.
     """
 
     def __init__(self, board_service: BoardService, clock: Clock) -> None:
@@ -56,7 +55,7 @@ class StageTimeouts:
 
     @property
     def is_ticking(self) -> bool:
-        """Whether the open stage has nodes at work and a limit, or a node waits to be retried."""
+        """Whether a running stage has a time limit, or a node waits to be retried."""
         return self._due() is not None
 
     async def run(self) -> None:
@@ -70,7 +69,7 @@ class StageTimeouts:
             self._board_service.go_on()
 
     def expire(self) -> None:
-        """Let the open stage go on if its time is up; otherwise do nothing."""
+        """End the open stage early if its time is over; otherwise do nothing."""
         board, due = self._board_service.board, due_at(self._board_service.board)
         if due is not None and board.open_stage is not None and due <= self._clock.now():
             self._board_service.execute(c.EndStageEarly(board.open_stage))

@@ -32,8 +32,8 @@ class Rest:
 class CoordinatorContext(EntityContext):
     """The state that a coordinator's parts share. Its conversation determines its run.
 
-    `args` are the arguments of the current run. `rest` is set while it waits; `rests` signals the
-    beginning of a wait. `timer` is the latest end of its own wait.
+    `args` are the arguments of the current run. `rest` is set while the coordinator waits; `rests`
+    signals the beginning of a wait. `timer` is the latest end of its own wait.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class CoordinatorContext(EntityContext):
 
     @property
     def scope(self) -> Scope:
-        """What it may touch in its run."""
+        """The files and network that the coordinator may use in its run."""
         return Scope.for_coordinator(
             self.files.home,
             self.files.run,
@@ -83,7 +83,7 @@ class CoordinatorContext(EntityContext):
     def question(
         self, id: QuestionId, text: str, options: tuple[str, ...], **more: Any
     ) -> AskQuestion:
-        """Return a question to the human; after the end of the run it belongs to none."""
+        """Return a question to the human; after the end of the run it belongs to no run."""
         asked = super().question(id, text, options, **more)
         return asked.model_copy(update={"run": None}) if self.record.has_ended else asked
 
@@ -100,5 +100,5 @@ class CoordinatorContext(EntityContext):
             self.rest = None
 
     def cause(self, call_id: str) -> str:
-        """Return what names the tool call `call_id` as the cause of a change on the board."""
+        """Return the id of the tool call `call_id` as the cause of a change on the board."""
         return f"{self.runtime.address}#{call_id}"

@@ -1,8 +1,8 @@
-"""CoordinatorActor: leads an agent's run. It thinks only when something needs thought.
+"""CoordinatorActor: leads an agent's run. It calls its model only when there is news.
 
-What it knows is the fold of the agent's `conversation.jsonl`, its board the fold of the run's
-`journal.jsonl`. What it is notified of (`notices`) is computed from the two, so a crash
-between them loses nothing.
+Its state is the fold of the agent's `conversation.jsonl`, and its board the fold of the run's
+`journal.jsonl`. Its notifications (`notices`) are computed from the two, so a crash between them
+loses nothing.
 """
 
 from contextlib import nullcontext
@@ -67,13 +67,13 @@ REMINDERS = (COORDINATOR_REMINDER, CYCLE_REMINDER)
 OPENS_A_STAGE = ("launch_roles", "create_work_node", "create_stage_node")
 SHORT_MEMORY = 1200
 LOOP_PATIENCE = 2
-"""How many more repeats of a call a coordinator may make after it was warned of a loop."""
+"""How often a coordinator may still repeat a call after a warning about a loop."""
 
 
 class CoordinatorActor:
     """One agent's coordinator, in one run.
 
-    `args` are those of the agent's first run: which run it is in follows from its conversation.
+    `args` are the arguments of the agent's first run: the conversation determines the current run.
     """
 
     def __init__(
@@ -124,7 +124,7 @@ class CoordinatorActor:
         self._prompt_period = ""
 
     async def _refresh_prompt(self) -> None:
-        """Set the system prompt, unless it is that of the current period (`PromptFacts`)."""
+        """Set the system prompt, unless it belongs to the current period (`PromptFacts`)."""
         context, run = self.context, self.board_service.board.run
         period = f"{context.run}/{run.cycle if run else 1}/{context.transcript.window.compactions}"
         if period != self._prompt_period:
@@ -237,12 +237,12 @@ class CoordinatorActor:
                     was_running = self.board_service.board.is_running
                     self._fail(reason)
                 paused = await self._trigger_handler.model_failed(failure)
-                if paused or not was_running:  # else the end of the run says it
+                if paused or not was_running:  # otherwise the end of the run reports it
                     await self.entity.messenger.tell_human(reason + paused)
                 await self._rest()
 
     async def _quarantine_step(self, reason: str) -> None:
-        """Fail the run for a step that ends this process, and stay for the human."""
+        """Fail the run for a step that crashed this process repeatedly; stay for the human."""
         context = self.context
         context.answer_open_calls("This call ended its process again and again.")
         forget_commands(context.calls, but=())
@@ -251,7 +251,7 @@ class CoordinatorActor:
         context.conversation.append(StepQuarantined(reason=reason, ts=context.now()))
 
     async def _grant_mcp_tools(self) -> None:
-        """Have the tools of servers that there are for this run, and know those to lend."""
+        """Add the tools of the MCP servers for this run, and learn which may be lent to workers."""
         context, path = self.context, self.context.files.home.mcp_tool_grants
         grants = await grants_for(
             self.runtime,
@@ -272,9 +272,9 @@ class CoordinatorActor:
             self.board_service.execute(c.StopRun("failed", f"{reason}{rings}"))
 
     async def _rest(self) -> None:
-        """Wait, without any model call, until there is something to think about.
+        """Wait, without any model call, until there is news for the model.
 
-        If no node of the run is open but a question is, the human is waited for.
+        If no node of the run is open but a question is, it waits for the human.
         """
         context, asks = self.context, bool(self.context.transcript.mail.pending)
         context.show("idle", self._cycles.description)
@@ -289,21 +289,21 @@ class CoordinatorActor:
             )
 
     def _may_park(self) -> bool:
-        """Whether everything that came in is recorded and everything that follows is done."""
+        """Whether all input is recorded and all effects are executed."""
         is_at_rest = self.board_service.is_at_rest and self._worker_requests.is_at_rest
         is_ticking = self._stage_timeouts.is_ticking or self.context.timer is not None
         is_quiet = self._deadlocks.is_at_rest and self._progress.is_at_rest and not is_ticking
         return is_at_rest and self.context.inbox.is_empty and is_quiet
 
     def _is_led(self) -> bool:
-        """Whether a model leads the run: it can act when the run stands still."""
+        """Whether a model leads the run, and so can act when the run stands still."""
         is_led = self.context.limits.has_tools and not self._team.is_team
         return is_led and not self._plan.leads
 
     # --- events of the board ---------------------------------------------------------------------
 
     def _on_board_event(self, event: e.BoardEvent, place: int, board: Board) -> None:
-        """Report an event with the board after it, and keep the agent's own record true."""
+        """Report an event with the board after it, and update the agent's record."""
         self.runtime.report(*self._public_events(event, place, board))
         self.context.record.follow(self.board_service.board, event)
 
@@ -315,7 +315,7 @@ class CoordinatorActor:
         return [*self._trigger_handler.marked(events), *self._team.events_of(event)]
 
     def _replay_events(self) -> None:
-        """Report the last events once more: a report may have died with this process."""
+        """Report the last events once more: a crash may have lost their first report."""
         self.context.replay_events()
         for place, event, board in self.board_service.store.lately:
             self.runtime.report(*self._public_events(event, place, board))
@@ -323,7 +323,7 @@ class CoordinatorActor:
     # --- its role in the loop --------------------------------------------------------------------
 
     def is_over(self) -> bool:
-        """Return False: a coordinator is there for its human as long as its process lives."""
+        """Return False: a coordinator serves its human as long as its process lives."""
         return False
 
     def is_between_works(self) -> bool:
@@ -336,10 +336,10 @@ class CoordinatorActor:
         return self.entity.tool_context(key, "coordinator", scope, self._tools, began_at)
 
     def notices(self) -> list[InputReceived]:
-        """Return the events of the board that the model has not been shown, as one turn.
+        """Return the events of the board that the model has not seen, as one turn.
 
-        While the plan leads they are kept until the model is asked. The model of a team, or of a
-        plan that has ended, is shown none; they are taken all the same, for news ends every rest.
+        While the plan leads they are kept until the model is called. The model of a team, or of a
+        plan that has ended, sees none; they are taken all the same, because news ends every rest.
         """
         if self._plan.leads:
             return []
@@ -350,7 +350,7 @@ class CoordinatorActor:
         return self._tools.take_effects()
 
     async def on_rest(self) -> None:
-        """Pass on what was said; then wait for news, remind once, or give the run up."""
+        """Pass on the model's text; then wait for news, remind it once, or give up the run."""
         if self._team.leads:
             await self._team.step()
             return
@@ -382,21 +382,21 @@ class CoordinatorActor:
             self._fail(f"the coordinator stopped without finishing: {text or 'it said nothing'}")
 
     async def _finish_with(self, answer: str) -> None:
-        """Finish with what a model without tools has said; it reads why that is refused."""
+        """Finish with the text of a model without tools; a refusal is shown to the model."""
         try:
             await self._tools.finish("", answer)
         except Refused as refusal:
             self.context.add_notice(f"[Runtime]: {refusal}")
 
     def _is_result(self, text: str) -> bool:
-        """Whether what a model without tools has said is the run's result, or will be it now."""
+        """Whether the text of a model without tools is, or now becomes, the result of the run."""
         board, run = self.board_service.board, self.board_service.board.run
         if board.is_running:
             return not self._is_work_under_way()
         return run is not None and (run.summary or "").startswith(text.rstrip())
 
     def _open_planned_stage(self, assessment: str) -> None:
-        """Open the plan's next stage: the coordinator has had its turn, without `reconvene`."""
+        """Open the plan's next stage: the coordinator's turn ended without `reconvene`."""
         cause = self.context.cause(f"rest.{self.context.transcript.place}")
         self.board_service.execute(c.Reconvene(assessment, cause))
         if refused := fill_board(self.board_service, self.context.spec.plan):
@@ -413,7 +413,7 @@ class CoordinatorActor:
         return bool(turns) and turns[-1].content in REMINDERS
 
     async def make_room(self, *, was_refused: bool) -> bool:
-        """Keep the conversation within the model's window; at rest that takes no model call."""
+        """Keep the conversation within the model's window; at rest without any model call."""
         if not was_refused and not self._may_think():
             return False
         has_shortened = await self.entity.compactor.make_room(was_refused=was_refused)
@@ -421,9 +421,9 @@ class CoordinatorActor:
         return has_shortened
 
     async def on_step_limit(self) -> bool:
-        """Keep to the run's bound on turns; once the run has ended think only when spoken to.
+        """Apply the run's limit on turns; after the end of the run, think only about new messages.
 
-        While a team's roles do the work, only their turns go on.
+        While the roles of a team or the nodes of a plan work, only they continue.
         """
         if self._team.leads:
             await self._team.step()
@@ -447,7 +447,7 @@ class CoordinatorActor:
         return not reason
 
     def _may_think(self) -> bool:
-        """Whether the model may be asked: while the run runs and is awake, or when spoken to."""
+        """Whether the model may be called: the run is running and awake, or has a new message."""
         transcript = self.context.transcript
         if self._team.leads or self._plan.leads or self._cycles.may_not_think:
             return False
@@ -459,7 +459,7 @@ class CoordinatorActor:
         return is_spoken_to and not transcript.is_set_aside
 
     def _leaves_it_to_workers(self) -> bool:
-        """Whether a model that can only write has nothing to do until the nodes have ended."""
+        """Whether a model without tools has nothing to do until the nodes have ended."""
         is_open = self.board_service.board.is_running and self._is_work_under_way()
         return is_open and not self.context.limits.has_tools
 
@@ -470,7 +470,7 @@ class CoordinatorActor:
         return coordinator_belongings(task, self.board_service.board, self.context.files)
 
     def _opened_stage(self, opened: OpenCall) -> list[ProposedAction]:
-        """Return what else a call is: the first node of a stage starts that stage."""
+        """Return the further actions of a call: the first node of a stage starts that stage."""
         call, board = opened.call, self.board_service.board
         if call.name not in OPENS_A_STAGE or board.open_stage is not None:
             return []

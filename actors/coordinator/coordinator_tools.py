@@ -1,4 +1,4 @@
-"""CoordinatorTools: what the coordinator's tools do, on the board that is in this process."""
+"""CoordinatorTools: executes the coordinator's tools on the board of this process."""
 
 import asyncio
 import math
@@ -34,7 +34,7 @@ TIME_OVER: Final = "The nodes have not ended and no message has come in {seconds
 
 
 class CoordinatorTools(EntityTools):
-    """The team as the coordinator's tools see it."""
+    """The coordinator's tools for its team."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class CoordinatorTools(EntityTools):
         return self._board_service.board
 
     def take_effects(self) -> CallEffects:
-        """Return what the last call has shown the model, and forget it."""
+        """Return the effects of the last call on the model's knowledge, and clear them."""
         effects = replace(self.messenger.take_effects(), covers=tuple(self._covered))
         self._covered.clear()
         return effects
@@ -98,7 +98,7 @@ class CoordinatorTools(EntityTools):
         return WaitOutcome(nodes=rows, interrupted_by_message=not have_ended)
 
     async def _until_news(self, ids: list[NodeId], seconds: float | None) -> str:
-        """Wait for the end of nodes, a message or an alarm; return a note if the time ended it."""
+        """Wait for the end of nodes, a message or an alarm; return a note if the time ran out."""
         context, changes = self._context, self._board_service.changes
         context.timer = None if seconds is None else context.now() + seconds
         try:
@@ -193,8 +193,8 @@ class CoordinatorTools(EntityTools):
     def _never_opened(self) -> tuple[str, ...]:
         """Return the optional nodes of the plan whose stages were not opened.
 
-        Raises IllegalTransition if there are required ones; if their stage cannot be opened, the
-        run fails.
+        Raises IllegalTransition if required nodes are among them; if their stage cannot be opened,
+        the run fails.
         """
         left = unopened_nodes(self._board, self._context.spec.plan)
         if all(node.optional for node in left):
@@ -211,7 +211,7 @@ class CoordinatorTools(EntityTools):
         )
 
     def _fitted(self, answer: str, schema: JsonObject) -> str:
-        """Return the JSON that fits; raise InvalidInput, and fail the run at the last misfit."""
+        """Return the answer as matching JSON; InvalidInput. The last mismatch fails the run."""
         try:
             return fitted(answer, schema)
         except InvalidInput as misfit:
@@ -221,7 +221,7 @@ class CoordinatorTools(EntityTools):
             raise
 
     def _of_open_stage(self) -> list[NodeId]:
-        """Return the nodes of the open stage that are the coordinator's own."""
+        """Return the nodes of the open stage that belong to the coordinator itself."""
         board = self._board
         if board.open_stage is None:
             return []

@@ -1,4 +1,4 @@
-"""AgentFiles: what the coordinator writes into the agent's home and its run's folder."""
+"""AgentFiles: the files that the coordinator writes into the agent's home and its run's folder."""
 
 import json
 import time
@@ -41,15 +41,15 @@ SHOWN_OF_MEMORY = 24_000
 
 
 class AgentFiles:
-    """Writes what people and prompts read; the journals are elsewhere.
+    """Writes the files for people and prompts; the journals are elsewhere.
 
-    What is missing in the home of `agent` is created.
+    Creates the missing files and folders in the home of `agent`.
     """
 
     def __init__(self, home: AgentHome, run: RunId, agent: Agent) -> None:
         self.home = home
         self.run: RunHome = home.run(run)
-        # They are before the first command, which must not be the one to make them.
+        # They must exist before the first command, which would otherwise create them.
         for folder in (self.run.messages, self.run.attachments, self.run.nodes, self.run.workers):
             make_folder(folder)
         first_texts = (
@@ -63,7 +63,7 @@ class AgentFiles:
                 replace_file(path, text)
 
     def load_agent(self) -> Agent | None:
-        """Return the agent's record as it was written last; ValueError, OSError."""
+        """Return the agent's record as last written; ValueError, OSError."""
         if not is_file(self.home.record):
             return None
         return Agent.model_validate_json(read_bytes(self.home.record))
@@ -79,7 +79,7 @@ class AgentFiles:
         replace_file(self.home.record, agent.model_dump_json(indent=2) + "\n")
 
     def renew_goal(self, old: str, new: str) -> None:
-        """Put a new run's goal into GOAL.md, unless a person has written there what it shall be."""
+        """Write a new run's goal into GOAL.md, unless a person has edited the file."""
         if read_shown(self.home.goal) == goal_text(old):
             replace_file(self.home.goal, goal_text(new))
 
@@ -87,15 +87,15 @@ class AgentFiles:
         return read_shown(self.home.soul)
 
     def memory(self) -> str:
-        """Return the long-term memory as it is now: MEMORY.md, index and the last days."""
+        """Return the current long-term memory: MEMORY.md, index and the last days."""
         return memory_text(self.home, SHOWN_OF_MEMORY)
 
     def goal(self) -> str:
-        """Return the big objective: the goal, or what a person has written in its place."""
+        """Return the main objective: the goal, or the text that a person has put in its place."""
         return read_shown(self.home.goal)
 
     def write_spec(self, node: WorkNode) -> None:
-        """Write what a node is to be, unless that was done before."""
+        """Write the specification of a node, unless it was written before."""
         home = self.run.node(node.folder)
         refs = json.dumps(node.refs, ensure_ascii=False, indent=2)
         spec = f"# {node.name}\n\n{node.task.strip()}\n{_checks(node)}"
@@ -112,7 +112,7 @@ class AgentFiles:
         replace_file(home.status, text + _evidence(node), is_synced=False)
 
     def result_of(self, node: WorkNode) -> Any:
-        """Return what the `result.json` of a node holds; None if there is none that can be read."""
+        """Return the value in a node's `result.json`; None if there is no readable file."""
         path = self.run.node(node.folder).published / RESULT_FILE
         try:
             data, size = read_part(path, 0, MOST_RESULT_BYTES)
@@ -121,18 +121,18 @@ class AgentFiles:
             return None
 
     def write_failure(self, node: WorkNode, worker: str, lost: ChildFailed) -> str:
-        """Write why the process that held a node was given up; return the notes' path in the run.
+        """Write why the supervisor gave up a node's process; return the notes' path in the run.
 
-        What the node's worker left in `scratch/` and its conversation stay as they were.
+        The worker's files in `scratch/` and its conversation stay unchanged.
         """
         path = self.run.node(node.folder).failure_notes
         replace_file(path, failure_notes(node, worker, lost))
         return str(path.relative_to(self.run.path))
 
     def write_plan(self, board: Board) -> None:
-        """Bring the board's part of `_plan.md` up to date; nothing before the run has begun.
+        """Update the board's part of `_plan.md`; write nothing before the run has begun.
 
-        What the coordinator has written there stays.
+        The coordinator's own text in the file is kept.
         """
         if board.run is not None:
             copy = plan_copy(self.run.path)
@@ -146,7 +146,7 @@ class AgentFiles:
         replace_file(self.run.output, f"{summary.rstrip()}\n")
 
     def log_day(self, title: str, text: str, now: float, about: str = "") -> None:
-        """Add a section to the day's log in memory/, unless a log has one of this title."""
+        """Add a section to the day's log in memory/, unless a log has a section of this title."""
         heading, day = f"## {title}\n", iso_date(now)
         with locked(self.home):
             logs = (read_shown(self.home.memory / name) for name in daily_logs(self.home))
@@ -182,7 +182,7 @@ def _evidence(node: WorkNode) -> str:
 
 
 def failure_notes(node: WorkNode, worker: str, lost: ChildFailed) -> str:
-    """Return what is known of a worker's failure, for the next plan."""
+    """Return the known facts about a worker's failure, for the next plan."""
     lines = [
         f"# Why '{node.name}' failed",
         "",
@@ -203,7 +203,7 @@ def failure_notes(node: WorkNode, worker: str, lost: ChildFailed) -> str:
 
 
 def coordinator_belongings(task: str, board: Board, files: AgentFiles) -> CompactionContext:
-    """Return what a coordinator's new conversation contains; `task` as it was given."""
+    """Return the contents of a coordinator's new conversation; `task` is its original task."""
     run = files.run
     own = [one for one in entries(run.path, MOST_FILES) if one.name not in OWN_FOLDERS]
     folders = [listing(run.path / one.name, f"{one.name}/") for one in own if one.kind == "folder"]
@@ -220,7 +220,7 @@ def coordinator_belongings(task: str, board: Board, files: AgentFiles) -> Compac
 
 
 def board_lines(board: Board) -> str:
-    """Return the board as it stands, a node or a worker a line."""
+    """Return the current board as text, one line for each node or worker."""
     nodes = [
         f"- node {json.dumps(node_row(board, node), ensure_ascii=False)} in nodes/{node.folder}/"
         for node in board.nodes.values()

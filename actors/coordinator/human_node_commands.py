@@ -1,7 +1,7 @@
-"""Node orders: what the human has done to a node: tried again, cancelled, given to another worker.
+"""Node orders of the human: retry a node, cancel it, give it to another worker.
 
-The board decides; the model is told. An order that is delivered again after a crash changes nothing
-more, and is answered again.
+The board decides; the model is notified. An order that is delivered again after a crash changes
+nothing more, and is answered again.
 """
 
 from actors.coordinator.board_service import BoardService
@@ -42,7 +42,7 @@ async def carry_out(
     received: Received,
     order: HumanNodeCommand,
 ) -> None:
-    """Have the board do what the human wants and tell the model; or say why it is not possible."""
+    """Execute the human's order on the board and notify the model, or answer with the refusal."""
     before = board_service.board
     try:
         node = find_node(before, order.node)
@@ -58,7 +58,7 @@ async def carry_out(
         await context.runtime.reply(received, Ok())
         context.runtime.done(received)
         return
-    # At once: a `wait` that this has ended must not be answered before the reason is known.
+    # At once: a `wait` that this order has ended must not be answered before its reason is known.
     context.enqueue(received, HUMAN_NAME, _in_words(before, board_service.board, node, order))
     await context.runtime.reply(received, Ok())
 
@@ -75,7 +75,7 @@ def _command(node: WorkNode, order: HumanNodeCommand, cause: str) -> c.Command:
 
 
 def _in_words(before: Board, board: Board, node: WorkNode, order: HumanNodeCommand) -> str:
-    """Return what the model reads of it."""
+    """Return the text about the order for the model."""
     because = f", because: {order.because}" if order.because else ""
     match order:
         case RetryNodeMessage():

@@ -1,11 +1,10 @@
-"""InsightReview: what becomes of a worker's offer to the agent's memory, by the coordinator's
-policy.
+"""InsightReview: handles insights that workers offer for the agent's memory, by policy.
 
-    accept   it is written into the agent's memory, with who offered it and when
-    ask      the coordinator's model is shown it and may write it down itself
+    accept   it is written into the agent's memory, with its worker and its time
+    ask      the coordinator's model sees it and may write it into the memory
     ignore   nothing
 
-In each case once: the offer is a durable message whose id follows from the worker's step.
+Each takes effect once: the offer is a durable message whose id follows from the worker's step.
 """
 
 from typing import assert_never
@@ -25,7 +24,7 @@ MARK_CHARACTERS = 12
 
 
 class InsightReview:
-    """Takes the offers of one run's workers."""
+    """Handles the insights that the workers of one run offer."""
 
     def __init__(self, context: CoordinatorContext) -> None:
         self._context = context
@@ -33,7 +32,7 @@ class InsightReview:
         self._home = context.files.home
 
     async def handle(self, received: Received, offer: OfferInsight, worker: str, node: str) -> None:
-        """Give an offer its effect; `worker` and `node` are the names of who offers it and why."""
+        """Apply the policy to an offer; `worker` and `node` are the names of its origin."""
         policy = self._runtime.config.memory.insights
         insight = Insight(
             text=offer.insight,
@@ -57,7 +56,7 @@ class InsightReview:
         await self._report(received, insight, policy)
 
     async def _remember(self, received: Received, insight: Insight) -> None:
-        """Have the context database keep it for the runs of others, too."""
+        """Store the insight in the context database for the runs of other agents, too."""
         context, text = self._context, insight.text.strip()
         if not text:
             return

@@ -1,8 +1,8 @@
 """PriorWorkLookup: notes from earlier work for the prompts of a run, looked up once a cycle.
 
 They are stored before the first prompt that contains them, so every prompt of the cycle is the same
-after a restart. A database that is away, or slow, costs a run `context.wait_seconds` once a cycle,
-and nothing else.
+after a restart. A database that is unavailable or slow costs a run `context.wait_seconds` once a
+cycle, and nothing else.
 """
 
 import asyncio
@@ -24,11 +24,11 @@ from agiraph.storage.files import read_bytes, replace_file
 from transport.errors import TransportError
 
 SMALL_SHARE = 32
-"""A small window gives notes one part in so many."""
+"""The divisor for a small window: notes get one part in SMALL_SHARE of it."""
 
 
 class CycleNotes(Record):
-    """What was found for one cycle of a run, and why nothing if the database could not be read."""
+    """The notes found for one cycle of a run; a reason if the database could not be read."""
 
     period: str
     found: RelevantContext = RelevantContext()
@@ -36,7 +36,7 @@ class CycleNotes(Record):
 
 
 class PriorWorkLookup:
-    """Looks up what concerns a run, and tells which of it a prompt has room for."""
+    """Looks up earlier work on a run's goal, and selects the notes that fit into a prompt."""
 
     def __init__(self, context: CoordinatorContext) -> None:
         self._context = context
@@ -45,7 +45,7 @@ class PriorWorkLookup:
         self._turn = asyncio.Lock()
 
     async def section_for(self, model: str, cycle: int) -> str:
-        """Return the section of the prompt of an entity with this model, "" if there is none."""
+        """Return the prompt section for an entity with this model, "" without notes."""
         if not self._config.prompt_tokens or self._notes == "none":
             return ""
         found = await self._notes_of(cycle)
@@ -76,7 +76,7 @@ class PriorWorkLookup:
         return found
 
     async def _look_up(self, period: str) -> CycleNotes:
-        """Ask the gateway; whatever is wrong there, the run goes on."""
+        """Ask the gateway; the run continues after any error."""
         context = self._context
         asked = FindEarlierWork(
             agent=context.agent,
@@ -108,7 +108,7 @@ class PriorWorkLookup:
     def _stored(self) -> CycleNotes | None:
         try:
             return CycleNotes.model_validate_json(read_bytes(self._path))
-        except (OSError, ValidationError):  # there is none, or it is of another version
+        except (OSError, ValidationError):  # there is no file, or it has another version
             return None
 
     @property
@@ -117,7 +117,7 @@ class PriorWorkLookup:
 
 
 def within(found: RelevantContext, tokens: int) -> RelevantContext:
-    """Return the first of these notes that so many tokens have room for."""
+    """Return the first of these notes that fit into `tokens` tokens."""
     notes: tuple[ContextNote, ...] = ()
     for note in found.notes:
         if estimate_text(RelevantContext(notes=(*notes, note)).prompt()) > tokens:

@@ -1,10 +1,10 @@
-"""ProgressWatch: notices when nothing in a run can happen by itself any more.
+"""ProgressWatch: finds out when nothing in a run can happen by itself any more.
 
-It looks while the coordinator is at rest, once nothing has changed for `run.standstill_seconds`.
-The decision is that of `agiraph.board.progress`; what it needs besides the board comes from the
-supervisor (processes), the router (unread messages) and files (who waits for the person, triggers).
-The router's answer comes behind every message that was accepted before it, so a message on its way
-is either in an answer or already here.
+It checks while the coordinator is at rest, after `run.standstill_seconds` without any change.
+`agiraph.board.progress` contains the decision; the facts it needs besides the board come from the
+supervisor (processes), the router (unread messages) and files (waits for the person, triggers). The
+router answers after every message that it accepted before, so a message in transit is either in an
+answer or already here.
 """
 
 import asyncio
@@ -34,19 +34,19 @@ from transport.errors import TransportError
 ANSWER_SECONDS: Final = 5.0
 LONGEST_PAUSE_SECONDS: Final = 30.0
 UNREAD_SECONDS: Final = 10.0
-"""A message that has waited so long at a live process waits for the end of its node."""
+"""A message unread for this long by a live process waits for the end of its node."""
 
 WAITING: Final = ("waiting_for_human", "waiting_for_nodes", "waiting_for_message")
-"""How the activity begins that a process reports while it waits."""
+"""The beginnings of the activity texts that a process reports while it waits."""
 
 MACHINE_SECONDS: Final = 600.0
-"""How long a process may wait for a machine before that counts as a standstill: it may reboot."""
+"""How long a wait for a machine is no standstill yet: the machine may be rebooting."""
 
 
 class ProgressWatch:
-    """Looks for a standstill of one run, and has the board do what follows.
+    """Looks for a standstill of one run, and executes the resulting board commands.
 
-    `is_led` says whether a model leads the run and can act on a notice.
+    `is_led` returns whether a model leads the run and can act on a notice.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class ProgressWatch:
 
     @property
     def is_at_rest(self) -> bool:
-        """Whether no look is due at a board on which no worker is at work."""
+        """Whether no check is due: a worker is busy, or the board has not changed since."""
         return not self._is_quiet() or self._looked_at == self._board_service.store.count
 
     async def run(self) -> None:
@@ -76,7 +76,7 @@ class ProgressWatch:
             await self._watch()
 
     async def _watch(self) -> None:
-        """Look again and again while the coordinator is at rest, ever less often."""
+        """Check in a loop while the coordinator is at rest, with growing pauses."""
         settle = self._runtime.config.run.standstill_seconds
         pause = settle
         while self._context.rest is not None:
@@ -89,7 +89,7 @@ class ProgressWatch:
             pause = min(2 * pause, max(settle, LONGEST_PAUSE_SECONDS))
 
     def _is_quiet(self) -> bool:
-        """Whether no worker is at work as far as the board knows, and some node is open."""
+        """Whether no worker is busy according to the board, and some node is open."""
         board = self._board_service.board
         if not board.is_running or any(worker.status == "busy" for worker in board.team):
             return False
@@ -108,7 +108,7 @@ class ProgressWatch:
         return self._seen() != seen
 
     async def _look(self) -> None:
-        """Have the board do what follows from a standstill, if the run stands still."""
+        """Execute the commands that follow from a standstill, if the run stands still."""
         context, board_service, seen = self._context, self._board_service, self._seen()
         workers = await self._workers()
         rest = context.rest
@@ -125,7 +125,7 @@ class ProgressWatch:
             await self._messenger.tell_human(_for_human(found), "standstill")
 
     def _may_act(self) -> bool:
-        """Whether the coordinator itself is about to do something, or a person holds it."""
+        """Whether the coordinator itself is about to act, or a person has paused it."""
         context, switch = self._context, self._context.pause_switch
         is_held = switch.is_paused or switch.leaving.is_set() or context.transcript.is_stepping
         has_news = context.inbox.arrived.is_set() or self._runtime.has_unread
@@ -144,7 +144,7 @@ class ProgressWatch:
         return CoordinatorState(waits, rest.since, asks_human=bool(asks))
 
     def _next_due(self) -> float | None:
-        """Return when the next timer or trigger of this run is due, None if there is none."""
+        """Return the time of the run's next timer or trigger, None if there is none."""
         from agiraph.triggers.trigger_set import load_triggers  # few coordinators need it
 
         now, board = self._context.now(), self._board_service.board
@@ -160,7 +160,7 @@ class ProgressWatch:
     # --- the workers -----------------------------------------------------------------------------
 
     async def _workers(self) -> dict[WorkerId, WorkerState] | None:
-        """Return the state of each worker that has a node; None if it cannot be known now."""
+        """Return the state of each worker that has a node; None if it is not available now."""
         context, runtime = self._context, self._runtime
         ask, prefix = runtime.ask, f"{context.agent}/"
         try:
@@ -186,7 +186,7 @@ class ProgressWatch:
 
 
 class SeenWorkers:
-    """What the supervisor, the router and files say of workers, and since when they say it."""
+    """The states of workers from supervisor, router and files, and since when they last."""
 
     def __init__(self) -> None:
         self._unread: dict[WorkerId, tuple[int, float]] = {}
@@ -195,7 +195,7 @@ class SeenWorkers:
     def state_of(
         self, id: WorkerId, row: ChildInfo | None, hold: EntityState, unread: int, now: float
     ) -> WorkerState:
-        """Return the state of a worker; `row` is its process, `unread` its messages."""
+        """Return the state of a worker; `row` is its process, `unread` its number of messages."""
         process = self._process(id, row, now)
         return WorkerState(process, bool(hold.state), self._has_mail(id, process, unread, now))
 
@@ -215,9 +215,9 @@ class SeenWorkers:
                 return "at_work"
 
     def _has_mail(self, id: WorkerId, process: ProcessState, unread: int, now: float) -> bool:
-        """Whether messages wait for a worker that it will read by itself.
+        """Whether the worker will read its waiting messages by itself.
 
-        A live process reads a message at once, unless that is to wait for the end of its node.
+        A live process reads a message at once, unless the message waits for the end of its node.
         """
         known, since = self._unread.get(id, (0, now))
         if known != unread:

@@ -1,8 +1,8 @@
-"""PromptFacts: what a coordinator's prompt says that changes with time.
+"""PromptFacts: the parts of a coordinator's prompt that change with time.
 
-The date, the memory, and the models and external agents that can be used. They are read when a
-run, a cycle or a shortened conversation begins, and stored: so a prompt is the same from turn to
-turn and after a restart, and never older than what it begins.
+These are the date, the memory, and the usable models and external agents. They are read when a run,
+a cycle or a shortened conversation begins, and stored: so a prompt is the same from turn to turn
+and after a restart, and never older than the period that it begins.
 """
 
 import asyncio
@@ -27,9 +27,9 @@ MODELS_SHOWN = 24
 
 
 class AvailableAgent(Record):
-    """An external agent that can be used here, by the name that `agent_command` takes.
+    """An external agent that can be used here, by its name for `agent_command`.
 
-    `parameters` are those that it has, each with its possible values.
+    `parameters` are the agent's parameters, each with its possible values.
     """
 
     name: str
@@ -38,9 +38,9 @@ class AvailableAgent(Record):
 
 
 class PromptFacts(Record):
-    """What a prompt says in one `period`: a cycle of a run, or a part of it after a compaction.
+    """The facts for a prompt in one `period`: a cycle, or the part of it after a compaction.
 
-    A row of `models` is one of `agiraph.models.prices.priced_models`.
+    A row of `models` is a row of `agiraph.models.prices.priced_models`.
     """
 
     period: str
@@ -51,7 +51,7 @@ class PromptFacts(Record):
 
 
 async def facts_for(context: CoordinatorContext, period: str) -> PromptFacts:
-    """Return the facts of a period, stored or read now."""
+    """Return the facts of a period: the stored facts, or facts read now."""
     home = context.files.home
     if (stored := _stored(home)) is not None and stored.period == period:
         return stored
@@ -72,12 +72,12 @@ async def facts_for(context: CoordinatorContext, period: str) -> PromptFacts:
 def _stored(home: AgentHome) -> PromptFacts | None:
     try:
         return PromptFacts.model_validate_json(read_bytes(home.memory_at_start))
-    except (OSError, ValidationError):  # there is none, or it is of an older version
+    except (OSError, ValidationError):  # there is no file, or it has an older version
         return None
 
 
 async def _usable_models(context: CoordinatorContext) -> tuple[JsonObject, ...]:
-    """Return the models that the broker can call, the run's own first; () if it refuses to say."""
+    """Return the models that the broker can call, the run's own first; () if the broker refuses."""
     try:
         catalog = await ask_for(context.runtime, BROKER, ListModels(), ModelCatalog)
     except Refused:
@@ -87,10 +87,10 @@ async def _usable_models(context: CoordinatorContext) -> tuple[JsonObject, ...]:
 
 
 def usable_models(providers: Iterable[JsonObject], own: tuple[str, ...]) -> tuple[JsonObject, ...]:
-    """Return the rows of all models of usable services, those of `own` first.
+    """Return the rows of all models of usable services, the models of `own` first.
 
-    A local service, which may not run, and a second name of one service count only if the run has
-    a model of theirs.
+    A local service, which may not be running, and a second name of one service count only if the
+    run uses one of their models.
     """
     rows: list[JsonObject] = []
     places = set[str]()

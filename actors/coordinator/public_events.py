@@ -1,7 +1,7 @@
-"""Public events: board events as the public events that people, logs and triggers follow.
+"""Public events: the events that people, logs and triggers follow, made of board events.
 
-The result of a run is in its event as a whole. Texts of nodes are cut, with a mark, because a run
-may have thousands of nodes; the board has the whole texts.
+The event of a run's end contains the whole result. Texts of nodes are cut, with a mark, because a
+run may have thousands of nodes; the board has the whole texts.
 """
 
 from typing import Final
@@ -35,12 +35,12 @@ NodeEvent = (
     | e.NodeSkipped
     | e.NodeExpanded
 )
-"""Those that change the status of one node; the public event of each has the same type."""
+"""The events that change the status of one node; the public event of each has the same type."""
 ENDS_OF_NODES = (e.NodeCompleted, e.NodeFailed, e.NodeCancelled, e.NodeSkipped)
 
 
 def public_events(board: Board, event: e.BoardEvent) -> list[Told]:
-    """Return (type, node, data) of each public event that a board event stands for."""
+    """Return (type, node, data) of each public event for a board event."""
     match event:
         case e.NodeReserved() | e.StagePlanned() | e.StageLaunched() | e.BoardEpochBegan():
             return []
@@ -72,7 +72,7 @@ def public_events(board: Board, event: e.BoardEvent) -> list[Told]:
             name = board.workers[event.worker_id].name
             return [("worker.stopped", None, {"name": name, "reason": event.reason})]
         case e.NodeCreated(node=node):
-            # A turn of an Agentic Team says in its first line which one it is.
+            # The first line of the task names the turn of an Agentic Team.
             task = (
                 node.task.split("\n")[0]
                 if node.cause.startswith(OF_TEAM)
@@ -110,7 +110,7 @@ def _of_stage(board: Board, event: e.StageStarted | e.StageMet | e.StageReconven
 
 
 def _of_node(board: Board, event: NodeEvent) -> list[Told]:
-    """Return the event of a node with its name and its worker's, and what it means for that one."""
+    """Return the event of a node with the names of node and worker, and the worker's own event."""
     node = board.nodes[event.node_id]
     worker = board.workers[node.assigned_worker].name if node.assigned_worker else None
     facts: JsonObject = {"name": node.name, "worker": worker}
@@ -166,9 +166,9 @@ def _names(board: Board, nodes: tuple[NodeId, ...]) -> list[str]:
 def events_of(
     board: Board, event: e.BoardEvent, place: int, *, agent: AgentId, run: RunId, entity: str
 ) -> list[Event]:
-    """Return the public events of the board event at this place of the run's journal.
+    """Return the public events of the board event at this position of the run's journal.
 
-    Told again after a crash, they are the same events.
+    If they are reported again after a crash, they are the same events.
     """
     return [
         Event(

@@ -1,4 +1,4 @@
-"""AgentRecord: `agent.json`, what everyone else reads to know how an agent stands."""
+"""AgentRecord: `agent.json`, the file from which other processes read the state of an agent."""
 
 from actors.coordinator.files import AgentFiles
 from actors.entity.args import CoordinatorArgs
@@ -14,10 +14,10 @@ RESULT_IN_MEMORY = 2000
 
 
 class AgentRecord:
-    """Keeps the record in step with the board, and writes what the end of a run leaves behind.
+    """Updates the record from the board, and writes the results at the end of a run.
 
-    An agent without a record is new: its record begins with the arguments of its first run, and
-    follows from its journals if it has some.
+    An agent without a record is new: its record begins with the arguments of its first run, and is
+    completed from the agent's journals if they exist.
     """
 
     def __init__(self, runtime: Runtime, files: AgentFiles, args: CoordinatorArgs) -> None:
@@ -29,7 +29,7 @@ class AgentRecord:
         self.agent: Agent = found or args.agent.model_copy(update={"plan": None})
 
     def _load(self) -> Agent | None:
-        """Return the record; a damaged record is set aside, and follows from the journals."""
+        """Return the record; a damaged record is renamed and computed again from the journals."""
         try:
             return self._files.load_agent()
         except ValueError as error:
@@ -43,7 +43,7 @@ class AgentRecord:
 
     @property
     def today(self) -> str:
-        """The day the run began: it stands in prompts, which must not change."""
+        """The day on which the run began: prompts contain it, and they must not change."""
         began_at = self._args.began_at or self._args.agent.created_at
         return iso_date(began_at)
 
@@ -52,7 +52,7 @@ class AgentRecord:
         return self.agent.status in ENDED_AGENT
 
     def renew_goal(self) -> None:
-        """Write the goal of a run that begins into GOAL.md, before a prompt is made of it."""
+        """Write the goal of a new run into GOAL.md, before a prompt is made of it."""
         if self.agent.run != self._args.run:
             self._files.renew_goal(self.agent.goal, self._args.agent.goal)
 
@@ -61,12 +61,12 @@ class AgentRecord:
         if self.agent.run != self._args.run:
             self._begin_run()
         if self.agent.spec != (spec := _recorded(self._args.agent)):
-            self._change(**dict(spec))  # before anybody calls a model: the broker reads it here
+            self._change(**dict(spec))  # before any model call: the broker reads it here
         if self._is_new:
             self._change(run=self._args.run, status="working")
 
     def _begin_run(self) -> None:
-        """Describe the run that has begun in the record, and nothing of the one before."""
+        """Write the new run into the record, and remove all fields of the previous run."""
         self._change(
             run=self._args.run,
             status="working",
@@ -105,7 +105,7 @@ class AgentRecord:
                 pass
 
     def count(self, board: Board) -> None:
-        """Write what listings show of a run's board, if it is not what stands there."""
+        """Write the counts that listings show for a run's board, if they have changed."""
         counts = _counts(board)
         if counts != self.agent.model_dump(include=set(counts)):
             self._change(**counts)
@@ -121,12 +121,12 @@ class AgentRecord:
 
 
 def _recorded(agent: Agent) -> ResolvedRunSpec:
-    """Return the terms of an agent's run as its record has them."""
+    """Return the terms of an agent's run as the record contains them."""
     return agent.spec.model_copy(update={"plan": None})
 
 
 def _counts(board: Board) -> dict[str, object]:
-    """Return what listings show of a run's board."""
+    """Return the counts that listings show for a run's board."""
     return {
         "node_count": len(board.nodes),
         "nodes_ended": sum(node.has_ended for node in board.nodes.values()),

@@ -1,4 +1,4 @@
-"""Lessons: what a run that has ended, or a cycle of one, tells the context database. Pure."""
+"""Lessons: the summary of an ended run or cycle for the context database. Pure."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -28,16 +28,16 @@ Failures = dict[NodeId, list[FinishedAttempt]]
 
 
 def lesson_key(run: RunFacts) -> str:
-    """Return what names this end of a run or cycle: one that goes on and ends again has another."""
+    """Return the key of this end of a run or cycle; each later end has another key."""
     return f"{run.cycle}.{run.cycle_cause if run.is_asleep else run.ended_at}"
 
 
 def finished_run(
     board: Board, events: Iterable[e.BoardEvent], agent: Agent, team: TeamTerms | None
 ) -> FinishedRun:
-    """Return what can be learned of a run that has ended, or of its cycle if that has.
+    """Return the summary of an ended run, or of its cycle if only the cycle has ended.
 
-    `events` are those of the run's journal.
+    `events` are the events of the run's journal.
     """
     run, happened = board.run, list(events)
     assert run is not None
@@ -74,7 +74,7 @@ def finished_run(
 
 
 def _begun(happened: Iterable[e.BoardEvent]) -> float:
-    """Return when the run, or its last cycle, began."""
+    """Return the time at which the run, or its last cycle, began."""
     starts = [one.ts for one in happened if isinstance(one, e.RunStarted | e.CycleStarted)]
     return starts[-1]
 
@@ -106,7 +106,7 @@ def _finished(board: Board, node: WorkNode, failures: Iterable[FinishedAttempt])
 
 
 def _decisions(happened: Iterable[e.BoardEvent], begun: float) -> tuple[RunDecision, ...]:
-    """Return what the coordinator decided when a stage ended, and why."""
+    """Return the coordinator's decisions at the ends of stages, with their reasons."""
     return tuple(
         RunDecision(
             id=f"stage-{one.stage}", title=one.decided, rationale=one.assessment,

@@ -9,7 +9,7 @@ from agiraph.tools.base import as_json
 
 
 class SharedContextService:
-    """The one place through which a run's context is changed."""
+    """The only object that changes a run's shared context."""
 
     def __init__(self, context: CoordinatorContext) -> None:
         self._context = context
@@ -22,7 +22,7 @@ class SharedContextService:
         return tuple(self._store.context.entries)
 
     def read(self, key: str) -> str:
-        """Return what stands under a key, as one JSON object. Raises InvalidInput."""
+        """Return the entry of a key, as one JSON object. Raises InvalidInput."""
         return as_json(self._store.context.find(key).shown())
 
     def rows(self) -> str:
@@ -32,10 +32,10 @@ class SharedContextService:
     def change(
         self, cause: str, way: Literal["write", "append"], key: str, value: Any, by: str
     ) -> JsonObject:
-        """Carry out a change, once for each cause. Raises InvalidInput, OSError.
+        """Execute a change, once for each cause. Raises InvalidInput, OSError.
 
-        It is reported each time, under a key that makes it one event: a report may have died with
-        the process.
+        It is reported each time, with a key that makes it one event: a crash may have lost the
+        first report.
         """
         context = self._context
         wanted = ContextChange(cause=cause, way=way, key=key, value=value, by=by)

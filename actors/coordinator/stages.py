@@ -1,4 +1,4 @@
-"""Stages as the coordinator's tools act on them: launch one with its roles, describe one closed."""
+"""Stages for the coordinator's tools: launch a stage with its roles, describe a closed stage."""
 
 import os
 
@@ -27,10 +27,10 @@ def warnings_of(runtime: Runtime, asked: AskedAgent) -> list[str]:
 async def launch_roles(
     runtime: Runtime, board_service: BoardService, cause: str, stage: StageSpec, trigger: str
 ) -> JsonObject:
-    """Open a stage and return what it is; asked again after a crash it returns the same.
+    """Open a stage and return its description; a repeated call after a crash returns the same.
 
-    Every model and tool is looked at before anything is changed. `trigger` is the one whose firing
-    led to it, '' if none has.
+    Every model and tool is checked before any change. `trigger` is the trigger whose firing caused
+    the call, or ''.
     """
     is_open = any(known.cause == cause for known in board_service.board.stages)
     for role in () if is_open else stage.roles:
@@ -49,7 +49,7 @@ async def launch_roles(
 def launched_stage(board: Board, cause: str) -> JsonObject:
     """Return {"stage", "number", "contract", "nodes", "workers"} of the stage this cause opened.
 
-    `workers` says of each whether it is new; an earlier stage's worker continues.
+    `workers` contains for each worker whether it is new or continues from an earlier stage.
     """
     nodes = [node for node in board.nodes.values() if node.cause.startswith(f"{cause}#node:")]
     first = nodes[0]
@@ -93,7 +93,7 @@ def closed_stage(board: Board, cause: str) -> JsonObject:
 
 
 def _next_stage(board: Board) -> str | None:
-    """Return the name of the stage that is open again, or planned, if there is one."""
+    """Return the name of the open or planned stage, None without one."""
     if board.open_stage is not None:
         return board.stages[board.open_stage].name
     return board.planned.name if board.planned else None

@@ -1,4 +1,4 @@
-"""WorkerProcesses: has the supervisor start and end the processes of a run's workers."""
+"""WorkerProcesses: requests the start and end of workers' processes from the supervisor."""
 
 from collections.abc import Callable
 
@@ -18,7 +18,7 @@ from agiraph.messages.child import ChildSpec, StartChild, StopChild
 class WorkerProcesses:
     """The processes of one run's workers.
 
-    `has_managers` says whether a worker of the run may lead others. `starting` are the workers
+    `has_managers` returns whether a worker of the run may lead others. `starting` are the workers
     whose process was requested and does not exist yet: it may wait for a machine.
     """
 
@@ -36,7 +36,7 @@ class WorkerProcesses:
         self.starting: set[WorkerId] = set()
 
     def check(self, command: c.Command) -> None:
-        """Refuse another machine for who works on this one only; raises InvalidInput."""
+        """Refuse another machine for workers that need this machine; raises InvalidInput."""
         for spec in c.workers_asked_for(command):
             if spec.host in (None, HOME_HOST) and not spec.host_labels:
                 continue
@@ -48,9 +48,9 @@ class WorkerProcesses:
                 )
 
     async def start(self, worker: Worker) -> None:
-        """Have the supervisor run a worker's process; harmless if it runs already.
+        """Ask the supervisor to run a worker's process; harmless if it is already running.
 
-        Return once it exists: it may wait for a machine. Raises Refused.
+        Returns once the process exists: it may wait for a machine. Raises Refused.
         """
         self.starting.add(worker.id)
         try:
@@ -88,14 +88,14 @@ class WorkerProcesses:
         )
 
     def _where(self, worker: Worker) -> tuple[str | None, tuple[str, ...]]:
-        """Return the machine that a worker asks for, and its labels; the settings' if neither."""
+        """Return a worker's host and host labels; without either, the defaults of the settings."""
         if worker.host is not None or worker.host_labels:
             return worker.host, worker.host_labels
         hosts = self._runtime.config.hosts
         return hosts.default_host or None, hosts.default_labels
 
     def _why_at_home(self, type: WorkerType, mode: WorkMode) -> str | None:
-        """Return why such a worker needs what no other machine has, None if it does not."""
+        """Return why such a worker must run on the home's machine, None if it need not."""
         if type == "autonomous":
             return "is an external agent, whose folder and way to models are there"
         if self._agent.input and self._runtime.config.sandbox.input != "read":
@@ -104,7 +104,7 @@ class WorkerProcesses:
         return "works in a git worktree" if is_in_worktree else None
 
     async def dismiss(self, worker: WorkerId) -> None:
-        """Have the supervisor end a worker's process and forget its address."""
+        """Ask the supervisor to stop a worker's process and to forget its address."""
         body = StopChild(
             address=worker_address(self._agent.id, worker), how="forget", reason="its work is over"
         )

@@ -71,7 +71,7 @@ Request = (
 
 
 class WorkerRequestHandler:
-    """Handles what workers and the supervisor send; a refusal is answered with its reason."""
+    """Handles messages of workers and the supervisor; a refusal is answered with its reason."""
 
     def __init__(
         self, context: CoordinatorContext, board_service: BoardService, insights: InsightReview
@@ -85,7 +85,7 @@ class WorkerRequestHandler:
 
     @property
     def is_at_rest(self) -> bool:
-        """Whether no request waits for its answer."""
+        """Whether all requests have been answered."""
         return self.waits.is_empty
 
     async def handle(self, received: Received) -> None:
@@ -99,7 +99,7 @@ class WorkerRequestHandler:
                     self._waiting[received.header.id] = (received, task)
             case CancelWait() as leave:
                 self._cancel_wait(received, leave)
-            case PublishNode() as publish if publish.commit:  # git takes its time
+            case PublishNode() as publish if publish.commit:  # git may take long
                 self.waits.start(self._publish_beside(received, publish))
             case NodeStartedMessage() as started:
                 await self._report(received, self._start(received, started))
@@ -123,7 +123,7 @@ class WorkerRequestHandler:
     # --- requests --------------------------------------------------------------------------------
 
     async def _answer(self, received: Received, result: Awaitable[MessageBody]) -> None:
-        """Answer a request with its result, or with why it is refused."""
+        """Answer a request with its result, or with the reason of its refusal."""
         try:
             answer = await result
         except Refused as error:
@@ -135,7 +135,7 @@ class WorkerRequestHandler:
         self._runtime.done(received)
 
     async def _result_of(self, received: Received, request: Request) -> MessageBody:
-        """Carry out a request and return its answer. Raises Refused."""
+        """Execute a request and return its answer. Raises Refused."""
         board, shared = self._board_service.board, self._board_service.shared_context
         match request:
             case ViewBoard(waiter=waiter, nodes=nodes):
@@ -169,7 +169,7 @@ class WorkerRequestHandler:
         return NodeCreatedReply(node_id=node.id, name=node.name, status=node.status)
 
     def _lead(self, received: Received, asked: HireWorker | LaunchTeam) -> JsonObject:
-        """Change the team for a worker that may lead, within the bounds of the run."""
+        """Change the team for a worker that may lead, within the limits of the run."""
         cause, worker = f"{received.header.sender}#{asked.cause}", self._sender(received)
         node = self._require_holder(received, asked.holder)
         require_lead(self._board_service.board, worker)
@@ -190,11 +190,11 @@ class WorkerRequestHandler:
         value = self._context.files.result_of(node)
         result = NodeResult.model_validate({**dict(publish), "value": value})
         self._board_service.execute(c.CompleteNode(publish.node_id, publish.attempt, result))
-        await asyncio.sleep(0)  # what begins now goes first: it does not wait for the publisher
+        await asyncio.sleep(0)  # new effects go first: they do not wait for the publisher
         return Ok()
 
     async def _wait(self, received: Received, wait: AwaitNodes) -> None:
-        """Answer when the nodes have ended; until then the request stays undone."""
+        """Answer when the nodes have ended; the request is not acknowledged before."""
         board_service = self._board_service
         async with self._runtime.handling(received):
             try:
@@ -212,14 +212,14 @@ class WorkerRequestHandler:
                 board_service.execute(c.UnblockNode(wait.waiter))
             self._waiting.pop(received.header.id, None)
             if node.has_ended or node.assigned_worker != self._sender(received):
-                self._runtime.done(received)  # its worker has been told otherwise, or is gone
+                self._runtime.done(received)  # a later message is there, or the worker is gone
                 return
             await self._reply(received, NodesEnded(nodes=tuple(self._rows(ids)), why=why))
 
     async def _end_of_wait(
         self, waiter: NodeId, ids: tuple[NodeId, ...]
     ) -> Literal["ended", "time", "standstill"]:
-        """Wait for the end of a wait for nodes, or for a message if there are none."""
+        """Wait for the end of a wait for nodes; without nodes, for a message."""
         board_service = self._board_service
 
         def have_ended() -> bool:
@@ -254,7 +254,7 @@ class WorkerRequestHandler:
         return ids
 
     def _cancel_wait(self, received: Received, leave: CancelWait) -> None:
-        """Forget a wait that its worker has given up; its node no longer stands still."""
+        """Remove a wait that its worker has cancelled, and unblock the worker's node."""
         left = self._waiting.get(leave.wait)
         if left is not None and left[0].header.sender == received.header.sender:
             del self._waiting[leave.wait]
@@ -289,7 +289,7 @@ class WorkerRequestHandler:
         return c.StartNode(node.id, self._sender(received), started.attempt)
 
     def _loss_of(self, lost: ChildFailed) -> c.Command:
-        """Leave notes of the failure in the node that the worker held, and say where they are."""
+        """Write notes about a failure into the worker's node; return a command with the path."""
         board = self._board_service.board
         worker = board.workers.get(WorkerId(lost.address.rpartition("/")[2]))
         if worker is None or worker.node is None:
@@ -302,7 +302,7 @@ class WorkerRequestHandler:
     async def _on_node_report(
         self, received: Received, report: OfferInsight | NodeCheckpoint | SuggestNode
     ) -> None:
-        """Take what a worker reports of the node that it holds, or held last."""
+        """Handle a worker's report about its current or last node."""
         worker = self._sender_name(received)
         try:
             node = self._require_holder(received, report.node_id)
@@ -328,7 +328,7 @@ class WorkerRequestHandler:
     async def _report(
         self, received: Received, command: c.Command, *, holder_of: str | None = None
     ) -> None:
-        """Carry out what a report implies; one that is stale or not believed changes nothing."""
+        """Apply a worker's report. Stale or unauthorized reports are ignored."""
         try:
             if holder_of is not None:
                 self._require_holder(received, holder_of)

@@ -1,7 +1,7 @@
-"""RunWorktrees: the run's repository in its coordinator's process, the only one that merges.
+"""RunWorktrees: the run's git repository; only the coordinator's process merges into it.
 
-Nodes are merged one after the other. A merge that stands although its node's completion was not
-journaled (the process died between the two) is found when the node is published again.
+Nodes are merged one after the other. If the process crashed between a merge and the record of its
+node's completion, the merge is found when the node is published again.
 """
 
 import asyncio
@@ -28,9 +28,9 @@ from agiraph.tools.worktrees.worktree import Worktree, merge_message, unfinished
 
 
 class RunWorktrees:
-    """The git side of one run: what nodes begin from, and where what they make ends.
+    """The git side of one run: the base commits of its nodes, and the merges of their changes.
 
-    Nothing is looked at before a node needs a worktree.
+    No repository is opened before a node needs a worktree.
     """
 
     def __init__(self, context: EntityContext, environ: Mapping[str, str]) -> None:
@@ -65,7 +65,7 @@ class RunWorktrees:
             return None
 
     def may_order_for(self, type: WorkerType, mode: WorkMode) -> bool:
-        """Whether such a worker may be given a worktree, which is on the home's own machine."""
+        """Whether such a worker may get a worktree; worktrees are on the home's own machine."""
         if self._is_off or self._repository is None or not self._is_meant_for(type, mode):
             return False
         return self._repository.exists or looks_like_one(self._input)
@@ -75,7 +75,7 @@ class RunWorktrees:
         return is_meant and mode != "single_inference"
 
     async def _is_there(self) -> bool:
-        """Make the run's repository if it can be made; say once why it cannot."""
+        """Create the run's repository if possible; report once why it cannot be created."""
         if self._is_off or self._repository is None:
             return False
         if self._repository.exists:
@@ -108,7 +108,7 @@ class RunWorktrees:
     # --- at the end of a node --------------------------------------------------------------------
 
     async def merge(self, node: WorkNode, commit: str) -> None:
-        """Bring a node's commit onto the result, and that into the person's repository.
+        """Merge a node's commit into the result branch, and copy that into the person's repository.
 
         Raises MergeConflict, and then nothing was merged; Refused if git fails.
         """
@@ -131,7 +131,7 @@ class RunWorktrees:
             await self._hand_over()
 
     async def _hand_over(self, branch: str | None = None) -> str:
-        """Copy a branch into the person's repository; return why that cannot be, '' if it can."""
+        """Copy a branch into the person's repository; return the reason of a failure, or ''."""
         assert self._repository is not None
         try:
             await self._repository.hand_over(branch)
@@ -143,9 +143,9 @@ class RunWorktrees:
     # --- at the end of a run ---------------------------------------------------------------------
 
     async def closing_words(self, board: Board) -> str:
-        """Return what the person reads of the result's branch, '' if there is nothing.
+        """Return the text about the result's branch for the person, '' if there is none.
 
-        With the setting `merge: checkout` their checked-out branch is moved forward before.
+        With the setting `merge: checkout`, the person's checked-out branch is moved forward first.
         """
         if self._repository is None or not self._repository.exists:
             return ""
@@ -173,7 +173,7 @@ class RunWorktrees:
         if self._settings.merge == "branch":
             return [f"{told} {take}"]
         if self._runtime.config.sandbox.input == "write":
-            # One could exchange a folder for a link while git writes into it.
+            # A command could exchange a folder for a link while git writes into it.
             return [
                 f"{told} Its checkout was left as it is: commands may write it too (sandbox.input:"
                 f" write). {take}"
@@ -196,9 +196,10 @@ class RunWorktrees:
         ]
 
     async def _rescue(self, node: WorkNode) -> str:
-        """Save what a node has left, and remove the worktree of one that has failed.
+        """Save a node's remaining changes, and remove the worktree of a failed node.
 
-        Return its branch, '' if it adds nothing or could not be saved: then its worktree stays.
+        Returns the node's branch, '' if it adds nothing or could not be saved: then its worktree
+        stays.
         """
         assert self._repository is not None
         try:
@@ -211,9 +212,9 @@ class RunWorktrees:
         return branch
 
     async def _save(self, node: WorkNode) -> str:
-        """Commit what a node has left in its worktree; return its branch, '' if it adds nothing.
+        """Commit the changes in a node's worktree; return its branch, '' if it adds nothing.
 
-        Raises Refused, GitFailed, OSError; then nothing of it may be removed.
+        Raises Refused, GitFailed, OSError; then nothing of the worktree may be removed.
         """
         repository = self._repository
         assert repository is not None
@@ -233,7 +234,7 @@ class RunWorktrees:
         return Worktree(order, scratch, self._settings.git_seconds, search, sandbox)
 
     async def clear(self, board: Board) -> None:
-        """Remove all worktrees, once the run has ended and its workers are gone; branches stay."""
+        """Remove all worktrees after the run has ended and its workers are gone; branches stay."""
         if self._repository is None or not self._repository.has_worktrees:
             return
         is_whole = True

@@ -1,1 +1,1 @@
-"""How a run begins, is led without a model, sleeps, and is followed by the next."""
+"""The start of a run, its leaders other than a model, its cycles, and the start of the next run."""

@@ -1,12 +1,12 @@
-"""Cycles: how a coordinator in infinite mode ends a cycle, sleeps, and begins the next one.
+"""Cycles: how a coordinator in infinite mode ends a cycle, sleeps, and begins the next cycle.
 
 A cycle ends with the tool `end_cycle`: its notes go into the day's log in `memory/`, the board
-records that the run is asleep, and the scheduler is asked for a trigger whose id follows from that
-call. Until it fires the coordinator is parked. The next cycle begins with a turn that contains the
-goal, the cycle's number and the last notes.
+records that the run is asleep, and the scheduler receives a trigger whose id is derived from that
+call. The coordinator is parked until the trigger fires. The next cycle begins with a turn that
+contains the goal, the cycle's number and the last notes.
 
-The id of each step follows from the step before, so after a crash between two of them the same
-steps are repeated, and each has its effect once.
+The id of each step follows from the step before, so after a crash between two steps the same steps
+are repeated, and each has its effect once.
 """
 
 from actors.coordinator.board_service import BoardService
@@ -48,8 +48,7 @@ class Cycles:
 
     @property
     def may_not_think(self) -> bool:
-        """Whether the model has nothing to answer: its last call ended a cycle, or the model could
-        not be called and the cycle was ended for it."""
+        """Whether the model need not answer: its last call, or its failure, ended a cycle."""
         run = self._board_service.board.run
         place = self._context.transcript.place
         if self.is_asleep and run and run.cycle_cause.endswith(f"{BROKEN_OFF}{place}"):
@@ -70,7 +69,7 @@ class Cycles:
 
     @property
     def description(self) -> str:
-        """How the run sleeps, in words; empty while it is awake."""
+        """The sleep of the run in words; empty while it is awake."""
         run = self._board_service.board.run
         if run is None or not self.is_asleep:
             return ""
@@ -79,7 +78,7 @@ class Cycles:
     # --- the end of a cycle ----------------------------------------------------------------------
 
     async def end(self, call_id: str, notes: str, next_in: str | None) -> JsonObject:
-        """Store the cycle's notes, set the trigger of the next one, and sleep.
+        """Store the cycle's notes, set the trigger of the next cycle, and sleep.
 
         Returns {"cycle", "next_cycle_at"}.
         """
@@ -105,12 +104,12 @@ class Cycles:
         return named or self._runtime.config.run.cycle_seconds
 
     async def end_silent(self, text: str | None) -> None:
-        """End a cycle that the model has not ended itself, also after a reminder."""
+        """End a cycle that the model has not ended itself even after a reminder."""
         key = f"silent.{self._context.transcript.place}"
         await self.end(key, (text or "").strip() or "(nothing was noted)", None)
 
     async def outlive(self, failure: ModelFailure, reason: str) -> bool:
-        """Whether the run continues with the next cycle though its model cannot be called now."""
+        """Whether the run continues with the next cycle although its model cannot be called now."""
         if not self.is_infinite or failure.kind not in RETRYABLE:
             return False
         if not self.is_asleep:
@@ -119,7 +118,7 @@ class Cycles:
         return True
 
     async def set_alarm_again(self) -> None:
-        """Set the trigger of the next cycle again: a crash may have come before it was set."""
+        """Set the trigger of the next cycle again: a crash may have prevented the first attempt."""
         run = self._board_service.board.run
         if run is not None and self.is_asleep:
             left = (run.next_at or 0.0) - self._context.now()
@@ -142,9 +141,9 @@ class Cycles:
     # --- the next one ----------------------------------------------------------------------------
 
     def wake(self, fired: TriggerFired) -> str | None:
-        """Begin the next cycle if this is its trigger; return the turn that begins it.
+        """Begin the next cycle if this is its trigger; return the turn that begins the cycle.
 
-        None: it is another trigger. Empty: the run has ended meanwhile.
+        Returns None for another trigger, and '' if the run has ended meanwhile.
         """
         run = self._board_service.board.run
         if run is None or not run.cycle_cause:

@@ -1,8 +1,8 @@
-"""PlanLead: a run that carries out its plan without a model that leads.
+"""PlanLead: a run that executes its plan without a model as its leader.
 
-The board starts the plan's nodes by itself. The coordinator's model is asked only when a person or
-a trigger writes to the coordinator, when a worker does and the plan has managers, and for the
-summary of the run, if there is to be one, once all nodes have ended.
+The board starts the plan's nodes by itself. The coordinator's model is called only for messages of
+a person or a trigger, for messages of workers if the plan has managers, and for the summary of the
+run, if one is requested, once all nodes have ended.
 """
 
 from typing import Final
@@ -18,7 +18,7 @@ ENDED: Final = "The plan has ended; its outcome is the result of the run."
 
 
 class PlanLead:
-    """Carries out the plan of one run, if the run has no other leader."""
+    """Executes the plan of one run, if the run has no other leader."""
 
     def __init__(self, context: CoordinatorContext, board: BoardService) -> None:
         self._context = context
@@ -36,12 +36,11 @@ class PlanLead:
 
     @property
     def has_ended(self) -> bool:
-        """Whether a plan has led this run, and the run has ended."""
+        """Whether this run was led by a plan, and has ended."""
         return self._is_plan and not self._board_service.board.is_running
 
     async def step(self) -> None:
-        """End the run if its nodes have ended, else wait until they have or until a message
-        arrives. Raises Parking."""
+        """End the run if its nodes have ended, else wait for their end or a message; Parking."""
         context, service = self._context, self._board_service
         ended = end_of_plan(service.board)
         if ended is not None:
@@ -55,7 +54,7 @@ class PlanLead:
         )
 
     def _is_model_due(self) -> bool:
-        """Whether the model has to answer somebody, to complete a step, or to write the summary."""
+        """Whether the model must answer a message, complete a step, or write the summary."""
         transcript, board = self._context.transcript, self._board_service.board
         if transcript.has_called:
             return True

@@ -1,9 +1,9 @@
 """RunPlanner: the plan of a run whose nodes are planned before its first step.
 
-One model call writes it, and at most two more correct what cannot be followed. The draft stands in
-the run's `_plan.yaml`, where a person who is to approve it may edit it; once it is to be followed
-it is a record of the conversation. The id of each call follows from its question, so what a
-process has been answered is not paid for by the next one; what stands in the file is not asked for.
+One model call writes it, and at most two more calls correct an invalid plan. The draft is in the
+run's `_plan.yaml`, where a person who approves it may edit it first; the approved plan is a record
+of the conversation. The id of each call is derived from its question, so a restarted process does
+not pay again for an answered call, and does not request a draft that is in the file.
 """
 
 import re
@@ -35,7 +35,7 @@ DRAFT: Final = re.compile(r"# draft (\d{1,6}) of the plan of this run\n")
 
 
 class RunPlanner:
-    """Makes the plan of one run, if it is to have one."""
+    """Makes the plan of one run, if the run needs one."""
 
     def __init__(self, context: CoordinatorContext, entity: Entity, board: BoardService) -> None:
         self._context = context
@@ -44,13 +44,13 @@ class RunPlanner:
         self._file = context.files.run.plan_file
         self._planning = planning_of(context.spec, context.runtime.config)
         if context.spec.approve_plan and context.spec.plan is None and self._draft():
-            # The answer may be here before the question has been put again.
+            # The answer may have arrived before the question is asked again.
             entity.messenger.expect(question_id(context.runtime.address, self._question))
 
     async def make(self) -> str:
-        """Put the plan on the board, or end a run that was to be planned only.
+        """Put the plan on the board, or end a run that only had to be planned.
 
-        Returns why the run fails, '' if it does not. Raises ModelFailure.
+        Returns the reason why the run fails, or ''. Raises ModelFailure.
         """
         context, terms = self._context, self._context.spec
         is_open = context.spec.plan is None and self._board_service.board.is_running
@@ -82,18 +82,18 @@ class RunPlanner:
             self._context.conversation.append(ModelAnswered(text=text, ts=self._context.now()))
 
     def _draft(self) -> str:
-        """Return the plan file as it stands, '' if there is none."""
+        """Return the current plan file, '' if there is none."""
         return read_shown(self._file, MOST_CHARACTERS) if is_file(self._file) else ""
 
     @property
     def _number(self) -> int:
-        """Which draft the file is, by its first line."""
+        """The number of the draft in the file, from its first line."""
         found = DRAFT.match(self._draft())
         return int(found[1]) if found else 1
 
     @property
     def _question(self) -> str:
-        """What names the question whether the draft is to be followed, also in the next process."""
+        """The key of the question whether to follow the draft; it is the same after a restart."""
         return f"plan.{self._context.run}.{self._number}"
 
     def _keep(self, text: str, number: int) -> str:
@@ -103,7 +103,7 @@ class RunPlanner:
         return written
 
     async def _write(self, *more: Turn) -> str:
-        """Have the model write the plan; `more` are what it wrote before and what is wished."""
+        """Request the plan from the model; `more` are its draft and the requested changes."""
         context, settings = self._context, self._context.runtime.config.run
         agent = context.args.agent
         turns: list[Turn] = [UserTurn(content=goal_turn(agent.goal, context.spec.input)), *more]
@@ -130,7 +130,7 @@ class RunPlanner:
     async def _approved(self, text: str) -> str | None:
         """Return the plan as the human approves it, None if it is refused.
 
-        Any other answer is what the planner is to change.
+        Any other answer describes a change that the planner is to make.
         """
         while True:
             said = await self._ask(text)
@@ -145,7 +145,7 @@ class RunPlanner:
                 return text
 
     def _problem(self, text: str) -> str:
-        """Return why a draft cannot be followed, '' if it can."""
+        """Return the reason why a draft cannot be followed, '' if it is valid."""
         try:
             Graph.parse(text, str(self._file))
         except InvalidInput as error:
@@ -153,7 +153,7 @@ class RunPlanner:
         return ""
 
     async def _ask(self, text: str) -> str | None:
-        """Return what the human says of a draft, None if they say nothing in time."""
+        """Return the human's answer about a draft, None if there is no answer in time."""
         question = (
             f"Shall the team follow this plan?\n\n{self._problem(text) or _tree(text)}\n\n"
             f"It is in {self._file}, where it may be edited first. Any other answer than approve "

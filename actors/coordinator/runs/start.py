@@ -1,7 +1,7 @@
 """Run start: how a run begins on the board (terms, plan, goal), and the maintenance of memory then.
 
-The coordinator is asked to put its agent's memory in order at the beginning of a run or a cycle,
-if the memory has outgrown its bounds, and at no other time: a quiet board makes no model call.
+At the beginning of a run or a cycle the coordinator is asked to tidy up its agent's memory if the
+memory exceeds its limits, and at no other time: a quiet board makes no model call.
 """
 
 from actors.coordinator.board_service import BoardService
@@ -44,7 +44,7 @@ LOGS_NAMED = 40
 
 
 def start_run(board_service: BoardService, args: CoordinatorArgs, config: Config) -> None:
-    """Begin the run on the board, unless it has been begun before."""
+    """Begin the run on the board, unless it has begun before."""
     if board_service.board.run is not None:
         return
     agent, settings = args.agent, config.run
@@ -72,18 +72,18 @@ def start_run(board_service: BoardService, args: CoordinatorArgs, config: Config
 
 
 def _plan_of(text: str | None) -> Plan | None:
-    """Return the plan that was given with the goal; None if there is none or it cannot be read."""
+    """Return the plan that was given with the goal; None if there is none or it is invalid."""
     try:
         return parse_plan(text) if text is not None else None
     except Refused:
-        return None  # `fill_board` says why
+        return None  # `fill_board` reports the reason
 
 
 def fill_board(board_service: BoardService, plan: str | None) -> str | None:
-    """Put a plan that was given with the goal on the board; what is there already stays.
+    """Put a plan that was given with the goal on the board; nodes already there stay.
 
-    Of a plan that is reconvened that is its first stage, and the next one after each stage that
-    was closed. Returns why it cannot be followed, None if it can or if there is none.
+    Of a plan in stages this adds the first stage, and the next stage after each closed stage.
+    Returns the reason why the plan cannot be followed, None if it can or there is none.
     """
     board = board_service.board
     if plan is None or not board.is_running:
@@ -97,7 +97,7 @@ def fill_board(board_service: BoardService, plan: str | None) -> str | None:
 
 
 def has_unopened_stage(board: Board, plan: str | None) -> bool:
-    """Whether the plan's next stage opens once the coordinator has reconvened this one."""
+    """Whether the plan has a next stage, which opens once the coordinator has reconvened."""
     given = _plan_of(plan)
     if given is None or not given.is_reconvened or board.open_stage is None:
         return False
@@ -112,7 +112,7 @@ def unopened_nodes(board: Board, plan: str | None) -> tuple[PlanNode, ...]:
 
 
 def require_own_contract(board: Board, plan: str | None, terms: StageTerms | None) -> None:
-    """Refuse a contract for the next stage if the plan opens it: that has the plan's own."""
+    """Refuse a contract for the next stage if the plan opens it: the plan has its own contract."""
     if terms is None or not has_unopened_stage(board, plan):
         return
     if asked := [name for name in ContractTerms.model_fields if getattr(terms, name) is not None]:
@@ -128,7 +128,7 @@ def planning_of(spec: RunSpec, config: Config) -> PlanningMode:
 
 
 def terms_notice(spec: RunSpec, config: Config) -> str:
-    """Return what the model reads of its plan and of the answer that is wanted."""
+    """Return the text for the model about its plan and about the requested form of the answer."""
     is_led_by_plan = spec.leader == "plan"
     about_plan = PLAN_LEADS if is_led_by_plan else plan_notice(spec.plan, planning_of(spec, config))
     told = (about_plan, output_notice(spec.output_schema))
@@ -136,8 +136,7 @@ def terms_notice(spec: RunSpec, config: Config) -> str:
 
 
 def plan_notice(plan: str | None, planning: PlanningMode) -> str:
-    """Return what the model reads of the plan that was given or is made before its first turn, ""
-    if there is none."""
+    """Return the text for the model about its plan, "" if it has none."""
     given = _plan_of(plan)
     if given is not None and given.is_reconvened and len(stage_names(given)) > 1:
         return PLAN_IN_STAGES
@@ -147,14 +146,14 @@ def plan_notice(plan: str | None, planning: PlanningMode) -> str:
 
 
 def task_of(transcript: Transcript, args: CoordinatorArgs, config: Config) -> str:
-    """Return the goal of this run as the model was given it."""
+    """Return the goal of this run in the form that the model received."""
     if transcript.began is not None:
         return transcript.began.content
     return goal_turn(args.agent.goal, args.agent.input, terms_notice(args.agent, config))
 
 
 def maintenance_turn(context: CoordinatorContext, run: RunId, cycle: int = 1) -> str:
-    """Return what the model reads if its memory needs pruning, and report that; "" if not."""
+    """Return the turn that asks the model to prune its memory, and report it; "" if not needed."""
     home, bounds = context.files.home, context.runtime.config.memory
     reasons = maintenance_reasons(home, bounds)
     if not reasons:

@@ -1,7 +1,7 @@
-"""TeamLead: a run that is the work of an Agentic Team, instead of the coordinator's model's.
+"""TeamLead: a run whose leader is an Agentic Team, instead of the coordinator's model.
 
-Each turn is a node on the board, given to the worker that is its role; what the team has said is
-the fold of these nodes (`agiraph.agentic_team.engine`). So whatever dies, the same turn goes on.
+Each turn is a node on the board for the worker of its role; the dialogue of the team is the fold of
+these nodes (`agiraph.agentic_team.engine`). So after any crash the same turn continues.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ HUMAN_SAYS: Final = "[Message from human]"
 
 
 class TeamLead:
-    """Has the roles of one run take their turns, if the run has any."""
+    """Lets the roles of a run take their turns, if the run has roles."""
 
     def __init__(self, context: CoordinatorContext, board: BoardService) -> None:
         self._context = context
@@ -44,7 +44,7 @@ class TeamLead:
         team = context.spec.team
         self._turns = TurnFold(team, context.args.agent.goal) if team else None
         self._begun = ""
-        """The cause of the turn that was begun last, '' before there is one."""
+        """The cause of the turn that began last, '' before the first turn."""
 
     @property
     def _team(self) -> TeamTerms | None:
@@ -52,19 +52,19 @@ class TeamLead:
 
     @property
     def is_team(self) -> bool:
-        """Whether this run is a team's: its coordinator's model is shown nothing of its board."""
+        """Whether a team leads this run: then the coordinator's model sees nothing of its board."""
         return self._team is not None
 
     @property
     def leads(self) -> bool:
-        """Whether this run is a team's, and goes on."""
+        """Whether a team leads this run and the run continues."""
         return self.is_team and self._board_service.board.is_running
 
     async def step(self) -> None:
-        """Begin the turn that is next, if it has not begun; wait until it has ended, or until
-        somebody writes; end the run behind the last one. Raises Parking.
+        """Begin the next turn, wait for its end or a message; end the run after the last turn.
 
-        While this waits the turn behind begins in the very step in which this one ends.
+        While this waits, the following turn begins in the same step in which the current turn ends.
+        Raises Parking.
         """
         attempt = self._next()
         if attempt.state.end is not None:
@@ -72,7 +72,7 @@ class TeamLead:
             return
         try:
             self._board_service.execute(*self._beginning_of(attempt))
-        except Refused as error:  # a bound of the run, an agent that is not there any more
+        except Refused as error:  # a limit of the run, or an agent that is no longer installed
             why = f"turn {attempt.state.number} cannot begin: {error}"
             self._end(c.StopRun("failed", why))
             return
@@ -82,10 +82,10 @@ class TeamLead:
                 self._board_service.changes.until(lambda: self._has_ended(attempt)),
                 self._context.inbox.arrived.wait(),
             )
-        await asyncio.sleep(0)  # what begins the next turn goes first
+        await asyncio.sleep(0)  # the effects that begin the next turn run first
 
     def events_of(self, event: e.BoardEvent) -> list[Event]:
-        """Return the turn that a board event has ended, as the event `team.turn`."""
+        """Return the event `team.turn` for a board event that ended a turn."""
         if self._team is None or not isinstance(
             event, e.NodeCompleted | e.NodeFailed | e.NodeCancelled
         ):
@@ -93,7 +93,7 @@ class TeamLead:
         board = self._board_service.board
         number = turn_number(board.nodes[event.node_id].cause)
         if number is None or number > len(turns := self._next().state.turns):
-            return []  # no turn, or one that its role's fallback tries
+            return []  # not a turn, or a turn that its role's fallback tries
         turn = turns[number - 1]
         key = f"team:{board.key(self._context.run)}:{number}"
         made = self._context.event("team.turn", turn.payload(), "", ts=event.ts)
@@ -102,7 +102,7 @@ class TeamLead:
     # --- what has been said ----------------------------------------------------------------------
 
     def _next(self) -> Attempt:
-        """Return the turn that has not ended, with all that was said before."""
+        """Return the first turn that has not ended, with the dialogue before it."""
         assert self._turns is not None
         return self._turns.current_turn(self._board_service.board)
 
@@ -112,7 +112,7 @@ class TeamLead:
         return not board.is_running or node is None or node.has_ended
 
     def _said_since(self) -> list[str]:
-        """Return what the person has written that no turn has been shown."""
+        """Return the person's messages that no turn has shown yet."""
         tasks = [node.task for node in self._board_service.board.nodes.values()]
         said = [
             turn.content
@@ -124,8 +124,11 @@ class TeamLead:
     # --- a turn ----------------------------------------------------------------------------------
 
     def _due(self) -> tuple[c.Command, ...]:
-        """Return what begins the next turn; () if it has begun, if the team has ended, or if the
-        coordinator's own loop comes first: it is held, or what somebody wrote is to be shown."""
+        """Return the commands for the next turn; () if none may begin now.
+
+        That is so if the turn has begun, if the team has ended, if the coordinator is paused, or if
+        its own loop must first show a new message.
+        """
         context = self._context
         switch, is_stepping = context.pause_switch, context.transcript.is_stepping
         is_held = switch.is_paused or switch.leaving.is_set() or is_stepping
@@ -138,8 +141,7 @@ class TeamLead:
         return () if attempt.state.end is not None else self._beginning_of(attempt)
 
     def _beginning_of(self, attempt: Attempt) -> tuple[c.Command, ...]:
-        """Return what puts a turn on the board, () if it is there; a role that has no worker yet
-        gets one."""
+        """Return the commands for a turn, () if it is on the board; a new role gets a worker."""
         state, board = attempt.state, self._board_service.board
         self._begun = attempt.cause
         if board.node_by_cause(attempt.cause) is not None:
@@ -150,7 +152,7 @@ class TeamLead:
             for node in board.nodes.values()
             if (files := [file for file in node.published if file != RESULT_FILE])
         ]
-        # It is asked once, or is a process for each turn: it has no conversation.
+        # Such a worker has no conversation: each turn is one request or one process.
         is_forgetful = spec.mode == "single_inference" or spec.type == "autonomous"
         task = render(
             "team_turn",
@@ -180,7 +182,7 @@ class TeamLead:
         return c.SpawnWorker(cause, spec), created
 
     def _about(self, attempt: Attempt, spec: WorkerSpec) -> str:
-        """Return what a role has to know in all of its turns."""
+        """Return the facts that a role needs in all of its turns."""
         return render(
             "team_role",
             named=attempt.state.role,
@@ -191,7 +193,7 @@ class TeamLead:
         )
 
     def _worker_for(self, attempt: Attempt) -> WorkerSpec:
-        """Return the worker that does a turn; another one in the place of one that is gone."""
+        """Return the worker for a turn; a new worker replaces a stopped worker."""
         workers = self._board_service.board.workers.values()
         gone = {one.name for one in workers if one.status == "stopped"}
         model = attempt.agent or self._context.args.agent.worker_model

@@ -1,9 +1,9 @@
-"""RunTransition: how a coordinator goes from a run that has ended to the next one.
+"""RunTransition: how a coordinator goes from an ended run to the next run.
 
-The new run stands with one record in the conversation (`RunBegan`): before it the old run counts,
-after it the new one, and a process that dies on either side comes back there. The parts that
-belong to one run are then put together again, from disk, as after a restart. Before the record is
-written every effect of the old run has been carried out: its workers are dismissed.
+One record in the conversation (`RunBegan`) begins the new run: before it the old run is current,
+after it the new run, and a process that crashes on either side continues there. The parts that
+belong to one run are then created again from disk, as after a restart. All effects of the old run
+are executed before the record is written: its workers are dismissed.
 """
 
 from typing import NoReturn
@@ -29,9 +29,9 @@ REFUSED = IllegalTransition.__name__
 
 
 class NextRunRequested(Exception):
-    """The coordinator leaves its run for the next one, which `body` orders.
+    """The coordinator leaves its run for the next run, which `body` orders.
 
-    `received` is the message that ordered it: it is done once the new run stands.
+    `received` is the message with the order: it is acknowledged once the new run is recorded.
     """
 
     def __init__(self, received: Received, body: BeginRun) -> None:
@@ -41,7 +41,7 @@ class NextRunRequested(Exception):
 
 
 class RunTransition:
-    """Takes the order for a new run, and begins it."""
+    """Handles the order for a new run, and begins the run."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class RunTransition:
         self._worker_requests = worker_requests
 
     async def handle(self, received: Received, body: BeginRun) -> None:
-        """Refuse, or leave this run: raises NextRunRequested once nothing of it is left to do."""
+        """Refuse, or leave this run: raises NextRunRequested once all its effects are executed."""
         if body.run is not None and body.run == self._args.run:
             await self._answer(received, None)
             return
@@ -66,8 +66,7 @@ class RunTransition:
         await self.leave(received, body)
 
     async def leave(self, received: Received, body: BeginRun) -> NoReturn:
-        """Raise NextRunRequested once the old run has ended and all that followed from
-        it is done."""
+        """End the old run and execute all its effects, then raise NextRunRequested."""
         if self._board_service.board.is_running:
             self._board_service.execute(c.StopRun("stopped", GIVEN_UP))
         await self._board_service.settled()
@@ -75,7 +74,7 @@ class RunTransition:
         raise NextRunRequested(received, body)
 
     async def begin(self, next_run: NextRunRequested) -> None:
-        """Write the new run down, with an answer for every call that the old one left open."""
+        """Record the new run, with an answer to every open call of the old run."""
         body, header, now = next_run.body, next_run.received.header, self._context.now()
         self._runtime.take_up([header.id.hex()])
         run = body.run or RunId(f"{new_run_id(now)[:-6]}{short_derived_id(header.id.hex())}")
@@ -100,7 +99,7 @@ class RunTransition:
         await self._answer(next_run.received, None)
 
     def _why_not(self, body: BeginRun) -> str:
-        """Return why a new run cannot begin now, '' if it can."""
+        """Return the reason why a new run cannot begin now, '' if it can."""
         name, run = self._args.agent.name, self._args.run
         if self._context.pause_switch.is_paused:
             return f"agent '{name}' is paused: resume it first"
@@ -113,7 +112,7 @@ class RunTransition:
         return ""
 
     async def _answer(self, received: Received, refusal: str | None) -> None:
-        """Answer the one who asked, if anybody did, and be done with the message."""
+        """Answer the sender if the message is a request for a run, and acknowledge the message."""
         if isinstance(received.body, BeginRun):
             answer = Ok() if refusal is None else RefusedReply(reason=refusal, kind=REFUSED)
             await self._runtime.reply(received, answer)

@@ -1,9 +1,9 @@
-"""TriggerHandler: what a coordinator does when a trigger of its agent fires.
+"""TriggerHandler: the coordinator's reaction to its agent's triggers.
 
 `wake_agent` enters the conversation, marked as coming from a trigger and never from the human; if
-the run has ended it begins a new one, whose goal is the trigger's task. The other actions cost no
+the run has ended it begins a new run, whose goal is the trigger's task. The other actions cost no
 model call: a message is passed on, a node's work is put on the board again. The events of an action
-name the triggers that led to it, so that no trigger fires itself.
+name the triggers that caused it, so that no trigger fires itself.
 """
 
 from typing import NoReturn
@@ -33,7 +33,7 @@ CAUSE = "trigger."
 
 
 class TriggerHandler:
-    """Carries out the firings that the scheduler sends."""
+    """Executes the firings that the scheduler sends."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class TriggerHandler:
         self._lineage: tuple[str, ...] = ()
 
     async def handle(self, received: Received, fired: TriggerFired) -> None:
-        """Do what a firing asks for."""
+        """Execute the action of a firing."""
         match fired.action:
             case "send_message":
                 await self._send(received, fired)
@@ -67,14 +67,14 @@ class TriggerHandler:
                 self._wake(received, fired, turn or shown(fired, task))
 
     def marked(self, events: list[Event]) -> list[Event]:
-        """Return events with the triggers that they come from, if they come from some just now."""
+        """Return events marked with the triggers whose action is being executed."""
         if not self._lineage:
             return events
         mark = {"lineage": list(self._lineage)}
         return [event.model_copy(update={"data": {**event.data, **mark}}) for event in events]
 
     async def model_failed(self, failure: ModelFailure) -> str:
-        """Pause the trigger that led to the failed call; return what the human reads of it."""
+        """Pause the trigger that caused the failed call; return the text for the human."""
         trigger = self._context.transcript.woken_by
         if not trigger:
             return ""
@@ -100,11 +100,11 @@ class TriggerHandler:
         )
 
     def _may_begin_run(self) -> bool:
-        """Whether the run has ended, and the agent is not held."""
+        """Whether the run has ended and the agent is not paused."""
         return not self._board_service.board.is_running and not self._context.transcript.is_paused
 
     async def _begin_run(self, received: Received, fired: TriggerFired) -> NoReturn:
-        """Begin a run whose goal is the trigger's task, within the budget of the run before."""
+        """Begin a run whose goal is the trigger's task, within the budget of the previous run."""
         self._note(fired, "message.received", {"from": TRIGGER_NAME})
         others = {"mode": "finite", "plan": None, "trigger": fired.trigger_id}
         spec = self._context.args.agent.spec.model_copy(update=others)
@@ -139,7 +139,7 @@ class TriggerHandler:
         self._done(received, fired)
 
     def _run_node(self, received: Received, fired: TriggerFired) -> None:
-        """Put the work of a node on the board once more, unless it is still on its way."""
+        """Put the work of a node on the board once more, unless that work is not finished yet."""
         named = str(fired.payload.get("node_id"))
         try:
             node = find_node(self._board_service.board, named)
@@ -159,14 +159,14 @@ class TriggerHandler:
         self._done(received, fired)
 
     def _is_under_way(self, node: WorkNode) -> bool:
-        """Whether the same work stands on the board already, put there by a trigger."""
+        """Whether a trigger has put the same work on the board and it has not ended."""
         return any(
             other.task == node.task and other.cause.startswith(CAUSE) and not other.has_ended
             for other in self._board_service.board.nodes.values()
         )
 
     def _worker_of(self, worker: str | None) -> str | None:
-        """Return the worker that did a node, if it is still on the team."""
+        """Return the worker that executed a node, if it is still on the team."""
         return next((mate.id for mate in self._board_service.board.team if mate.id == worker), None)
 
     def _done(self, received: Received, fired: TriggerFired) -> None:
@@ -180,7 +180,7 @@ class TriggerHandler:
 
 
 def shown(fired: TriggerFired, content: str) -> str:
-    """Return a firing as the model is shown it."""
+    """Return the text of a firing for the model."""
     lines = [f"[Trigger '{fired.name}']: {content}"]
     if fired.about:
         lines.append(f"(What set it off: {fired.about})")

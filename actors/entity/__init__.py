@@ -1,1 +1,1 @@
-"""What coordinator and worker processes share: model calls, messages, questions, approvals."""
+"""The shared parts of coordinators and workers: model calls, messages, questions, approvals."""

@@ -1,9 +1,8 @@
-"""Approvals: an action for which a rule demands the human's approval waits for it, and so does
-what exceeds a budget.
+"""Approvals: actions that need the human's approval, by a rule or beyond a budget, wait for it.
 
-Nothing is asked after an action has been recorded as started; the human's answer and that record
-are one append. So a crash before it finds the question open or answered, and after it the action
-is recovered as any other: it happens once or not at all.
+After an action has been recorded as started, no approval is requested; the human's answer and that
+record are one append. So a crash before it finds the question open or answered, and after it the
+action is recovered like any other action: it is executed once or not at all.
 """
 
 from collections.abc import Callable, Sequence
@@ -48,10 +47,10 @@ SUBJECT_CHARACTERS = 300
 
 
 class ApprovalGate:
-    """Asks for what one entity may do.
+    """Requests approvals for the actions of one entity.
 
     `who` returns the acting entity and its folders, `further` the other actions of a call, `names`
-    all names of the node or worker that a text means.
+    all names of the node or worker that a text refers to.
     """
 
     def __init__(
@@ -69,12 +68,12 @@ class ApprovalGate:
         self._spent = set[tuple[str, int]]()
         """How many times the limit of each rule was allowed to be spent."""
         self._refused_stages = dict[str, str]()
-        """Refusals of stages: other calls of the same answer are not asked for again."""
+        """Refused stages: other calls of the same answer do not ask again."""
         self._further = further
         self._policies = ApprovalPolicyFile(context.runtime.home.path, tool_names())
 
     def approval_for(self, opened: OpenCall | None) -> PendingApproval | None:
-        """Return what to ask before a call, or (None) before a model call; None: nothing."""
+        """Return the approval that a call, or a model call (None), needs; None if it needs none."""
         policy = self._policies.current()
         if not policy.rules:
             return None
@@ -93,7 +92,7 @@ class ApprovalGate:
         return [*judged, *map(SpelledAction, (*runs, *self._further(opened)))]
 
     def _names_of_path(self, path: str) -> list[str]:
-        """Return the names of a file, below the input folder also as the run's terms name it."""
+        """Return the names of a file; below the input folder also its name in the run's terms."""
         names, folder = self._context.scope.names_of(path), self._context.spec.input
         if folder is None:
             return names
@@ -109,7 +108,7 @@ class ApprovalGate:
     async def _answer(
         self, policy: ApprovalPolicy, actions: Sequence[SpelledAction], opened: OpenCall | None
     ) -> Permission:
-        """Return whether an action may be done, however long that takes to be known."""
+        """Return whether an action is permitted, after the human's answer if one is needed."""
         spent = await self._usd_spent() if policy.needs_spent(actions) else 0.0
         decision = policy.judge_all(actions, self.who(), spent)
         if decision.action == "allow":
@@ -121,7 +120,7 @@ class ApprovalGate:
         return await self._ask(decision, opened)
 
     async def _withdraw(self, opened: OpenCall | None) -> Permission:
-        """Withdraw the question: a message came first, and the action is not done."""
+        """Withdraw the question because a message came first; the action is not executed."""
         if opened is not None:
             runtime = self._context.runtime
             identity = approval_id(runtime.address, opened.key)
@@ -147,7 +146,7 @@ class ApprovalGate:
         return Permission(message=self._messenger.received_answer)
 
     def _file_now(self, arguments: JsonObject) -> str:
-        """Return what the file that a call names holds now; '' if there is none for it to write."""
+        """Return the current text of the file that a call will write; '' without such a file."""
         path = path_in(arguments)
         if path is None:
             return ""
@@ -158,7 +157,7 @@ class ApprovalGate:
         return data.decode("utf-8", "replace")
 
     async def _ask_to_spend(self, decision: PolicyDecision, spent: float) -> Permission:
-        """Ask once for each whole limit that is spent, whoever of the agent asks first."""
+        """Ask once for each multiple of the limit that is spent, for all entities of the agent."""
         rule, context = decision.rule, self._context
         assert rule is not None
         limit = rule.over_usd or 0.0
@@ -216,12 +215,12 @@ def _shown(decision: PolicyDecision) -> str:
 
 
 class BudgetApproval:
-    """Asks the human for more money when a budget is spent; the entity continues where it was.
+    """Asks the human for more money when a budget is spent; then the entity continues.
 
-    The question's id follows from what is short and how often that was raised, so all entities
-    that lack the same thing ask one question, and an entity that comes back after a crash asks it
-    again and finds its answer. The human gateway has the broker raise the budget before it
-    answers: no entity can. Nothing is asked if the run's terms or the settings say so.
+    The question's id is derived from the short budget and the number of its increases. So all
+    entities that lack the same budget ask one question, and a restarted entity asks it again and
+    finds its answer. The human gateway has the broker raise the budget before it answers: no entity
+    can. Nothing is asked if the run's terms or the settings forbid it.
     """
 
     def __init__(self, context: EntityContext, messenger: Messenger) -> None:
@@ -230,7 +229,7 @@ class BudgetApproval:
         self._when_spent = context.spec.when_spent or context.runtime.config.budgets.when_spent
 
     async def has_raised(self, shortage: Shortage) -> bool:
-        """Return whether the human lets more be spent, however long that takes to be known."""
+        """Return whether the human raises the budget, after the human's answer."""
         if self._when_spent == "stop":
             return False
         digest = derived_id(self._context.agent, shortage.identity, "budget")
@@ -247,5 +246,5 @@ class BudgetApproval:
         if answered.outcome != "answered":
             return False
         if answered.answer == SET_ANEW:
-            return True  # what holds now is seen when the call is made again
+            return True  # the repeated call uses the new limits
         return not parse_raise(answered.answer, shortage.unit).is_stop

@@ -1,4 +1,4 @@
-"""What coordinators and workers are launched with (ChildSpec.args)."""
+"""The arguments with which coordinators and workers are launched (ChildSpec.args)."""
 
 from agiraph.agent.records import RunBegan
 from agiraph.core.ids import AgentId, RunId
@@ -9,7 +9,7 @@ from agiraph.core.turns import JsonObject
 
 
 class CoordinatorArgs(Record):
-    """The arguments of a coordinator: `agent` has the terms of its run.
+    """The arguments of a coordinator: `agent` contains the terms of its run.
 
     The first run gets its arguments with the launch, a later run from its record. `began_at` is
     None in the first run, which began when the agent was created.
@@ -21,9 +21,9 @@ class CoordinatorArgs(Record):
     began_at: float | None = None
 
     def of_run(self, began: RunBegan | None, planned: str | None = None) -> "CoordinatorArgs":
-        """Return the arguments for the run that was begun last; None: for the first.
+        """Return the arguments for the run that began last; None for `began`: the first run.
 
-        `planned` is the plan that was made for it.
+        `planned` is the plan that was made for the run.
         """
         terms = dict(began.spec if began is not None else self.agent.spec)
         run, began_at = (began.run, began.ts) if began is not None else (self.run, self.began_at)
@@ -34,7 +34,7 @@ class CoordinatorArgs(Record):
 
 
 class WorkerArgs(Record):
-    """The arguments of a worker. `today` is kept, so that its prompt never changes.
+    """The arguments of a worker. `today` is stored, so that the worker's prompt never changes.
 
     `spec` has no plan. `has_leader`: whether a model reads the messages to the coordinator.
     """
@@ -50,8 +50,8 @@ class WorkerArgs(Record):
 
 
 def billing(run: RunId, spec: ResolvedRunSpec, trigger: str = "") -> JsonObject:
-    """Return the fields of a model request that say to whose account it goes.
+    """Return the fields of a model request that determine the budgets it is charged to.
 
-    `trigger` is the one that the asker acts on just now, or whose firing led to its node, if any.
+    `trigger` is the trigger on which the sender acts at present, or whose firing led to its node.
     """
     return {"run_id": run, "trigger": trigger or spec.trigger}

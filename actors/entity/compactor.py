@@ -1,10 +1,11 @@
 """Compactor: keeps an entity's conversation within its model's window.
 
-What is to be done, `agiraph.agent.context_window` decides; what the new conversation holds,
-`compaction`. A crash at any point loses nothing: the order to save things and the new
-conversation are each one record of the entity's journal, above which the old conversation stands
-forever. The summary is asked for under an id that follows from the place in the conversation, so
-nobody pays for it twice; if it cannot be had, what needs no model to be known serves alone.
+`agiraph.agent.context_window` decides on the next step, `compaction` on the contents of the new
+conversation. A crash at any point loses nothing: the order to save things and the new conversation
+are each one record of the entity's journal, and the old conversation stays in the journal before
+them. The id of the request for the summary is derived from the position in the conversation, so it
+is not paid for twice; without a summary the new conversation contains only the facts that need no
+model.
 """
 
 from collections.abc import Callable
@@ -38,15 +39,15 @@ from agiraph.tools.toolbox import Toolbox
 SUMMARY_TOKENS = 4096
 BELOW_REFUSED = 0.85
 SMALLEST_ROOM = 2 * SMALLEST_BUDGET
-"""With less below the share of a window a conversation cannot last."""
+"""A conversation needs at least this much room below its share of the window."""
 SAVING_TOOLS = ("memory_write", "write_file")
 
 
 class Compactor:
     """Makes room in one entity's conversation.
 
-    `request` returns what would be asked of the model now, `compaction_context` the entity's task
-    and files as a new conversation contains them.
+    `request` returns the next request to the model, `compaction_context` the entity's task and
+    files for a new conversation.
     """
 
     def __init__(
@@ -70,17 +71,17 @@ class Compactor:
         self._is_worker = "publish" in toolbox.names
 
     def prompt_changed(self) -> None:
-        """Estimate system prompt and tools again: they are others from now on."""
+        """Discard the estimates of system prompt and tools, because they have changed."""
         self._fixed = self._counted = None
         self._was_counted = False
 
     def is_full(self) -> bool:
-        """Whether the conversation fills more of the window than it may."""
+        """Whether the conversation fills more of the window than its share."""
         fill = self._fill()
         return fill is not None and fill.used >= self._models.compact_at * fill.window
 
     async def make_room(self, *, was_refused: bool) -> bool:
-        """Take the next step toward a shorter conversation, if one is due; whether it was."""
+        """Take the next step toward a shorter conversation; return whether a step was due."""
         await self._count_small_window()
         fill = self._fill()
         if was_refused:
@@ -105,10 +106,10 @@ class Compactor:
         return step is not None
 
     async def _count_small_window(self) -> None:
-        """Have system prompt and tools counted by a small model's own tokenizer, before it reads
-        them for a minute; ModelFailure if they leave no room for a conversation.
+        """Have a small model's own tokenizer count system prompt and tools before the first call.
 
-        Without such a tokenizer the model's first answer says how many tokens they have.
+        Reading them may take such a model a minute. Raises ModelFailure if they leave no room for a
+        conversation. Without a tokenizer the model's first answer contains the count.
         """
         context = self._context
         has_count = self._was_counted or context.transcript.window.tokens
@@ -125,7 +126,7 @@ class Compactor:
             raise ModelFailure(TOO_LONG, _too_small(request, fill))
 
     def _fill(self) -> WindowUsage | None:
-        """Return how full the window is; None if its size is not known."""
+        """Return the usage of the window; None if the window's size is not known."""
         window = window_of(self._context.transcript, self._models.context_tokens)
         if window is None and self._counted is not None:
             window = self._context.limits.window
@@ -139,7 +140,7 @@ class Compactor:
         return fill_of(transcript, fixed, window, counted=self._counted, estimate=estimate)
 
     def _fixed_tokens(self) -> int:
-        """Return what system prompt and tools take, as estimated: they do not change."""
+        """Return the estimated tokens of system prompt and tools, which do not change."""
         if self._fixed is None:
             request = self._request()
             self._fixed = estimate_fixed(request.system, request.tools)
@@ -183,7 +184,7 @@ class Compactor:
         self._context.report(*event_replay.compacted(compacted, transcript.place, more).report)
 
     async def _summary(self, request: ModelRequest) -> tuple[str, Usage]:
-        """Return the model's summary and what it cost; "" if it cannot be had."""
+        """Return the model's summary and its usage; "" if the model cannot give a summary."""
         asked = request.model_copy(
             update={
                 "turns": (*request.turns, UserTurn(content=render("summarize"))),
@@ -199,10 +200,10 @@ class Compactor:
 
 
 def as_refused(fill: WindowUsage | None, used: WindowUsage, share: float) -> WindowUsage:
-    """Return the fill with a window whose share is well below what was just refused.
+    """Return the usage with a window whose share is well below the size that was refused.
 
-    System prompt and tools cannot shrink, so that at most half of the rest is taken away at once,
-    and as much as a conversation needs is left of it.
+    System prompt and tools cannot shrink, so at most half of the rest is removed at once, and the
+    minimum that a conversation needs is kept.
     """
     turns = used.used - used.fixed
     least = used.fixed + max(turns // 2, min(SMALLEST_ROOM, turns - 1))

@@ -1,6 +1,6 @@
-"""EntityContext: who an entity is, its conversation, and how it reports and waits.
+"""EntityContext: an entity's identity and conversation, and how the entity reports and waits.
 
-Every part of an entity (messenger, approvals, compactor, tools) is given this one object.
+Every part of an entity (messenger, approvals, compactor, tools) receives this one object.
 """
 
 import asyncio
@@ -57,7 +57,7 @@ PAUSE_EVENTS = {
     "stepped": ("agent.stepped", "worker.stepped"),
     "resumed": ("agent.resumed", "worker.resumed"),
 }
-"""The events of a coordinator and of a worker."""
+"""The pause events of a coordinator and of a worker."""
 
 
 LOST_CALL = (
@@ -70,9 +70,9 @@ LOST_CALL = (
 class EntityContext:
     """One coordinator or worker in one run.
 
-    `calls` is the folder of what its running calls leave for the next incarnation, `hold_file` says
-    what it waits for from people. `may_park` says whether nothing would be lost if the process
-    ended now.
+    `calls` is the folder in which running calls leave data for the next incarnation, `hold_file`
+    stores whether the entity waits for a person. `may_park` returns whether the process could end
+    now without losing anything.
     """
 
     runtime: Runtime
@@ -89,10 +89,10 @@ class EntityContext:
     roster: Roster
 
     prepare_call: Callable[[ToolCall], Awaitable[None]] | None = None
-    """Awaited before each tool call, where files are kept on another machine."""
+    """Awaited before each tool call if the files are on another machine."""
 
     is_external = False
-    """Whether an external agent does its work, which takes its steps by itself."""
+    """Whether an external agent does the work and chooses its steps by itself."""
 
     def __post_init__(self) -> None:
         self.pause_switch = PauseSwitch()
@@ -113,7 +113,8 @@ class EntityContext:
     def begin_after_loss(self) -> None:
         """Begin another epoch if the conversation has lost its end; open calls are interrupted.
 
-        An id that follows from a step that was lost would be taken for known: no answer would come.
+        The router would ignore a new message whose id a lost step has used already: no answer would
+        come.
         """
         attempts, position = self.runtime.attempts, self.transcript.position
         if self.transcript.is_restored or attempts.position_before > position:
@@ -129,7 +130,7 @@ class EntityContext:
 
     @property
     def transcript(self) -> Transcript:
-        """What the entity has been through."""
+        """The state that is computed from the entity's conversation."""
         return self.conversation.transcript
 
     @property
@@ -138,7 +139,7 @@ class EntityContext:
 
     @property
     def scope(self) -> Scope:
-        """What it may touch now."""
+        """The files and network that the entity may use now."""
         raise NotImplementedError
 
     def now(self) -> float:
@@ -149,8 +150,10 @@ class EntityContext:
         return derived_message_id(self.runtime.address, key, number)
 
     async def send(self, address: Address, body: BaseModel, message: bytes) -> None:
-        """Send as this message. Who has just been spawned, or is about to stop with us, may be
-        unknown for a moment. Raises TransportError."""
+        """Send under this message id; retry while the recipient is unknown. Raises TransportError.
+
+        A recipient that has just been started, or is about to stop, may be unknown for a moment.
+        """
         waited = 0.0
         while True:
             try:
@@ -177,7 +180,7 @@ class EntityContext:
         )
 
     def acting(self, role: str, *folders: Path) -> ActingEntity:
-        """Return who acts, and which folders are its own, for the rules of approvals."""
+        """Return the acting entity and its own folders, for the approval rules."""
         is_sandboxed = find_sandbox(self.runtime.config.sandbox).is_up
         own = [*map(str, folders), *([self.spec.input] if self.spec.input else [])]
         return ActingEntity(self.name, role, tuple(own), is_sandboxed)
@@ -185,11 +188,11 @@ class EntityContext:
     # --- reports ---------------------------------------------------------------------------------
 
     def report(self, event: str, data: JsonObject, key: str = "", **other: Any) -> None:
-        """Report an event to the recorder; reported again with the same key it is one event."""
+        """Report an event to the recorder; repeated with the same key it is one event."""
         self.runtime.report(self.event(event, data, key, **other))
 
     def event(self, event: str, data: JsonObject, key: str, **other: Any) -> Event:
-        """Return an event of this entity, at the node that it holds; `other` are other fields."""
+        """Return an event of this entity, at its current node; `other` are other fields."""
         assignment = self.transcript.assignment
         fields = {
             "ts": self.now(),
@@ -205,15 +208,17 @@ class EntityContext:
             self.report(*notice.report, ts=notice.ts)
 
     def replay_events(self) -> None:
-        """Report the last records of the work in hand again: reports may have died with the
-        last process. What is known is not recorded twice."""
+        """Report the last records of the current work again: the last process may not have.
+
+        The recorder ignores events that it has already.
+        """
         for replayed in replayed_events(self.conversation.lately(RECORDS_REPLAYED)):
             self.runtime.report(self.event(*replayed.report, ts=replayed.ts))
 
     def show(self, state: ActivityState, step: str, model: str = "") -> None:
-        """Show people what is being done right now, and keep what waits for them.
+        """Show people the current activity, and store whether it waits for them.
 
-        Who is paused while it waits for the human waits on when it is resumed.
+        An entity that is paused while it waits for the human waits again when it is resumed.
         """
         if state == "paused":
             self._hold(self.asks)
@@ -227,7 +232,7 @@ class EntityContext:
         self.runtime.status(doing, node, run_id=self.run)
 
     def follow_pause(self) -> None:
-        """Have the loop stand still, or continue, as the conversation says."""
+        """Pause or resume the loop according to the conversation."""
         if self.transcript.is_paused:
             self.pause_switch.pause()
         else:
@@ -240,7 +245,7 @@ class EntityContext:
         self.report(of_coordinator if is_coordinator else of_worker, {}, key)
 
     def show_pause(self) -> None:
-        """Show that it is paused, or what it does again."""
+        """Show that the entity is paused, or its activity after the pause."""
         self._hold(self.asks)
         if self.hold.state:
             self.show(self.hold.state, self.hold.step)
@@ -269,9 +274,9 @@ class EntityContext:
         self.conversation.append(notice)
 
     def warn_of_loop(self, end: str, patience: int = 0) -> str:
-        """Warn the model if it repeats a call, in which case `end` follows if it continues.
+        """Warn the model if it repeats a call; the warning names `end` as the consequence.
 
-        Return why it is to be given up if it does after that and `patience` repeats, '' if not.
+        Returns the reason to give up after the warning and `patience` more repeats, otherwise ''.
         """
         match judge_loop(self.transcript.progress.streak, patience=patience):
             case LoopStuck(reason=reason):
@@ -281,9 +286,9 @@ class EntityContext:
         return ""
 
     def stuck_step(self) -> str:
-        """Return why the step that comes next must not be tried again, '' if it may be.
+        """Return the reason why the next step must not be tried again, '' if it may be.
 
-        Call it once a process: it counts this start.
+        Call it once in each process: it counts this start.
         """
         attempts = self.runtime.attempts
         if not attempts.is_stuck_at(self.transcript.place):
@@ -291,13 +296,12 @@ class EntityContext:
         return f"the same step has ended its process {LIMIT} times: {attempts.last_end}"
 
     def answer_open_calls(self, why: str) -> None:
-        """Give each open call an error as its result: whatever comes next continues this
-        conversation."""
+        """Give each open call an error as its result, so that the conversation can continue."""
         if results := interrupted_calls(self.transcript, f"[interrupted] {why}", self.now()):
             self.conversation.append(*results)
 
     def forget_closed_calls(self, but: frozenset[str] = frozenset()) -> None:
-        """End and remove what is left of every call that has its result."""
+        """End and remove the remains of every call that has its result."""
         open_calls = {opened.key for opened in self.transcript.open_calls}
         forget_commands(self.calls, but=open_calls | but)
 
@@ -310,8 +314,10 @@ class EntityContext:
         mode: DeliveryMode = "steer",
         **more: Any,
     ) -> None:
-        """Let a message wait for the next yield point; it is done once it is in the
-        conversation. `more` are further fields of IncomingMessage."""
+        """Put a message into the inbox until the next yield point; `more` are further fields.
+
+        The message is acknowledged once it is in the conversation.
+        """
         self.inbox.put(
             IncomingMessage(
                 id=received.header.id.hex(),
@@ -324,9 +330,9 @@ class EntityContext:
         )
 
     async def recipients(self, to: str) -> list[tuple[str, Address]]:
-        """Return the names and addresses that `to` means, without its own; [] if nobody.
+        """Return the names and addresses that `to` refers to, without the entity itself.
 
-        It is a worker's name or id, `coordinator`, `human` or `*`.
+        `to` is a worker's name or id, `coordinator`, `human` or `*`. An unknown name gives [].
         """
         named, own = to.strip().lstrip("@"), self.runtime.address
         coordinator = (COORDINATOR_NAME, coordinator_address(self.agent))
@@ -346,13 +352,13 @@ class EntityContext:
     async def first_of(
         self, *waits: Awaitable[Any], at_once: bool = False
     ) -> list["asyncio.Future[Any]"]:
-        """Wait until one of them is done; return all, those that were not done cancelled.
+        """Wait for the first of `waits`; return all futures, the unfinished ones cancelled.
 
-        After `run.park_after_seconds` (0: never) without any the process parks, if it may and no
-        message would start it again at once. When a message has started it again it waits for the
-        same under the same ids. `at_once`: nothing is expected soon, so do not wait long before
-        parking. Who parks before the supervisor knows that it is ready would count as one that
-        cannot start. One that is to be moved parks at once. Raises Parking.
+        After `run.park_after_seconds` (0: never) the process parks, if it may and no message would
+        start it again at once; after its restart it waits again under the same ids. `at_once`
+        shortens this time, because nothing is expected soon. A process does not park before the
+        supervisor knows that it is ready: that would count as a failed start. A process that is to
+        be moved parks at once. Raises Parking.
         """
         seconds = self.runtime.config.run.park_after_seconds or None
         if at_once and seconds is not None:
@@ -383,14 +389,14 @@ class EntityContext:
             self.runtime.park()
 
     def standing_still(self) -> AbstractContextManager[None]:
-        """Stop the deadline of the work in hand, if it has one, inside this block."""
+        """Stop the deadline of the current work, if it has one, inside this block."""
         return nullcontext()
 
     @contextmanager
     def waiting_for_human(self, step: str) -> Iterator[None]:
-        """Show that the human is waited for, and for what; no deadline runs inside this block.
+        """Show that the entity waits for the human; no deadline runs inside this block.
 
-        Who parks in the block, or ends, waits on.
+        If the process parks or exits in the block, the entity still counts as waiting.
         """
         self.show("waiting_for_human", step)
         with self.standing_still():

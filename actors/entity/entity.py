@@ -1,7 +1,7 @@
-"""Entity: what a coordinator and a worker have in common, put together.
+"""Entity: the parts that coordinators and workers have in common, put together.
 
-Their processes own one each: its context (identity, conversation, inbox, reports), the messenger,
-the way to the model, approvals, the compactor, and its prompt.
+Each of their processes has one entity: its context (identity, conversation, inbox, reports), its
+messenger, its model client, its approvals, its compactor, and its prompt.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,24 +27,24 @@ from agiraph.tools.toolbox import Toolbox
 
 
 def config_for(limits: ModelLimits, config: Config) -> Config:
-    """Return the settings of tools: what they show fills a quarter of a small window at most."""
+    """Return the settings of tools: their output fills at most a quarter of a small window."""
     if not limits.is_small:
         return config
-    most = limits.window  # in characters, of which a token has about four
+    most = limits.window  # in characters; a token has about four
     files = config.files.model_copy(update={"read_limit": min(config.files.read_limit, most)})
     shell = config.shell.model_copy(update={"output_limit": min(config.shell.output_limit, most)})
     return config.model_copy(update={"files": files, "shell": shell})
 
 
 def toolbox_for(limits: ModelLimits, toolbox: Toolbox) -> Toolbox:
-    """Return the tools as a model is given them: in short if its window is small, or none."""
+    """Return the tools for a model: shortened descriptions for a small window, or no tools."""
     if not limits.has_tools:
         return Toolbox(())
     return toolbox.shortened() if limits.is_small else toolbox
 
 
 class Entity:
-    """One entity's parts. `set_prompt` is to be called before it thinks, and when tools change."""
+    """One entity's parts. Call `set_prompt` before it thinks, and whenever its tools change."""
 
     def __init__(
         self,
@@ -79,12 +79,12 @@ class Entity:
         self._tool_config = config_for(context.limits, context.runtime.config)
 
     def set_prompt(self, system: str, toolbox: Toolbox) -> None:
-        """Let every request from now on have this system prompt and these tools."""
+        """Use this system prompt and these tools for all further requests."""
         self.system, self.toolbox = system, toolbox
         self.compactor.prompt_changed()
 
     def request(self) -> ModelRequest:
-        """Return the next request to the model, charged to the node in hand, if there is one."""
+        """Return the next request to the model, charged to the current node, if there is one."""
         context, transcript = self.context, self.context.transcript
         models, assignment = context.runtime.config.models, transcript.assignment
         node = assignment.node if assignment else None
@@ -126,6 +126,6 @@ class Entity:
         )
 
     async def receive_messages(self, handler: Handler) -> None:
-        """Receive for as long as the process lives; `handler` handles what only its kind does."""
+        """Receive while the process lives; `handler` handles the messages of the entity's kind."""
         dispatcher = MessageDispatcher(self.context, self.model_client, self._answers, handler)
         await dispatcher.run()

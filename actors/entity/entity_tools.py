@@ -1,5 +1,5 @@
-"""EntityTools: what the tools of coordinators and workers do alike: messages, triggers, and what is
-remembered for other runs."""
+"""EntityTools: tools that coordinators and workers share: messages, triggers, memory for other
+runs."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ TIMES = ("next_due", "last_fired_at")
 
 
 class EntityTools(Team):
-    """The team and the triggers of an agent as one entity's tools see them."""
+    """The team and the triggers of an agent, for one entity's tools."""
 
     def __init__(self, context: EntityContext, messenger: Messenger) -> None:
         self.context = context
@@ -58,7 +58,7 @@ class EntityTools(Team):
     async def schedule(
         self, call_id: str, type_: str, config: JsonObject, action: Any
     ) -> JsonObject:
-        """Make a trigger. A worker's plain text comes back to the worker, not to its coordinator.
+        """Create a trigger. A worker's plain text comes back to the worker, not its coordinator.
 
         Raises Refused.
         """
@@ -80,7 +80,7 @@ class EntityTools(Team):
         return {"trigger_id": state["id"], "status": state["status"]}
 
     async def _ask_scheduler(self, call_id: str, body: BaseModel) -> JsonObject:
-        """Ask durably; the reply is done with when the call's result is recorded."""
+        """Ask durably; the reply is acknowledged once the call's result is recorded."""
         runtime = self.context.runtime
         message = self.context.message_id(call_id)
         received = await ask_until_answered(runtime, CLOCK, body, id=message)
@@ -95,7 +95,7 @@ def _summary(row: JsonObject) -> JsonObject:
 
 
 def _row(row: JsonObject) -> JsonObject:
-    """Return a trigger as a model reads it: times as text, and what it needs to know only."""
+    """Return the fields of a trigger that a model needs, with times as text."""
     keys = ("id", "name", "type", "config", "action", "status", "reason", "fired", *TIMES)
     return {key: _shown(key, row[key]) for key in keys if row[key] != ""}
 

@@ -1,9 +1,9 @@
-"""McpToolGrants: the MCP tools that an entity has for as long as its prompt must not change.
+"""McpToolGrants: the MCP tools of an entity for a period in which its prompt must not change.
 
-What each server offers is in the file of its host; a server that has none that is true to its
-settings is asked, which starts it. What was found is kept beside the entity's conversation under
-what it is for (a worker's node, a coordinator's run): after a restart in the middle the prompt is
-the same, whatever has changed at the server; the next node sees what there is then.
+Each server's tools are in the file of its host; a server without a file that matches its settings
+is asked, which starts it. The result is stored beside the entity's conversation with the name of
+its purpose (a worker's node, a coordinator's run): after a restart the prompt is the same, whatever
+has changed at the server; the next node gets the tools that exist then.
 """
 
 import asyncio
@@ -43,9 +43,9 @@ WORDS_SHOWN = 100
 
 
 class McpToolGrants(Record):
-    """Tools of servers: what an entity has, what it may give, and which servers are away.
+    """Tools of servers: tools that an entity has, tools that it may lend, unavailable servers.
 
-    `about` names the node or run that they are for.
+    `about` names the node or run for which they are granted.
     """
 
     about: str
@@ -54,7 +54,7 @@ class McpToolGrants(Record):
     problems: tuple[str, ...] = Field(default=(), exclude=True)
 
     def tell(self, context: EntityContext) -> None:
-        """Tell the model and the person which servers are away and why, if any are."""
+        """Report unavailable servers, with the reason, to the model and to the person."""
         if not self.problems:
             return
         reason = "; ".join(self.problems)
@@ -65,10 +65,10 @@ class McpToolGrants(Record):
 async def grants_for(
     runtime: Runtime, path: Path, about: str, holder: ToolHolder, *, is_coordinator: bool = False
 ) -> McpToolGrants:
-    """Return the tools of an entity for `about`; the same ones again later.
+    """Return the tools of an entity for `about`; later calls return the same tools.
 
-    `path` is the file that stores the grants. A coordinator also gets the tools that it may give
-    to workers.
+    `path` is the file that stores the grants. A coordinator also gets the tools that it may lend to
+    workers.
     """
     configured = with_registered(runtime.home, runtime.config.mcp.servers, holder.given)
     servers = servers_of_run(runtime.home, runtime.config.mcp.servers, holder.given)
@@ -104,9 +104,9 @@ async def require_worker(runtime: Runtime, spec: WorkerSpec | RoleSpec) -> None:
 
 
 async def require_node(runtime: Runtime, spec: NodeSpec, *, may_lend: bool) -> None:
-    """Raise Refused for a tool or model that a node cannot be done with.
+    """Raise Refused for a tool or model that is not available to a node.
 
-    `may_lend`: whether who asks for it may give tools of servers.
+    `may_lend`: whether the creator of the node may lend tools of servers.
     """
     Toolbox.for_entity("worker", spec.tools, can_lead=True)
     check_lender(spec.tools, may_lend=may_lend)
@@ -117,9 +117,9 @@ async def require_node(runtime: Runtime, spec: NodeSpec, *, may_lend: bool) -> N
 async def require_tools(
     runtime: Runtime, tools: Sequence[str] | None, name: str, role: str | None
 ) -> None:
-    """Raise Refused for a server's tool that cannot be given to a worker called so.
+    """Raise Refused for a server's tool that cannot be given to a worker of this name.
 
-    That is so too while its server is down and it is not known what that one offers.
+    It is also refused while its server is down and the server's tools are not known.
     """
     if tools is None:
         return
@@ -134,7 +134,7 @@ async def require_tools(
 async def catalogs_of(
     runtime: Runtime, names: Iterable[str], servers: Servers
 ) -> dict[str, ToolCatalog]:
-    """Return what these servers offer, starting those of which it is not known."""
+    """Return the tools of these servers; start servers whose tools are not known."""
     found = await asyncio.gather(*(_catalog(runtime, name, servers[name]) for name in names))
     return {catalog.server: catalog for catalog in found}
 
@@ -159,7 +159,7 @@ async def _catalog(runtime: Runtime, server: str, own: McpServerConfig) -> ToolC
 
 
 def lent_in_words(grants: McpToolGrants) -> str:
-    """Return what a coordinator's prompt says of the tools that it may give."""
+    """Return the section of a coordinator's prompt about the tools that it may lend."""
     lendable = grants.lendable
     if not lendable:
         return ""

@@ -1,4 +1,4 @@
-"""MessageDispatcher: hands each message that reaches an entity to the part that it is for."""
+"""MessageDispatcher: passes each received message to the part of the entity that handles it."""
 
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Literal
@@ -31,7 +31,7 @@ Handler = Callable[[Received], Awaitable[None]]
 
 
 class MessageDispatcher:
-    """Receives for one entity; `handler` handles what is particular to its kind."""
+    """Receives for one entity; `handler` handles the messages particular to its kind."""
 
     def __init__(
         self,
@@ -47,11 +47,11 @@ class MessageDispatcher:
         self._handler = handler
 
     async def run(self) -> None:
-        """Receive for as long as the process lives.
+        """Receive while the process lives.
 
-        What needs no waiting is accepted as it comes in: a text passes one queue, the inbox of the
-        next yield point. What the handler waits over, and all that comes meanwhile, keeps its order
-        in the runtime's queue.
+        A message that needs no waiting is handled on arrival: a text passes only one queue, the
+        inbox of the next yield point. A message for which the handler must wait, and all later
+        messages, keep their order in the runtime's queue.
         """
         self._runtime.on_message = self._accept
         try:
@@ -63,7 +63,7 @@ class MessageDispatcher:
             self._runtime.on_message = None
 
     def _accept(self, received: Received) -> bool:
-        """Give a message its effect if that needs no waiting; return whether it has it."""
+        """Handle a message if that needs no waiting; return whether it was handled."""
         body, sender = received.body, received.header.sender
         if self._context.transcript.has_seen(received.header.id.hex()):
             self._runtime.done(received)
@@ -89,15 +89,15 @@ class MessageDispatcher:
         return True
 
     def _show_progress(self, call: bytes, text: str) -> None:
-        """Show how far the call that runs now has come."""
+        """Show the progress of the running call."""
         for opened in self._context.transcript.open_calls[:1]:
             if self._context.message_id(opened.key) == call:
                 self._context.show("busy", f"{opened.call.name}: {text}"[:STEP_LIMIT])
 
     def _on_answer(self, received: Received, answered: QuestionAnswered) -> None:
-        """Give an answer to the call that waits for it; if none does, it is a message.
+        """Pass an answer to the call that waits for it; without such a call it is a message.
 
-        What became of an approval that nobody waits for any more is of no use to anybody.
+        The outcome of an approval for which no call waits any more is dropped.
         """
         id, message = answered.question_id, received.header.id.hex()
         if self._answers.is_awaited(answered) or self._is_waited_for(answered):
@@ -117,14 +117,14 @@ class MessageDispatcher:
         self._put(received, TextMessage(content=content, from_name=name), answers=id)
 
     def _is_waited_for(self, answered: QuestionAnswered) -> bool:
-        """Whether an open call waits for the answer, or will when it is run again."""
+        """Whether an open call waits for the answer, or will when it is executed again."""
         id = answered.question_id
         return not self._answers.was_abandoned(id) and any(
             id == wanted and is_about(answered, digest) for wanted, digest in self._waiting_for()
         )
 
     def _waiting_for(self) -> Iterator[tuple[QuestionId, str]]:
-        """Yield what open calls ask, each with the digest of the action that it is asked for."""
+        """Yield the question of each open call, with the digest of the action it is about."""
         address = self._runtime.address
         for opened in self._context.transcript.open_calls:
             if opened.call.name == ASK_HUMAN:

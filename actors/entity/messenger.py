@@ -47,7 +47,7 @@ class Messenger:
         self.received_answer: str | None = None
 
     async def send_message(self, call_id: str, to: str, content: str, mode: DeliveryMode) -> None:
-        """Send text; return once the router holds it. Raises Refused for an unknown name."""
+        """Send text; return when the router has accepted it. Raises Refused for an unknown name."""
         if not content.strip():
             raise InvalidInput("content is empty: there is nothing to send")
         recipients = await self._context.recipients(to)
@@ -102,7 +102,7 @@ class Messenger:
         self._context.report("message.sent", data, message.hex())
 
     def check_messages(self) -> list[str]:
-        """Return what has arrived; it counts as seen once the next record stands."""
+        """Return the new messages; they count as read once the next record is written."""
         context = self._context
         taken = context.inbox.take_into(context.conversation, with_followups=False)
         self._shown.extend(taken)
@@ -111,10 +111,10 @@ class Messenger:
         return [incoming.shown for incoming in taken]
 
     async def ask_human(self, call_id: str, question: NewQuestion) -> str:
-        """Ask; wait for the answer, however long it takes, unless the question need not wait.
+        """Ask the human; wait for the answer unless the question need not wait.
 
-        One that waits stays open when it is interrupted, or when the human writes something else
-        first: its answer then comes as a message.
+        A waiting question stays open if the wait is interrupted, or if the human writes something
+        else first: its answer then comes as a message.
         """
         if not question.question.strip():
             raise InvalidInput("question is empty")
@@ -145,10 +145,10 @@ class Messenger:
         return answer_in_words(answered, self._runtime.config.questions.unanswered)
 
     async def ask_with_others(self, body: AskQuestion, shown: str) -> QuestionAnswered:
-        """Ask what other entities of the agent ask, too; wait for what becomes of it.
+        """Ask a question that other entities of the agent ask, too; return its outcome.
 
-        A paused entity continues only when it is resumed. It may be answered already, by a person
-        or by what was allowed for always.
+        A paused entity continues only when it is resumed. A person, or an earlier permanent
+        approval, may have answered the question already.
         """
         digest = body.about.digest if body.about else ""
         with (
@@ -163,10 +163,10 @@ class Messenger:
     async def answer_to(
         self, question: QuestionId, shown: str, digest: str = ""
     ) -> QuestionAnswered:
-        """Wait for what becomes of a question; it counts as received once the next record stands.
+        """Return the outcome of a question; it counts as received once the next record is written.
 
-        A paused entity continues only when it is resumed.
-        `digest` is that of the action that it is asked for, if it is for one.
+        A paused entity continues only when it is resumed. `digest` is the digest of the action that
+        the question is about, if any.
         """
         with self._context.waiting_for_human(shown):
             answered = await self._take_answer(question, digest)
@@ -174,7 +174,7 @@ class Messenger:
         return answered
 
     def expect(self, question: QuestionId) -> None:
-        """Keep the answer to a question that will be put again, if it comes before that."""
+        """Keep the answer to a question that will be asked again, if the answer comes first."""
         self._answers.expect(question)
 
     async def _take_answer(self, question: QuestionId, digest: str) -> QuestionAnswered:
@@ -188,14 +188,14 @@ class Messenger:
         return arrived.answered
 
     async def until_message(self) -> None:
-        """Wait for a message; the deadline stands still if it is the human that is waited for."""
+        """Wait for a message; the deadline stops if the entity waits for the human."""
         context = self._context
         is_for_human = bool(context.transcript.mail.pending)
         with context.waiting_for_human(FOR_ANSWER) if is_for_human else nullcontext():
             await context.first_of(context.inbox.arrived.wait())
 
     async def withdraw_all(self, reason: str) -> None:
-        """Withdraw every question of this entity that is still open: nobody needs its answer."""
+        """Withdraw all open questions of this entity, because no answer is needed any more."""
         address, transcript = self._runtime.address, self._context.transcript
         asking = [o.key for o in transcript.open_calls if o.call.name == ASK_HUMAN]
         open_ids = [QuestionId(id) for id in transcript.mail.pending]
@@ -204,7 +204,7 @@ class Messenger:
             await withdraw(self._runtime, id, reason)
 
     def take_effects(self) -> CallEffects:
-        """Return the messages that the last call has shown, and forget them."""
+        """Return the messages that the last call has shown, and clear them."""
         answer = () if self.received_answer is None else (self.received_answer,)
         effects = CallEffects(
             messages=(*answer, *(incoming.id for incoming in self._shown)),

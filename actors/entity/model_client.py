@@ -1,4 +1,4 @@
-"""BrokerModelClient: calls the model through the broker, again when broker or router died."""
+"""BrokerModelClient: calls the model through the broker, again if broker or router crashed."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -30,10 +30,10 @@ HasRaised = Callable[[Shortage], Awaitable[bool]]
 
 
 class BrokerModelClient:
-    """One entity's way to its model.
+    """The model calls of one entity.
 
-    `has_raised` waits until more may be spent and returns whether it may; who is out of budget
-    then calls again.
+    If the budget is spent, `has_raised` waits for a decision and returns whether the budget was
+    raised; then the call is repeated.
     """
 
     def __init__(self, context: EntityContext, has_raised: HasRaised) -> None:
@@ -60,11 +60,11 @@ class BrokerModelClient:
     async def think(
         self, request: ModelRequest, partial: PartialAnswer, about: str = "think"
     ) -> ModelResponse:
-        """Return the model's answer; raise ModelFailure when it cannot be had.
+        """Return the model's answer; raise ModelFailure if the model cannot answer.
 
-        The call's id follows from the place in the conversation, so a caller that comes back after
-        a crash is given the answer that the broker already has; `about` tells questions at one
-        place apart. Cancelling drops the call.
+        The call's id is derived from the place in the conversation, so after a crash the repeated
+        call receives the answer that the broker already has; `about` distinguishes questions at one
+        place. Cancelling drops the call.
         """
         while True:
             match await self._call(request, partial, about):
@@ -78,7 +78,7 @@ class BrokerModelClient:
                     raise ModelFailure("internal", answer)
 
     async def _call(self, request: ModelRequest, partial: PartialAnswer, about: str) -> BaseModel:
-        """Return what the broker answers."""
+        """Return the broker's answer."""
         runtime, place = self._context.runtime, f"{about}.{self._context.transcript.place}"
         call = self._context.message_id(place, self._interruptions)
         self._open[call] = partial, request.model

@@ -1,4 +1,4 @@
-"""Questions to the human: asked once, answered whenever, also after a restart of everything."""
+"""Questions to the human: asked once, answered at any time, also after all processes restarted."""
 
 import asyncio
 import json
@@ -26,24 +26,24 @@ def question_id(address: str, key: str) -> QuestionId:
 
 
 def approval_id(address: str, key: str) -> QuestionId:
-    """Return the id of the question whether step `key` of an entity may be done."""
+    """Return the id of the question whether step `key` of an entity is approved."""
     return QuestionId(f"a-{derived_id(address, key, 'approval')}")
 
 
 def digest_of(call: ToolCall) -> str:
-    """Return what tells a call from every other one: it follows from the tool and its arguments."""
+    """Return the digest that identifies a call, made of the tool and its arguments."""
     return derived_id(call.name, json.dumps(call.arguments, sort_keys=True))
 
 
 def is_about(answered: QuestionAnswered, digest: str) -> bool:
-    """Whether an answer is to what has this digest; '' in those of older versions."""
+    """Whether an answer is about the action with this digest; older versions store ''."""
     told = answered.about.digest if answered.about else ""
     return not told or told == digest
 
 
 @dataclass(frozen=True, slots=True)
 class ArrivedAnswer:
-    """What became of a question, and the message that told it; `done` says that it is recorded."""
+    """The outcome of a question, and the message that brought it; call `done` once recorded."""
 
     answered: QuestionAnswered
     message: str
@@ -51,7 +51,7 @@ class ArrivedAnswer:
 
 
 class ArrivedAnswers:
-    """Answers that have arrived, until the one who asked takes them."""
+    """Answers that have arrived and that no caller has taken yet."""
 
     def __init__(self) -> None:
         self._arrived: dict[QuestionId, ArrivedAnswer] = {}
@@ -60,7 +60,7 @@ class ArrivedAnswers:
         self._changed = Signal()
 
     def put(self, arrived: ArrivedAnswer) -> None:
-        """Keep an answer; of two to the same question (it was asked twice) the last."""
+        """Store an answer; of two answers to the same question, which was asked twice, the last."""
         before = self._arrived.get(arrived.answered.question_id)
         if before is not None and before.message != arrived.message:
             before.done()
@@ -68,19 +68,19 @@ class ArrivedAnswers:
         self._changed.set()
 
     def is_awaited(self, answered: QuestionAnswered) -> bool:
-        """Whether somebody waits for this answer right now."""
+        """Whether a caller waits for this answer right now."""
         digest = self._awaited.get(answered.question_id)
         return digest is not None and is_about(answered, digest)
 
     def expect(self, question: QuestionId) -> None:
-        """Take the answer to `question` for awaited until it is taken."""
+        """Count the answer to `question` as awaited until it is taken."""
         self._awaited[question] = ""
 
     @contextmanager
     def expecting(self, question: QuestionId, digest: str = "") -> Iterator[None]:
-        """Take the answer to `question` for awaited from before it is put: it may come at once.
+        """Count the answer to `question` as awaited before it is asked: it may come at once.
 
-        `digest` is that of the action that it is asked for, if it is for one.
+        `digest` is the digest of the action that the question is about, if any.
         """
         self._awaited[question] = digest
         try:
@@ -89,13 +89,13 @@ class ArrivedAnswers:
             self._awaited.pop(question, None)
 
     def was_abandoned(self, question: QuestionId) -> bool:
-        """Whether somebody waited for the answer to `question` and no longer does."""
+        """Whether a caller has stopped waiting for the answer to `question`."""
         return question in self._abandoned
 
     async def take(self, question: QuestionId, digest: str = "") -> ArrivedAnswer:
-        """Wait for the answer to `question` about the action of this digest.
+        """Wait for the answer to `question` about the action with this digest.
 
-        One about another action is passed over: it allows nothing.
+        An answer about another action is ignored: it permits nothing.
         """
         self._awaited[question] = digest
         self._abandoned.discard(question)
@@ -114,9 +114,10 @@ class ArrivedAnswers:
 
 
 async def ask(runtime: Runtime, body: AskQuestion, key: str) -> None:
-    """Put a question; put again under the same key after a crash, it is the same question.
+    """Ask a question; asked again with the same key after a crash, it is the same question.
 
-    Other words, or another action, are another message: the router must not take it for known.
+    A different text, or another action, is another message: the router must not take it for a
+    repeated message.
     """
     act = body.about.digest if body.about else ""
     asked = derived_id(body.question, *body.options, act)
@@ -124,7 +125,7 @@ async def ask(runtime: Runtime, body: AskQuestion, key: str) -> None:
 
 
 async def withdraw(runtime: Runtime, question: QuestionId, reason: str) -> None:
-    """Say that the answer is no longer needed; one that came first is not undone."""
+    """Report that no answer is needed any more; an earlier answer is not undone."""
     message = derived_message_id(runtime.address, f"withdraw.{question}")
     body = WithdrawQuestion(question_id=question, reason=reason)
     await runtime.send(HUMAN, body, id=message)

@@ -1,8 +1,9 @@
-"""Remote tools: an entity's way to tools that run in processes of their own.
+"""Remote tools: the calls of an entity to tools that run in processes of their own.
 
-What may be repeated is asked for again until it is answered. Anything else is asked for once: the
-process is woken first, and its incarnation noted. If the call may have been lost, that incarnation
-says whether it ever began; a later one cannot, and then nobody knows what became of the call.
+A call that may be repeated is sent again until it is answered. Any other call is sent once: the
+process is woken first, and its incarnation noted. If the call may have been lost, the same
+incarnation reports whether it ever began; a later incarnation cannot, and then the outcome of the
+call is unknown.
 """
 
 import asyncio
@@ -46,7 +47,7 @@ class RemoteToolProcesses(RemoteTools):
         *,
         is_repeatable: bool = True,
     ) -> str:
-        """Return what a tool says; raises Refused with its reason. Cancelling drops the call."""
+        """Return a tool's result; raises Refused with its reason. Cancelling drops the call."""
         call = derived_message_id(self._runtime.address, call_id)
         body = CallTool(tool=tool, arguments=arguments)
         try:
@@ -62,7 +63,7 @@ class RemoteToolProcesses(RemoteTools):
         return _content(answer, server)
 
     async def recover(self, call_id: str, server: Address) -> str | None:
-        """Return what a call of an earlier incarnation returned, None if it is not known."""
+        """Return the result of a call of an earlier incarnation, None if it is not known."""
         call = derived_message_id(self._runtime.address, call_id)
         try:
             answer = await ask_until_answered(self._runtime, server, FetchResult(call=call))
@@ -74,7 +75,7 @@ class RemoteToolProcesses(RemoteTools):
         return None if isinstance(answer.body, NoSuchCall) else _content(answer, server)
 
     async def _ask_once(self, server: Address, body: CallTool, call: bytes) -> Received:
-        """Ask for what must not happen twice; asked again only if it never began."""
+        """Send a call that must not be executed twice; repeat it only if it never began."""
         while True:
             host = await ask_until_answered(self._runtime, server, ListTools())
             if isinstance(host.body, ToolsListed) and host.body.catalog.problem:

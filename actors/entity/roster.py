@@ -1,9 +1,9 @@
-"""Roster: the workers of the team as an entity knows them, so that a name is resolved locally.
+"""Roster: the workers of the team that an entity knows, so that a name is resolved locally.
 
-The coordinator keeps its own from the board and sends it to the workers that have a process when
-the team changes. A worker gets it with each assignment, too, stores it, and posts a request for it
-when it starts, which wakes no coordinator. What it missed all the same it asks for when it needs
-it.
+The coordinator builds its own roster from the board and sends it to the workers that have a process
+when the team changes. A worker also gets it with each assignment, stores it, and requests it at its
+start with a message that wakes no parked coordinator. If a name is still unknown, the worker
+requests the roster when it needs the name.
 """
 
 from collections.abc import Awaitable, Callable
@@ -15,7 +15,7 @@ Fetch = Callable[[], Awaitable[TeamRoster]]
 
 
 class Roster:
-    """The addresses of a team's workers. `fetch` asks the coordinator; its own has none."""
+    """The addresses of a team's workers. `fetch` asks the coordinator; its own roster has none."""
 
     def __init__(self, agent: AgentId, fetch: Fetch | None = None) -> None:
         self._agent = agent
@@ -23,7 +23,7 @@ class Roster:
         self.current = TeamRoster()
 
     def update(self, roster: TeamRoster) -> None:
-        """Replace what is known, unless that is newer."""
+        """Replace the current roster, unless it is newer."""
         if roster.version >= self.current.version:
             self.current = roster
 
@@ -32,7 +32,7 @@ class Roster:
         return [member.name for member in self.current.members]
 
     def find(self, named: str) -> Address | None:
-        """Return the address of the worker of this name or id, None if none is known."""
+        """Return the address of the worker of this name or id, None if it is not known."""
         for wanted in (named, slug(named)):
             for member in self.current.members:
                 if wanted in (member.name, member.id):
@@ -48,7 +48,7 @@ class Roster:
         return known
 
     async def everyone(self) -> list[tuple[str, Address]]:
-        """Return names and addresses of all workers: asked for, as nobody may be left out."""
+        """Return names and addresses of all workers; ask the coordinator, so none is missing."""
         if self._fetch is not None:
             self.update(await self._fetch())
         members = self.current.members

@@ -1,7 +1,7 @@
-"""What models and people are told about the sandbox of commands.
+"""The texts about the sandbox of commands for models and people.
 
-The probe takes some milliseconds where the spawner has not made it already, so a coordinator makes
-it beside its first model call.
+The probe takes some milliseconds if the spawner has not made it already, so a coordinator makes it
+beside its first model call.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ Report = Callable[[str, JsonObject, str], None]
 
 
 def guidance_of(toolbox: Toolbox, config: SandboxConfig, *called: str) -> str:
-    """Return a toolbox's runbook, and what an entity called so has to know of its sandbox."""
+    """Return a toolbox's runbook, and the facts about its sandbox that an entity must know."""
     guidance = toolbox.guidance()
     if bash.name not in toolbox.names:
         return guidance
@@ -47,7 +47,7 @@ def guidance_of(toolbox: Toolbox, config: SandboxConfig, *called: str) -> str:
 
 
 def in_words(sandbox: Sandbox, *, has_network: bool) -> str:
-    """Return what a model is told about the sandbox of its commands."""
+    """Return the description of a command sandbox for a model."""
     if sandbox.is_up:
         network = "" if has_network else NO_NETWORK
         return WALLED + network + (INPUT_WRITE if sandbox.config.input == "write" else "")
@@ -55,7 +55,7 @@ def in_words(sandbox: Sandbox, *, has_network: bool) -> str:
 
 
 def effect_of(sandbox: Sandbox) -> str:
-    """Return the effect of having no sandbox."""
+    """Return the effect of a missing sandbox."""
     if sandbox.is_required:
         return "commands are refused"
     keeps_from_network = not sandbox.config.network or bool(sandbox.config.no_network_for)
@@ -65,7 +65,7 @@ def effect_of(sandbox: Sandbox) -> str:
 async def report_sandbox(
     report: Report, config: SandboxConfig, run: str, scope: Scope | None = None
 ) -> None:
-    """Report, once a run, where the sandbox is not as the settings say; then wait forever.
+    """Report, once a run, how the sandbox differs from the settings; then wait forever.
 
     Commands may run without it, or see the input folder of `scope` read-only though they should be
     able to write it. If they can write it, report the commands of the person's git that may run

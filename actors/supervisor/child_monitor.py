@@ -1,6 +1,6 @@
-"""ChildMonitor: one child: start it, wait for its end, restart it or give it up.
+"""ChildMonitor: starts one child, waits for its exit, restarts it or gives it up.
 
-The desired state decides: an end that was ordered is never followed by a restart.
+The desired state decides: an exit that was ordered is never followed by a restart.
 """
 
 import asyncio
@@ -58,13 +58,13 @@ class ChildProcess:
 
 @dataclass(frozen=True, slots=True)
 class MonitorHooks:
-    """What a monitor needs of the supervisor, and whom it reports to.
+    """The functions of the supervisor that a monitor calls.
 
-    `place` returns the host to start it on, '' for this machine, or why there is none now; `allot`
-    the next incarnation of an address, written down (OSError); `launch` starts a process on a host
-    (SpawnFailed); `ask_to_stop` sends `control.stop`, perhaps for after the step that it is in, and
-    returns False while the bus is down; `changed` gets each new state with its cause, `crashed`
-    each end of a child that should run, `broken` gets the error of the monitor itself.
+    `place` returns the host for a child, '' for this machine, or why it must wait; `allot` returns
+    the next incarnation of an address after recording it (OSError); `launch` starts a process on a
+    host (SpawnFailed); `ask_to_stop` sends `control.stop`, optionally to stop after the current
+    step, and returns False while the bus is down; `changed` receives each new state with its cause,
+    `crashed` each exit of a child that should run, `broken` the error of the monitor itself.
     """
 
     policy: Callable[["ChildMonitor"], RestartPolicy]
@@ -78,7 +78,7 @@ class MonitorHooks:
 
 
 class ChildMonitor:
-    """Keeps one child in its desired state. `history` says how often it was restarted."""
+    """Keeps one child in its desired state. `history` records its restarts."""
 
     def __init__(
         self,
@@ -120,18 +120,18 @@ class ChildMonitor:
     # --- orders ---------------------------------------------------------------------------------
 
     async def start(self) -> ChildProcess | None:
-        """Have the child run; return its process once it exists, None if it was given up.
+        """Start the child; return its process once it exists, None if the child was given up.
 
-        Its restart history is cleared.
+        Clears the child's restart history.
         """
         if not self.is_running:
             self.history = RestartHistory()
         return await self.resume()
 
     async def resume(self) -> ChildProcess | None:
-        """Have the child run, like `start`, with its restart history.
+        """Start the child like `start`, but keep its restart history.
 
-        Return None, too, if it was forgotten while this waited for an order before it.
+        Returns None, too, if the child was forgotten while this waited for an earlier order.
         """
         async with self._order:
             if not (self.is_running or self.is_forgotten):
@@ -144,7 +144,7 @@ class ChildMonitor:
         return self.process
 
     async def wake(self) -> None:
-        """Have a parked child run; one that is about to park is started again once it has."""
+        """Start a parked child; a child that is about to park is started again afterwards."""
         self._is_wanted_awake = True
         if self.state == "parked":
             await self.resume()
@@ -155,9 +155,9 @@ class ChildMonitor:
         return self.state == "ready"
 
     async def stop(self, grace_seconds: float | None = None) -> None:
-        """End the child and leave it stopped, within twice the grace and what a kill takes.
+        """End the child and leave it stopped, within twice the grace and the time of a kill.
 
-        The grace is the spec's, or `grace_seconds` if that is shorter.
+        The grace is the one in the spec, or `grace_seconds` if that is shorter.
         """
         async with self._order:
             await self._rest("stopped", grace_seconds)
@@ -169,7 +169,7 @@ class ChildMonitor:
         await self.start()
 
     async def hand_over(self) -> ChildProcess | None:
-        """Have the process end after its step, and return the next one; None if it has rested."""
+        """Restart the process after its step and return the new one; None if it has ended."""
         if not await self.wait_ready() or (process := self.process) is None:
             return None
         while not process.handle.ended.done():
@@ -182,19 +182,19 @@ class ChildMonitor:
         return self.process
 
     async def kill(self) -> None:
-        """Kill the process as a crash would, but do not count it: a supervised child comes back."""
+        """Kill the process like a crash, without counting it: a supervised child is restarted."""
         await self.kill_for(BY_ORDER)
 
     async def kill_for(self, kill_reason: KillReason) -> None:
-        """Kill the process now; its cause will name the reason."""
+        """Kill the process now; `kill_reason` becomes its cause."""
         if self.process is not None:
             self.process.kill_reason = kill_reason
             await kill_process(self.process.handle)
 
     def ready(self, incarnation: int) -> None:
-        """Note that an incarnation reports that it is ready, perhaps before `launch` has returned.
+        """Record that an incarnation is ready, perhaps before `launch` has returned.
 
-        It is on the bus, so it receives the messages for which it was to be woken until now.
+        It is on the bus, so it receives the messages that arrived while it was being woken.
         """
         process = self.process
         if process is None:
@@ -279,9 +279,9 @@ class ChildMonitor:
         return decide(policy, self.history, ended, was_ready, now, random.random())
 
     async def _run_incarnation(self) -> tuple[ProcessExit, bool]:
-        """Start the child and wait for its end; return how it ended, and whether it was ready.
+        """Start the child and wait for its exit; return the exit, and whether it was ready.
 
-        Why it ended is stored in `why`.
+        The cause of the exit is stored in `why`.
         """
         self._become("starting", self.cause)
         self._is_wanted_awake = False
@@ -309,7 +309,7 @@ class ChildMonitor:
         return self._with_cause(ended, process.kill_reason or left.reason, left), was_ready
 
     async def _placed(self) -> str | None:
-        """Return the host to start on once there is one, '' for ours; None if no longer wanted."""
+        """Return the host to start on ('': this machine) once there is one; None if cancelled."""
         before = self.cause
         while not isinstance(placed := self._hooks.place(self.spec), str):
             if self.cause != placed.reason:
@@ -325,7 +325,7 @@ class ChildMonitor:
         return placed
 
     async def _allotted(self) -> int | None:
-        """Return the next incarnation once the disk has room for it; None if no longer wanted."""
+        """Return the next incarnation once the disk has room for it; None if cancelled."""
         while True:
             try:
                 return self._hooks.allot(self.address)
@@ -338,14 +338,14 @@ class ChildMonitor:
             self._become("starting", self.cause)
 
     def last_step(self, process: ChildProcess) -> str:
-        """Return what a process was doing last: as it noted, else as it reported."""
+        """Return a process's last step: from its own note, else from its last report."""
         noted = process.handle.noted_step()
         return str(process.doing) if noted is None else noted
 
     def _with_cause(
         self, ended: ProcessExit, kill_reason: KillReason | None, left: ExitEvidence
     ) -> ProcessExit:
-        """Return the end with its cause in words, and store the cause."""
+        """Return the exit with its cause in words, and store the cause."""
         self.why = cause_of(
             ended,
             kill_reason=kill_reason,
@@ -361,7 +361,7 @@ class ChildMonitor:
         )
 
     async def _pause(self, seconds: float, cause: str | None = None) -> bool:
-        """Wait out the back-off; return whether the child is still wanted."""
+        """Wait for the back-off time; return whether the child is still wanted."""
         if seconds > 0:
             self.next_start = time.time() + seconds
             self._become("backing_off", cause or self.cause)

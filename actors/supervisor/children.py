@@ -1,4 +1,4 @@
-"""Children: the monitors of all children of one home, and what follows from what they report."""
+"""Children: the monitors of all children of one home, and the reactions to their state changes."""
 
 import asyncio
 import secrets
@@ -55,15 +55,15 @@ if TYPE_CHECKING:
 REPORTED = frozenset({"ready", "backing_off", "failed", "exited", "stopped"})
 AT_WORK = frozenset({"starting", "ready", "backing_off", "parked"})
 PATIENCE_WITH_HOSTS = 4.0
-"""How much longer a process on another machine may take until it is ready."""
+"""The factor by which a process on another machine may take longer to become ready."""
 LEFT = "the command that watched it has ended"
 Restarted = ChildMonitor | ForkLauncher
 
 
 class Children:
-    """All child monitors of one home. Nothing is touched before `open`.
+    """All child monitors of one home. No file or process is touched before `open`.
 
-    `on_failure` is called with the reason when the supervisor cannot go on.
+    `on_failure` is called with the reason when the supervisor cannot continue.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class Children:
         self._leaving: set[AgentId] = set()
 
     def open(self, house: Home, bus: SupervisorEndpoint) -> None:
-        """Read the register, kill what an earlier supervisor left, and prepare the launchers."""
+        """Read the register, kill leftovers of an earlier supervisor, and prepare the launchers."""
         self.bus = bus
         self.register = _open_register(house, self.log)
         if left := kill_leftovers(self.home, self.register.table.processes.values()):
@@ -145,14 +145,14 @@ class Children:
                 self.fork.adopt(*prestarted.spawner)
         elif wanted == "fork":
             self.log.warning("fork needs Linux; starting fresh interpreters instead")
-        self.reaper.reap()  # what ended before the handler stood
+        self.reaper.reap()  # exits before the signal handler was installed
         if self.options.config.hosts.listen or is_file(house.system.hosts):
             self.hosts = self._open_hosts(house)
 
     # --- the table ------------------------------------------------------------------------------
 
     def monitor(self, spec: ChildSpec, desired: Desired = "running") -> ChildMonitor:
-        """Return the keeper of a child, with this spec from its next start on."""
+        """Return the monitor of a child, which uses this spec from the next start on."""
         monitor = self.monitors.get(spec.address)
         if monitor is None:
             monitor = self.monitors[spec.address] = ChildMonitor(spec, self._hooks, desired)
@@ -179,14 +179,14 @@ class Children:
         )
 
     def forget(self, address: str) -> None:
-        """Drop a child that is stopped; a start that waits for its stop needs another monitor."""
+        """Forget a stopped child; a start that waits for the stop needs another monitor."""
         self.register.forget(address)
         if (monitor := self.monitors.pop(address, None)) is not None:
             monitor.is_forgotten = True
         self.announce()
 
     def ticket(self, address: str, incarnation: int, host: str = "") -> bytes:
-        """Return what admits an incarnation at the router, from one machine only."""
+        """Return the ticket that admits an incarnation at the router, from one machine only."""
         return make_ticket(self._key, address, incarnation, HOST_PREFIX + host if host else "")
 
     def incarnation(self, address: str) -> int:
@@ -194,9 +194,9 @@ class Children:
         return self.register.table.incarnations.get(address, 0)
 
     def announce(self) -> None:
-        """Report to the router all addresses that exist: it drops the messages of any other.
+        """Report all existing addresses to the router, which drops messages to other addresses.
 
-        The register has children without a monitor while the supervisor is starting.
+        While the supervisor is starting, the register has children without a monitor.
         """
         children = (*self.register.table.rows, *self.monitors, *self.register.unregistered)
         known = dict.fromkeys((*SERVICES, SUPERVISOR, *children, *self.consoles))
@@ -205,9 +205,10 @@ class Children:
     # --- hooks of the monitors ------------------------------------------------------------------
 
     def _policy(self, monitor: ChildMonitor) -> RestartPolicy:
-        """Return how often this child may be restarted.
+        """Return the restart policy of a child.
 
-        A service may be given up only until it was ready once: at its start a person reads why.
+        A service may be given up only until it was ready once: at its start a person reads the
+        reason.
         """
         spec = monitor.spec
         is_starting = spec.address in SERVICES and not monitor.was_ever_ready
@@ -243,18 +244,17 @@ class Children:
         return place_at_home(spec.host, spec.labels)
 
     async def _launch(self, spec: ChildSpec, incarnation: int, host: str) -> ProcessHandle:
-        """Start the process of a child; from then on it has a time to become ready."""
+        """Start the process of a child; from then on its time to become ready is limited."""
         handle = await self._spawn(spec, incarnation, host)
         limit = spec.ready_within_seconds * (PATIENCE_WITH_HOSTS if host else 1.0)
         self.hangs.heartbeats.started(spec.address, incarnation, limit)
         return handle
 
     async def _spawn(self, spec: ChildSpec, incarnation: int, host: str) -> ProcessHandle:
-        """Start the process of a child: by its host, forked by the spawner, or in a fresh
-        interpreter.
+        """Start the process of a child: by its host, by a fork, or in a fresh interpreter.
 
-        A fresh one runs the router, and any process that is given a secret: what passes through the
-        spawner would stay in the memory that all its children share.
+        The router and all processes with secrets run in fresh interpreters: a secret that passes
+        through the spawner would stay in the memory that all its children share.
         """
         launch = self._launch_of(spec, incarnation, host)
         if host and self.hosts is not None:
@@ -272,7 +272,7 @@ class Children:
         return LocalHandle(spawned, files)
 
     def _changed(self, monitor: ChildMonitor, cause: str | None) -> None:
-        """Log, remember and report a new state of a child."""
+        """Log, store and report a new state of a child."""
         incarnation = self.incarnation(monitor.address)
         about = {"child": monitor.address, "incarnation": incarnation}
         if cause is not None:
@@ -302,20 +302,20 @@ class Children:
             self._gave_up(monitor, incarnation, cause or "")
 
     def _crashed(self, monitor: ChildMonitor, why: ExitCause) -> None:
-        """Log and report an end that was not ordered."""
+        """Log and report an exit that was not ordered."""
         if why.kind != "ordered":
             self.log.warning("ended", child=monitor.address, cause=why.text)
         self.report(monitor, "child.crashed", {"cause": why.text, "why": why.model_dump()})
 
     def _broken(self, address: str, error: BaseException) -> None:
-        """Stop the supervisor: a monitor failed, and its child is not watched any more."""
+        """Stop the supervisor: a monitor failed, and its child is no longer watched."""
         self.log.error("monitor failed", child=address, exc_info=error)
         self._on_failure(f"the monitor of {address} failed: {error}")
 
     def _service_changed(
         self, address: str, state: ChildState, incarnation: int, restarted: Restarted
     ) -> None:
-        """Report to every agent at work that a service backs off, and that it is back."""
+        """Report to every working agent that a service backs off, and its recovery."""
         if state == "backing_off":
             seconds = max(0.0, (restarted.next_start or 0.0) - time.time())
             data = {"incarnation": incarnation, "cause": restarted.cause}
@@ -352,9 +352,9 @@ class Children:
     # --- agents without their command -----------------------------------------------------------
 
     def is_left(self, agent: AgentId | None) -> bool:
-        """Whether an agent does not run here: it was left by its command.
+        """Whether an agent must not run here because its command has ended.
 
-        A supervisor that belongs to commands runs no agent without the command that attended it.
+        A supervisor that belongs to commands runs no agent without the command that started it.
         """
         return self.options.until_unused and agent is not None and is_left(self.home, agent)
 
@@ -367,9 +367,10 @@ class Children:
                 self.bus.run_in_background(self._stop_team(agent))
 
     async def _stop_team(self, agent: AgentId) -> None:
-        """Stop an agent, its coordinator first, which must not see its workers fall.
+        """Stop an agent; its coordinator first, which must not see its workers exit.
 
-        The register is left as it is: a supervisor that stays continues it.
+        The register stays unchanged: a supervisor that is not bound to commands continues the
+        agent.
         """
         team = [
             monitor
@@ -389,7 +390,7 @@ class Children:
     # --- processes ------------------------------------------------------------------------------
 
     def kill_orphans(self) -> None:
-        """Kill descendants without an owner, each after its moment to end by itself."""
+        """Kill descendants without an owner, each after a moment in which it may end by itself."""
         self._orphans.kill()
 
     def _note_process(self, address: str, pid: int) -> None:
@@ -417,7 +418,7 @@ class Children:
         )
 
     def _router_args(self) -> dict[str, Any]:
-        """Return what the router alone is given: the key of the tickets is never written."""
+        """Return the router's own arguments: the key of the tickets is never written to disk."""
         uplink = self.hosts.uplink() if self.hosts is not None else None
         return {"key": self._key} | ({"uplink": uplink} if uplink else {})
 

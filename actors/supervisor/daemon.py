@@ -1,6 +1,6 @@
-"""Starting a daemon: a supervisor in a session of its own, awaited until it is ready.
+"""Starting a daemon: a supervisor in a session of its own, until it is ready.
 
-Its stderr goes into its log in the home, its standard output to its starter until it is ready.
+Its stderr goes into its log in the home, its standard output to the starter until it is ready.
 """
 
 import os
@@ -24,7 +24,7 @@ READY = "agiraph-supervisor ready: "
 
 
 class DaemonFailed(Unavailable):
-    """The supervisor did not come up; the text says why, `code` is its exit code."""
+    """The supervisor did not start; the text contains the reason, `code` its exit code."""
 
     def __init__(self, text: str, code: int) -> None:
         super().__init__(text)
@@ -34,8 +34,8 @@ class DaemonFailed(Unavailable):
 def start_daemon(home: Path, options: Sequence[str]) -> str:
     """Start a supervisor with `options` on a home; return a line about it once it is ready.
 
-    Raises DaemonFailed if one holds the home already, or this one ends before it is ready; OSError
-    if its log cannot be written.
+    Raises DaemonFailed if another supervisor runs on the home, or this one exits before it is
+    ready; OSError if its log cannot be written.
     """
     if is_held(home):
         raise DaemonFailed(
@@ -51,7 +51,7 @@ def start_daemon(home: Path, options: Sequence[str]) -> str:
             stdout=subprocess.PIPE,
             stderr=errors,
             start_new_session=True,
-            cwd=home,  # the folder that we are in may be removed
+            cwd=home,  # the current folder may be removed
         )
     try:
         ready = _ready_line(process)
@@ -67,7 +67,7 @@ def start_daemon(home: Path, options: Sequence[str]) -> str:
 
 
 def _ready_line(process: "subprocess.Popen[bytes]") -> str | None:
-    """Return what the supervisor prints when it is ready, None if it ends before."""
+    """Return the supervisor's ready line, None if the supervisor exits before."""
     assert process.stdout is not None
     with process.stdout as lines:
         for line in lines:

@@ -1,4 +1,4 @@
-"""HangWatch: kills processes that do not become ready, or whose event loop does not run."""
+"""HangWatch: kills processes that do not become ready, or whose event loop hangs."""
 
 import time
 from collections.abc import Callable, Coroutine, Mapping
@@ -22,10 +22,10 @@ WAITS_FOR_ROOM = EntityState(state="waiting_for_room", step=WAITS)
 
 
 class HangWatch:
-    """The heartbeats of all children, and what follows from their silence.
+    """The heartbeats of all children, and the reactions to their absence.
 
-    `beat` sends the supervisor's own heartbeat, `report` an event of a child; `is_silent` says
-    whether a host is not heard of, so that what runs there cannot be either.
+    `beat` sends the supervisor's own heartbeat, `report` an event of a child; `is_silent` returns
+    whether a host is silent, so that its processes cannot be heard either.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class HangWatch:
                     assert_never(finding)
 
     def _is_excused(self, address: str) -> bool:
-        """Whether a process is silent for a reason not its own: its machine, or a full disk."""
+        """Whether the cause of a process's silence is its machine, or a full disk."""
         monitor = self._monitors.get(address)
         process = monitor.process if monitor is not None else None
         if monitor is None or process is None:
@@ -81,7 +81,7 @@ class HangWatch:
         return is_out_of_reach or self._waits_for_room(monitor, process)
 
     def _waits_for_room(self, monitor: ChildMonitor, process: ChildProcess) -> bool:
-        """Whether a process is silent because the disk is full; then its step says so."""
+        """Whether a process is silent because the disk is full; its noted step says so."""
         if monitor.last_step(process) != WAITS and has_room(self._home):
             return False
         if process.doing.state != WAITS_FOR_ROOM.state:
@@ -90,7 +90,7 @@ class HangWatch:
         return True
 
     def note_who_waits_for_room(self) -> None:
-        """Note the step of each process that waits on a full disk: it cannot report it itself."""
+        """Record for each process on a full disk that it waits: it cannot report it itself."""
         is_full = not has_room(self._home)
         for monitor in self._monitors.values():
             process = monitor.process
@@ -99,12 +99,12 @@ class HangWatch:
                 process.doing = WAITS_FOR_ROOM.after(process.doing, time.time())
 
     def recovered(self, address: str) -> None:
-        """Log and report that the event loop of a suspect turns again."""
+        """Log and report that the event loop of a suspect runs again."""
         self._log.info("event loop turns again", child=address)
         self._report(self._monitors[address], "entity.recovered", {})
 
     def _suspect(self, monitor: ChildMonitor, process: ChildProcess, seconds: float) -> None:
-        """Report a suspect and have it write its stack into its log, by signal."""
+        """Report a suspect and send it the signal to write its stack into its log."""
         step = monitor.last_step(process)
         self._log.warning("suspect", child=monitor.address, seconds=seconds, step=step)
         self._report(monitor, "entity.suspect", {"seconds": round(seconds, 1), "step": step})

@@ -1,15 +1,15 @@
-"""HeartbeatMonitor: which processes do not become ready, or do not run their event loop. Pure.
+"""HeartbeatMonitor: detects processes that do not become ready or whose event loop hangs. Pure.
 
-A process that has started must report that it is ready within a time of its own. From then on every
-actor posts a `child.beat` from its event loop every few seconds, through the router. A process that
-is stopped, spins, or waits inside a call that never returns sends none, though it lives: after
+A started process must report that it is ready within its own time limit. From then on every actor
+posts a `child.beat` from its event loop every few seconds, through the router. A process that is
+stopped, spins, or waits inside a call that never returns sends none, though it lives: after
 `suspect_seconds` of silence it is suspect, after `hung_seconds` hung.
 
-One rule decides for both clocks which time counts: only time in which the report or the beat could
+One rule decides for both limits which time counts: only time in which the report or the beat could
 have arrived. The supervisor sends beats to itself through the same router: while those do not
-return, the silence is the router's alone. After the supervisor itself did not run (a suspended
-laptop, a busy machine) no more than two checks' worth is counted. A process that the caller excuses
-(it waits for room on the disk, its machine is out of reach) begins again with its whole time.
+return, the router causes the silence. After the supervisor itself did not run (a suspended laptop,
+a busy machine), at most the time of two checks is counted. For a process that the caller excuses
+(it waits for room on the disk, its machine is out of reach) the count begins again at zero.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,7 +22,7 @@ LATE_CHECKS = 2.0
 
 @dataclass(frozen=True, slots=True)
 class HeartbeatLimits:
-    """How often beats are sent, and how much silence makes a process suspect, and hung."""
+    """The interval of beats, and the silence after which a process is suspect, and hung."""
 
     beat_seconds: float
     suspect_seconds: float
@@ -31,7 +31,7 @@ class HeartbeatLimits:
 
 @dataclass(frozen=True, slots=True)
 class SuspectedHang:
-    """Its loop has not turned for `suspect_seconds`."""
+    """Its event loop has been silent for `suspect_seconds`."""
 
     address: str
     incarnation: int
@@ -40,7 +40,7 @@ class SuspectedHang:
 
 @dataclass(frozen=True, slots=True)
 class Hung:
-    """Its loop has not turned for `hung_seconds`."""
+    """Its event loop has been silent for `hung_seconds`."""
 
     address: str
     incarnation: int
@@ -84,13 +84,13 @@ class HeartbeatMonitor:
         self._silences: dict[str, _Silence] = {}
 
     def started(self, address: str, incarnation: int, ready_within: float) -> None:
-        """Watch a process that is not ready yet; it has so many seconds."""
+        """Watch a process that is not ready yet; it has `ready_within` seconds."""
         self._silences[address] = _Silence(incarnation, ready_within)
 
     def began(self, address: str, incarnation: int) -> None:
         """Watch the heartbeats of an incarnation that is ready.
 
-        A router that is ready resets all silence.
+        When the router becomes ready, all silence is reset.
         """
         self._silences[address] = _Silence(incarnation)
         if address == ROUTER:
@@ -118,7 +118,7 @@ class HeartbeatMonitor:
     def check(self, now: float, is_excused: Callable[[str], bool]) -> list[Finding]:
         """Count the time since the last check; return the processes that have exceeded a limit.
 
-        `is_excused` is asked about each address that has missed a beat or is not ready.
+        `is_excused` is called with each address that has missed a beat or is not ready.
         """
         longest = LATE_CHECKS * self._bounds.beat_seconds
         passed, self._checked_at = min(now - self._checked_at, longest), now
@@ -127,7 +127,7 @@ class HeartbeatMonitor:
         found: list[Finding] = []
         for address, silence in self._silences.items():
             if not (is_reachable or silence is router):
-                continue  # nothing that it sends can arrive
+                continue  # no message of this process can arrive
             silence.seconds += 0.0 if silence.is_new else passed
             silence.is_new = False
             if (silence.is_starting or silence.seconds > longest) and is_excused(address):

@@ -1,8 +1,8 @@
-"""HostRegistry: which machines have joined this home, and which invitations are open.
+"""HostRegistry: the machines that have joined this home, and the open invitations.
 
-`system/hosts.json` has their names, public keys and labels, and for how long leases were granted;
-`system/uplink.key` the home's own CURVE key, mode 0600. An invitation's secret key is in its line
-and nowhere else.
+`system/hosts.json` contains their names, public keys, labels, and the lengths of their leases;
+`system/uplink.key` the home's own CURVE key, mode 0600. An invitation's secret key is only in its
+line.
 """
 
 import secrets
@@ -21,12 +21,12 @@ from transport.sockets import curve_keys
 
 MOST_INVITATIONS: Final = 64
 LAST_SECONDS: Final = 2.0
-"""For how long a key that has ended may still be used: its owner waits for the answer."""
+"""For how long a removed key remains valid: its owner waits for the answer."""
 KEY_LENGTH: Final = 40
 
 
 class HostRegistry:
-    """The one writer of the two files; reading raises Corrupt, writing OSError."""
+    """The only writer of the two files; reading raises Corrupt, writing OSError."""
 
     def __init__(self, home: Home, now: Callable[[], float] = time.time) -> None:
         self._file = home.system.hosts
@@ -38,7 +38,7 @@ class HostRegistry:
         self._ending: dict[str, tuple[str, float]] = {}
 
     def uplink_key(self) -> CurveKey:
-        """Return the key of this home, made at the first call."""
+        """Return the key of this home, which the first call creates."""
         key = read_record(self._key_file, CurveKey)
         if key is None:
             key = CurveKey.of(curve_keys())
@@ -51,7 +51,7 @@ class HostRegistry:
         return tuple(one for one in self._invitations.values() if one.expires_at > now)
 
     def known(self) -> dict[str, str]:
-        """Return who may connect: public keys, and the addresses of their owners."""
+        """Return the public keys that may connect, with the addresses of their owners."""
         now = self._now()
         ending = {key: owner for key, (owner, until) in self._ending.items() if until > now}
         hosts = {host.public_key: HOST_PREFIX + host.name for host in self.hosts.values()}
@@ -59,7 +59,7 @@ class HostRegistry:
         return ending | guests | hosts
 
     def invite(self, asked: InviteHost, url: str) -> HostInvited:
-        """Make an invitation to `url`."""
+        """Create an invitation to `url`."""
         if asked.name is not None:
             self._check_free(asked.name)
         still = self.invitations()
@@ -85,7 +85,7 @@ class HostRegistry:
         return HostInvited(line=line, expires_at=open_one.expires_at)
 
     def admit(self, invitation: str, asked: JoinHost) -> RegisteredHost:
-        """Write down who joins with an invitation, which ends; the same host again is confirmed."""
+        """Register a host and end its invitation; a repeated request of the host is confirmed."""
         same = self.hosts.get(asked.name)
         if same is not None and same.public_key == asked.public_key:
             return same
@@ -110,7 +110,7 @@ class HostRegistry:
         return host
 
     def change(self, name: str, **changes: object) -> RegisteredHost:
-        """Change what is written of a host; nothing is written if it is so already."""
+        """Change the record of a host; nothing is written without a difference."""
         host = self.named(name)
         changed = host.model_copy(update=changes)
         if changed != host:
@@ -125,7 +125,7 @@ class HostRegistry:
         self._ends(host.public_key, HOST_PREFIX + name)
 
     def named(self, name: str) -> RegisteredHost:
-        """Return a host; raises InvalidInput if there is none of this name."""
+        """Return a host; raises InvalidInput for an unknown name."""
         if name not in self.hosts:
             raise unknown("host", name, list(self.hosts))
         return self.hosts[name]

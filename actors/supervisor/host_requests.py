@@ -1,4 +1,4 @@
-"""HostRequests: what the supervisor does when it is asked about other machines."""
+"""HostRequests: the supervisor's answers to requests about other machines."""
 
 import asyncio
 import socket
@@ -46,7 +46,7 @@ ELSEWHERE: Final = ("192.0.2.1", 9)
 
 
 class HostRequests:
-    """Answers what hosts, holders of invitations and the human ask about machines."""
+    """Answers requests about machines from hosts, holders of invitations and the human."""
 
     def __init__(self, children: Children, hosts: Hosts) -> None:
         self._children = children
@@ -55,7 +55,7 @@ class HostRequests:
         self._refusals = Refusals()
 
     async def answer(self, sender: str, body: BaseModel) -> BaseModel | None:
-        """Do what a message asks and return the reply; raises AgiraphError, OSError."""
+        """Execute a request and return the reply; raises AgiraphError, OSError."""
         match body:
             case RenewLease():
                 return self._renew(sender, body)
@@ -101,7 +101,7 @@ class HostRequests:
         return HostJoined(name=asked.name)
 
     def _renew(self, sender: str, body: RenewLease) -> LeaseRenewed:
-        """Prolong a lease; one that is refused, for its version, asks again and again."""
+        """Renew a lease; a host that is refused because of its version asks again repeatedly."""
         try:
             return self._hosts.renew(sender.removeprefix(HOST_PREFIX), body)
         except Refused as error:
@@ -109,25 +109,25 @@ class HostRequests:
             raise
 
     def _audit(self, peer: str, error: AgiraphError) -> None:
-        """Have a refusal audited, unless it was a moment ago."""
+        """Audit a refusal, unless the same one was audited a moment ago."""
         if self._refusals.is_new(str(error), time.monotonic()):
             self._refused(HostRefused(peer=peer, reason=str(error)))
 
     def _refused(self, refusal: HostRefused) -> None:
-        """Log who was refused, and have the human's gateway audit it."""
+        """Log a refusal, and send it to the human's gateway, which audits it."""
         self._children.log.warning(
             "refused at the uplink", peer=refusal.peer, reason=refusal.reason
         )
         self._children.bus.send(HUMAN, refusal)
 
     async def _leave(self, name: str) -> Ok:
-        """Move what runs there, as far as that takes no time, and forget the host."""
+        """Move the host's entities, as far as that is quick, and forget the host."""
         await self._drain_for_a_while(name)
         await self._hosts.remove(name)
         return Ok()
 
     async def _drain_for_a_while(self, name: str) -> None:
-        """Move what runs there; the rest is killed with the host, and started elsewhere."""
+        """Move the entities; the rest is killed with the host, and started elsewhere."""
         with suppress(TimeoutError, Refused):
             async with asyncio.timeout(LEAVE_SECONDS):
                 await self._drain(name)
@@ -171,7 +171,7 @@ class HostRequests:
                 await self._hosts.remove(asked.name)
 
     async def _drain(self, name: str) -> None:
-        """Give a host no new work, and move what it runs; Refused names what cannot be moved."""
+        """Give a host no new work, and move its entities; Refused names the remaining ones."""
         self._hosts.registry.change(name, is_cordoned=True)
         monitors = [self._children.monitors[at] for at in self._hosts.running_on(name)]
         moves = [self._move(monitor, "") for monitor in monitors]
@@ -197,7 +197,7 @@ class HostRequests:
         return monitor
 
     async def _move(self, monitor: ChildMonitor, host: str) -> ChildStarted:
-        """Have an entity go on elsewhere; the place is chosen before it is stopped."""
+        """Move an entity to another machine, which is chosen before the entity is stopped."""
         address = monitor.spec.address
         if address in self._moving:
             raise Refused(f"{address} is being moved already")
@@ -234,7 +234,7 @@ class HostRequests:
         return placed
 
     def _start_next_at(self, monitor: ChildMonitor, target: str) -> None:
-        """Note that an entity without a process is to be started there when it wakes."""
+        """Record that an entity without a process will be started there when it wakes."""
         self._children.register.note(
             ProcessStarted(
                 address=monitor.address, pid=0, started_at=0, boot="", host=target, has_ended=True
@@ -242,7 +242,7 @@ class HostRequests:
         )
 
     async def _hand_over(self, monitor: ChildMonitor, target: str) -> None:
-        """End an entity's process after its step, and start the next one there."""
+        """End an entity's process after its step, and start the next process there."""
         address, came_from = monitor.address, monitor.process and monitor.process.handle.host
         self._hosts.preferred[address] = target or HOME_HOST
         try:
@@ -259,7 +259,7 @@ class HostRequests:
 
 
 def reachable(url: str) -> str:
-    """Return a url as other machines can use it: with an address of this machine, not with any."""
+    """Return a url that other machines can use: with an address of this machine, not 0.0.0.0."""
     parts = urlsplit(url)
     if not url or (parts.hostname or "") not in ANYWHERE:
         return url
@@ -267,13 +267,13 @@ def reachable(url: str) -> str:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
             probe.connect(ELSEWHERE)
             address = probe.getsockname()[0]
-    except OSError:  # no way to other networks
+    except OSError:  # no route to other networks
         address = address_here() or socket.gethostname()
     return f"tcp://{address}:{parts.port}"
 
 
 def address_here() -> str:
-    """Return an address of a network that this machine is in, '' if it is in none."""
+    """Return this machine's address in a network, '' if it is in no network."""
     up = {name for name, stats in psutil.net_if_stats().items() if stats.isup}
     found = [
         one.address

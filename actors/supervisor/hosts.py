@@ -1,9 +1,9 @@
-"""Hosts: the other machines of this home: who has joined, what runs there, and for how long.
+"""Hosts: the other machines of this home, their processes, and their leases.
 
-A host is known by what it says of itself every few seconds (`host.renew`); each answer prolongs its
-lease (`leases`). When the lease of a silent host has ended, what ran there has ended too, and is
-started elsewhere. What an earlier supervisor started on a host is waited for in the same way, until
-the host says that it does not run it.
+A host is known by its own report every few seconds (`host.renew`); each answer renews its lease
+(`leases`). When the lease of a silent host has ended, its processes have ended too, and are started
+elsewhere. Processes that an earlier supervisor started on a host are awaited in the same way, until
+the host reports that it does not run them.
 """
 
 import asyncio
@@ -56,11 +56,11 @@ SIGKILL = 9
 
 @dataclass(slots=True)
 class _Host:
-    """One host since this supervisor has started.
+    """The state of one host since this supervisor has started.
 
     `strangers` are addresses that may still run there for an earlier supervisor; `concerned` the
-    agents that had something there when it was lost; `kills` what it was told to kill and still
-    lists. A host that is `leaving` gets no further lease.
+    agents that had entities there when it was lost; `kills` the processes that it was asked to kill
+    and still lists. A host that is `leaving` gets no further lease.
     """
 
     lease: GrantedLease = field(default_factory=GrantedLease)
@@ -80,8 +80,8 @@ class _Host:
 class Hosts:
     """The hosts of one home.
 
-    `processes` returns where each address ran last, `note` writes that down; `count_at_home`
-    returns how many children run here; `tell_all` reports an event to every agent at work;
+    `processes` returns where each address ran last, `note` records that; `count_at_home` returns
+    the number of children on this machine; `tell_all` reports an event to every working agent;
     `files` is the service that every worker on a host needs at its start.
     """
 
@@ -103,7 +103,7 @@ class Hosts:
         self.is_stopping = False
         self.epoch = secrets.token_hex(8)
         self.preferred: dict[str, str] = {}
-        """Where an address is started next, if it can be: it is moved there."""
+        """The machine on which an address is started next, if possible: it is being moved there."""
         self._bus = bus
         self._processes = processes
         self._note = note
@@ -120,7 +120,7 @@ class Hosts:
             self._expect_strangers(name, host.lease_seconds or config.lease_seconds)
 
     def _expect_strangers(self, name: str, seconds: float) -> None:
-        """Reckon with what an earlier supervisor started there, until its lease has ended."""
+        """Expect the processes of an earlier supervisor there, until their lease has ended."""
         host = self._hosts[name]
         host.strangers = {
             at for at, last in self._processes().items() if last.host == name and not last.has_ended
@@ -132,20 +132,20 @@ class Hosts:
     # --- who may connect ------------------------------------------------------------------------
 
     def uplink(self) -> dict[str, str] | None:
-        """Return what the router needs to listen to other machines, None if it should not."""
+        """Return the router's settings for other machines, None if it should not listen."""
         if not self.config.listen:
             return None
         key = self.registry.uplink_key()
         return {"url": self.config.listen, "public": key.public, "secret": key.secret}
 
     def welcomed(self) -> None:
-        """Tell a router that has let us in who may connect."""
+        """Send the keys that may connect to a router that has admitted the supervisor."""
         self._announced = self.registry.known()
         if self.config.listen:
             self._bus.post(ROUTER, KnownHosts(known=self._announced))
 
     def listens(self, url: str, problem: str) -> None:
-        """Note where the router listens, or why it cannot."""
+        """Record where the router listens, or why it cannot."""
         self.url, self.problem = url, problem
         if problem:
             self._log.error("other machines cannot connect", reason=problem)
@@ -153,12 +153,12 @@ class Hosts:
             self._log.info("other machines connect", url=url)
 
     def known_changed(self) -> None:
-        """Tell the router who may connect, if that has changed: invitations also expire."""
+        """Send the keys that may connect if they have changed: invitations also expire."""
         if self.registry.known() != self._announced:
             self.welcomed()
 
     def joined(self, host: RegisteredHost) -> None:
-        """Expect a host that has just joined."""
+        """Add a host that has just joined."""
         self._hosts.setdefault(host.name, _Host())
         labels = list(self._labels_of(host))
         self._log.info("host joined", host=host.name, labels=labels)
@@ -168,7 +168,7 @@ class Hosts:
         self.known_changed()
 
     async def remove(self, name: str) -> None:
-        """Forget a host, once nothing can run there any more: at the end of its lease at last."""
+        """Forget a host once nothing can run there, at the latest when its lease has ended."""
         host = self._hosts[name]
         host.is_leaving = True
         try:
@@ -188,7 +188,7 @@ class Hosts:
     # --- leases ---------------------------------------------------------------------------------
 
     def renew(self, name: str, body: RenewLease) -> LeaseRenewed:
-        """Prolong the lease of a host, and compare what it runs; raises Refused, OSError."""
+        """Renew the lease of a host, and compare its processes; raises Refused, OSError."""
         seconds = self.config.lease_seconds
         facts = body.facts or self.registry.named(name).facts
         self.registry.change(name, lease_seconds=seconds, facts=facts)
@@ -219,35 +219,35 @@ class Hosts:
             )
 
     def exited(self, name: str, body: ExitedOnHost) -> None:
-        """Note that a process has ended on a host."""
+        """Record that a process has ended on a host."""
         host = self._hosts.get(name)
         handle = host.handles.get(body.address) if host is not None else None
         if handle is not None and handle.incarnation == body.incarnation:
             handle.exited(body)
 
     def check(self) -> None:
-        """Notice who has become silent, and invitations that have expired."""
+        """Detect hosts that have become silent, and invitations that have expired."""
         self.known_changed()
         for name, host in self._hosts.items():
             self._show(name, host)
 
     def is_silent(self, name: str) -> bool:
-        """Whether a host has not been heard of lately, so that what runs there cannot be either."""
+        """Whether a host is silent, so that its processes cannot be heard either."""
         host = self._hosts.get(name)
         return host is not None and self._state(host) != "ready"
 
     def stop(self) -> None:
-        """Wait for no silent host any more: what runs there ends with its lease."""
+        """Stop waiting for silent hosts: their processes end with their leases."""
         self.is_stopping = True
         for name, host in self._hosts.items():
             if self.is_silent(name):
                 self._lose(name, host, may_still_run=True)
 
     def _compare(self, name: str, host: _Host, said: RenewLease, now: float) -> None:
-        """Compare what a host says that it runs with what it should run.
+        """Compare the processes that a host lists with the processes that it should run.
 
-        What it does not name has ended for sure once it knows of this supervisor: it might be about
-        to start something for the one before.
+        A missing process has certainly ended only after the host has learned of this supervisor:
+        before, the host might be starting it for the earlier supervisor.
         """
         running: dict[tuple[str, int], HostProcess] = {
             (process.address, process.incarnation): process for process in said.processes
@@ -274,7 +274,7 @@ class Hosts:
             self._bus.post(host_address(name), kill)
 
     def _set_timer(self, name: str, host: _Host) -> None:
-        """Look again when the lease ends."""
+        """Check the host again when its lease ends."""
         if host.timer is not None:
             host.timer.cancel()
         loop = asyncio.get_running_loop()
@@ -286,7 +286,7 @@ class Hosts:
         self._show(name, host)
 
     def _lose(self, name: str, host: _Host, *, may_still_run: bool) -> None:
-        """Give up what runs on a host that is silent."""
+        """Give up the processes of a silent host."""
         host.concerned |= set(filter(None, map(agent_of, host.handles)))
         for address in host.strangers:
             self._has_ended(address)
@@ -297,7 +297,7 @@ class Hosts:
             handle.lost(reason, may_still_run=may_still_run)
 
     def _show(self, name: str, host: _Host) -> None:
-        """Log how a host is, if that has changed, and tell those who have something there."""
+        """Log a changed state of a host, and report it to the agents with entities there."""
         now, before = self._state(host), host.shown
         if now == before or self.is_stopping:
             return
@@ -314,7 +314,7 @@ class Hosts:
                 self._report(name, host, "host.lost", {"seconds": round(self._silence(host), 1)})
 
     def _report(self, name: str, host: _Host, type: str, data: dict[str, Any]) -> None:
-        """Report an event of a host to the agents that have, or had, something there."""
+        """Report an event of a host to the agents that have, or had, entities there."""
         agents = host.concerned | set(filter(None, map(agent_of, host.handles)))
         for agent in sorted(agents):
             self._bus.report_event(agent, type, host_address(name), {"host": name, **data})
@@ -334,7 +334,7 @@ class Hosts:
     def place(self, spec: ChildSpec, *, but: str = "") -> str | NotPlaced:
         """Return the host to start a child on, '' for this machine, or why it must wait.
 
-        `but` is a machine that it is to leave.
+        `but` is a machine that the child is to leave.
         """
         last = self._processes().get(spec.address)
         for name, host in self._hosts.items():
@@ -348,7 +348,7 @@ class Hosts:
         return placed if isinstance(placed, NotPlaced) else host_of(placed)
 
     def launch(self, name: str, launch: ActorLaunch) -> RemoteHandle:
-        """Have a host start a process."""
+        """Request the start of a process from a host."""
         host, address = self._hosts[name], launch.address
         handle = RemoteHandle(
             name, address, launch.incarnation, lambda body: self._signal(name, handle, body)
@@ -363,7 +363,7 @@ class Hosts:
         return handle
 
     def _wake_files(self) -> None:
-        """Have the service `files` run, unless it does already."""
+        """Start the service `files`, unless it is running."""
         monitor = self._files()
         if monitor is not None and monitor.state == "parked" and not self.is_stopping:
             self._bus.run_in_background(monitor.wake())
@@ -406,7 +406,7 @@ class Hosts:
     # --- the table ------------------------------------------------------------------------------
 
     def _machines(self) -> list[Machine]:
-        """Return all machines as they are now, this one first."""
+        """Return the current state of all machines, this machine first."""
         home = Machine(
             HOME_HOST,
             self._labels,
@@ -438,7 +438,7 @@ class Hosts:
         return tuple(dict.fromkeys((*registered.labels, *found)))
 
     def running_on(self, name: str) -> list[str]:
-        """Return the addresses of what runs on a host."""
+        """Return the addresses of the children on a host."""
         return list(self._hosts[name].handles)
 
     def info(self) -> tuple[HostInfo, ...]:
@@ -469,12 +469,12 @@ def host_address(name: str) -> Address:
 
 
 def host_of(machine: str) -> str:
-    """Return the host of a machine's name, '' for the home's own."""
+    """Return the host of a machine's name, '' for the home's own machine."""
     return "" if machine == HOME_HOST else machine
 
 
 def check_version(name: str, facts: MachineFacts | None) -> None:
-    """Raise Refused unless a machine has the same release of Agiraph, but for the last number."""
+    """Raise Refused unless a machine has the same release of Agiraph, except the last number."""
     if facts is not None and _release(facts.version) != _release(__version__):
         raise Refused(
             f"host '{name}' has Agiraph {facts.version}, this home {__version__}: install"

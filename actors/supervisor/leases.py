@@ -1,10 +1,10 @@
-"""Leases: for how long a host may still run what was started on it, as the home reckons. Pure.
+"""Leases: how long a host may still run its processes, as computed by the home. Pure.
 
-The host counts from when it asked for its lease, the home from when it answered, which is later,
-and adds MARGIN_SECONDS for the kill. So what ran there has ended before it is started elsewhere, by
-whatever clocks. A lease never becomes shorter: an answer may be lost, and the host goes by the one
-before. A supervisor that starts knows only for how long leases were granted: what may still run is
-waited for as if the last one had been granted at that moment.
+The host counts from its request for the lease, the home from its own answer, which is later, and
+adds MARGIN_SECONDS for the kill. So the processes there have ended before they are started
+elsewhere, whatever the clocks show. A lease never becomes shorter: an answer may be lost, and the
+host uses the earlier one. A supervisor that starts knows only the lengths of granted leases: it
+waits for possibly running processes as if the last lease had been granted at that moment.
 """
 
 import math
@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 from agiraph.core.hosts import HostState
 
 MARGIN_SECONDS = 0.7
-"""The host kills at once, its relay what lives 0.4 s longer; the rest is for that to happen."""
+"""The host kills at once, its relay the survivors 0.4 s later; the rest is time for both."""
 SILENT_RENEWALS = 3.0
 
 
 @dataclass(frozen=True, slots=True)
 class GrantedLease:
-    """Until when a host may run processes, by our clock; `heard_at` is when it asked last."""
+    """The end of a host's lease, by our clock; `heard_at` is the time of its last request."""
 
     ends_at: float = -math.inf
     heard_at: float = -math.inf
@@ -30,13 +30,13 @@ class GrantedLease:
         return GrantedLease(max(self.ends_at, now + seconds + MARGIN_SECONDS), now)
 
     def left(self, now: float) -> float:
-        """Return for how many seconds something may still run there."""
+        """Return for how many seconds processes may still run there."""
         return max(0.0, self.ends_at - now)
 
     def state(self, now: float, renew_seconds: float) -> HostState:
-        """Return how the host is: heard of lately, silent, or silent with a lease that has ended.
+        """Return whether the host is heard, silent, or silent with an expired lease.
 
-        One that had no lease, and was not heard of yet, has lost nothing.
+        A host that had no lease, and has not reported yet, has lost nothing.
         """
         if now - self.heard_at <= SILENT_RENEWALS * renew_seconds:
             return "ready"
@@ -45,23 +45,23 @@ class GrantedLease:
 
 @dataclass(frozen=True, slots=True)
 class OverdueKills:
-    """The processes that a host was told to kill and still lists, and since when.
+    """The processes that a host was asked to kill and still lists, and since when.
 
-    A host that ignores a kill for the length of a lease gets no further lease: when its last one
-    has ended, what it was to kill counts as ended, as on a machine that is lost.
+    A host that ignores a kill for the length of a lease gets no further lease: when its last lease
+    has ended, these processes count as ended, as on a machine that is lost.
     """
 
     since: Mapping[tuple[str, int], float] = field(default_factory=dict)
 
     def listed(self, doomed: Collection[tuple[str, int]], now: float) -> "OverdueKills":
-        """Return them after the host has listed the processes `doomed`, which it was to kill."""
+        """Return the overdue kills after the host has listed the processes `doomed`."""
         return OverdueKills({one: self.since.get(one, now) for one in doomed})
 
     def ignored(self, now: float, lease_seconds: float) -> list[str]:
-        """Return the addresses of those that the host has had long enough to kill."""
+        """Return the addresses of the processes that the host has had enough time to kill."""
         return [one for (one, _), since in self.since.items() if now - since > lease_seconds]
 
 
 def unknown_lease(now: float, seconds: float) -> GrantedLease:
-    """Return what a supervisor that starts must reckon with, of leases of so many seconds."""
+    """Return the lease that a starting supervisor must assume, for leases of this length."""
     return GrantedLease(ends_at=now + seconds + MARGIN_SECONDS)

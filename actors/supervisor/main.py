@@ -49,7 +49,7 @@ def parse_http(
 def parse_listen(
     _context: click.Context, _option: click.Parameter, value: str | None
 ) -> str | None:
-    """Return where other machines connect, `tcp://ADDR:PORT`."""
+    """Return the URL at which other machines connect, `tcp://ADDR:PORT`."""
     if value is None:
         return None
     address, _, port = value.removeprefix("tcp://").rpartition(":")
@@ -60,9 +60,9 @@ def parse_listen(
 
 
 def main(kinds: Mapping[str, str] = KINDS, prestarted: PrestartedProcesses | None = None) -> None:
-    """Run the command; `kinds` says which function runs each kind of process.
+    """Run the command; `kinds` maps each kind of process to the function that runs it.
 
-    `prestarted` are the processes that were started already.
+    `prestarted` are the processes that were started before.
     """
     command(obj=(kinds, prestarted))
 
@@ -116,7 +116,7 @@ def command(
     try:
         settings = with_options(load(folder, config), http, json_logs, listen)
         if (refusal := settings.http.why_refused()) is not None:
-            raise InvalidInput(refusal)  # the API would be open to the network in the clear
+            raise InvalidInput(refusal)  # the API would be open to the network without encryption
         for word, is_given in (("--until-eof", until_eof), ("--until-unused", until_unused)):
             if daemon and is_given:
                 raise InvalidInput(f"--daemon and {word} exclude each other")
@@ -168,7 +168,7 @@ def go_to_background(home: Path, options: tuple[str, ...]) -> int:
 
 
 def load(home: Path, config: Path | None) -> Config:
-    """Return the defaults, the home's own settings over them, and `config` over these."""
+    """Return the defaults, overridden by the home's own settings, overridden by `config`."""
     own = present(Home(home).config)
     return load_config(*own, *([config] if config is not None else []))
 
@@ -176,7 +176,7 @@ def load(home: Path, config: Path | None) -> Config:
 def with_options(
     config: Config, http: tuple[str, int] | None, json_logs: bool, listen: str | None = None
 ) -> Config:
-    """Return the settings with what the command line said over them."""
+    """Return the settings overridden by the command line."""
     if http is not None:
         place = config.http.model_copy(update={"host": http[0], "port": http[1]})
         config = config.model_copy(update={"http": place})
@@ -197,7 +197,7 @@ def with_options(
 
 def run(options: SupervisorOptions) -> int:
     """Run the supervisor; return its exit code, and print on stderr why it could not start."""
-    gc.freeze()  # what is imported stays
+    gc.freeze()  # the imported modules stay
     gc.enable()
     setproctitle.setproctitle(title_of("supervisor", SUPERVISOR))
     os.umask(0o077)

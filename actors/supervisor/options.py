@@ -1,4 +1,4 @@
-"""SupervisorOptions: what a supervisor is started with, and which services every home has."""
+"""SupervisorOptions: the arguments of a supervisor, and the services of every home."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -29,14 +29,14 @@ TOOLS = "tools"
 ON_DEMAND_KINDS = ("web", "files", TOOLS)
 """Kinds of services that have a process only while they are used."""
 OPTIONAL = (TRACER, SCALER)
-"""Services that run only if the settings ask for them."""
+"""Services that run only if the settings request them."""
 SPAWNER = Address("spawner")
 
 
 def on_demand(config: Config, home: Home) -> dict[Address, str]:
     """Return the services that are started by the first request to them, with their kinds.
 
-    `files` is for other machines: without an uplink there is none.
+    `files` is for other machines: without an uplink it does not exist.
     """
     servers = map(tools_address, sorted({*config.mcp.servers, *registered_names(home)}))
     for_hosts = (FILES,) if config.hosts.listen else ()
@@ -45,7 +45,7 @@ def on_demand(config: Config, home: Home) -> dict[Address, str]:
 
 @dataclass(frozen=True, slots=True)
 class SupervisorOptions:
-    """What a supervisor is started with."""
+    """The arguments of a supervisor."""
 
     home: Path
     config: Config

@@ -1,9 +1,9 @@
-"""OrphanProcesses: no descendant outlives its actor, whatever session it moved to.
+"""OrphanProcesses: kills every descendant that outlives its actor, whatever its session.
 
-On Linux an orphan re-parents to the supervisor, which is a subreaper: every child of ours without
-an owner is one. It is killed a moment after it was first seen: a command that was about to end may
-leave its outcome for its actor's next incarnation. Leftovers of a supervisor that was killed are
-known by (boot, pid, start time), never by pid alone.
+On Linux an orphan re-parents to the supervisor, which is a subreaper: every child of the supervisor
+without an owner is an orphan. It is killed a moment after it was first seen: a command that was
+about to end may leave its outcome for its actor's next incarnation. Leftovers of a killed
+supervisor are identified by (boot, pid, start time), never by pid alone.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ KILL_AGAIN_SECONDS = 0.25
 
 
 def boot_id() -> str:
-    """Return what tells this boot of the machine from every other."""
+    """Return the id of this boot of the machine."""
     try:
         return BOOT_FILE.read_text().strip()  # plain: /proc
     except OSError:
@@ -32,7 +32,7 @@ def boot_id() -> str:
 
 
 def started_at(pid: int) -> float:
-    """Return when a process began, as the kernel says; 0 if it is gone."""
+    """Return when a process began, according to the kernel; 0 if it is gone."""
     try:
         return float(psutil.Process(pid).create_time())
     except psutil.Error:
@@ -40,7 +40,7 @@ def started_at(pid: int) -> float:
 
 
 class OrphanProcesses:
-    """Our children without an owner (by `reaper`), and since when each has been known."""
+    """The children without an owner (by `reaper`), and since when each has been known."""
 
     def __init__(self, reaper: Reaper) -> None:
         self._reaper = reaper
@@ -49,7 +49,7 @@ class OrphanProcesses:
         self.on_killed: Callable[[int], None] = lambda count: None
 
     def kill(self) -> None:
-        """Kill each after its moment to end by itself: now, and until none is left."""
+        """Kill each orphan after its moment to end by itself, until none is left."""
         loop = asyncio.get_running_loop()
         if self._next is not None:
             self._next.cancel()
@@ -61,10 +61,11 @@ class OrphanProcesses:
             self._next = loop.call_later(KILL_AGAIN_SECONDS, self.kill)
 
     def kill_due(self, now: float, linger_seconds: float = LINGER_SECONDS) -> tuple[int, bool]:
-        """Kill those known for long enough, with all their descendants.
+        """Kill the orphans known for long enough, with all their descendants.
 
-        Returns how many were killed, and whether to check again: some may linger, or a process is
-        being made whose pid is not known yet (then nothing is killed, it might be that one).
+        Returns the number of killed processes, and whether to check again: some orphans may linger,
+        or a process is being created whose pid is not known yet (then nothing is killed, because
+        any orphan might be that process).
         """
         if self._reaper.is_expecting:
             return 0, True
@@ -85,7 +86,7 @@ def _children() -> list[psutil.Process]:
 
 
 def kill_leftovers(home: Path, processes: Iterable[ProcessStarted]) -> list[int]:
-    """Kill what an earlier supervisor of this home left running; return the pids."""
+    """Kill the running processes of an earlier supervisor of this home; return the pids."""
     here = boot_id()
     left = [found for began in processes if (found := _same_process(began, here)) is not None]
     for process in left:
@@ -96,7 +97,7 @@ def kill_leftovers(home: Path, processes: Iterable[ProcessStarted]) -> list[int]
 
 
 def _wait_dead(victims: list[psutil.Process]) -> None:
-    """Wait (a little) for killed processes to end, before new ones are started."""
+    """Wait briefly for killed processes to end, before new processes are started."""
     deadline = time.monotonic() + GONE_SECONDS
     while any(map(is_alive, victims)) and time.monotonic() < deadline:
         time.sleep(0.005)

@@ -1,8 +1,8 @@
-"""Placement: on which machine a process is started. Pure.
+"""Placement: chooses the machine on which a process is started. Pure.
 
-Asked for are a machine by name, or labels that it must have. Among those that take new work the one
-on which the entity ran last comes first, for its files are there; then the one with the least to do
-for each of its processors; the home's machine where it is equal.
+A request names a machine, or labels that the machine must have. Of the machines that accept new
+work, the machine on which the entity ran last is preferred, because its files are there; then the
+machine with the least work for each of its processors; the home's machine if they are equal.
 """
 
 from collections.abc import Sequence
@@ -14,12 +14,12 @@ from agiraph.core.hosts import HOME_HOST
 
 LEAST_FREE_BYTES = 256 * 1024 * 1024
 LOAD_OF_PROCESS = 0.1
-"""How much of a processor is reckoned for each process: most wait for models."""
+"""The assumed load of each process on a processor: most processes wait for models."""
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """A machine as it is now; `is_open`: it can be reached, and takes new work."""
+    """The current state of a machine; `is_open`: it can be reached, and accepts new work."""
 
     name: str
     labels: frozenset[str] = frozenset()
@@ -31,18 +31,18 @@ class Machine:
 
     @property
     def has_memory(self) -> bool:
-        """Whether it has room for one more process, as far as that is known."""
+        """Whether it has memory for one more process, as far as that is known."""
         return self.free_memory_bytes is None or self.free_memory_bytes >= LEAST_FREE_BYTES
 
     @property
     def busyness(self) -> float:
-        """How much each processor has to do."""
+        """The load for each processor."""
         return (self.load + LOAD_OF_PROCESS * self.processes) / max(1, self.cores)
 
 
 @dataclass(frozen=True, slots=True)
 class PlacementRequest:
-    """What a process needs: `host` by name or None, `labels`; `last` is where it ran last."""
+    """The needs of a process: `host` by name or None, `labels`; `last` is its last machine."""
 
     host: str | None = None
     labels: tuple[str, ...] = ()
@@ -51,13 +51,13 @@ class PlacementRequest:
 
 @dataclass(frozen=True, slots=True)
 class NotPlaced:
-    """No machine may run it now; `reason` says why."""
+    """No machine may run the process now; `reason` is the explanation."""
 
     reason: str
 
 
 def place(wish: PlacementRequest, machines: Sequence[Machine]) -> str | NotPlaced:
-    """Return the name of the machine to start it on; the first of `machines` is the home's."""
+    """Return the name of the machine to start on; the first of `machines` is the home's."""
     named = [one for one in machines if wish.host in (None, one.name)]
     if not named:
         known = listed([one.name for one in machines])
@@ -81,6 +81,6 @@ def place(wish: PlacementRequest, machines: Sequence[Machine]) -> str | NotPlace
 
 
 def place_at_home(host: str | None, labels: tuple[str, ...]) -> str | NotPlaced:
-    """Return '' if a process may run in a home that has no other machine, else why it waits."""
+    """Return '' if a process may run in a home without other machines, else why it waits."""
     placed = place(PlacementRequest(host, labels), [Machine(HOME_HOST, frozenset(found_labels()))])
     return placed if isinstance(placed, NotPlaced) else ""

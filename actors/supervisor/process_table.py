@@ -1,4 +1,4 @@
-"""Rows of the process table: what the kernel and the monitors know about each process."""
+"""Rows of the process table: facts from the kernel and the monitors about each process."""
 
 import os
 
@@ -32,7 +32,7 @@ def child_row(monitor: ChildMonitor, incarnation: int) -> ChildInfo:
 
 
 def own_rows(incarnation: int, fork: ForkLauncher | None) -> list[ChildInfo]:
-    """Return the rows of the supervisor itself and of the spawner, if this house has one."""
+    """Return the rows of the supervisor itself and of the spawner, if this home has one."""
     me = ChildInfo(address=SUPERVISOR, kind="supervisor", state="ready", incarnation=incarnation)
     rows = [with_stats(me, os.getpid(), stats_of(os.getpid()))]
     if fork is not None:
@@ -50,7 +50,7 @@ def own_rows(incarnation: int, fork: ForkLauncher | None) -> list[ChildInfo]:
 
 
 def with_stats(info: ChildInfo, pid: int | None, stats: ProcessStats | None) -> ChildInfo:
-    """Return the row with what the kernel knows of its process; only the pid if it is gone."""
+    """Return the row with the kernel's facts about its process; only the pid if it is gone."""
     if stats is None:
         return info.model_copy(update={"pid": pid})  # it ended a moment ago
     return info.model_copy(

@@ -1,4 +1,4 @@
-"""RemoteHandle: a process of a child on another machine, known by what its host reports."""
+"""RemoteHandle: a process of a child on another machine, known by the reports of its host."""
 
 import asyncio
 import signal
@@ -21,7 +21,7 @@ PROBE = 0
 
 
 class RemoteHandle:
-    """One process on `host`; it exists before its host has said so.
+    """One process on `host`; it exists before its host has confirmed it.
 
     `post` sends its host a message, which may be lost: a kill is repeated at each renewal.
     """
@@ -43,22 +43,22 @@ class RemoteHandle:
         self._missing = 0
 
     def terminate(self) -> None:
-        """Send SIGTERM: over there it goes to the whole group."""
+        """Send SIGTERM: on the host it goes to the whole group."""
         self.signal_group(signal.SIGTERM)
 
     def signal_group(self, number: int) -> None:
-        """Have its host send a signal to its group."""
+        """Ask its host to send a signal to its group."""
         if number == signal.SIGKILL and not self.is_killed:
             self.is_killed, self._missing = True, 0
         self._post(SignalOnHost(address=self.address, incarnation=self.incarnation, signal=number))
 
     def give_up(self, reason: str) -> None:
-        """Have it killed because of its machine, which blames nothing."""
+        """Request a kill because of its machine, which counts against nothing."""
         self._given_up = reason
         self.signal_group(signal.SIGKILL)
 
     def dump_stack(self) -> None:
-        """Have it write its stack, into its log on its host."""
+        """Request it to write its stack into its log on its host."""
         self.signal_group(signal.SIGUSR1)
 
     def followers(self) -> list[psutil.Process]:
@@ -66,21 +66,21 @@ class RemoteHandle:
         return []
 
     def noted_step(self) -> str | None:
-        """Return what its host read in its note, if that is why it is silent."""
+        """Return the step from its note if the host reports that it waits for room on the disk."""
         return WAITS if self._waits_for_room else None
 
     def stats(self) -> ProcessStats | None:
-        """Return what its host reported last."""
+        """Return the facts that its host reported last."""
         return self._stats
 
     def evidence(self) -> ExitEvidence:
-        """Return what its host reported of its end."""
+        """Return the traces that its host reported of its end."""
         return self._evidence
 
     # --- what its host says ---------------------------------------------------------------------
 
     def runs(self, process: HostProcess) -> None:
-        """Note that its host runs it."""
+        """Record that its host runs it."""
         self._missing, self.pid = 0, process.pid
         self._waits_for_room = process.waits_for_room
         self._stats = ProcessStats(process.started_at, process.cpu_seconds, process.memory_bytes)
@@ -88,9 +88,9 @@ class RemoteHandle:
             self.signal_group(signal.SIGKILL)
 
     def is_not_listed(self) -> None:
-        """Note that its host does not name it; ask how it ended if that stays so.
+        """Record that its host does not list it; ask for its exit if that persists.
 
-        A host that does not answer that either does not run it.
+        A host that does not answer that request either does not run the process.
         """
         self._missing += 1
         was_started = self.pid is not None or self.is_killed
@@ -100,7 +100,7 @@ class RemoteHandle:
             self.signal_group(PROBE)
 
     def exited(self, body: ExitedOnHost) -> None:
-        """Note how it ended, as its host saw it; a host that has no code has restarted."""
+        """Record the exit as its host saw it; a host without a code has restarted."""
         self._evidence = ExitEvidence(
             tail=tuple(line[:LINE_LIMIT] for line in body.tail[-TAIL_LINES:]),
             step=body.step[:LINE_LIMIT] or None,
@@ -116,11 +116,11 @@ class RemoteHandle:
             self._end(ProcessExit(code=body.exit_code, signal=body.signal))
 
     def lost(self, reason: str, *, may_still_run: bool = False) -> None:
-        """Give it up because of its machine, which blames nothing."""
+        """Give it up because of its machine, which counts against nothing."""
         self._end_for(KillReason("host_lost", reason), ProcessExit(), may_still_run)
 
     def not_made(self, reason: str) -> None:
-        """Note that its host refused to start it."""
+        """Record that its host refused to start it."""
         self._end_for(KillReason("not_made", reason), ProcessExit(code=EXIT_NOT_MADE), False)
 
     def _end_for(self, reason: KillReason, ended: ProcessExit, may_still_run: bool) -> None:

@@ -1,6 +1,7 @@
 """Supervisor: starts the services and agents of a home, watches them, and stops them in order.
 
-Exit codes: 0 asked to stop, 1 the home is held, 70 gave up (a service cannot be kept alive).
+Exit codes: 0 asked to stop, 1 another supervisor runs on the home, 70 gave up (a service cannot be
+kept alive).
 """
 
 import asyncio
@@ -118,7 +119,7 @@ class Supervisor:
                 task.cancel()
 
     async def _watch(self) -> None:
-        """Check every few seconds which event loops do not turn any more, and who was left."""
+        """Check for hung event loops, and for agents whose command has ended, every few seconds."""
         loop = asyncio.get_running_loop()
         while True:
             await asyncio.sleep(self._options.config.supervisor.beat_seconds)
@@ -131,7 +132,7 @@ class Supervisor:
     async def _start(self) -> None:
         """Start everything in order: the router, the other services, the agents.
 
-        Only the router is waited for: all others can do without any other for a while.
+        Only the router is awaited: all others can do without any other for a while.
         """
         children = self._children
         if children.fork is not None:
@@ -146,7 +147,7 @@ class Supervisor:
         await asyncio.sleep(0)  # so that they begin before the agents
         for row in children.register.table.rows.values():
             is_left = children.is_left(agent_of(row.spec.address))
-            # Not written down: a supervisor that stays continues what this one does not.
+            # Not recorded: a supervisor that is not bound to commands continues these agents.
             desired: Desired = "stopped" if is_left else row.desired
             monitor = children.monitor(row.spec, desired)
             if desired == "running":
@@ -170,7 +171,7 @@ class Supervisor:
             raise ServiceGivenUp(f"{address} does not start: {monitor.cause}")
 
     async def _join_bus(self, router: ChildMonitor) -> None:
-        """Connect to the router; its welcome is also what makes the router ready."""
+        """Connect to the router; its welcome also marks the router as ready."""
         number = self._children.register.allot(SUPERVISOR)
         ticket = self._children.ticket(SUPERVISOR, number)
         settings = self._options.config.supervisor
@@ -190,7 +191,7 @@ class Supervisor:
 
     def _report_ready(self) -> None:
         text = f"agiraph-supervisor ready: home {self.home}, API {self._api_url()}"
-        with suppress(OSError):  # it may go into a file on a full disk
+        with suppress(OSError):  # stdout may be a file on a full disk
             print(text, flush=True)
         self.log.info("ready", home=str(self.home), api=self._api_url())
 
@@ -201,14 +202,14 @@ class Supervisor:
             if process is not None and address["pid"] == process.handle.pid:
                 return str(address["url"])
         except (OSError, ValueError, KeyError, TypeError):
-            pass  # the gateway has written none
+            pass  # the gateway has written no address
         return "none"
 
     async def _shut_down(self) -> None:
         """Stop everything in reverse order, then kill until no descendant is left.
 
-        It takes at most STOP_SECONDS, whatever hangs: each stage may use half of what is left (as
-        much for the request as for SIGTERM) before it is killed.
+        It takes at most STOP_SECONDS, whatever hangs: each stage may use half of the remaining time
+        (as much for the request as for SIGTERM) before its processes are killed.
         """
         children = self._children
         children.is_stopping = True
@@ -246,15 +247,15 @@ class Supervisor:
             threading.Thread(target=self._end_after_eof, args=(loop,), daemon=True).start()
 
     def _end_after_eof(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Wait in a thread until our stdin is closed and, if so wanted, the last user has left."""
+        """Wait in a thread until stdin is closed and, if requested, no user is left."""
         _await_eof()
         if self._options.until_unused:
             wait_until_unused(self.home)
-        with suppress(RuntimeError):  # we have ended for another reason
+        with suppress(RuntimeError):  # the supervisor has ended for another reason
             loop.call_soon_threadsafe(self._end.set)
 
     def stop(self) -> None:
-        """Begin to stop; a second call kills at once what still runs."""
+        """Begin to stop; a second call kills all running processes at once."""
         if self._end.is_set():
             for monitor in self._children.monitors.values():
                 if monitor.process is not None and not monitor.process.handle.ended.done():
@@ -266,7 +267,7 @@ class Supervisor:
         self._end.set()
 
     def _welcomed(self) -> None:
-        """The router has let us in, so it is ready."""
+        """Mark the router as ready, because it has admitted the supervisor."""
         if self._children.hosts is not None:
             self._children.hosts.welcomed()
         monitor = self._children.monitors[ROUTER]
@@ -284,4 +285,4 @@ def _await_eof() -> None:
         while os.read(0, 1024):
             pass
     except OSError:
-        pass  # having no stdin is an end, too
+        pass  # a missing stdin counts as closed

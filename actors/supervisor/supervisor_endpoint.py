@@ -19,10 +19,11 @@ from transport.errors import LinkDown, TransportError
 
 
 class SupervisorEndpoint:
-    """What the supervisor sends and receives; silent before `join` and after `leave`.
+    """The messages of the supervisor; silent before `join` and after `leave`.
 
-    `answer` returns the reply to a request (None: none), `on_welcome` is called whenever the
-    router lets us in, `on_peer_gone` with the address and incarnation of a peer that left.
+    `answer` returns the reply to a request (None: no reply), `on_welcome` is called whenever the
+    router admits the supervisor, `on_peer_gone` with the address and incarnation of a peer that
+    left.
     """
 
     def __init__(
@@ -60,14 +61,14 @@ class SupervisorEndpoint:
         self.run_in_background(self._listen(endpoint))
 
     async def leave(self) -> None:
-        """Stop answering and say bye; does nothing the second time."""
+        """Stop answering and say bye; a second call does nothing."""
         await self._tasks.stop()
         endpoint, self._endpoint, self._reporter = self._endpoint, None, None
         if endpoint is not None:
             await endpoint.close()
 
     def router_ended(self) -> None:
-        """Note that nothing can be sent until the router lets us in again."""
+        """Record that nothing can be sent until the router admits the supervisor again."""
         self._is_up = False
 
     def ask_to_stop(self, address: str, *, after_step: bool = False) -> bool:
@@ -78,13 +79,13 @@ class SupervisorEndpoint:
         return True
 
     def announce(self, known: tuple[str, ...]) -> None:
-        """Report to the router which addresses exist, now and whenever it lets us in again."""
+        """Report the existing addresses to the router, now and after each of its welcomes."""
         self._known = known
         if self._endpoint is not None and self._is_up:
             self._endpoint.post(ROUTER, AddressTable(known=known))
 
     def beat(self) -> None:
-        """Send ourselves a heartbeat through the router: while it returns, the router works."""
+        """Send a heartbeat to ourselves through the router: while it returns, the router works."""
         if self._endpoint is not None and self._is_up:
             self._endpoint.post(SUPERVISOR, ChildHeartbeat())
 

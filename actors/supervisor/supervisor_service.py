@@ -1,4 +1,4 @@
-"""SupervisorService: what the supervisor does when it is asked for something, and who may ask."""
+"""SupervisorService: executes the requests to the supervisor, and checks their senders."""
 
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
@@ -47,13 +47,13 @@ ONE_MACHINE: Final = (
 
 
 class SupervisorService:
-    """Answers what comes over the bus, and acts on the children."""
+    """Answers messages from the bus, and acts on the children."""
 
     def __init__(self, children: Children) -> None:
         self._children = children
 
     async def answer(self, received: Received) -> BaseModel | None:
-        """Do what a message asks and return the reply; None for what is no request."""
+        """Execute a message and return the reply; None for a message that is no request."""
         sender, body = received.header.sender, received.body
         if (reason := refusal(sender, received.header.to, body)) is not None:
             return RefusedReply(reason=reason) if received.header.flags & Flag.ASK else None
@@ -98,7 +98,7 @@ class SupervisorService:
 
     @cached_property
     def _hosts(self) -> "HostRequests | None":
-        """What answers requests about other machines, if this home may have any."""
+        """The handler of requests about other machines, if this home may have any."""
         if self._children.hosts is None:
             return None
         from actors.supervisor.host_requests import HostRequests  # most homes have one machine
@@ -114,7 +114,7 @@ class SupervisorService:
         return [kind for kind in self._children.options.kinds if kind not in services]
 
     def _offer_tools(self, address: Address) -> ChildStarted:
-        """Have an address for a registered server of tools; its first call starts the process."""
+        """Add an address for a registered server of tools; its first call starts the process."""
         children = self._children
         offered = on_demand(children.options.config, Home(children.home))
         if address not in offered:
@@ -125,9 +125,9 @@ class SupervisorService:
         return ChildStarted(address=address, incarnation=0)
 
     def _check_host(self, host: str | None) -> None:
-        """Raise InvalidInput for a machine that there is not.
+        """Raise InvalidInput for an unknown machine.
 
-        For the default of the settings, which may join later, a worker waits.
+        The default machine of the settings may join later: its workers wait.
         """
         hosts = self._children.hosts
         if hosts is not None and host == hosts.config.default_host:
@@ -137,7 +137,7 @@ class SupervisorService:
             raise unknown("machine", host, known)
 
     def _note_beat(self, sender: str, incarnation: int, body: ChildHeartbeat) -> None:
-        """Note that a child's loop turns, and what it does; our own beat shows the router's."""
+        """Record a child's beat and current step; our own beat shows that the router works."""
         heartbeats = self._children.hangs.heartbeats
         was_suspect = (
             heartbeats.record_router()
@@ -153,10 +153,10 @@ class SupervisorService:
             process.awaits = body.awaits
 
     async def _start_child(self, spec: ChildSpec) -> ChildStarted | None:
-        """Start a child, or confirm that it runs or is parked.
+        """Start a child, or confirm that it is running or parked.
 
-        While the supervisor stops there is no reply: its sender is stopped too, and asks again when
-        it is restarted. A refusal would be taken for the loss of a worker.
+        While the supervisor stops it does not reply: the sender is stopped too, and asks again
+        after its restart. A refusal would count as the loss of a worker.
         """
         children = self._children
         known = self._find(spec.address)
@@ -176,13 +176,13 @@ class SupervisorService:
         return None
 
     async def _wake(self, monitor: ChildMonitor) -> None:
-        """Have a parked child run again."""
+        """Start a parked child again."""
         if monitor.state == "parked" and agent_of(monitor.address) is not None:
             await self._declare(monitor.spec)
         await monitor.wake()
 
     async def _declare(self, spec: ChildSpec) -> None:
-        """Write down that a child is wanted, once the disk has room for that."""
+        """Record that a child is wanted, once the disk has room for that."""
 
         async def declare() -> None:
             self._children.register.declare(spec)
@@ -235,7 +235,7 @@ class SupervisorService:
         )
 
     def peer_gone(self, address: str, incarnation: int) -> None:
-        """Drop a console that left; the ends of children are reported by the kernel instead."""
+        """Forget a console that left; exits of children are reported by the kernel instead."""
         children = self._children
         if children.consoles.get(address) == incarnation:
             del children.consoles[address]
@@ -265,7 +265,7 @@ def check_start(spec: ChildSpec, startable: list[str]) -> None:
 
 
 def _is_plain(address: str) -> bool:
-    """Whether an address can also be a file's name: two plain words, nothing that climbs."""
+    """Whether an address can also be a file name: two plain words, without `..`."""
     parts = address.split("/")
     return (
         len(parts) == 2

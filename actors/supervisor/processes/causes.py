@@ -1,16 +1,16 @@
-"""Causes: why a process ended, as a record that travels, and where the evidence stands.
+"""Causes: why a process ended, as a record for messages, and where the evidence comes from.
 
-Exit code and signal come from the kernel. That a SIGKILL came from the out-of-memory killer
-shows only in counters: of our control group (v2, then v1), and of the machine. One that rose since
-the process began, and a kill that the supervisor did not send, make an out-of-memory death.
+Exit code and signal come from the kernel. Only counters show that a SIGKILL came from the
+out-of-memory killer: of our control group (v2, then v1), and of the machine. If a counter rose
+since the process began, and the supervisor did not send the kill, the cause is a lack of memory.
 
-Whose fault an end is, is decided here, once:
+Only this module decides who is responsible for an exit:
 
     from outside      by order, with its machine, or by SIGHUP, SIGINT, SIGQUIT, SIGKILL or SIGTERM
-                      that neither the supervisor nor the kernel's lack of memory sent: counts
+                      that came neither from the supervisor nor from a lack of memory: counts
                       against nothing
     own fault         it raised, broke down (SIGSEGV, SIGABRT ...), hung, or ran out of memory:
-                      counts against its restarts, and against the message or step it was at
+                      counts against its restarts, and against its current message or step
     all other ends    a full disk, not ready in time, refused to start, ended though it should stay:
                       count against its restarts, and blame no message
 """
@@ -29,7 +29,7 @@ SIGKILL = 9
 TAIL_BYTES = 16_384
 TAIL_LINES = 20
 LINE_LIMIT = 1000
-"""So that the words of a damaged journal, which name three paths, are not cut off."""
+"""Long enough for the error text of a damaged journal, which names three paths."""
 BLAMELESS_EXITS = frozenset({0, 64, 71, 75, 76, 77})
 KILLS_FROM_OUTSIDE = frozenset({1, 2, 3, 9, 15})
 NO_MEMORY = "out of memory"
@@ -38,7 +38,7 @@ OOM_KILL = re.compile(r"^oom_kill (\d+)$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class KillReason:
-    """Why the supervisor itself killed a process."""
+    """The reason why the supervisor itself killed a process."""
 
     kind: CauseKind
     text: str
@@ -52,10 +52,10 @@ def cause_of(
     step: str,
     tail: Sequence[str],
 ) -> ExitCause:
-    """Return the typed cause of an end.
+    """Return the typed cause of an exit.
 
-    `oom_kills` is how many processes the kernel killed for memory meanwhile, `step` what this one
-    was doing last, `tail` the last lines of its stderr.
+    `oom_kills` is the number of processes that the kernel killed for memory meanwhile, `step` the
+    process's last step, `tail` the last lines of its stderr.
     """
     kind, hint = _kind_and_hint(ended, kill_reason, oom_kills, tail[-1] if tail else "")
     text = ProcessExit(ended.code, ended.signal, hint).describe()
@@ -83,16 +83,16 @@ def _kind_and_hint(
 
 
 def is_from_outside(why: ExitCause) -> bool:
-    """Whether something else ended it: an order, the loss of its machine, another's signal."""
+    """Whether an order, the loss of its machine, or a signal of another process ended it."""
     return why.kind in ("ordered", "host_lost") or (
         why.kind == "signal" and why.signal in KILLS_FROM_OUTSIDE
     )
 
 
 def fault_of(why: ExitCause | None) -> str:
-    """Return the cause in words if a process died of what it did, '' if not.
+    """Return the cause in words if the process's own action ended it, otherwise ''.
 
-    A kill from outside blames neither the step nor the message that it fell on.
+    A kill from outside blames neither the current step nor the current message.
     """
     if why is None or is_from_outside(why) or why.kind in ("no_space", "not_made", "not_ready"):
         return ""
@@ -113,7 +113,7 @@ def tail_of(log: Path, offset: int) -> list[str]:
 
 
 def size_of(log: Path) -> int:
-    """Return how much a process's log holds now."""
+    """Return the current size of a process's log, in bytes."""
     try:
         status = status_of(log)
         return 0 if status is None else status.st_size
@@ -122,7 +122,7 @@ def size_of(log: Path) -> int:
 
 
 def oom_kills() -> int:
-    """Return how many processes the kernel has killed for lack of memory, as far as we may read."""
+    """Return the number of processes that the kernel killed for memory, as far as readable."""
     return sum(_counter(file) for file in _counter_files())
 
 

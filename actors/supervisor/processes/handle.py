@@ -1,7 +1,7 @@
-"""ProcessHandle: one process of a child, as its monitor holds it, wherever it runs.
+"""ProcessHandle: one process of a child, for its monitor, on any machine.
 
-A LocalHandle is one of this machine. What a process leaves when it ends (ExitEvidence) is read
-where it ran: in its log, from its start on, and in the note that it keeps of itself.
+A LocalHandle is a process of this machine. The traces of an ended process (ExitEvidence) are read
+on its machine: in its log since its start, and in the note that it keeps about itself.
 """
 
 import asyncio
@@ -26,12 +26,12 @@ from agiraph.storage.home import Home
 
 @dataclass(frozen=True, slots=True)
 class ExitEvidence:
-    """What a process that has ended left behind.
+    """The traces of a process that has ended.
 
-    `tail` are the last lines of its stderr; `step` and `was_ready` are what it noted of itself,
-    None if it noted nothing; `oom_kills` is how many processes the kernel killed for lack of memory
-    while it lived; `is_repeated_crash`: it died over a message over which it died before. `reason`
-    is why it is over if no kernel says so.
+    `tail` are the last lines of its stderr; `step` and `was_ready` come from its own note, None
+    without a note; `oom_kills` is the number of processes that the kernel killed for lack of memory
+    during its life; `is_repeated_crash`: it died over a message over which it died before. `reason`
+    is the reason of its end if the kernel reports none.
     """
 
     tail: tuple[str, ...] = ()
@@ -50,32 +50,32 @@ class ProcessHandle(Protocol):
 
     @property
     def pid(self) -> int | None:
-        """Its number on its machine, None while that is not known."""
+        """Its process id on its machine, None while that is not known."""
 
     def terminate(self) -> None:
-        """Send SIGTERM to it only: it has the grace to end its own commands."""
+        """Send SIGTERM to the process only: it has the grace to end its own commands."""
 
     def signal_group(self, number: int) -> None:
-        """Send a signal to its group."""
+        """Send a signal to its process group."""
 
     def dump_stack(self) -> None:
-        """Have it write the stack of each of its threads into its log."""
+        """Request it to write the stack of each of its threads into its log."""
 
     def followers(self) -> list[psutil.Process]:
-        """Return its descendants, as far as they are to be ended from here."""
+        """Return the descendants that must be ended from here."""
 
     def noted_step(self) -> str | None:
-        """Return what it noted that it is doing: what it sent may have been lost."""
+        """Return the current step from its note: its messages may have been lost."""
 
     def stats(self) -> ProcessStats | None:
-        """Return what its kernel knows of it, None if it is gone."""
+        """Return the kernel's facts about it, None if it is gone."""
 
     def evidence(self) -> ExitEvidence:
-        """Return what it left behind, once it has ended."""
+        """Return its traces, once it has ended."""
 
 
 class ProcessFiles:
-    """What a process of this machine writes about itself; made before the process is."""
+    """The files that a local process writes about itself; created before the process starts."""
 
     def __init__(self, home: Path, address: str, incarnation: int) -> None:
         self._address = address
@@ -85,11 +85,11 @@ class ProcessFiles:
         self._offset, self._killed_before = size_of(self._log), oom_kills()
 
     def note(self) -> ProcessNote | None:
-        """Return what the process noted of itself."""
+        """Return the note of the process about itself."""
         return read_note(self._attempts, self._address, self._incarnation)
 
     def evidence(self) -> ExitEvidence:
-        """Return what the process left, once it has ended."""
+        """Return the traces of the process, once it has ended."""
         note = self.note()
         return ExitEvidence(
             tail=tuple(tail_of(self._log, self._offset)),
@@ -111,32 +111,32 @@ class LocalHandle:
         self._files = files
 
     def terminate(self) -> None:
-        """Send SIGTERM to it only."""
+        """Send SIGTERM to the process only."""
         self._signal(signal.SIGTERM)
 
     def signal_group(self, number: int) -> None:
-        """Send a signal to its group."""
+        """Send a signal to its process group."""
         kill_group(self.pid, number)
 
     def dump_stack(self) -> None:
-        """Have it write its stack, by a signal."""
+        """Send the signal that makes it write its stack."""
         self._signal(signal.SIGUSR1)
 
     def followers(self) -> list[psutil.Process]:
-        """Return its descendants, whatever session they moved to."""
+        """Return its descendants, whatever their sessions."""
         return descendants(self.pid)
 
     def noted_step(self) -> str | None:
-        """Return what it noted that it is doing."""
+        """Return the current step from its note."""
         note = self._files.note()
         return None if note is None else note.step
 
     def stats(self) -> ProcessStats | None:
-        """Return what the kernel knows of it."""
+        """Return the kernel's facts about it."""
         return stats_of(self.pid)
 
     def evidence(self) -> ExitEvidence:
-        """Return what it left behind."""
+        """Return its traces."""
         return self._files.evidence()
 
     def _signal(self, number: int) -> None:

@@ -1,6 +1,6 @@
-"""Fresh interpreters of our own: an actor's or the spawner's, each with one descriptor of ours.
+"""Fresh interpreters for an actor or the spawner, each with one inherited descriptor.
 
-Imports next to nothing, so that processes can be started before the supervisor is imported.
+Imports almost nothing, so that processes can be started before the supervisor is imported.
 """
 
 import os
@@ -35,8 +35,8 @@ class PrestartedProcesses(NamedTuple):
 def prestart(environ: Mapping[str, str]) -> PrestartedProcesses:
     """Start router and spawner before their launches are known; raises OSError.
 
-    They import while the supervisor does, touch nothing until their launches come, and end when
-    we do. All other processes wait for these two.
+    They import while the supervisor imports, touch nothing before their launches, and exit when the
+    supervisor exits. All other processes wait for these two.
     """
     return PrestartedProcesses(
         start_actor(environment_for("router", environ), None, kind="router"),
@@ -47,9 +47,9 @@ def prestart(environ: Mapping[str, str]) -> PrestartedProcesses:
 def start_actor(
     environ: Mapping[str, str], log: "Path | None", kind: str = ""
 ) -> WaitingInterpreter:
-    """Start the interpreter of an actor, which imports what `kind` needs before its launch comes.
+    """Start the interpreter of an actor, which imports the modules of `kind` before its launch.
 
-    What it prints before its launch goes into `log`, or (None) to our own stderr. Raises OSError.
+    Its output before its launch goes into `log`, or (None) to our own stderr. Raises OSError.
     """
     for_child, ours = os.pipe()
     try:
@@ -90,7 +90,7 @@ def start_relay(environ: Mapping[str, str], log: "Path | None") -> tuple[int, in
 def _run(words: Sequence[str], fd: int, environ: Mapping[str, str], log: "Path | None") -> int:
     """Start `python -P -m agiraph WORDS` with `fd` as its descriptor 3; return its pid.
 
-    posix_spawn passes nothing else on: all our descriptors close on exec.
+    posix_spawn passes on no other descriptor: all ours close on exec.
     """
     return os.posix_spawn(
         sys.executable,
@@ -115,5 +115,5 @@ def _output(log: "Path | None") -> tuple[int, int, int] | tuple[int, int, str, i
 
     make_folder(log.parent, 0o700)
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
-    os.close(open_file(log, flags))  # it is a file of ours
+    os.close(open_file(log, flags))  # this checks that the file is ours
     return (os.POSIX_SPAWN_OPEN, 1, str(log), flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)

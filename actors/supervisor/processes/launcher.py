@@ -1,4 +1,4 @@
-"""Launchers: start the process of a launch. `exec` works anywhere, `fork` is fast."""
+"""Launchers: start the process of a launch. `exec` works on every system, `fork` is fast."""
 
 import asyncio
 import os
@@ -42,8 +42,8 @@ from agiraph.storage.disk_space import is_full_disk
 from agiraph.storage.files import status_of
 from agiraph.storage.home import Home
 
-# A spawner that is restarted at once is ready in about two seconds. Many fresh interpreters in its
-# place would only delay that.
+# A spawner that is restarted at once is ready in about two seconds. Starting many fresh
+# interpreters instead would only delay that.
 NEXT_SPAWNER_SECONDS = 5.0
 SPAWNER_SECONDS = 15.0
 SPAWNER_KIND = "spawner"
@@ -56,7 +56,7 @@ class SpawnerDown(Unavailable):
 
 
 class SpawnFailed(Unavailable):
-    """The process could not be made; the text says why. `is_full`: the disk had no room for it."""
+    """The process could not be created; the text says why. `is_full`: the disk had no room."""
 
     is_full = False
 
@@ -70,9 +70,9 @@ class SpawnedProcess:
 
 
 def environment_of(launch: ActorLaunch, environ: Mapping[str, str]) -> dict[str, str]:
-    """Return what of `environ` the process of a launch may see.
+    """Return the part of `environ` that the process of a launch may see.
 
-    The broker also sees what the home's own providers name, whatever it is called.
+    The broker also sees all variables that the home's own providers name.
     """
     naming = naming_settings(launch.kind, launch.address, launch.config)
     seen = environment_for(launch.kind, environ, naming)
@@ -81,13 +81,13 @@ def environment_of(launch: ActorLaunch, environ: Mapping[str, str]) -> dict[str,
 
 
 def named_by_providers(home: Path) -> frozenset[str]:
-    """Return the variables that `providers.yaml` of a home names; none if it cannot be read."""
+    """Return the variables that `providers.yaml` of a home names; none if it is unreadable."""
     file = home / "providers.yaml"
     if status_of(file) is None:
         return frozenset()
     from agiraph.models.registry import read_table  # most homes have no providers of their own
 
-    with suppress(InvalidInput, OSError):  # the broker says what is wrong with it
+    with suppress(InvalidInput, OSError):  # the broker reports the error
         return frozenset(_variables(read_table(file).values()))
     return frozenset()
 
@@ -101,7 +101,7 @@ def _variables(presets: Iterable[Any]) -> Iterator[str]:
 
 
 def further_variables(launch: ActorLaunch, environ: Mapping[str, str]) -> frozenset[str]:
-    """Return the names of what the process of a launch may see and the spawner may not."""
+    """Return the variables that the process of a launch may see and the spawner may not."""
     return frozenset(environment_of(launch, environ)) - frozenset(
         environment_for(SPAWNER_KIND, environ)
     )
@@ -117,7 +117,7 @@ class ExecLauncher:
         self._waiting: dict[str, tuple[WaitingInterpreter, SpawnedProcess]] = {}
 
     def adopt(self, kind: str, interpreter: WaitingInterpreter) -> None:
-        """Use an interpreter that waits already for the first launch of its kind."""
+        """Use a waiting interpreter for the first launch of its kind."""
         self._waiting[kind] = (interpreter, self._watched(interpreter.pid))
 
     async def spawn(self, launch: ActorLaunch) -> SpawnedProcess:
@@ -150,11 +150,11 @@ class ExecLauncher:
 
 
 class ForkLauncher:
-    """Asks the spawner to fork; falls back to a fresh interpreter while there is no spawner.
+    """Asks the spawner to fork; starts a fresh interpreter while there is no spawner.
 
     `kill_orphans` is called when a spawner died that may have left a process of unknown pid;
-    `policy` says how the spawner is restarted, which is never given up; with `prepares` it is ready
-    when it has all that agents import too.
+    `policy` is the restart policy of the spawner, which is never given up; with `prepares` the
+    spawner is ready only after importing all modules of agents.
     """
 
     def __init__(
@@ -193,7 +193,7 @@ class ForkLauncher:
         self.next_start: float | None = None
 
     def adopt(self, pid: int, link: socket.socket) -> None:
-        """Use a spawner that runs already; call it before `start`."""
+        """Use a running spawner; call it before `start`."""
         self._prestarted = (pid, link, self._reaper.watch(pid))
 
     def start(self) -> None:
@@ -201,7 +201,7 @@ class ForkLauncher:
         self._task = asyncio.create_task(self._supervise())
 
     async def await_spawner(self) -> bool:
-        """Wait until a spawner is ready, for SPAWNER_SECONDS at most; say whether one is."""
+        """Wait at most SPAWNER_SECONDS for a ready spawner; return whether there is one."""
         with suppress(TimeoutError):
             async with asyncio.timeout(SPAWNER_SECONDS):
                 await self.ready.wait()
@@ -225,7 +225,7 @@ class ForkLauncher:
         return await self._fallback.spawn(launch)
 
     async def _is_available(self, deadline: float) -> bool:
-        """Whether a spawner can be asked; one that is restarted at once is waited for."""
+        """Whether a spawner is ready; wait for a spawner that is restarted at once."""
         if not self.ready.is_set() and self._restarts_at_once:
             with suppress(TimeoutError):
                 async with asyncio.timeout_at(deadline):
@@ -274,7 +274,7 @@ class ForkLauncher:
             self.on_change(state)
 
     async def _run_spawner(self) -> tuple[ProcessExit, bool]:
-        """Start one spawner and serve its link; return how it ended, and whether it was ready."""
+        """Start one spawner and serve its link; return its exit, and whether it was ready."""
         log = Home(self._home).system.errors(SPAWNER_KIND)
         offset, killed = size_of(log), oom_kills()
         try:
@@ -324,7 +324,7 @@ class ForkLauncher:
         self._reaper.settle()
 
     def _lose(self) -> None:
-        """Forget a dead spawner; what it made without reporting a pid is killed first."""
+        """Forget a dead spawner; first kill its processes whose pids it has not reported."""
         self.ready.clear()
         self.pid = None
         if self._writer is not None:

@@ -1,11 +1,12 @@
-"""Reaper: collects every child that ends and passes its exit to the owner of that process.
+"""Reaper: collects every exited child and passes the exit to the owner of that process.
 
-SIGCHLD wakes a loop of waitid until nothing is left, for one signal may stand for many deaths. As
-their parent we hold the zombies, so a pid is not reused before we wait for it: a watched process's
-group is killed while its leader is still a zombie and the group's number surely ours.
+SIGCHLD wakes a loop of waitid until nothing is left, because one signal may represent many exits.
+As the parent, the supervisor keeps the zombies, so a pid is not reused before it waits for it: a
+watched process's group is killed while its leader is still a zombie, when the group's number
+certainly belongs to it.
 
-A process may end before the spawner has reported its pid: while a spawn is under way, exits without
-an owner are stored.
+A process may exit before the spawner has reported its pid: during a spawn, exits without an owner
+are stored.
 """
 
 import asyncio
@@ -19,7 +20,7 @@ from actors.supervisor.processes.restarts import ProcessExit
 class Reaper:
     """The owner of each pid; used by the main thread only.
 
-    `on_death` is called after every round that found a death.
+    `on_death` is called after every round that found an exit.
     """
 
     def __init__(self, on_death: Callable[[], None] = lambda: None) -> None:
@@ -39,21 +40,21 @@ class Reaper:
 
     @property
     def watched(self) -> frozenset[int]:
-        """The pids that have an owner and live."""
+        """The pids of living processes that have an owner."""
         return frozenset(self._owners)
 
     def expect(self) -> None:
-        """Store exits without an owner from now on: a process is being made."""
+        """Store exits without an owner from now on: a process is being created."""
         self._expected += 1
 
     def settle(self) -> None:
-        """Note that the expected process is watched now, or does not exist."""
+        """Record that the expected process is watched now, or does not exist."""
         self._expected -= 1
         if self._expected == 0:
             self._unclaimed.clear()
 
     def watch(self, pid: int) -> "asyncio.Future[ProcessExit]":
-        """Return a future of the child's exit; it may have come already."""
+        """Return a future of the child's exit, which may have happened already."""
         ended: asyncio.Future[ProcessExit] = asyncio.get_running_loop().create_future()
         early = self._unclaimed.pop(pid, None)
         if early is not None:
@@ -63,7 +64,7 @@ class Reaper:
         return ended
 
     def reap(self) -> None:
-        """Collect every child that has ended."""
+        """Collect every child that has exited."""
         found = False
         while (dead := self._collect()) is not None:
             found = True
@@ -72,7 +73,7 @@ class Reaper:
             self._on_death()
 
     def _collect(self) -> tuple[int, ProcessExit] | None:
-        """Wait for one zombie, after what is left of its group has been killed."""
+        """Wait for one zombie, after the rest of its group has been killed."""
         try:
             if hasattr(os, "waitid"):
                 seen = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
@@ -97,11 +98,11 @@ class Reaper:
 
 
 def kill_group(pid: int, number: int = signal.SIGKILL) -> None:
-    """Signal the group that a process leads, if there is anyone in it."""
+    """Send a signal to the group that a process leads, if the group has members."""
     try:
         os.killpg(pid, number)
     except (ProcessLookupError, PermissionError):
-        pass  # macOS says EPERM for a group of zombies
+        pass  # macOS returns EPERM for a group of zombies
 
 
 def _exit_of(status: int) -> ProcessExit:

@@ -1,17 +1,17 @@
-"""What follows from a child's end: restart it (and when), leave it, or give it up. Pure.
+"""The consequence of a child's exit: restart it (and when), leave it, or give it up. Pure.
 
-OTP's rules: a permanent child is always restarted, a transient one unless it ended with 0, a
-temporary one never. More than `intensity` restarts within `period_seconds` give it up. A child that
-never became ready counts against `start_attempts` instead.
+OTP's rules: a permanent child is always restarted, a transient child unless it exited with 0, a
+temporary child never. More than `intensity` restarts within `period_seconds` give it up. A child
+that never became ready counts against `start_attempts` instead.
 
-Some ends count against nothing, for they are not the child's fault: one that was ordered or came
-by a signal from outside (it is restarted at once), and one that found no router (exit 76) or no
-room on the disk (exit 74). Deaths over one message count once: it is quarantined after a few of
-them, and that ends them.
+Some exits count against nothing, because the child did not cause them: exits by order or by a
+signal from outside (the child is restarted at once), and exits because there was no router (exit
+76) or no room on the disk (exit 74). Repeated crashes over one message count once: the message is
+quarantined after a few of them, which ends them.
 
-A service is never given up. Each fault of its own that follows the one before within
+A service is never given up. Each fault of its own that follows the previous fault within
 `period_seconds` doubles the pause before its next start, up to `max_backoff_seconds`; a service
-that has lived for `period_seconds` is restarted at once again.
+that has lived for `period_seconds` is again restarted at once.
 """
 
 import math
@@ -31,7 +31,7 @@ RestartKind = Literal["permanent", "transient", "temporary"]
 
 @dataclass(frozen=True, slots=True)
 class RestartPolicy:
-    """How often a child may be restarted. An `endless` one is never given up."""
+    """How often a child may be restarted. An `endless` child is never given up."""
 
     restart: RestartKind
     intensity: int
@@ -44,11 +44,11 @@ class RestartPolicy:
 
 @dataclass(frozen=True, slots=True)
 class RestartHistory:
-    """When a child was restarted, and how often it did not start.
+    """The times of a child's restarts, and the number of its failed starts.
 
-    `faults` counts the ends of an endless child by its own fault that followed each other closely;
-    `back_at` is when it was restarted after the last of them, `killed_at` when it was last killed
-    from outside.
+    `faults` counts the exits of an endless child by its own fault that followed each other closely;
+    `back_at` is the time of the restart after the last of them, `killed_at` the time of the last
+    kill from outside.
     """
 
     restarts: tuple[float, ...] = ()
@@ -61,7 +61,7 @@ class RestartHistory:
 
 @dataclass(frozen=True, slots=True)
 class ProcessExit:
-    """How a process ended: a code or a signal's number, and a hint: its last line on stderr.
+    """The exit of a process: a code or a signal's number, and a hint: its last line on stderr.
 
     `text` is the whole cause in words, once all the evidence is read; `is_from_outside`: another
     process ended it; `is_again`: it died over a message over which it died before.
@@ -76,7 +76,7 @@ class ProcessExit:
 
     @property
     def is_clean(self) -> bool:
-        """Whether it ended by itself with 0."""
+        """Whether it exited by itself with 0."""
         return self.code == 0
 
     def describe(self) -> str:
@@ -101,19 +101,19 @@ class Restart:
 
 @dataclass(frozen=True, slots=True)
 class GiveUp:
-    """Give it up; `cause` says why."""
+    """Give it up; `cause` is the reason."""
 
     cause: str
 
 
 @dataclass(frozen=True, slots=True)
 class EndedInOrder:
-    """It is over, as it should be."""
+    """It has ended as intended."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parked:
-    """It has nothing to do; a message for it starts it again."""
+    """It has nothing to do; a message to it starts it again."""
 
 
 Verdict = Restart | GiveUp | EndedInOrder | Parked
@@ -127,7 +127,7 @@ def decide(
     now: float,
     chance: float,
 ) -> Verdict:
-    """Return what to do about an end at `now`; `chance` in 0..1 spreads the delays."""
+    """Return the reaction to an exit at `now`; `chance` in 0..1 spreads the delays."""
     if ended.code == EXIT_PARKED and was_ready:
         return Parked()
     if policy.restart == "temporary" or (policy.restart == "transient" and ended.is_clean):
@@ -149,9 +149,9 @@ def decide(
 
 
 def _after_kill(policy: RestartPolicy, history: RestartHistory, now: float) -> Verdict:
-    """Restart at once, or after a moment if the last kill was no longer ago than that.
+    """Restart at once, or after a moment if the last kill was less than that moment ago.
 
-    So a kill after each start makes no busy loop, and one every half second starves nobody.
+    So a kill after each start makes no busy loop, and a kill every half second starves no child.
     """
     moment = min(policy.first_backoff_seconds, policy.max_backoff_seconds)
     delay = moment if now - history.killed_at < moment else 0.0

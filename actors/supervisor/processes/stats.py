@@ -1,7 +1,7 @@
-"""ProcessStats: what the kernel knows of a process.
+"""ProcessStats: the kernel's facts about a process.
 
-Processor time and memory are read from /proc where there is one, which costs a tenth of asking
-psutil: `agiraph top` and metrics ask for the table of a hundred processes many times a second.
+Processor time and memory are read from /proc if it exists, in a tenth of the time that psutil
+needs: `agiraph top` and metrics request the table of a hundred processes many times a second.
 """
 
 import os
@@ -17,12 +17,12 @@ PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 STAT_BYTES = 2048
 
 USER, SYSTEM, STARTED, PAGES = 11, 12, 19, 21
-"""Places in /proc/PID/stat behind the name, see proc_pid_stat(5)."""
+"""Positions in /proc/PID/stat after the name, see proc_pid_stat(5)."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessStats:
-    """Of one process; `started_at` in seconds since the epoch."""
+    """The facts about one process; `started_at` in seconds since the epoch."""
 
     started_at: float
     cpu_seconds: float
@@ -30,7 +30,7 @@ class ProcessStats:
 
 
 def stats_of(pid: int) -> ProcessStats | None:
-    """Return what the kernel knows of a process, None if it is gone."""
+    """Return the kernel's facts about a process, None if it is gone."""
     return _of_proc(pid) if HAS_PROC else _of_psutil(pid)
 
 

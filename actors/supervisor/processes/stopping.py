@@ -1,6 +1,7 @@
-"""Stopping: ask, then SIGTERM to the group, then SIGKILL to the group, each after a grace.
+"""Stopping: a request, then SIGTERM to the group, then SIGKILL to the group, each after a grace.
 
-The bound holds whatever the process is doing; its descendants in other sessions die with it.
+The time limit applies whatever the process is doing; its descendants in other sessions are killed
+with it.
 """
 
 import asyncio
@@ -37,7 +38,7 @@ async def end_process(
         followers = process.followers() or followers
         act()
         await asyncio.wait([process.ended], timeout=grace_seconds)
-    kill_trees(followers)  # one that was just being started may have started more meanwhile
+    kill_trees(followers)  # a descendant that was just starting may have started more
     loop = asyncio.get_running_loop()
     deadline = loop.time() + KILL_SECONDS
     while any(map(is_alive, followers)) and loop.time() < deadline:  # noqa: ASYNC110
@@ -45,9 +46,10 @@ async def end_process(
 
 
 async def kill_process(process: ProcessHandle) -> None:
-    """Kill a process and its group now, as a crash would, and wait until it is gone.
+    """Kill a process and its group now, like a crash, and wait until it is gone.
 
-    What it leaves becomes an orphan of ours; where orphans are not re-parented it is killed here.
+    Its descendants become our orphans; on systems that do not re-parent orphans they are killed
+    here.
     """
     if process.ended.done():
         return
@@ -58,7 +60,7 @@ async def kill_process(process: ProcessHandle) -> None:
 
 
 async def kill_descendants(reaper: Reaper) -> list[int]:
-    """Kill until no descendant of ours is left; return the pids of those that do not end."""
+    """Kill until no descendant is left; return the pids of descendants that do not end."""
     deadline = asyncio.get_running_loop().time() + KILL_SECONDS
     while left := descendants(os.getpid()):
         kill_all(left)

@@ -1,9 +1,9 @@
-"""Every call's first stop: who calls, under which host name, from where, how often, how much.
+"""Admission of each HTTP call: caller, host name, origin, address, rate and size.
 
-Pure ASGI, so that nothing of a stranger's request is read or parsed before it is admitted. The
-order: Host and Origin, the size of the head and of the announced body, a token in the URL, the
-token, its rate. Its scope is checked at the route. Every call is in the audit, also a refused one;
-of the web page's own files, which tell nothing of a home, only the refused ones are.
+Pure ASGI, so that no part of an unknown caller's request is read or parsed before it is admitted.
+Order of the checks: Host and Origin, the size of the head and of the announced body, a token in the
+URL, the token, its rate. The scope is checked at the route. Every call is in the audit log, refused
+calls included; of the web UI's own files, which contain no data of a home, only refused calls are.
 """
 
 import math
@@ -48,11 +48,11 @@ SECRET_NAMES: Final = frozenset(
     {"token", "access_token", "auth_token", "api_key", "apikey", "authorization", "auth", "bearer"}
     | {"agiraph_token", "password", "secret"}
 )
-"""Names of a query under which people send tokens; none of our own routes takes one of these."""
+"""Query names under which people send tokens; none of our own routes uses such a name."""
 
 
 class TooManyRequests(ApiError):
-    """One call too many; `wait_seconds` is when to come back."""
+    """Error for a call above the rate limit; retry after `wait_seconds`."""
 
     def __init__(self, detail: str, wait_seconds: float) -> None:
         super().__init__(429, detail)
@@ -60,7 +60,7 @@ class TooManyRequests(ApiError):
 
 
 class AccessMiddleware:
-    """Admits who has a token and calls us by our name."""
+    """Admits calls that have a valid credential and use the gateway's own host name."""
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class AccessMiddleware:
         self._open: Counter[str] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request or WebSocket, or refuse it."""
+        """Serve or refuse one request or WebSocket."""
         method = WEBSOCKET if scope["type"] == "websocket" else scope["method"]
         client = ":".join(map(str, scope.get("client") or ()))
         call = self._audit.open(method, scope["path"], client)
@@ -103,12 +103,12 @@ class AccessMiddleware:
         try:
             await self._serve(scope, receive, send, call)
         finally:
-            self._open -= Counter([call.caller.key])  # forgets who has none open
+            self._open -= Counter([call.caller.key])  # removes callers without open calls
 
     # --- admission ---
 
     def _admit(self, scope: Scope, call: AuditedCall) -> None:
-        """Let a call pass, its caller known, or raise ApiError."""
+        """Check a call and set its caller; raise ApiError if it is refused."""
         self._check_head(scope)
         self._check_query(scope)
         if is_of_ui(scope):
@@ -116,7 +116,7 @@ class AccessMiddleware:
             return
         if is_open(call.method, call.path):
             self._count_stranger(scope)
-            # A stranger's key would fill the store of keys.
+            # An unauthenticated caller's key would fill the store of keys.
             scope["headers"] = [pair for pair in scope["headers"] if pair[0] != b"idempotency-key"]
             return
         call.caller = self._caller(scope, call)
@@ -165,7 +165,7 @@ class AccessMiddleware:
             raise
 
     def _browser(self, headers: RawHeaders, call: AuditedCall) -> Principal:
-        """Return who comes with a session's cookie, from our own page and no other."""
+        """Return the caller of a browser session; cookies are valid only from our own pages."""
         given = cookies(headers, self._keys.cookie)
         if not given:
             raise ApiError(401, NEEDED)
@@ -192,7 +192,7 @@ class AccessMiddleware:
         self._count_call(caller)
 
     def _count_call(self, caller: Principal) -> None:
-        """Count one call, or one frame of a WebSocket, of what a caller may make."""
+        """Count one call, or one frame of a WebSocket, against the caller's rate limit."""
         rate, burst = self._http.calls_per_second, float(self._http.burst)
         if caller.calls_per_second is not None and caller.calls_per_second < rate:
             rate = caller.calls_per_second
@@ -204,7 +204,7 @@ class AccessMiddleware:
         self._take(f"stranger {_address_of(scope)}", rate, max(1.0, STRANGERS_BURST * rate))
 
     def _count_page(self, scope: Scope) -> None:
-        """Count one of the page's files, of which a browser loads many at once."""
+        """Count a request for a web UI file; a browser loads many at once."""
         http = self._http
         self._take(f"page {_address_of(scope)}", http.calls_per_second, float(http.burst))
 
@@ -216,9 +216,9 @@ class AccessMiddleware:
     # --- the call itself ---
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send, call: AuditedCall) -> None:
-        """Serve an admitted call; one that reads ends with the caller's token.
+        """Serve an admitted call; a reading call ends when the caller's credential ends.
 
-        The audit has a call's end before its caller has.
+        The end of a call is in the audit log before the caller receives it.
         """
         status: int | None = FAULT
 
@@ -264,14 +264,14 @@ def _address_of(scope: Scope) -> str:
 
 
 def _stays_open(scope: Scope) -> bool:
-    """Whether the answer goes on for as long as the caller likes."""
+    """Whether the response stays open until the caller leaves."""
     return scope["type"] == "websocket" or "text/event-stream" in header(
         scope["headers"], b"accept"
     )
 
 
 def _headers_of(refusal: ApiError) -> dict[str, str]:
-    """Return the headers that say what to do about a refusal; the connection ends."""
+    """Return the headers that tell the client how to react; the connection is closed."""
     headers: dict[str, Any] = {"connection": "close"}
     if isinstance(refusal, TooManyRequests):
         headers["retry-after"] = str(max(1, math.ceil(refusal.wait_seconds)))

@@ -1,4 +1,4 @@
-"""The page behind an answer link: plain HTML without a script. Pure."""
+"""HTML of the page behind an answer link, without scripts. Pure."""
 
 import base64
 from hashlib import sha256
@@ -29,7 +29,7 @@ POLICY = (
 
 
 def question_page(question: Question, agent: str, problem: str = "") -> str:
-    """Return the page of a question: a form while it is open, else what became of it."""
+    """Return the page of a question: a form while it is open, otherwise its outcome."""
     parts = [_asked(question, agent)]
     if problem:
         parts.append(f"<p><strong>{_shown(problem)}</strong></p>")
@@ -60,12 +60,12 @@ def page(title: str, body: str) -> str:
 
 
 def _shown(text: str) -> str:
-    """Return a text of others as HTML, its unseen characters visible."""
+    """Return text from outside as escaped HTML with its invisible characters shown."""
     return escape(with_unseen_shown(text))
 
 
 def became_of(question: Question) -> str:
-    """Return in words what became of a question that is no longer open."""
+    """Return a sentence about the outcome of a question that is no longer open."""
     if question.status == "answered":
         when = f" at {iso(question.answered_at)}" if question.answered_at else ""
         where = f", over {question.answered_via}" if question.answered_via else ""
@@ -86,7 +86,7 @@ def _asked(question: Question, agent: str) -> str:
 
 
 def _ui_link(question: Question, agent: str) -> str:
-    """Return the way to the agent in the web UI, for who is logged in; it is not told this page."""
+    """Return a link to the agent in the web UI; the browser sends no Referer along."""
     where = escape(f"{UI_PATH}agents/{question.agent}", quote=True)
     said = f"{agent} in the web UI"
     return f'<p class="small"><a rel="noreferrer" href="{where}">{_shown(said)}</a></p>'
@@ -98,7 +98,7 @@ def _form(question: Question) -> str:
         for text in question.options
     ]
     choice = f"<p>{''.join(options)}</p>" if options else ""
-    # The button that Enter presses is a form's first: an option must never be picked like that.
+    # Enter presses the first button of a form: it must never choose an option.
     return (
         f'<form method="post">{choice}</form><form method="post">'
         '<p><label for="answer">Your answer</label></p>'

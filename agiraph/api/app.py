@@ -96,7 +96,7 @@ ROUTERS: tuple[APIRouter, ...] = (
 
 
 class GatewayApi(FastAPI):
-    """The endpoints of ROUTERS, and the document that describes them.
+    """The endpoints of ROUTERS and their OpenAPI document.
 
     Raises TypeError if a route declares no scope.
     """
@@ -115,9 +115,9 @@ class GatewayApi(FastAPI):
             self._add_routes(router)
 
     def _add_routes(self, router: APIRouter) -> None:
-        """Add a router's routes as they are: FastAPI would build each again at the first request.
+        """Add a router's routes unchanged; FastAPI would rebuild each at the first request.
 
-        That would take as long as starting an agent does.
+        That would take as long as starting an agent.
         """
         for route in router.routes:
             if isinstance(route, APIRoute):
@@ -138,7 +138,7 @@ def build_app(gateway: Gateway, keys: CredentialStore, audit: AuditLog) -> ASGIA
     app.state.keys = keys
     app.state.audit = audit
     http = gateway.config.http
-    public = urlsplit(gateway.config.gateway.public_url).hostname  # answer links may have another
+    public = urlsplit(gateway.config.gateway.public_url).hostname  # answer links may differ
     names = (*http.names, *([public] if public else []))
     hosts = TrustedHosts(http.host, *names, is_tls=bool(http.tls_cert))
     once = IdempotencyMiddleware(app, gateway.idempotency, gateway.clock)
@@ -170,7 +170,7 @@ async def _refuse_invalid(connection: Any, error: Exception) -> Response | None:
 async def _refuse_as_framework(connection: Any, error: Exception) -> Response | None:
     assert isinstance(error, HTTPException)
     headers = dict(error.headers or {})
-    if error.status_code == METHOD_NOT_ALLOWED:  # Starlette names those of one route only
+    if error.status_code == METHOD_NOT_ALLOWED:  # Starlette names the methods of one route only
         headers = {"Allow": ", ".join(methods_at(ROUTERS, connection.url.path))}
     refusal = ApiError(error.status_code, _detail_of(connection, error, headers.get("Allow", "")))
     return await _answer(connection, refusal, headers)
@@ -202,7 +202,7 @@ async def _answer(
 
 
 async def _answer_fault(connection: Any, error: Exception) -> Response | None:
-    """Answer an unexpected error; it is raised on, and logged with its traceback."""
+    """Answer an unexpected error; the server raises it again and logs its traceback."""
     fault = ApiError(500, "a fault in the gateway; its log has the traceback")
     return await _answer(connection, fault)
 
@@ -230,6 +230,6 @@ def _status_of(error: AgiraphError) -> int:
 
 
 def _field_of(part: Any) -> str:
-    """Return which field is wrong; its value is never repeated."""
+    """Return the name of the invalid field; its value is never repeated."""
     place = ".".join(str(name) for name in part["loc"] if name not in ("body", "query", "path"))
     return place or "body"

@@ -1,4 +1,4 @@
-"""What bounds the body of a request, and the headers that every answer bears."""
+"""Limits for request bodies, and the headers of every answer."""
 
 import asyncio
 import re
@@ -12,8 +12,8 @@ from agiraph.api.auth.request_headers import header
 from agiraph.http.api.inputs import INPUT_PART_BYTES
 from agiraph.settings.config import HttpConfig
 
-# A page that names its own policy keeps it. With `no-referrer` a browser would send its own forms
-# with `Origin: null`, which nothing lets in: hence `same-origin`.
+# A page with its own policy keeps it. With `no-referrer` a browser would send its own forms with
+# `Origin: null`, which is always refused: hence `same-origin`.
 DEFAULT_HEADERS: Final = {
     "cache-control": "no-store",
     "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
@@ -28,7 +28,7 @@ DECLARED_BYTES: Final = 32 * 1024 * 1024
 
 
 def most_bytes(scope: Scope, http: HttpConfig) -> int:
-    """Return how large the body of a call may be."""
+    """Return the largest body of a call, in bytes."""
     if (scope.get("method"), scope["path"]) == DECLARED:
         return max(http.body_bytes, DECLARED_BYTES)
     if not is_upload(scope):
@@ -37,12 +37,12 @@ def most_bytes(scope: Scope, http: HttpConfig) -> int:
 
 
 def is_upload(scope: Scope) -> bool:
-    """Whether a call's body is a file: it may be large, and is stored while it comes."""
+    """Whether a call's body is a file: possibly large, and stored while it arrives."""
     return scope.get("method") == "PUT" and UPLOAD.fullmatch(scope["path"]) is not None
 
 
 def with_default_headers(send: Send) -> Send:
-    """Return a `send` that adds DEFAULT_HEADERS to an answer, where it has none of its own."""
+    """Return a `send` that adds those DEFAULT_HEADERS that an answer does not set itself."""
 
     async def completed(message: Message) -> None:
         if message["type"].endswith("http.response.start"):
@@ -55,9 +55,9 @@ def with_default_headers(send: Send) -> Send:
 
 
 class BodyLimitMiddleware:
-    """Refuses a body that is too large, or that does not come in time.
+    """Refuses a body that is too large, or that does not arrive in time.
 
-    An uploaded file only must not pause for so many seconds.
+    The time limit applies to the whole body; for an uploaded file, to each pause.
     """
 
     def __init__(self, app: ASGIApp, http: HttpConfig) -> None:
@@ -65,7 +65,7 @@ class BodyLimitMiddleware:
         self._http = http
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one call, its body bounded."""
+        """Serve one call with a bounded body."""
         length = header(scope["headers"], b"content-length")
         has_body = header(scope["headers"], b"transfer-encoding") or length not in ("", "0")
         if scope["type"] != "http" or not has_body:
@@ -77,7 +77,8 @@ class BodyLimitMiddleware:
         size, is_whole = 0, False
 
         async def limited_receive() -> Message:
-            # HTTPException: any other error while it reads a body FastAPI takes for malformed JSON.
+            # HTTPException: FastAPI reports any other error while it reads a body as malformed
+            # JSON.
             nonlocal size, is_whole
             if is_whole:
                 return await receive()
@@ -93,7 +94,7 @@ class BodyLimitMiddleware:
             return message
 
         async def closing_send(message: Message) -> None:
-            # A client that is still sending a body nobody reads is disconnected.
+            # A client that is still sending an unread body is disconnected.
             if message["type"] == "http.response.start" and not is_whole:
                 MutableHeaders(scope=message)["connection"] = "close"
             await send(message)

@@ -1,8 +1,8 @@
-"""CallCause: what one call of the API is known by, so that all it brings about follows from it.
+"""CallCause: the identity of one call of the API; the ids of all its effects derive from it.
 
-Ids of messages, runs and triggers are derived from it. A call with an `Idempotency-Key` that is
-repeated (after a crash of the gateway, say) has the same cause, so it makes the same things,
-which their receivers know already.
+These are ids of messages, runs and triggers. A call with an `Idempotency-Key` that is repeated (for
+example after a crash of the gateway) has the same cause, so it has the same effects, which their
+receivers recognize.
 """
 
 import time
@@ -23,25 +23,25 @@ SCOPE_KEY = "agiraph.cause"
 
 @dataclass(frozen=True, slots=True)
 class CallCause:
-    """`at` is when the call came for the first time; `is_again`: it came before and was cut off."""
+    """`at` is the time of the first call; `is_again`: the first call was cut off."""
 
     id: str
     at: float
     is_again: bool = False
 
     def message(self, what: str) -> MessageId:
-        """Return the id of the message that does `what` for this call."""
+        """Return the id of the message that has the effect `what` for this call."""
         return derived_message_id(HUMAN, f"{what}:{self.id}")
 
     @property
     def run(self) -> RunId:
-        """The id of the run that this call begins."""
+        """The id of the run that this call starts."""
         stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime(self.at))
         return RunId(f"{stamp}-{short_derived_id('run', self.id)}")
 
 
 def new_cause(now: float) -> CallCause:
-    """Return the cause of a call that carries no key."""
+    """Return the cause of a call without a key."""
     return CallCause(message_id().hex(), now)
 
 

@@ -1,4 +1,4 @@
-"""The deliverables of a run: its answer, files published by completed nodes, the coordinator's.
+"""The deliverables of a run: its answer, files of completed nodes and of the coordinator.
 
 The answer is `_output.md` in the run's folder. Other names there that begin with `_` or `.`, and
 the folders of nodes and workers, are internal.
@@ -24,7 +24,7 @@ OF_THE_RUN: Final = frozenset({"nodes", "workers", "journal.jsonl", "context.jso
 
 
 def delivered(run: RunHome, board: Board) -> DeliveredView:
-    """Return the files that a run has delivered, and the checks that its nodes have passed."""
+    """Return the files that a run has delivered and the checks that its nodes have passed."""
     completed = [node for node in board.nodes.values() if node.status == "completed"]
     published = {node.folder: node for node in completed}
     files = [*_own_files(run)]
@@ -45,7 +45,7 @@ def delivered(run: RunHome, board: Board) -> DeliveredView:
 def zipped_result(
     run: RunHome, board: Board, name: str, most_bytes: int, *, is_head: bool = False
 ) -> Response:
-    """Return everything that a run has delivered as a zip file; ApiError 413 if it is too large."""
+    """Return all deliverables of a run as a zip file; ApiError 413 if they are too large."""
     found = [one for one in delivered(run, board).files if one.size is not None]
     places = {
         Path(unspelled(one.name) if one.is_spelled else one.name): path_below(run.path, one.path)[1]
@@ -87,8 +87,7 @@ def _view(
 
 
 def _sizes(root: Path, folder: str) -> dict[str, int]:
-    """Return the sizes of all files below a folder by their paths in it, as
-    `agiraph.storage.file_names` spells them; {} without the folder."""
+    """Return file sizes by path in a folder, as `spelled`; {} without the folder."""
     with suppress(ApiError), opened(root, folder) as (fd, _):
         below = entries_below(fd, MOST_FILES)
         return {spelled(path): entry.size for path, entry in below if entry.kind == "file"}

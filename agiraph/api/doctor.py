@@ -1,4 +1,4 @@
-"""Doctor: what `agiraph doctor` says, by a process of its own that has a deadline."""
+"""The report of `agiraph doctor`, made by a separate process with a deadline."""
 
 import asyncio
 import json
@@ -16,13 +16,13 @@ SECONDS: Final = 30.0
 KEPT_SECONDS: Final = 15.0
 LAST_WORDS: Final = 500
 ELSEWHERE: Final = "(set for another process)"
-"""Stands for the value of a variable that the supervisor has and the gateway has not."""
+"""Replaces the value of a variable that only the supervisor has."""
 FAILED: Final = 500
 TOO_LATE: Final = 504
 
 
 class Doctor:
-    """Runs `agiraph doctor` at most once at a time, and keeps what it said for KEPT_SECONDS."""
+    """Runs `agiraph doctor`, one process at a time, and keeps its report for KEPT_SECONDS."""
 
     def __init__(self, home: Path, clock: Clock) -> None:
         self._home, self._clock = home, clock
@@ -30,7 +30,7 @@ class Doctor:
         self._turn = asyncio.Lock()
 
     async def report(self, *, afresh: bool = False) -> DoctorView:
-        """Return what it says. Raises ApiError: 504 after SECONDS, 500 if it failed itself."""
+        """Return the report. Raises ApiError: 504 after SECONDS, 500 if the command failed."""
         asked_at = self._clock.now()
         async with self._turn:
             last = self._last
@@ -67,7 +67,7 @@ class Doctor:
 
 
 def _environment(home: Path) -> Mapping[str, str]:
-    """Return our environment, and what other processes were given: addresses, names of secrets."""
+    """Return our environment, completed with the addresses and secret names of other processes."""
     note = read_note(home)
     given = dict.fromkeys(note.variables, ELSEWHERE) | note.addresses if note else {}
     return given | dict(os.environ)

@@ -1,7 +1,7 @@
-"""The OpenAPI document: what FastAPI knows of the endpoints, and what it does not.
+"""The OpenAPI document: FastAPI's description of the endpoints, completed.
 
-Summaries from the docstrings, every refusal as a `ProblemView`, `Idempotency-Key` on what changes
-something, and an example of each record (`agiraph.api.examples`).
+Adds summaries from the docstrings, every refusal as a `ProblemView`, `Idempotency-Key` for each
+changing call, and an example of each record (`agiraph.api.examples`).
 """
 
 from collections.abc import Iterable
@@ -41,7 +41,7 @@ UNSEEN: Final[dict[str, Any]] = {
     "ChangeView": ChangeView,
     "StreamedTextView": StreamedTextView,
 }
-"""Records that FastAPI does not see: refusals, and what WebSockets send."""
+"""Records that FastAPI does not see: refusals and the messages of WebSockets."""
 
 SCOPE_FIELD: Final = "x-scope"
 OPEN: Final[JsonObject] = {"security": []}
@@ -90,12 +90,12 @@ TAKEN: Final = {
 
 
 def operation_id(route: APIRoute) -> str:
-    """Return the name of one endpoint, for those who generate clients."""
+    """Return the name of an endpoint for generated clients."""
     return f"{route.tags[0]}_{route.name}{'_at' if '{path' in route.path_format else ''}"
 
 
 def complete_document(document: JsonObject, rules: Iterable[RouteRule]) -> JsonObject:
-    """Return FastAPI's document completed, also with the scope of every call."""
+    """Return FastAPI's document, completed with the scope of every call."""
     scopes = {(rule.template.replace(":path}", "}"), rule.method): rule.scope for rule in rules}
     paths = {
         path: {

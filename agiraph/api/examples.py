@@ -1,4 +1,4 @@
-"""An example of each record that the HTTP API takes, and of the most common ones that it gives."""
+"""An example of each request record of the HTTP API, and of the most common responses."""
 
 from typing import Any, Final
 

@@ -1,4 +1,4 @@
-"""The gateway: its stores, readers, feeds and bus in one object, which each endpoint receives."""
+"""The gateway object: its stores, readers, feeds and bus, passed to each endpoint."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
@@ -37,7 +37,7 @@ NOTHING: Mapping[str, str] = MappingProxyType({})
 class Gateway:
     """Stores, readers, feeds and bus of one home. `close` closes the files.
 
-    `environ` has the variables that the settings of channels name. Raises Corrupt, OSError.
+    `environ` contains the variables that the settings of channels name. Raises Corrupt, OSError.
     """
 
     def __init__(
@@ -73,23 +73,23 @@ class Gateway:
         self.questions.when_changed = lambda id: self.changes.note("question", id)
         self.signals.on_notify = self.dispatcher.on_event
         self.when_refused: Callable[[HostRefused, str], None] = lambda refusal, id: None
-        """Audits a refusal of the uplink, with the id of the message."""
+        """Records a refusal of the uplink in the audit log, with the id of its message."""
         self.dispatcher.when_delivered = self.counters.delivered
         self.answer_delivery.absence = lambda: self.dispatcher.queue.absence_at(self.clock.now())
 
     @property
     def followers(self) -> int:
-        """How many follow events, changes or texts."""
+        """The number of followers of events, changes and texts."""
         return self.signals.followers + self.changes.followers + self.streams.followers
 
     def check_follower(self) -> None:
-        """Raise ApiError 503 if no more may follow."""
+        """Raise ApiError 503 if the limit of followers is reached."""
         if self.followers >= self.config.http.followers:
             words = f"{self.followers} follow already, no more can (http.followers)"
             raise ApiError(UNAVAILABLE, words)
 
     def end_feeds(self) -> None:
-        """End all feeds: the gateway stops."""
+        """End all feeds because the gateway stops."""
         self.signals.close()
         self.changes.close()
         self.streams.close()
@@ -99,7 +99,7 @@ class Gateway:
         self.changes.note("inbox", agent)
 
     def statuses(self, table: Iterable[ChildInfo]) -> StatusReader:
-        """Return how all stand by the supervisor's table as it is now: for one request."""
+        """Return a reader of all statuses, by the supervisor's current table; for one request."""
         asking = self.questions.asking()
         most_faults = self.config.supervisor.intensity
         return StatusReader(self.agents, self.boards, self.activities, asking, table, most_faults)

@@ -1,9 +1,8 @@
-"""IdempotencyMiddleware: a call with an `Idempotency-Key` has its effect once, however often it is
-made.
+"""IdempotencyMiddleware: a call repeated with the same `Idempotency-Key` has its effect once.
 
-Pure ASGI, between access and the endpoints. The key is on disk before the call is carried out,
-and its answer before anyone gets it; made again, the call is answered from there. Two calls with
-one key at the same time: the second one waits for the first.
+Pure ASGI, between the access middleware and the endpoints. The key is on disk before the call is
+carried out, and its answer before it is sent; a repeated call receives the stored answer. Of two
+concurrent calls with the same key, the second waits for the first.
 """
 
 import asyncio
@@ -36,7 +35,7 @@ SUCCESS = range(200, 300)
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
 SECRETS = ("/tokens", "/logins", "/login", "/consoles", "/hosts/invitations")
-"""Where an answer holds a secret that is nowhere on disk: it is given only once."""
+"""Paths whose answers contain a secret that is stored nowhere: it is given only once."""
 FULL_SECONDS = 5.0
 PAUSE_SECONDS = 0.2
 NOT_BEGUN = "the disk is full (no space left on device): nothing was done"
@@ -48,7 +47,7 @@ REPLAYED = {"idempotency-replayed": "true"}
 
 
 class IdempotencyMiddleware:
-    """Stands before the endpoints."""
+    """Runs before the endpoints."""
 
     def __init__(self, app: ASGIApp, store: IdempotencyStore, clock: Clock) -> None:
         self._app = app
@@ -65,7 +64,7 @@ class IdempotencyMiddleware:
         key = header(scope["headers"], NAME)
         try:
             _check(key)
-            if is_upload(scope):  # nothing twice by itself, and too large to be held here
+            if is_upload(scope):  # idempotent by itself, and too large for memory
                 await self._app(scope, receive, send)
                 return
             body = await Request(scope, receive).body()
@@ -94,7 +93,7 @@ class IdempotencyMiddleware:
     ) -> None:
         """Call the endpoint; store its answer, if it succeeded, before it is sent.
 
-        A call cut off by a full disk is repeated for a moment, under the same cause.
+        For FULL_SECONDS a call cut off by a full disk is repeated under the same cause.
         """
         give_up_at = self._clock.monotonic() + FULL_SECONDS
         while (answer := await self._answer_of(key, scope, body, receive)) is None:
@@ -107,7 +106,7 @@ class IdempotencyMiddleware:
     async def _answer_of(
         self, key: str, scope: Scope, body: bytes, receive: Receive
     ) -> list[Message] | None:
-        """Return the endpoint's answer, stored; None if the disk had no room for all of it."""
+        """Return the endpoint's answer, stored; None if the disk was too full to complete it."""
         given = False
         answer: list[Message] = []
 
@@ -143,14 +142,14 @@ class IdempotencyMiddleware:
 
 
 def _check(key: str) -> None:
-    if not key.strip():  # a caller who meant to be safe, and whose variable was not set
+    if not key.strip():  # for example from a client whose variable is not set
         raise ApiError(400, f"the header Idempotency-Key is empty: give {KEYS}, or no such header")
     if len(key) > LONGEST or not (key.isascii() and key.isprintable()):
         raise ApiError(422, f"an Idempotency-Key is {KEYS}")
 
 
 def _may_change(scope: Scope) -> bool:
-    """Whether a call may change something; a token that only reads leaves no keys in the store."""
+    """Whether a call may change state; a read-only token leaves no keys in the store."""
     caller = scope.get("state", {}).get("caller")
     is_change = scope["type"] == "http" and scope["method"] not in SAFE_METHODS
     return is_change and (caller is None or caller.may("talk"))
@@ -163,7 +162,7 @@ def _refusal(error: DiskFull | ApiError | HTTPException) -> ApiError:
 
 
 def _print(scope: Scope, body: bytes) -> str:
-    """Return the fingerprint of a call: the same call of the same caller, the same print."""
+    """Return the fingerprint of a call: equal for equal calls of the same caller."""
     path = scope.get("raw_path") or scope["path"].encode()
     caller = scope.get("state", {}).get("caller")
     who = caller.key.encode() if caller is not None else b""

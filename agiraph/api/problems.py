@@ -1,4 +1,4 @@
-"""Errors as the API reports them: RFC 9457 problem details, wherever they are raised."""
+"""Errors in the form in which the API reports them: RFC 9457 problem details."""
 
 import json
 from http import HTTPStatus
@@ -17,12 +17,12 @@ JsonObject = dict[str, Any]
 
 
 def no_room(home: Path) -> ApiError:
-    """Return the refusal of what needs room on a full disk."""
+    """Return the refusal of a call that needs disk space, for a full disk."""
     return ApiError(INSUFFICIENT_STORAGE, full_message(home))
 
 
 def problem_of(error: ApiError, instance: str = "", **more: Any) -> JsonObject:
-    """Return the problem details of an error; `instance` is the path that was called."""
+    """Return the problem details of an error; `instance` is the path of the call."""
     problem: JsonObject = {
         "type": error.type,
         "title": _title(error.status),
@@ -33,14 +33,14 @@ def problem_of(error: ApiError, instance: str = "", **more: Any) -> JsonObject:
 
 
 def problem_bytes(error: ApiError, instance: str = "", **more: Any) -> bytes:
-    """Return the body of the answer that refuses."""
+    """Return the body of the refusing answer."""
     return json.dumps(problem_of(error, instance, **more), ensure_ascii=False).encode()
 
 
 def problem_response(
     error: ApiError, instance: str = "", headers: dict[str, str] | None = None, **more: Any
 ) -> Response:
-    """Return the answer that refuses."""
+    """Return the refusing answer."""
     body = problem_bytes(error, instance, **more)
     return Response(body, error.status, headers=headers, media_type=MEDIA_TYPE)
 

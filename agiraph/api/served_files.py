@@ -1,9 +1,9 @@
-"""A file over HTTP, as its bytes or rendered, with a content type that runs nothing.
+"""Files over HTTP, as bytes or rendered, with content types that execute nothing.
 
-As bytes: what a browser would run or follow (HTML, SVG, XML, PDF) comes as an attachment in a
-sandbox; what is not known to be harmless comes as an attachment of no type. Rendered: raw HTML in
-Markdown is shown as text; links keep only harmless schemes and open elsewhere; images become links
-to themselves, so that nobody learns who reads, and when.
+As bytes: types that a browser would run or follow (HTML, SVG, XML, PDF) are sent as attachments in
+a sandbox; types that are not known to be harmless are sent as attachments without a type. Rendered:
+raw HTML in Markdown is shown as text; links keep only harmless schemes and open elsewhere; images
+become links, so that no server learns about the reader.
 """
 
 import os
@@ -36,10 +36,10 @@ SANDBOX = "default-src 'none'; sandbox"
 
 
 def raw_file(root: Path, path: str, headers: Headers, *, is_head: bool = False) -> Response:
-    """Return the file at `path` under `root`, or the stretch of it that `headers` ask for.
+    """Return the file at `path` under `root`, or the range of it that `headers` request.
 
-    `is_head`: without the bytes. A range that it does not have is answered with 416. Raises
-    ApiError: 403, 404 as `agiraph.readmodel.files.browse`, 409 for a folder.
+    `is_head`: without the bytes. A range outside the file is answered with 416. Raises ApiError:
+    403, 404 as `agiraph.readmodel.files.browse`, 409 for a folder.
     """
     with opened(root, path) as (fd, shown):
         facts = os.fstat(fd)
@@ -91,7 +91,7 @@ def _headers(shown: str, facts: os.stat_result) -> dict[str, str]:
 
 
 def _is_known(headers: Headers, etag: str) -> bool:
-    """Whether the caller has this very file already."""
+    """Whether the caller already has this version of the file."""
     known = [
         part.strip().removeprefix("W/") for part in headers.get("if-none-match", "").split(",")
     ]
@@ -99,9 +99,9 @@ def _is_known(headers: Headers, etag: str) -> bool:
 
 
 def _range(headers: Headers, answer: dict[str, str], size: int) -> tuple[int, int] | None:
-    """Return the first and last byte that are wanted, None for all (RFC 9110, section 14).
+    """Return the first and last requested byte, None for all (RFC 9110, section 14).
 
-    Several ranges at once are answered with the whole file, as one that has changed since.
+    Several ranges at once are answered with the whole file, as is a file that has changed since.
     """
     wanted = RANGE.fullmatch(headers.get("range", "").replace(" ", ""))
     if wanted is None or wanted.group() == "bytes=-":
@@ -115,10 +115,10 @@ def _range(headers: Headers, answer: dict[str, str], size: int) -> tuple[int, in
 
 
 def rendered_file(root: Path, path: str) -> Response:
-    """Return the file at `path` under `root` as a piece of HTML, the first 1 MiB of it.
+    """Return the first 1 MiB of the file at `path` under `root` as a fragment of HTML.
 
-    Raises ApiError: 403, 404 as `agiraph.readmodel.files.browse`, 409 for a folder, 415 for no
-    text.
+    Raises ApiError: 403, 404 as `agiraph.readmodel.files.browse`, 409 for a folder, 415 for a file
+    that is no text.
     """
     found = browse(root, path)
     if not isinstance(found, FileContentView):
@@ -133,7 +133,7 @@ def rendered_file(root: Path, path: str) -> Response:
 
 
 def rendered(name: str, text: str) -> str:
-    """Return a text as HTML: Markdown if its name says so, else as it stands."""
+    """Return a text as HTML: rendered if its name is a Markdown file's, otherwise preformatted."""
     text = with_unseen_shown(text)
     if PurePosixPath(name).suffix.lower() in MARKDOWN:
         html: str = _markdown().render(text)

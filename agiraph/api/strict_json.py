@@ -1,6 +1,6 @@
 """StrictRoute: a route that refuses a JSON body with values that cannot be stored.
 
-Every router of the API has this class of routes, so no endpoint reads a body in another way.
+Every router of the API uses this class of routes, so all endpoints read bodies in the same way.
 """
 
 import json
@@ -18,7 +18,7 @@ UNPROCESSABLE = 422
 
 
 class StrictRequest(Request):
-    """A request whose JSON body has finite numbers and few levels."""
+    """A request whose JSON body may contain only finite numbers and limited nesting."""
 
     async def json(self) -> Any:
         """Return the body's value; HTTPException if the value cannot be stored."""
@@ -33,7 +33,7 @@ class StrictRequest(Request):
 
 
 class StrictRoute(APIRoute):
-    """A route of the API."""
+    """A route of the API that reads its body as a StrictRequest."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return the handler, which gets a StrictRequest."""

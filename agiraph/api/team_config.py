@@ -1,4 +1,4 @@
-"""The home's Agentic Team: read from agents.yaml, its agents checked, as a run is to have it."""
+"""The home's Agentic Team: read from agents.yaml, its agents checked, prepared for a run."""
 
 import asyncio
 import os
@@ -42,20 +42,21 @@ AGENTS_FILE = "agents.yaml"
 
 @dataclass(frozen=True, slots=True)
 class KnownAgents:
-    """What can do a role's work: services of models, and external agents, by name."""
+    """Agents that can fill a role, by name: model services and external agents."""
 
     models: Mapping[str, ProviderPreset]
     external: Mapping[str, AgentPreset]
 
     @classmethod
     def of(cls, home: Path) -> "KnownAgents":
-        """Return what a home's tables know. Raises InvalidInput."""
+        """Return the agents of a home's tables. Raises InvalidInput."""
         return cls(load_presets(home / "providers.yaml"), load_agents(home))
 
     def is_local(self, agent: str, model: str) -> bool:
         """Whether an agent needs no network, `model` being the run's.
 
-        It is a local model, or a CLI that calls one by the LLM proxy: none with its own account.
+        That is a local model, or a CLI that calls a local model through the LLM proxy; never a CLI
+        with its own account.
         """
         if kind_of(agent) == "model":
             preset = preset_of(agent or model, self.models)
@@ -65,7 +66,7 @@ class KnownAgents:
         return not is_own and self.is_local("", model)
 
     def why_not(self, agent: str, reason: str) -> str:
-        """Return why an external agent cannot be used, and what could stand in its place."""
+        """Return why an external agent cannot be used, and possible replacements."""
         if (service := self.models.get(agent)) is not None:
             model = service.default_model or "MODEL"
             return f"agent '{agent}' is no external agent; its models are named {agent}/{model}"
@@ -85,7 +86,7 @@ def configured_team(gateway: Gateway, section: dict[str, Any] | None = None) -> 
 def model_of_roles(gateway: Gateway, asked: TeamRequest) -> str:
     """Return the first model that a role of a team names, '' if none does.
 
-    Offline it is a local one, if there is one. A team that cannot be read has none.
+    Offline, a local model is preferred. An unreadable team has none.
     """
     try:
         team = configured_team(gateway, asked.section)
@@ -98,7 +99,7 @@ def model_of_roles(gateway: Gateway, asked: TeamRequest) -> str:
 
 
 async def resolved_team(gateway: Gateway, asked: TeamRequest, model: str) -> TeamTerms:
-    """Return the team that a run begins with; ApiError 422 names each role that cannot work."""
+    """Return the team for a new run; ApiError 422 names each role that cannot work."""
     try:
         team = await asyncio.to_thread(configured_team, gateway, asked.section)
         shown = await bound_team(gateway, team, model, offline=asked.offline)
@@ -107,7 +108,7 @@ async def resolved_team(gateway: Gateway, asked: TeamRequest, model: str) -> Tea
     if shown.problems:
         raise ApiError(UNPROCESSABLE, "\n".join(shown.problems))
     bound = _rebound(team, shown.roles)
-    roles = {  # by name, so that each turn says what has taken it
+    roles = {  # by name, so that each turn records the model that did it
         name: role if role.agent else role.model_copy(update={"agent": model})
         for name, role in bound.roles.items()
     }
@@ -116,7 +117,7 @@ async def resolved_team(gateway: Gateway, asked: TeamRequest, model: str) -> Tea
 
 
 def _rebound(team: TeamSpec, roles: Iterable[TeamRoleView]) -> TeamSpec:
-    """Return the team with the agents that its roles have as they are shown."""
+    """Return the team with the agents of these role views."""
     bound = {
         role.name: team.roles[role.name].model_copy(
             update={"agent": role.agent, "fallback": role.fallback}
@@ -134,10 +135,10 @@ async def bound_team(
     offline: bool = False,
     named_only: bool = False,
 ) -> TeamRolesView:
-    """Return a team with what does each role's work, and what is wrong with that.
+    """Return a team with the agent of each role, and the problems found.
 
-    With `named_only` the run's own `model` is not checked. Raises InvalidInput for tables of the
-    home that cannot be read.
+    With `named_only` the run's own `model` is not checked. Raises InvalidInput if tables of the
+    home are unreadable.
     """
     known = await asyncio.to_thread(KnownAgents.of, gateway.home.path)
     unusable = await _unusable(gateway, team, model, known, named_only=named_only)
@@ -178,7 +179,7 @@ async def bound_team(
 async def _unusable(
     gateway: Gateway, team: TeamSpec, model: str, known: KnownAgents, *, named_only: bool
 ) -> dict[str, str]:
-    """Return each agent of a team that cannot be used, and why; '' is the run's model."""
+    """Return the unusable agents of a team with the reasons; '' is the run's model."""
     found: dict[str, str] = {}
     for agent in [*([] if named_only else [""]), *agents_of(team)]:
         if kind_of(agent) == "cli":
@@ -201,7 +202,7 @@ def _why_not_outside(gateway: Gateway, team: TeamSpec, agent: str, known: KnownA
 
 
 def _asked_for(team: TeamSpec, agent: str) -> Iterator[AskedAgent]:
-    """Yield an agent as each role asks for it that names it as its agent or its fallback."""
+    """Yield an agent once for each role that names it as its agent or its fallback."""
     for name, role in team.roles.items():
         for worker, named in ((name, role.agent), (f"{name}-fallback", role.fallback)):
             if named == agent:

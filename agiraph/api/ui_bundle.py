@@ -1,8 +1,8 @@
-"""The web page's files at `/ui/`: index.html under a policy of its own, the rest as it was built.
+"""The files of the web UI at `/ui/`: index.html with its own policy, other files as built.
 
-They hold nothing of a home, so no session is asked for. A path of the page's router is answered
-with index.html, whose `__NONCE__` is another one in each answer: what the page's own scripts style
-at run time bears it, and no other inline style counts; inline scripts never do.
+They contain no data of a home, so no session is needed. A path of the page's router is answered
+with index.html, whose `__NONCE__` is replaced by a new nonce in each answer: only styles of the
+page's own scripts carry it, and no other inline style is applied; inline scripts never run.
 """
 
 import re
@@ -19,7 +19,7 @@ PREFIX: Final = "/ui/"
 ASSETS: Final = "assets/"
 NAME: Final = re.compile(r"(?:[A-Za-z0-9_-][A-Za-z0-9_.-]*/)*[A-Za-z0-9_-][A-Za-z0-9_.-]*")
 ENCODINGS: Final = {"br": ".br", "gzip": ".gz"}
-"""What the build leaves beside a file, the smallest first."""
+"""Suffixes of the compressed files that the build creates, the smallest first."""
 
 TYPES: Final = {
     ".js": "text/javascript; charset=utf-8",
@@ -58,7 +58,7 @@ nothing needs a restart. The API, the console and the commands work without it.<
 
 
 def is_of_ui(scope: Scope) -> bool:
-    """Whether a request is for the page: below `/ui/`, or a browser's for `/`."""
+    """Whether a request is for the web UI: below `/ui/`, or a browser's request for `/`."""
     if scope["type"] != "http" or scope["method"] not in ("GET", "HEAD"):
         return False
     path: str = scope["path"]
@@ -68,13 +68,13 @@ def is_of_ui(scope: Scope) -> bool:
 
 
 class UiBundle:
-    """Serves the files of one folder, which may be built, or built anew, at any time."""
+    """Serves the files of one folder, which may be built or rebuilt at any time."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request for which `is_of_ui`."""
+        """Answer a request of the web UI."""
         path: str = scope["path"]
         if not path.startswith(PREFIX):
             answer: Response = RedirectResponse(PREFIX, headers={"vary": "Accept"})
@@ -85,7 +85,7 @@ class UiBundle:
         await answer(scope, receive, send)
 
     def answer(self, name: str, headers: RawHeaders) -> Response:
-        """Return what is at `name` below `/ui/`: a built file, else the page."""
+        """Return the answer for `name` below `/ui/`: a built file, otherwise the page."""
         kind = TYPES.get(Path(name).suffix)
         if kind is not None and NAME.fullmatch(name):
             found = self._file(name, kind, header(headers, b"accept-encoding"))
@@ -131,8 +131,8 @@ def _accepts(accepted: str, encoding: str) -> bool:
 
 
 def _bytes(file: Path) -> bytes | None:
-    """Return what is in a file of the bundle, None if there is none that can be read."""
+    """Return the content of a file of the bundle, None if it is unreadable."""
     try:
-        return file.read_bytes()  # plain: what `make ui` built
+        return file.read_bytes()  # plain: built by `make ui`
     except OSError:
         return None

@@ -1,7 +1,6 @@
-"""A folder over HTTP as a zip file, made while it is sent.
+"""A folder over HTTP as a zip file, created while it is sent.
 
-Links are left out, and everything called `.git`: where a person unpacks it, git would run programs
-from there.
+Links and everything called `.git` are left out: in an unpacked `.git`, git would run programs.
 """
 
 import io
@@ -52,7 +51,7 @@ def zipped_folder(root: Path, path: str, most_bytes: int, *, is_head: bool = Fal
 def zip_response(
     folder: Path, files: Mapping[Path, Path], name: str, *, is_head: bool = False
 ) -> Response:
-    """Return files below a folder as `NAME.zip`; `files` has their paths by their names in it."""
+    """Return files below a folder as `NAME.zip`; `files` maps names in it to their paths."""
     quoted = quote(f"{name}.zip", safe="")
     headers = {
         "content-disposition": f"attachment; filename*=UTF-8''{quoted}",
@@ -63,12 +62,12 @@ def zip_response(
 
 
 def is_sent(path: Path) -> bool:
-    """Whether a file is put into a zip file: not if a program of git would run it."""
+    """Whether a file is put into a zip file: not if git would run programs from it."""
     return not is_part(path.name) and not any(map(is_git_name, path.parts))
 
 
 class _Outlet(io.RawIOBase):
-    """What was written since it was last taken."""
+    """A buffer of written bytes; `take` returns and removes them."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
@@ -87,7 +86,7 @@ class _Outlet(io.RawIOBase):
 
 
 def _zip(folder: Path, files: Mapping[Path, Path]) -> Iterator[bytes]:
-    """Yield a zip file of the files below a folder; one that is gone by then is left out."""
+    """Yield a zip file of the files below a folder; a missing file is left out."""
     outlet = _Outlet()
     with zipfile.ZipFile(outlet, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, path in files.items():

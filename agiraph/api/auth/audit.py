@@ -1,8 +1,8 @@
-"""The audit file: a line for every call, in files of bounded number and size.
+"""The audit log: one line for every call, in files of bounded number and size.
 
-A line is written in one `write` behind the end of the file, without waiting for the disk: it
-outlives a kill of the gateway, of a power cut the last seconds may be missing. Nothing of a query
-or a body is in it, and of a path no part that opens anything.
+A line is appended in one `write`, without waiting for the disk: it survives a kill of the gateway;
+after a power failure the last seconds may be missing. A line contains nothing of a query or a body,
+and no part of a path that is a secret.
 """
 
 import json
@@ -37,7 +37,7 @@ from agiraph.storage.files import (
 LONGEST_REASON: Final = 300
 LONGEST_PATH: Final = 500
 LONGEST_LINE: Final = 10_000
-"""How much longer than `most_bytes` a file may be."""
+"""Bytes by which a file may exceed `most_bytes`."""
 MOST_PATHS: Final = 512
 QUIET_SECONDS: Final = 1.0
 TOO_MANY: Final = 429
@@ -53,12 +53,12 @@ ENCODE = json.JSONEncoder(separators=(",", ":")).encode
 def _line(record: dict[str, Any]) -> bytes:
     try:
         return to_json(record) + b"\n"
-    except ValueError:  # no valid Unicode, as in an odd name
+    except ValueError:  # invalid Unicode, for example in a file name
         return ENCODE(record).encode() + b"\n"
 
 
 def _record(line: bytes) -> dict[str, Any]:
-    """Return a line's record, {} for one that was cut off by a crash."""
+    """Return the record of a line, or {} for a line that a crash cut off."""
     try:
         record = json.loads(line)
     except ValueError:
@@ -67,7 +67,7 @@ def _record(line: bytes) -> dict[str, Any]:
 
 
 class AuditFile:
-    """`audit.jsonl`, and the older `audit.jsonl.1` and so on: `files` of `most_bytes` each."""
+    """`audit.jsonl` and its predecessors `audit.jsonl.1` ...: `files` of `most_bytes` each."""
 
     def __init__(self, path: Path, most_bytes: int, files: int) -> None:
         self.folder = path.parent
@@ -88,7 +88,7 @@ class AuditFile:
         self._size += len(line)
 
     def latest(self, most: int, *, refused: bool = False) -> list[dict[str, Any]]:
-        """Return the last calls, oldest first, each once; `refused`: only those.
+        """Return the last calls, oldest first, each once; with `refused` only refused calls.
 
         Raises OSError.
         """
@@ -108,13 +108,13 @@ class AuditFile:
         return list(found.values())[::-1]
 
     def close(self) -> None:
-        """Let the file go; a further write opens it again."""
+        """Close the file; the next write opens it again."""
         if self._fd is not None:
             os.close(self._fd)
             self._fd = None
 
     def _opened(self) -> int:
-        """Return the open file; one that was deleted is created again."""
+        """Return the open file; create it again if it was deleted."""
         if self._fd is not None and not os.fstat(self._fd).st_nlink:
             self.close()
         if self._fd is None:
@@ -124,7 +124,7 @@ class AuditFile:
         return self._fd
 
     def _turn_over(self) -> None:
-        """Move each file one number on; the last one is gone."""
+        """Rename each file to the next number; the last file is deleted."""
         self.close()
         for number in range(self._files - 1, 0, -1):
             older = self._numbered(number)
@@ -140,7 +140,7 @@ class AuditFile:
 
 @dataclass(slots=True)
 class AuditedCall:
-    """One call being served."""
+    """A call that is being served."""
 
     method: str
     path: str
@@ -151,7 +151,7 @@ class AuditedCall:
 
 
 class AuditLog:
-    """Writes calls into the audit; `keys` knows what no line may hold."""
+    """Writes calls into the audit log; `keys` knows the secrets that no line may contain."""
 
     def __init__(self, file: AuditFile, keys: CredentialStore, clock: Clock, log: Any) -> None:
         self._file = file
@@ -164,13 +164,13 @@ class AuditLog:
         self.latest = file.latest
 
     def open(self, method: str, path: str, client: str) -> AuditedCall:
-        """Return a call that begins now."""
+        """Return a new call that begins now."""
         return AuditedCall(method, path, client, self._clock.monotonic())
 
     def begun(self, call: AuditedCall) -> None:
-        """Write that a call begins; ApiError 503 if that cannot be written: then it must not.
+        """Write the beginning of a call. If that fails, ApiError 503: the call must not begin.
 
-        Nothing new begins on a full disk (ApiError 507) but what only reads.
+        On a full disk every call except a reading call is refused with ApiError 507.
         """
         only_reads = call.method in READS
         try:
@@ -183,7 +183,7 @@ class AuditLog:
             raise ApiError(503, f"the audit cannot be written ({error.strerror})") from error
 
     def ended(self, call: AuditedCall, status: int, reason: str = "") -> None:
-        """Write how a call ended; of many that were one too many, one line a second."""
+        """Write the end of a call; of calls above the rate limit, one line a second."""
         now = self._clock.monotonic()
         if status == TOO_MANY and now < self._quiet_until:
             self._held_back += 1
@@ -201,7 +201,7 @@ class AuditLog:
             self._log.error("the audit cannot be written", reason=str(error))
 
     def host_refused(self, refusal: HostRefused, id: str) -> None:
-        """Write that another machine was refused at the uplink; `id` is the message's that says so.
+        """Write that the uplink refused another host; `id` is the id of the reporting message.
 
         Raises OSError.
         """
@@ -234,7 +234,7 @@ class AuditLog:
         }
 
     def _redacted_path(self, path: str) -> str:
-        """Return a path without anything that opens something."""
+        """Return a path without the secrets in it."""
         path = path[:LONGEST_PATH]
         parts = path.split("/")
         if max(map(len, parts)) >= SHORTEST_SECRET:
@@ -248,6 +248,6 @@ class AuditLog:
 
 @lru_cache(MOST_PATHS)
 def _shown_path(path: str) -> str:
-    """Return a path without what looks like a secret; most calls are about the same few."""
+    """Return a path without texts that look like secrets; cached: few paths are common."""
     found = next((prefix for prefix in OPEN_PREFIXES if path.startswith(prefix)), None)
     return f"{found}..." if found is not None else str(redact(path))

@@ -1,8 +1,8 @@
-"""The keys of a home: who may do what, stored in `human/tokens.json`, changed here alone.
+"""The keys of a home, stored in `human/tokens.json`; only this module changes them.
 
-A change is on disk before its secret is shown, and counts at once: what an ended key had open is
-cut off. The file holds digests only. One that cannot be read is set aside, which ends every
-named token and session (fails closed); the home's own token, a file of its own, still opens.
+A change is on disk before its secret is shown, and takes effect at once: open calls of an ended key
+are cut off. The file contains digests only. An unreadable file is moved aside, which ends every
+named token and session (fails closed); the home's own token, in a file of its own, stays valid.
 """
 
 import asyncio
@@ -33,28 +33,28 @@ TOKEN_MARK = "agt_"
 
 LOGIN_MARK: Final = "agl_"
 SESSION_MARK: Final = "ags_"
-"""How a secret begins, so that people, scanners and logs know one when they see it."""
+"""Prefixes of secrets, so that people, scanners and logs recognize a secret."""
 
 SHORTEST_SECRET: Final = 32
-"""No secret of a home is shorter."""
+"""The shortest length of a secret of a home."""
 
 NEEDED: Final = "this needs a token of the home: Authorization: Bearer TOKEN"
 
 
 def digest_of(secret: str) -> str:
-    """Return what is stored of a secret."""
+    """Return the digest under which a secret is stored."""
     return sha256(secret.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 class CredentialsEnded(Exception):
-    """The token or session by which a call came opens nothing any more."""
+    """The token or session of a call has ended."""
 
     def __init__(self) -> None:
         super().__init__("the key that opened this has ended")
 
 
 class CredentialStore:
-    """Everything that opens this home's API; the home's own token is made if there is none.
+    """All credentials of this home's API; the home's own token is created if it is missing.
 
     Raises OSError.
     """
@@ -77,20 +77,21 @@ class CredentialStore:
         self._home = Principal(HOME_TOKEN, "control", digest=digest)
 
     def keep_home_token(self) -> None:
-        """Write the home's own token again if its file was removed, is empty, or is no regular
-        file; OSError.
+        """Write the home's own token again if its file is missing, empty or no regular file.
+
+        Raises OSError.
         """
         if is_missing(self._home_path):
             write_private(self._home_path, self._home_secret + "\n")
 
     def now(self) -> float:
-        """Return the time by which keys end."""
+        """Return the time that decides when keys end."""
         return self._clock.now()
 
-    # --- who calls ---
+    # --- callers ---
 
     def caller(self, secret: str, *, is_cookie: bool = False) -> Principal:
-        """Return who shows this token (or this session's cookie); ApiError 401."""
+        """Return the caller that has this token (or this session cookie); ApiError 401."""
         digest = digest_of(secret)
         if digest == self._home_digest and not is_cookie:
             found = self._home
@@ -103,7 +104,7 @@ class CredentialStore:
         return found
 
     def is_secret(self, text: str) -> bool:
-        """Whether this text is a token, a session or an unused code of this home, ended or not."""
+        """Whether a text is a token, session or unused code of this home, ended or not."""
         digest = digest_of(text)
         return (
             digest == self._home_digest
@@ -112,12 +113,12 @@ class CredentialStore:
         )
 
     def last_used(self, caller: str) -> float | None:
-        """Return when a key was last shown to this process, by `Principal.key`."""
+        """Return when this process last saw a key, named by `Principal.key`."""
         return self._used.get(caller)
 
     @asynccontextmanager
     async def while_valid(self, caller: Principal) -> AsyncIterator[None]:
-        """Cut the block off when the caller's token or session ends; raise CredentialsEnded."""
+        """Cancel the block when the caller's token or session ends; raise CredentialsEnded."""
         deadline = asyncio.timeout_at(self._end_of(caller))
         self._live[deadline] = caller
         try:
@@ -133,7 +134,7 @@ class CredentialStore:
     # --- tokens ---
 
     def add(self, wanted: CreateTokenRequest, by: str, cause: str = "") -> tuple[ApiToken, str]:
-        """Make a named token; return it and its secret, which is nowhere else."""
+        """Create a named token; return it and its secret, which is stored nowhere."""
         now, secret = self._clock.now(), TOKEN_MARK + secrets.token_urlsafe(32)
         token = ApiToken(
             name=wanted.name,
@@ -151,9 +152,9 @@ class CredentialStore:
     def rotate(
         self, name: str, grace_seconds: float, cause: str = ""
     ) -> tuple[ApiToken, str | None]:
-        """Change a token's secret; return it with the new one, None for the home's own.
+        """Replace a token's secret; return the token and the secret, None for the home's own.
 
-        The home's is in its file, where the commands find it.
+        The home's secret is in its file, where the commands read it.
         """
         now = self._clock.now()
         if name == HOME_TOKEN:
@@ -166,20 +167,20 @@ class CredentialStore:
     def _rotate_home(self, now: float, grace_seconds: float, cause: str) -> None:
         noted = self.home_entry()
         if cause and noted.cause == cause and noted.old_digest not in ("", self._home_digest):
-            return  # this call was carried out already, but for its answer
+            return  # this call was carried out already; only its answer was lost
         self._write(self.credentials.home_rotated(self._home_digest, now, grace_seconds, cause))
         self._know_home(renew_token(self._home_path))
         self._cut_off()
 
     def revoke(self, name: str) -> ApiToken:
-        """End a token, and the links and sessions that were made by it."""
+        """End a token, and the login links and sessions that were created with it."""
         if name == HOME_TOKEN:
             raise ApiError(409, "the home's own token can be rotated, not revoked")
         self._write(self.credentials.revoked(name, self._clock.now()))
         return next(token for token in self.credentials.tokens if token.name == name)
 
     def tokens(self) -> list[ApiToken]:
-        """Return the home's own token and every named one, those that ended lately too."""
+        """Return the home's own token and every named token, including recently ended tokens."""
         return [
             self.home_entry(),
             *(one for one in self.credentials.tokens if one.name != HOME_TOKEN),
@@ -206,7 +207,7 @@ class CredentialStore:
         session_seconds: float,
         user: int | None = None,
     ) -> tuple[LoginLink, str]:
-        """Make a one-time link; return it and its code, which is nowhere else."""
+        """Create a one-time login link; return it and its code, which is stored nowhere."""
         code = LOGIN_MARK + secrets.token_urlsafe(32)
         login = LoginLink(
             digest=digest_of(code),
@@ -222,7 +223,7 @@ class CredentialStore:
     def enter(self, code: str, browser: str, user: int | None = None) -> tuple[BrowserSession, str]:
         """Turn a link's code into a session; return it and its secret. ApiError 403.
 
-        `user` is the user of this machine who sends it, if that is known.
+        `user` is the id of the operating system's user that sends it, None if unknown.
         """
         secret, id = SESSION_MARK + secrets.token_urlsafe(32), secrets.token_hex(4)
         now, digests = self._clock.now(), (digest_of(code), id, digest_of(secret))
@@ -230,7 +231,7 @@ class CredentialStore:
         return self.credentials.session(id), secret
 
     def sessions(self) -> list[BrowserSession]:
-        """Return the browsers that are logged in, oldest first."""
+        """Return the sessions of logged-in browsers, oldest first."""
         return list(self.credentials.pruned(self.now()).sessions)
 
     def end_session(self, id: str) -> BrowserSession:
@@ -264,7 +265,7 @@ class CredentialStore:
                 deadline.reschedule(self._end_of(caller))
 
     def _end_of(self, caller: Principal) -> float | None:
-        """Return the loop's time at which a caller's key ends, None if it does not."""
+        """Return the event loop's time at which a caller's key ends, None if it never ends."""
         loop_now, now = asyncio.get_running_loop().time(), self._clock.now()
         if caller.digest == self._home_digest:
             return None
@@ -279,7 +280,7 @@ class CredentialStore:
 
 
 def _read(path: Path, clock: Clock, log: Any) -> Credentials:
-    """Return the stored keys; raises OSError."""
+    """Return the stored keys. Raises OSError."""
     data = read_private(path)
     if data is None:
         return Credentials()
@@ -295,7 +296,7 @@ def _read(path: Path, clock: Clock, log: Any) -> Credentials:
 
 
 def load_token(path: Path) -> str:
-    """Return the home's token, made on the first call; its file is for this user alone."""
+    """Return the home's token, created at the first call; only this user can read its file."""
     token = (read_private(path) or b"").decode("ascii", "replace").strip()
     if len(token) >= TOKEN_BYTES and token.isascii():
         return token
@@ -303,7 +304,7 @@ def load_token(path: Path) -> str:
 
 
 def renew_token(path: Path) -> str:
-    """Write a new token in the old one's place and return it."""
+    """Replace the token by a new one and return it."""
     token = TOKEN_MARK + secrets.token_urlsafe(TOKEN_BYTES)
     write_private(path, token + "\n")
     return token

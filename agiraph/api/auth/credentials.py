@@ -1,7 +1,7 @@
-"""All keys of a home as one value, and every change of it: tokens, login links, sessions.
+"""All keys of a home as one value, with its changes: tokens, login links, sessions.
 
-Pure: `now` is passed in, secrets come in as digests. What has ended stays for KEEP_SECONDS, so that
-its holder learns why it is refused, and is deleted then.
+Pure: `now` is passed in, secrets come in as digests. An ended key is kept for KEEP_SECONDS, so that
+a refusal can give the reason, and is deleted afterwards.
 """
 
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ from agiraph.http.errors import ApiError
 class Principal:
     """An authenticated caller. `name` is the token's; `session` the id of a browser's session.
 
-    A session bears the name of the token by which its link was made.
+    A session has the name of the token that created its link.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Principal:
 
     @property
     def key(self) -> str:
-        """What this caller is counted under."""
+        """The key under which this caller's calls are counted."""
         return f"session {self.session}" if self.session else f"token {self.name}"
 
     def may(self, needed: Scope) -> bool:
@@ -46,7 +46,7 @@ class Principal:
 
 
 STRANGER: Final = Principal("", "read")
-"""Who has shown no key, where none is needed."""
+"""The caller of routes that need no credential."""
 
 
 KEEP_SECONDS: Final = 30 * 86400.0
@@ -57,10 +57,10 @@ ROOT: Final = 0
 
 
 class ApiToken(TokenFacts):
-    """A named token. `old_digest` opens beside `digest` until `old_until`.
+    """A named token. `old_digest` is accepted beside `digest` until `old_until`.
 
-    `cause` is the call that gave it its secret: made again, because the gateway died before it
-    could answer, it gives another secret in that one's place and changes nothing else.
+    `cause` is the call that created the secret. If that call is repeated, because the gateway died
+    before it answered, its new secret replaces the first one and nothing else changes.
     """
 
     digest: str
@@ -69,14 +69,14 @@ class ApiToken(TokenFacts):
     cause: str = ""
 
     def status(self, now: float) -> TokenStatus:
-        """Return what this token is worth now."""
+        """Return the status of this token now."""
         if self.revoked_at is not None:
             return "revoked"
         return "expired" if self.expires_at is not None and self.expires_at <= now else "active"
 
 
 class LoginLink(Record):
-    """A one-time link that was not used yet; `user` is the one who alone may use it, if given."""
+    """An unused one-time link; if `user` is set, only that user may use it."""
 
     digest: str
     scope: Scope
@@ -87,16 +87,16 @@ class LoginLink(Record):
 
 
 class BrowserSession(SessionFacts):
-    """A browser's session with what is stored of its secret."""
+    """A browser's session with the digest of its secret."""
 
     digest: str
 
 
 class Credentials(Record):
-    """Everything that opens the API, but for the home's own token, which has a file of its own.
+    """All credentials of the API, except the home's own token, which has a file of its own.
 
-    The home's token has an entry here only after a rotation: with `digest` empty, for its times and
-    for the old one's grace.
+    The home's token has an entry here only after a rotation, with an empty `digest`: its times and
+    the grace period of the old token.
     """
 
     tokens: tuple[ApiToken, ...] = ()
@@ -106,7 +106,7 @@ class Credentials(Record):
     # --- tokens ---
 
     def token(self, name: str, now: float) -> ApiToken:
-        """Return an active token; ApiError 404 lists the active ones, 409 if it has ended."""
+        """Return an active token; ApiError 404 lists the active tokens, 409 if it has ended."""
         found = next((token for token in self.tokens if token.name == name), None)
         if found is None:
             known = [token.name for token in self.tokens if token.status(now) == "active"]
@@ -117,9 +117,9 @@ class Credentials(Record):
         return found
 
     def with_token(self, token: ApiToken, now: float) -> "Credentials":
-        """Add a token; one of the same name gives way if it has ended or has the same cause.
+        """Add a token; it replaces a token of the same name that has ended or has the same cause.
 
-        Raises ApiError 409 if it has not.
+        Raises ApiError 409 if that token is active.
         """
         others = tuple(known for known in self.tokens if known.name != token.name)
         if token.name == HOME_TOKEN:
@@ -134,7 +134,7 @@ class Credentials(Record):
     def rotated(
         self, name: str, digest: str, now: float, grace: float, cause: str
     ) -> "Credentials":
-        """Give a token another secret; the old one opens for `grace` seconds more."""
+        """Give a token another secret; the old one stays valid for `grace` seconds more."""
         old = self.token(name, now)
         if _is_again(old, cause):
             return self._replaced(old, old.model_copy(update={"digest": digest}))
@@ -150,7 +150,7 @@ class Credentials(Record):
         return self._replaced(old, new)
 
     def home_rotated(self, old_digest: str, now: float, grace: float, cause: str) -> "Credentials":
-        """Note that the home's own token is changed, and for how long the old one opens."""
+        """Record that the home's own token was changed, and how long the old one is valid."""
         others = tuple(token for token in self.tokens if token.name != HOME_TOKEN)
         note = ApiToken(
             name=HOME_TOKEN,
@@ -166,9 +166,9 @@ class Credentials(Record):
         return self._with(tokens=(*others, note))
 
     def revoked(self, name: str, now: float) -> "Credentials":
-        """End a token, and with it the links and sessions that were made by it.
+        """End a token, and the login links and sessions that were created with it.
 
-        One that was revoked before stays as it is.
+        A token that was revoked before is not changed.
         """
         if any(one.name == name and one.revoked_at is not None for one in self.tokens):
             return self
@@ -188,7 +188,7 @@ class Credentials(Record):
     # --- login links and sessions ---
 
     def with_login(self, login: LoginLink) -> "Credentials":
-        """Add a link; of too many the oldest goes."""
+        """Add a link; if there are too many, the oldest is removed."""
         return self._with(logins=(*self.logins, login)[-MOST_LOGINS:])
 
     def entered(
@@ -202,8 +202,8 @@ class Credentials(Record):
     ) -> "Credentials":
         """Turn a link into a session, in one step; ApiError 403 if it was used or is too old.
 
-        `user` is the user of this machine who sends it, None if that is unknown. A link that is
-        sent by the wrong user stays.
+        `user` is the id of the operating system's user that sends it, None if unknown. A link sent
+        by another user stays valid.
         """
         login = next((one for one in self.logins if one.digest == code_digest), None)
         if login is None or login.expires_at <= now:
@@ -227,7 +227,7 @@ class Credentials(Record):
         )
 
     def session(self, id: str) -> BrowserSession:
-        """Return a session by its id; ApiError 404 lists the known."""
+        """Return a session by its id; ApiError 404 lists the known sessions."""
         found = next((one for one in self.sessions if one.id == id), None)
         if found is None:
             known = listed([one.id for one in self.sessions])
@@ -242,7 +242,7 @@ class Credentials(Record):
     # --- time ---
 
     def pruned(self, now: float) -> "Credentials":
-        """Leave out what ended long ago."""
+        """Return these credentials without keys that ended long ago."""
         return Credentials(
             tokens=tuple(one for one in self.tokens if not _is_long_over(one, now)),
             logins=tuple(one for one in self.logins if one.expires_at > now),
@@ -251,7 +251,7 @@ class Credentials(Record):
 
 
 def _is_again(token: ApiToken, cause: str) -> bool:
-    """Whether the call that gave this token its secret was made again."""
+    """Whether the call that created this token's secret was repeated."""
     return bool(cause) and token.cause == cause
 
 
@@ -261,14 +261,14 @@ def _is_long_over(token: ApiToken, now: float) -> bool:
 
 
 def ended(token: ApiToken, now: float) -> str:
-    """Say how a token ended."""
+    """Return a sentence that says how a token ended."""
     if token.revoked_at is not None:
         return f"the token '{token.name}' was revoked at {iso(token.revoked_at)}"
     return f"the token '{token.name}' expired at {iso(token.expires_at or now)}"
 
 
 def caller_of(key: ApiToken | BrowserSession, digest: str, now: float) -> Principal:
-    """Return who comes with a key that bears this digest; ApiError 401 if it has ended."""
+    """Return the caller that presents a key with this digest; ApiError 401 if it has ended."""
     if isinstance(key, BrowserSession):
         if key.expires_at <= now:
             raise ApiError(401, "this session is over: log in again (agiraph login)")

@@ -1,7 +1,7 @@
-"""The page on which a one-time link becomes a session; then it leads into the web UI.
+"""The login page, which turns a one-time link into a session and then opens the web UI.
 
-The code is behind the `#` of the link, which a browser sends to nobody: no log, no proxy and no
-Referer ever holds it. The page takes it out of the address and the history, and posts it.
+The code follows the `#` of the link, which a browser never sends: no log, proxy or Referer contains
+it. The page removes it from the address and the history, and posts it.
 """
 
 import base64
@@ -48,9 +48,9 @@ HEADERS: Final = {"Content-Security-Policy": POLICY, "Cross-Origin-Opener-Policy
 
 
 def login_page(then: str, *, complaint: str = "", caller: Principal | None = None) -> str:
-    """Return the page that takes a code and goes on to `then`, a path.
+    """Return the page that accepts a code and continues to the path `then`.
 
-    `complaint`: why the code before was refused. `caller`: who is logged in by this browser.
+    `complaint`: why the previous code was refused. `caller`: the login of this browser, if any.
     """
     said = f'<p class="bad" role="alert"><strong>{escape(complaint)}</strong></p>'
     parts = [said if complaint else "", _inside(caller, then) if caller is not None else ""]
@@ -71,7 +71,7 @@ def login_page(then: str, *, complaint: str = "", caller: Principal | None = Non
 
 
 def _inside(caller: Principal, then: str) -> str:
-    """Return what one reads who is logged in."""
+    """Return the paragraphs for a browser that is logged in."""
     until = f" until {iso(caller.expires_at)}" if caller.expires_at is not None else ""
     return (
         f"<p>This browser is logged in{until}. It may <strong>{caller.scope}</strong>."

@@ -1,7 +1,7 @@
-"""How many calls a second.
+"""Rate limits for calls, in calls per second.
 
-Each key has a bucket of calls, filled at its rate. Pure: `now` is passed in. What has not called
-for a while is forgotten, so that strangers with ever new addresses fill no memory.
+Each key has a token bucket, refilled at its rate. Pure: `now` is passed in. Keys without recent
+calls are dropped, so that calls from ever new addresses cannot fill the memory.
 """
 
 from dataclasses import dataclass
@@ -11,15 +11,14 @@ MOST_BUCKETS = 4096
 
 @dataclass(frozen=True, slots=True)
 class TokenBucket:
-    """So many calls were left at that time."""
+    """The number of calls left at a time."""
 
     left: float
     at: float
 
 
 def take(bucket: TokenBucket, now: float, rate: float, burst: float) -> tuple[TokenBucket, float]:
-    """Take one call; return the bucket after it and how many seconds to wait (0: it may
-    continue)."""
+    """Take one call; return the new bucket and the seconds to wait (0: the call may continue)."""
     left = min(burst, bucket.left + max(0.0, now - bucket.at) * rate)
     if left >= 1:
         return TokenBucket(left - 1, now), 0.0
@@ -27,7 +26,7 @@ def take(bucket: TokenBucket, now: float, rate: float, burst: float) -> tuple[To
 
 
 class RateLimiter:
-    """The buckets of all who call."""
+    """The token buckets of all callers."""
 
     def __init__(self) -> None:
         self._buckets: dict[str, TokenBucket] = {}
@@ -36,7 +35,7 @@ class RateLimiter:
         """Take one call of `key`; return the seconds that it has to wait, 0 if it may continue."""
         known = self._buckets.pop(key, None)
         bucket, wait = take(known or TokenBucket(burst, now), now, rate, burst)
-        self._buckets[key] = bucket  # the latest stands last
+        self._buckets[key] = bucket  # the most recent key comes last
         if len(self._buckets) > MOST_BUCKETS:
             del self._buckets[next(iter(self._buckets))]
         return wait

@@ -1,7 +1,7 @@
-"""What a call's headers say: its token, where a browser sends it from, which host it names.
+"""Readers of a call's headers: its token, its origin, the host name that it uses.
 
-Checking the Host keeps out a web page whose name was made to point at this machine (DNS
-rebinding); checking the Origin keeps out a page of another site that uses our cookie.
+Checking the Host refuses web pages whose domain name resolves to this machine (DNS rebinding);
+checking the Origin refuses pages of other sites that send our cookie.
 """
 
 import ipaddress
@@ -26,7 +26,7 @@ def bearer(headers: RawHeaders) -> str | None:
 
 
 def cookies(headers: RawHeaders, name: str) -> list[str]:
-    """Return the values of every cookie of that name; another page's may be beside ours."""
+    """Return all cookies with this name; another page's cookies may be among them."""
     pairs = (pair.strip().partition("=") for pair in header(headers, b"cookie").split(";"))
     return [value for found, _, value in pairs if found == name and value]
 
@@ -34,15 +34,15 @@ def cookies(headers: RawHeaders, name: str) -> list[str]:
 def is_from_elsewhere(headers: RawHeaders) -> bool:
     """Whether a browser marks a call as made by a page of another origin.
 
-    SameSite=Strict leaves out one case: a page of another server on this same machine is of the
-    same site, whatever its port.
+    SameSite=Strict does not cover one case: a page of another server on this machine is of the same
+    site, whatever its port.
     """
     site = header(headers, b"sec-fetch-site").strip().lower()
     return bool(site) and site not in OWN_PAGES
 
 
 def header(headers: RawHeaders, name: bytes) -> str:
-    """Return a header's value, empty if it is not there."""
+    """Return a header's value, empty if it is missing."""
     for key, value in headers:
         if key == name:
             return value.decode("latin-1")
@@ -66,10 +66,10 @@ def declared_length(headers: RawHeaders) -> int:
 
 
 class TrustedHosts:
-    """The names under which this gateway may be called: loopback's, `host` and `others`.
+    """The host names that calls may use: loopback's, `host` and `others`.
 
-    On a wildcard address any literal IP address serves, and this machine's own name. Without TLS of
-    our own a page may still come by it: from a proxy before us.
+    On a wildcard address any literal IP address is accepted, and this machine's own name. Without
+    TLS of our own, a page may still use HTTPS: a proxy in front of us may provide it.
     """
 
     def __init__(self, host: str, *others: str, is_tls: bool = False) -> None:
@@ -80,14 +80,14 @@ class TrustedHosts:
         self._allowed = LOOPBACK | own | {name.lower() for name in others}
 
     def _allow(self, host_header: str) -> bool:
-        """Whether a Host header (`name` or `name:port`) names us."""
+        """Whether a Host header (`name` or `name:port`) names this gateway."""
         name = _name_of(host_header)
         if name is None:
             return False
         return name in self._allowed or (self._is_wildcard and _is_ip(name))
 
     def allow_origin(self, origin: str, host_header: str) -> bool:
-        """Whether a browser's Origin is this gateway's own, as it was called."""
+        """Whether a browser's Origin is this gateway's own, by the Host header of the call."""
         scheme, mark, rest = origin.partition("://")
         return bool(mark) and scheme in self._schemes and rest.lower() == host_header.lower()
 

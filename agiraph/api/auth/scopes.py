@@ -1,4 +1,4 @@
-"""Which scope each route needs: declared at the route, checked before its endpoint is called.
+"""The scope that each route declares, checked before its endpoint is called.
 
 @router.get("/agents", dependencies=[READ])
 """
@@ -21,14 +21,14 @@ WEBSOCKET: Final = "WEBSOCKET"
 READS: Final = ("GET", "HEAD", WEBSOCKET)
 
 OPEN: Final = frozenset({("GET", "/login"), ("POST", "/login")})
-"""Routes of which no token is asked: they show or take a one-time code."""
+"""Routes that need no token: they show or accept a one-time code."""
 
 OPEN_PREFIXES: Final = ("/answer/",)
-"""Below these no token is asked for: the path itself carries what proves the right to one thing."""
+"""Paths below these need no token: the path itself contains a secret that grants one right."""
 
 
 async def get_caller(connection: HTTPConnection) -> Principal:
-    """Return who calls, as the access middleware found out."""
+    """Return the caller that the access middleware found."""
     caller: Principal = connection.state.caller
     return caller
 
@@ -55,13 +55,13 @@ CONTROL: Final = Security(_check_scope, scopes=["control"])
 
 
 def is_open(method: str, path: str) -> bool:
-    """Whether no token is asked for there."""
+    """Whether a route needs no token."""
     return (method, path) in OPEN or (method != WEBSOCKET and path.startswith(OPEN_PREFIXES))
 
 
 @dataclass(frozen=True, slots=True)
 class RouteRule:
-    """One method of a route, and the scope that it declares; None where no token is asked for."""
+    """One method of a route and the scope that it declares; None if it needs no token."""
 
     method: str
     template: str

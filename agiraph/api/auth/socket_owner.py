@@ -1,7 +1,7 @@
-"""Socket owner: which user of this machine has the other end of a TCP connection (Linux).
+"""Lookup of the user of this machine that owns the other end of a TCP connection (Linux).
 
-The kernel lists the sockets of this machine with their owners in /proc/net/tcp and tcp6. An address
-there is in hexadecimal, each word of four bytes in the machine's own order.
+The kernel lists this machine's sockets with their owners in /proc/net/tcp and tcp6. Addresses are
+hexadecimal there, each word of four bytes in the machine's own byte order.
 """
 
 import ipaddress
@@ -18,9 +18,9 @@ Place = tuple[str, int]
 
 
 def owner_of(client: Place, server: Place) -> int | None:
-    """Return the id of the user who has the client's end of a connection to `server`.
+    """Return the id of the user that owns the client's end of a connection to `server`.
 
-    None if that end is on another machine, or if it is unknown.
+    None if that end is on another machine, or unknown.
     """
     with suppress(OSError, ValueError):
         version = ipaddress.ip_address(client[0]).version

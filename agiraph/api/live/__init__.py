@@ -1,1 +1,1 @@
-"""What is followed as it happens: events, changes of the home, text as it streams."""
+"""Live feeds: events, changes of the home, text as it streams."""

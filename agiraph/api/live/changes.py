@@ -1,8 +1,8 @@
-"""HomeChanges: what has changed in the home, for those who follow all of it. In memory only.
+"""HomeChanges: changes in the home, for followers of the whole home. In memory only.
 
-A change is noted by its subject, and only for who follows at this moment. What is sent of it is how
-the subject is when it is sent: however much happens to one, a follower is told of it a few times a
-second, and what waits for a slow one is no more than there are subjects.
+A change is recorded by its subject, and only for current followers. A follower receives the state
+of the subject at the time of sending: however often a subject changes, a follower is notified a few
+times a second, and at most one change per subject waits for a slow follower.
 """
 
 import asyncio
@@ -18,11 +18,11 @@ GATHER_SECONDS = 0.1
 
 SubjectKind = Literal["archived", "restored", "deleted", "inbox", "question", "entity"]
 Subject = tuple[SubjectKind, str]
-"""What has changed: the id of an agent or a question, or an entity's address."""
+"""The subject of a change: the id of an agent or a question, or an entity's address."""
 
 
 class PendingChanges:
-    """What one follower has yet to be told."""
+    """The changes that one follower has not yet received."""
 
     def __init__(self) -> None:
         self.news = Signal()
@@ -30,7 +30,7 @@ class PendingChanges:
         self._noted: dict[Subject, None] = {}
 
     def add_events(self, grown: EventsChangeView) -> None:
-        """Note that a log has grown."""
+        """Record that a log has grown."""
         known = self._grown.get(grown.agent)
         if known is not None:
             types = tuple(sorted({*known.types, *grown.types}))
@@ -39,19 +39,19 @@ class PendingChanges:
         self.news.set()
 
     def note(self, subject: Subject) -> None:
-        """Note that a subject has changed."""
+        """Record that a subject has changed."""
         self._noted[subject] = None
         self.news.set()
 
     def take(self) -> tuple[list[EventsChangeView], list[Subject]]:
-        """Return what there is to tell, which has been told by that."""
+        """Return and remove the pending changes."""
         grown, noted = list(self._grown.values()), list(self._noted)
         self._grown, self._noted = {}, {}
         return grown, noted
 
 
 class HomeChanges:
-    """Notes changes for all followers; called in the gateway's event loop only."""
+    """Records changes for all followers; called in the gateway's event loop only."""
 
     def __init__(self) -> None:
         self._followers: set[PendingChanges] = set()
@@ -59,11 +59,11 @@ class HomeChanges:
 
     @property
     def followers(self) -> int:
-        """How many follow."""
+        """The number of followers."""
         return len(self._followers)
 
     def log_grew(self, agent: str, seq: int, types: Iterable[str]) -> None:
-        """Note that an agent's log has grown to the event `seq` by events of these types."""
+        """Record that events of these types were added to an agent's log, up to `seq`."""
         if self._followers:
             told = {"agent": agent, "seq": seq, "types": sorted(types)}
             grown = EventsChangeView.model_validate(told)
@@ -71,12 +71,12 @@ class HomeChanges:
                 follower.add_events(grown)
 
     def note(self, kind: SubjectKind, id: str) -> None:
-        """Note that something else has changed."""
+        """Record a change of another kind."""
         for follower in self._followers:
             follower.note((kind, id))
 
     def close(self) -> None:
-        """End all feeds: the gateway stops."""
+        """End all feeds because the gateway stops."""
         self._is_closing = True
         for follower in self._followers:
             follower.news.set()
@@ -95,9 +95,9 @@ class HomeChanges:
         snapshot: Callable[[], HomeView],
         shown: Callable[[Sequence[Subject]], Sequence[ChangeView]],
     ) -> Feed[ChangeView]:
-        """Yield a snapshot, then what has changed since, at most once each GATHER_SECONDS.
+        """Yield a snapshot, then the changes since, at most once each GATHER_SECONDS.
 
-        `shown` returns what there is to tell of some subjects as they are now.
+        `shown` returns the current state of some subjects.
         """
         with self._subscribed() as pending:
             yield [snapshot()]

@@ -1,8 +1,8 @@
-"""Following an agent's events live: the log is the queue, the recorder's message a signal.
+"""Live feed of an agent's events: the log is the queue, the recorder's message a signal.
 
-A follower reads the log from its cursor on, so nothing is missed and nothing comes twice, however
-many `event.appended` messages get lost (they are passing). What waits for a slow follower waits in
-the file, not in memory: it holds one page at most.
+A follower reads the log from its cursor on, so no event is missed or repeated, however many
+`event.appended` messages are lost (they are transient). Events for a slow follower wait in the
+file, not in memory: it holds at most one page.
 """
 
 from collections import defaultdict
@@ -22,7 +22,7 @@ POLL_SECONDS = 1.0
 
 
 class LogSignals:
-    """Wakes followers when an agent's log has grown, or when nothing more will come."""
+    """Wakes followers when an agent's log has grown or has ended."""
 
     def __init__(self) -> None:
         self._waiting: dict[str, set[Signal]] = defaultdict(set)
@@ -31,7 +31,7 @@ class LogSignals:
         self.is_closing = False
 
     def notify(self, agent: AgentId | str) -> None:
-        """Wake everyone who waits for this agent."""
+        """Wake all followers of this agent."""
         for signal in self._waiting.get(agent, ()):
             signal.set()
         self.on_notify(agent)
@@ -42,11 +42,11 @@ class LogSignals:
         self.notify(agent)
 
     def restore(self, agent: AgentId | str) -> None:
-        """Take back that an agent was archived."""
+        """Record that an archived agent was restored."""
         self._archived.discard(agent)
 
     def close(self) -> None:
-        """End all feeds: the gateway stops."""
+        """End all feeds because the gateway stops."""
         self.is_closing = True
         for agent in list(self._waiting):
             self.notify(agent)
@@ -57,12 +57,12 @@ class LogSignals:
 
     @property
     def followers(self) -> int:
-        """How many wait for any agent."""
+        """The number of followers of all agents."""
         return sum(len(signals) for signals in self._waiting.values())
 
     @contextmanager
     def subscribe(self, agent: AgentId | str) -> Iterator[Signal]:
-        """Yield what to wait on for this agent."""
+        """Yield a signal that is set when this agent's log changes."""
         signal = Signal()
         self._waiting[agent].add(signal)
         try:
@@ -80,9 +80,9 @@ async def follow(
     after: int,
     wanted: EventFilter = EVERYTHING,
 ) -> AsyncIterator[list[Event] | FeedEnd]:
-    """Yield pages of the wanted events after seq `after`, as they come; last a FeedEnd.
+    """Yield pages of the wanted events after seq `after`, as they occur, and a FeedEnd at the end.
 
-    A page is empty when nothing has come for POLL_SECONDS: a notification may have been lost.
+    A page is empty after POLL_SECONDS without events: a notification may have been lost.
     """
     cursor = after
     with signals.subscribe(agent) as subscription:

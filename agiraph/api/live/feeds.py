@@ -1,8 +1,8 @@
-"""Feeds: what one follower is sent as it comes, by a WebSocket or as server-sent events.
+"""Sending of feeds to one follower, by WebSocket or as server-sent events.
 
-A feed yields items in batches, an empty batch now and then when there is nothing, last a FeedEnd.
-It is asked for the next batch when the last one was sent: what waits for a slow follower is the
-feed's own business, and a follower that takes nothing for STALL_SECONDS is let go.
+A feed yields batches of items, an empty batch from time to time while there are none, and a FeedEnd
+at the end. The next batch is requested after the previous one was sent: each feed bounds its own
+backlog, and a follower that reads nothing for STALL_SECONDS is disconnected.
 """
 
 import asyncio
@@ -54,7 +54,7 @@ async def send_feed(
 ) -> None:
     """Accept a WebSocket and send it each item as one text, until either side ends.
 
-    `too_slow` returns the reason for closing it after the last item that it took.
+    `too_slow` receives the last item sent and returns the reason for closing.
     """
     await socket.accept()
     sending = asyncio.ensure_future(_send_all(socket, feed, text_of, too_slow))
@@ -92,25 +92,25 @@ async def _send_all(
 
 
 async def _close(socket: WebSocket, code: int, reason: str) -> None:
-    """Close with a reason, without waiting long for a client that does not read."""
+    """Close with a reason; do not wait long for a client that does not read."""
     with suppress(TimeoutError):
         async with asyncio.timeout(CLOSE_SECONDS):
             await socket.close(code, reason)
 
 
 async def _until_gone(socket: WebSocket) -> None:
-    """Return when the client has left; what it sends is ignored."""
+    """Return when the client has disconnected; its messages are ignored."""
     while (await socket.receive())["type"] != "websocket.disconnect":
         pass
 
 
 def streamed(feed: Feed[Item], lines_of: Callable[[Item], str]) -> StreamingResponse:
-    """Return a feed as server-sent events; `lines_of` an item are its fields, a line each."""
+    """Return a feed as server-sent events; `lines_of` returns an item's fields, one per line."""
     return StreamingResponse(_lines(feed, lines_of), media_type=MEDIA_TYPE, headers=STREAM_HEADERS)
 
 
 async def _lines(feed: Feed[Item], lines_of: Callable[[Item], str]) -> AsyncIterator[str]:
-    """Yield server-sent events; a comment now and then finds dead connections out."""
+    """Yield server-sent events; comments in between detect dead connections."""
     yield f"retry: {RETRY_MILLISECONDS}\n\n"
     now = asyncio.get_running_loop().time
     sent_at = now()

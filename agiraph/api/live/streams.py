@@ -1,8 +1,8 @@
-"""TextStreams: what models write right now, for those who watch an agent. In memory only.
+"""TextStreams: texts that models are writing now, for watchers of an agent. In memory only.
 
-However many watch one agent, the broker sends each piece once: the gateway is subscribed there for
-as long as anybody watches. A watcher that is slow loses the oldest pieces; where its text has a gap
-is seen by the places of the pieces (`at`).
+The broker sends each piece once, however many watch an agent: the gateway is subscribed there as
+long as there is a watcher. A slow watcher loses the oldest pieces; the positions of the pieces
+(`at`) show the gap.
 """
 
 import asyncio
@@ -18,8 +18,8 @@ from agiraph.inbox.bus import Bus
 from agiraph.messages.model import StreamDelta, SubscribeToStream
 
 RENEW_SECONDS = 2.0
-"""The broker forgets who has not subscribed again for 10 seconds. Its next incarnation knows
-nobody: it begins with what was streamed so far."""
+"""The broker drops subscriptions after 10 seconds without a renewal. Its next incarnation has no
+subscriptions: it begins with the text streamed so far."""
 
 GATHER_SECONDS = 0.05
 MOST_CHARACTERS = 1 << 18
@@ -29,7 +29,7 @@ Shown = TypeVar("Shown")
 
 
 class StreamWatcher:
-    """The pieces that one watcher has yet to be sent."""
+    """The pieces that one watcher has not yet received."""
 
     def __init__(self) -> None:
         self.news = Signal()
@@ -45,14 +45,14 @@ class StreamWatcher:
         self.news.set()
 
     def take(self) -> list[StreamDelta]:
-        """Return all pieces, which are sent by that."""
+        """Return and remove all pending pieces."""
         pieces, self._characters = list(self._pieces), 0
         self._pieces.clear()
         return pieces
 
 
 class TextStreams:
-    """Hands the broker's pieces to who watches; the caller runs `run`, which holds the place there.
+    """Passes the broker's pieces to watchers; the caller runs `run`, which keeps the subscription.
 
     Called in the gateway's event loop only.
     """
@@ -65,17 +65,17 @@ class TextStreams:
 
     @property
     def followers(self) -> int:
-        """How many watch any agent."""
+        """The number of watchers of all agents."""
         return sum(map(len, self._watchers.values()))
 
     def on_delta(self, piece: StreamDelta) -> None:
-        """Hand a piece to all who watch its agent."""
+        """Pass a piece to all watchers of its agent."""
         agent = agent_of(piece.entity)
         for watcher in self._watchers.get(agent, ()) if agent else ():
             watcher.add(piece)
 
     async def run(self) -> None:
-        """Stay subscribed at the broker for ever, to those agents that are watched."""
+        """Keep the subscription at the broker for all watched agents, forever."""
         while True:
             await self._watched.until(lambda: bool(self._watchers))
             for agent in self._watchers:
@@ -83,7 +83,7 @@ class TextStreams:
             await asyncio.sleep(RENEW_SECONDS)
 
     def close(self) -> None:
-        """End all feeds: the gateway stops."""
+        """End all feeds because the gateway stops."""
         self._is_closing = True
         for watchers in self._watchers.values():
             for watcher in watchers:
@@ -93,7 +93,7 @@ class TextStreams:
     def _watching(self, agent: AgentId) -> Iterator[StreamWatcher]:
         watcher = StreamWatcher()
         self._watchers.setdefault(agent, set()).add(watcher)
-        # All who watch it are sent again what was streamed so far; by its places it is no repeat.
+        # All its watchers receive the text so far again; its positions mark it as a repetition.
         self._bus.post(BROKER, SubscribeToStream(agent=agent, from_start=True))
         self._watched.set()
         try:
@@ -106,7 +106,7 @@ class TextStreams:
     async def watch(
         self, agent: AgentId, shown: Callable[[StreamDelta], Shown | None]
     ) -> Feed[Shown]:
-        """Yield what an agent's models write from now on; `shown` returns None for what is not."""
+        """Yield new text of an agent's models, without pieces for which `shown` returns None."""
         with self._watching(agent) as watcher:
             while not self._is_closing:
                 await watcher.news.next(BEAT_SECONDS)

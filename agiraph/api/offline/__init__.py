@@ -1,1 +1,1 @@
-"""The API of a home on which no supervisor runs, in the process of a command: it only reads."""
+"""The read-only API of a home without a supervisor, in the process of a command."""

@@ -1,4 +1,4 @@
-"""The API of a home without processes: the endpoints on copies of its files."""
+"""The API application of a home without processes: the endpoints read copies of its files."""
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -21,10 +21,10 @@ READER: Final = Principal("reader", "read")
 
 @contextmanager
 def offline_api(home: Path, config: Config) -> Iterator[ASGIApp]:
-    """Yield the API of a home on which no supervisor runs, with the scope `read`.
+    """Yield the API of a home without a supervisor, with the scope `read`.
 
-    The home is not written, and need not exist. Raises HomeHeld if a supervisor runs on
-    it, Corrupt, OSError.
+    The home is not written, and need not exist. Raises HomeHeld if a supervisor runs on it,
+    Corrupt, OSError.
     """
     with copied(home) as files, closing(StoredServices(files, config)) as services:
         context = ContextDatabase(files.copied_context, files.copy_context)

@@ -1,4 +1,4 @@
-"""StoredServices: answers the API's questions from the files of a home without processes."""
+"""StoredServices: answers the API's requests from the files of a home without processes."""
 
 import os
 from typing import TYPE_CHECKING, Final
@@ -48,13 +48,13 @@ STATES: Final[dict[Desired, ChildState]] = {
     "failed": "failed",
     "parked": "parked",
 }
-"""The state of a child while no supervisor runs, by what is wanted of it."""
+"""The state of a child while no supervisor runs, by its desired state."""
 
 UNUSED: Final = FiringLimits(late_seconds=0, per_minute=1)
 
 
 class StoredServices:
-    """The API's `Bus` for a copied home: the register, the ledger and the triggers are read."""
+    """The `Bus` of the API for a copied home: reads the register, the ledger and the triggers."""
 
     def __init__(self, home: CopiedHome, config: Config) -> None:
         self.home, self.config = home, config
@@ -89,13 +89,13 @@ class StoredServices:
         raise _not_running(to)
 
     def post(self, to: str, body: BaseModel) -> None:
-        """Drop a passing message: its receiver does not run."""
+        """Drop a transient message: its receiver does not run."""
 
     def report(self, *events: Event) -> None:
-        """Drop events: a reader causes none."""
+        """Drop events: reading a home causes none."""
 
     def _answer(self, asked: BaseModel) -> BaseModel | None:
-        """Return what the service would, None if only a process can. Raises Corrupt, OSError."""
+        """Return the stored answer, None if only a process can answer. Raises Corrupt, OSError."""
         match asked:
             case ListChildren():
                 return self._children()
@@ -133,7 +133,7 @@ class StoredServices:
         return ChildTable(children=(supervisor, *rows))
 
     def _hosts(self) -> HostTable:
-        """Return the machines that have joined; none can reach a home at rest."""
+        """Return the joined hosts; none is connected while no supervisor runs."""
         path, now = self.home.system.hosts, self.clock.now()
         known = read_record(path, RegistryFile) or RegistryFile()
         rows = [
@@ -163,9 +163,9 @@ class StoredServices:
         return TriggerTable(triggers=tuple(trigger_view(trigger) for trigger in triggers))
 
     def _models(self) -> "ProviderPool":
-        """Return the models as a broker would know them that is started with our environment."""
+        """Return the models as a broker started with our environment would know them."""
         if self._pool is None:
-            from agiraph.llm.provider_pool import ProviderPool  # imports the clients of services
+            from agiraph.llm.provider_pool import ProviderPool  # imports the service clients
 
             table, prices = self.home.path / "providers.yaml", self.home.path / "prices.yaml"
             self._pool = ProviderPool(

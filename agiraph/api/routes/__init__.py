@@ -1,1 +1,1 @@
-"""The endpoints of the HTTP API, a file a family; `agiraph.api.app` lists the families."""
+"""The endpoints of the HTTP API, one file per family; `agiraph.api.app` lists the families."""

@@ -1,4 +1,4 @@
-"""Endpoints: whether an agent could be created as asked, and plan files; they change no file."""
+"""Endpoints that check a request to create an agent, and plan files; they change no file."""
 
 import asyncio
 import os
@@ -42,7 +42,7 @@ router = APIRouter(route_class=StrictRoute)
 
 @router.post("/agents/check", dependencies=[CONTROL], tags=["agents"])
 async def check(request: CheckAgentRequest, gateway: GatewayDep) -> AgentCheckView:
-    """Check what an agent would be created from, field by field; nothing is created."""
+    """Check the fields of a request to create an agent; nothing is created."""
     found = RunCheck(gateway, request)
     problems = [_problem(field, error.detail) async for field, error in found.problems()]
     plan, models = found.plan, found.models
@@ -74,14 +74,14 @@ def _problem(field: str, detail: str) -> FieldProblemView:
 async def _estimate(
     gateway: Gateway, models: tuple[str, str], plan: Plan | None
 ) -> "Estimate | None":
-    from agiraph.agent.run_estimate import estimate_run  # only who asks for it pays for it
+    from agiraph.agent.run_estimate import estimate_run  # slow: only if needed
 
     table = await gateway.bus.ask(BROKER, AskUsage(by="node"), UsageTable)
     nodes = len(plan.nodes) if plan else None
     try:
         return await asyncio.to_thread(estimate_run, gateway.home.path, models, nodes, table.rows)
     except InvalidInput:
-        return None  # such as a model that is known to the broker by its environment alone
+        return None  # for example a model that only the broker's environment defines
 
 
 def _view(found: "Estimate") -> EstimateView:
@@ -107,7 +107,7 @@ async def _about_budget(
     models: tuple[str, str],
     estimate: "Estimate | None",
 ) -> list[FieldProblemView]:
-    """Return a warning for each budget that is missing, or less than the estimate."""
+    """Return a warning for each budget that is missing or less than the estimate."""
     from agiraph.agent.run_estimate import prices_of
 
     try:
@@ -129,7 +129,7 @@ async def _about_budget(
 def _too_little(
     estimate: "Estimate", usd: float | None, tokens: int | None
 ) -> Iterator[tuple[str, str]]:
-    """Yield which budgets are less than the run may take."""
+    """Yield each budget that is less than the estimated cost of the run, with the reason."""
     for name, budget, low, high in (
         ("budget_usd", usd, estimate.low_usd, estimate.high_usd),
         ("budget_tokens", tokens, estimate.low, estimate.high),
@@ -143,7 +143,7 @@ def _too_little(
 
 
 def _about_agents(gateway: Gateway, plan: Plan | None) -> list[str]:
-    """Return what should be known of the external agents of a plan."""
+    """Return the problems and remarks about the external agents of a plan."""
     from agiraph.board.commands import agents_hired
 
     asked = [agent for one in plan_commands(plan) for agent in agents_hired(one)] if plan else []
@@ -160,14 +160,14 @@ def _about_agents(gateway: Gateway, plan: Plan | None) -> list[str]:
 
 @router.post("/plans/check", dependencies=[READ], tags=["work"])
 async def check_plan_file(request: CheckPlanRequest) -> PlanCheckView:
-    """Check a plan file, and draw it or write it again; 422 has each mistake with line and key."""
+    """Check a plan file, and draw or rewrite it; 422 lists each mistake with line and key."""
     return await asyncio.to_thread(_checked_plan, request)
 
 
 @router.get("/plans/schema", dependencies=[READ], tags=["work"])
 async def plan_schema() -> dict[str, Any]:
-    """Return the JSON Schema of plan files, by which editors complete and check them."""
-    from agiraph.board.plans.reading import file_schema  # few ask for it
+    """Return the JSON Schema of plan files, with which editors complete and check them."""
+    from agiraph.board.plans.reading import file_schema  # slow import, rarely needed
 
     return file_schema()
 

@@ -1,4 +1,4 @@
-"""Endpoints: agents and their runs: creating, listing and showing them, further runs."""
+"""Endpoints that create, list and show agents, and start further runs."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -75,7 +75,7 @@ async def list_agents(
     ] = None,
     mine: Annotated[bool, Query(description="Only what the caller's token has created.")] = False,
 ) -> list[AgentView]:
-    """List all agents, or those that are wanted, oldest first."""
+    """List all agents, or the agents that match the filters, oldest first."""
     statuses = gateway.statuses(await if_answered(children(gateway)) or ())
     wanted = q.casefold()
     found = (
@@ -112,8 +112,8 @@ async def begin(
 ) -> AgentView:
     """Give an agent another goal; `last_event` is the cursor of the last event before it.
 
-    403 for a team's session that another token has begun: only that one and the home's own go on
-    with it.
+    403 for a team's session that another token has created: only that token and the home's own may
+    continue it.
     """
     if agent.team is not None and caller.name != HOME_TOKEN:
         _require_creator(agent, caller)
@@ -125,7 +125,7 @@ async def begin(
 def summary(
     gateway: Gateway, agent: Agent, statuses: StatusReader, last_event: int = 0
 ) -> AgentView:
-    """Return an agent as listings show it."""
+    """Return the view of an agent in listings."""
     at = coordinator_address(agent.id)
     child, doing = statuses.child(at), shown_activity(gateway, statuses, at)
     outage = statuses.outage(agent)
@@ -145,12 +145,12 @@ def summary(
 
 
 def is_creator(agent: Agent, caller: Principal) -> bool:
-    """Whether the caller's token has created an agent; what none has is the home's own."""
+    """Whether the caller's token has created an agent; by default the home's own token has."""
     return (agent.created_by or HOME_TOKEN) == caller.name
 
 
 def _require_creator(agent: Agent, caller: Principal) -> None:
-    """Raise ApiError 403 unless the caller's token has created an agent."""
+    """Raise ApiError 403 unless the caller's token has created the agent."""
     if not is_creator(agent, caller):
         raise ApiError(
             403,
@@ -164,8 +164,8 @@ async def create_agent(
 ) -> Agent:
     """Create an agent and return it once its coordinator has written its record.
 
-    Raises ApiError: 422 for what was asked wrongly, 409 for a taken name, 503 and 504 if the
-    processes involved do not answer.
+    Raises ApiError: 422 for an invalid request, 409 for a taken name, 503 and 504 if the processes
+    involved do not answer.
     """
     run = RunId(request.run) if request.run else cause.run
     id = agent_id_for(request.name or request.goal, run)
@@ -203,8 +203,8 @@ async def begin_run(
 ) -> Agent:
     """Give an agent another goal; return it once its coordinator is in the new run.
 
-    A run that was stopped by its human is given up for it. Raises ApiError: 409 while a run is
-    running, 422 for what was asked wrongly, 503 and 504 if the processes do not answer.
+    A run that the person has stopped is abandoned. Raises ApiError: 409 while a run is running, 422
+    for an invalid request, 503 and 504 if the processes do not answer.
     """
     run = RunId(request.run) if request.run else cause.run
     if agent.run == run:
@@ -212,7 +212,7 @@ async def begin_run(
     found = RunCheck(gateway, request, agent)
     await found.require()
     await _offer_registered(gateway, request.mcp_servers)
-    detach_agent(gateway.home.path, agent.id)  # a command that attends this run does so already
+    detach_agent(gateway.home.path, agent.id)  # the new run's command is attached already
     to = coordinator_address(agent.id)
     child = child_at(await children(gateway), to)
     is_down = child is None or child.state in DOWN
@@ -244,7 +244,7 @@ async def start_coordinator(
     agent: Agent,
     tools: tuple[str, ...] | None = None,
 ) -> ChildStarted:
-    """Start the coordinator of an agent that the supervisor does not know; ApiError.
+    """Start the coordinator of an agent that the supervisor does not know. Raises ApiError.
 
     `tools` overrides the default tool set.
     """
@@ -272,7 +272,7 @@ async def _wait_until_begun(
 ) -> Agent:
     """Return the agent once its record says that it has begun.
 
-    `check` raises what keeps it from that. ApiError 504 with the text `late`.
+    `check` raises the error that prevents it. ApiError 504 with the text `late`.
     """
     give_up_at = gateway.clock.monotonic() + START_SECONDS
     with gateway.signals.subscribe(id) as signal:
@@ -285,7 +285,7 @@ async def _wait_until_begun(
 
 
 async def _offer_registered(gateway: Gateway, named: Sequence[str]) -> None:
-    """Have the supervisor know the servers that a program has registered since it started."""
+    """Make registered servers known to the supervisor that it has not in its settings."""
     for name in {*named} - {*gateway.config.mcp.servers}:
         order = StartChild(spec=ChildSpec(address=tools_address(name), kind="tools"))
         await gateway.bus.ask(SUPERVISOR, order, ChildStarted, within_seconds=START_SECONDS)

@@ -1,4 +1,4 @@
-"""Endpoint: files that a person attaches to messages, for every entity of the run to read."""
+"""Endpoint for files that a person attaches to messages; every entity of the run reads them."""
 
 import re
 from asyncio import to_thread
@@ -39,7 +39,7 @@ from agiraph.storage.walk import closing
 
 LONGEST_NAME: Final = 120
 UNWANTED: Final = re.compile(r"[\x00-\x1f\x7f-\x9f/\\\u2028-\u202e\u2066-\u2069]")
-"""Controls, also those that end lines or turn their direction, and what parts folders."""
+"""Control characters, line ends, direction marks, and separators of folders."""
 
 BODY: Final[dict[str, Any]] = {
     "requestBody": {
@@ -56,10 +56,10 @@ router = APIRouter(route_class=StrictRoute, tags=["files"])
 async def attach(
     agent: AgentDep, run: BegunDep, name: str, request: Request, gateway: GatewayDep
 ) -> AttachmentView:
-    """Take a file for the entities of the current run to read.
+    """Store a file that the entities of the current run can read.
 
     Nothing is overwritten: a second `x.csv` becomes `x-2.csv`. The same bytes under the same name
-    are taken once. Say in a message (`attachments` of `send`) that it is there.
+    are stored once. Name the file in a message (`attachments` of `send`) to announce it.
     """
     part = run.attachments / f".{token_hex(8)}{PART_SUFFIX}"
     digest = sha256()
@@ -78,7 +78,7 @@ async def attach(
 
 
 def attachment_of(run: RunHome | None, path: str) -> AttachmentView:
-    """Return what is attached at `path`, as an entity reads it; ApiError 404 lists the known."""
+    """Return the attachment at `path`, as entities spell it; ApiError 404 lists the known."""
     if run is None:
         raise ApiError(404, f"there is no '{path}': the agent has no run yet")
     folder = run.attachments
@@ -90,7 +90,7 @@ def attachment_of(run: RunHome | None, path: str) -> AttachmentView:
 
 
 def plain_name(name: str) -> str:
-    """Return a name under which a file can be kept and told: no folder, not hidden, not long."""
+    """Return a safe file name: no folder, not hidden, at most LONGEST_NAME bytes."""
     plain = UNWANTED.sub("_", name).strip().lstrip(".") or "file"
     stem, suffix = PurePath(plain).stem, PurePath(plain).suffix[:20]
     room = LONGEST_NAME - len(suffix.encode())
@@ -99,7 +99,7 @@ def plain_name(name: str) -> str:
 
 @asynccontextmanager
 async def _being_written(path: Path) -> AsyncIterator[int]:
-    """Yield a descriptor whose content becomes `path`; files are opened and synced in a thread."""
+    """Yield a descriptor for the future content of `path`; opened and synced in a thread."""
     writing = new_file(path)
     fd = await to_thread(writing.__enter__)
     try:
@@ -111,7 +111,7 @@ async def _being_written(path: Path) -> AsyncIterator[int]:
 
 
 async def _placed(part: Path, folder: Path, name: str, digest: bytes) -> Path:
-    """Return where a file that has come whole lies now; only this process writes there."""
+    """Move a complete file into the folder and return its path; only this process writes there."""
     number, stem, suffix = 1, PurePath(name).stem, PurePath(name).suffix
     while True:
         path = folder / (name if number == 1 else f"{stem}-{number}{suffix}")
@@ -125,7 +125,7 @@ async def _placed(part: Path, folder: Path, name: str, digest: bytes) -> Path:
 
 
 def _has(path: Path, part: Path, digest: bytes) -> bool:
-    """Whether a file holds the same bytes as the one that came."""
+    """Whether an existing file has the same bytes as the received one."""
     old, new = status_of(path), status_of(part)
     if old is None or new is None or old.st_size != new.st_size or not is_file(path):
         return False

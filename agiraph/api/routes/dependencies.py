@@ -1,4 +1,4 @@
-"""What the endpoints are given: the gateway, an agent by its id or name, a cursor."""
+"""Dependencies of the endpoints: the gateway, an agent by its id or name, a cursor."""
 
 from typing import Annotated
 
@@ -26,7 +26,7 @@ GatewayDep = Annotated[Gateway, Depends(get_gateway)]
 
 
 async def _cause(connection: HTTPConnection, gateway: GatewayDep) -> CallCause:
-    """Return what this call is known by; a key that comes again brings the same cause."""
+    """Return the cause of this call; a repeated key has the same cause."""
     known: CallCause | None = connection.scope.get(SCOPE_KEY)
     return known if known is not None else new_cause(gateway.clock.now())
 
@@ -38,7 +38,7 @@ CallerDep = Annotated[Principal, Depends(get_caller)]
 
 
 async def _agent(agent: str, gateway: GatewayDep) -> Agent:
-    """Return the agent that the path names by id or name; 404 lists the known."""
+    """Return the agent that the path names by id or name; 404 lists the known agents."""
     return gateway.agents.find(agent)
 
 
@@ -46,7 +46,7 @@ AgentDep = Annotated[Agent, Depends(_agent)]
 
 
 async def _run(agent: AgentDep, gateway: GatewayDep, run: str | None = None) -> RunHome | None:
-    """Return the folder of the run that the query names, by default of the current one."""
+    """Return the folder of the run that the query names, by default the current run."""
     return gateway.agents.run_of(agent, run)
 
 

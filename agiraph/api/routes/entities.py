@@ -1,4 +1,4 @@
-"""The rows of `ps`: every process, with what it does, holds, weighs and has cost."""
+"""The rows of `ps`: every process with its activity, node, memory and cost."""
 
 import asyncio
 from collections.abc import Awaitable, Iterable
@@ -65,12 +65,12 @@ def child_at(table: Iterable[ChildInfo], address: str) -> ChildInfo | None:
 
 
 def machine_of(child: ChildInfo) -> str:
-    """Return the machine that a child's process is on, '' if it has none."""
+    """Return the host on which a child's process runs, '' if it has no process."""
     return (child.host or HOME_HOST) if child.pid is not None else ""
 
 
 async def if_answered(asking: Awaitable[Answer]) -> Answer | None:
-    """Return what another process answers, None if it does not."""
+    """Return the answer of another process, None if it does not answer."""
     try:
         return await asking
     except ApiError:
@@ -78,7 +78,7 @@ async def if_answered(asking: Awaitable[Answer]) -> Answer | None:
 
 
 async def entity_rows(gateway: Gateway) -> tuple[EntityView, ...]:
-    """Return a row for every process; mailboxes and money are left out without an answer."""
+    """Return a row for every process; mailboxes and cost are empty without an answer."""
     mailboxes = gateway.bus.ask(
         ROUTER, AskMailboxDepths(), MailboxDepths, within_seconds=EXTRA_SECONDS
     )
@@ -120,7 +120,7 @@ def _row(
 
 
 def shown_activity(gateway: Gateway, statuses: StatusReader, address: str) -> dict[str, Any]:
-    """Return the fields of a view that say what an entity does: step, doing, doing_since."""
+    """Return the view fields of an entity's activity: step, doing, doing_since."""
     activity, child = statuses.activity(address), statuses.child(address)
     if activity is None:
         step = _next_start(gateway, child) if child is not None else ""
@@ -133,7 +133,7 @@ def shown_activity(gateway: Gateway, statuses: StatusReader, address: str) -> di
 
 
 def describe_activity(doing: EntityState) -> str:
-    """Return what an entity does in words for people."""
+    """Return a description of an entity's activity for people."""
     step = doing.step
     match doing.state:
         case "busy" if doing.model:
@@ -155,9 +155,9 @@ def describe_activity(doing: EntityState) -> str:
 
 
 def _next_start(gateway: Gateway, child: ChildInfo) -> str:
-    """Return when one that has no process is started again: it backs off, or wakes by itself."""
+    """Return the next start of a child without a process: after its backoff or at a wake."""
     if child.state == "backing_off" and child.next_start is None:
-        return child.cause or ""  # it waits for a machine
+        return child.cause or ""  # it waits for a host
     if child.state == "backing_off":
         left = max(0.0, (child.next_start or 0.0) - gateway.clock.now())
         return f"starts again in {left:.0f} s: {child.cause}"
@@ -171,7 +171,7 @@ def _next_start(gateway: Gateway, child: ChildInfo) -> str:
 def _cpu(gateway: Gateway, child: ChildInfo) -> float:
     """Return the percentage of a core used since the last listing, or since the start.
 
-    Listings that follow each other closely (several consoles) share one measurement.
+    Listings in quick succession (several consoles) share one measurement.
     """
     if child.pid is None or child.started_at is None:
         return 0.0
@@ -186,13 +186,13 @@ def _cpu(gateway: Gateway, child: ChildInfo) -> float:
 
 
 def _rank(row: EntityView) -> tuple[str, bool, str]:
-    """Sort an agent's coordinator before its workers."""
+    """Return the sort key of a row: an agent's coordinator comes before its workers."""
     agent, _, inner = row.address.partition("/")
     return agent if inner else "", inner != COORDINATOR_NAME, row.name
 
 
 def entity_names(gateway: Gateway) -> dict[str, str]:
-    """Return the names that people know agents' entities by, by address."""
+    """Return the display names of agents' entities, by address."""
     names: dict[str, str] = {}
     for agent in gateway.agents.all():
         names[coordinator_address(agent.id)] = agent.name
@@ -214,7 +214,7 @@ def triggers_of(agents: AgentDirectory, agent: Agent) -> TriggerSet:
 
 
 def next_wake(agents: AgentDirectory, agent: Agent) -> str:
-    """Return when an agent's next cycle begins or its next trigger is due, '' if nothing is set.
+    """Return when an agent's next cycle begins or its next trigger is due, '' for neither.
 
     A heartbeat is due, and lets the agent sleep, when nothing has happened.
     """

@@ -1,4 +1,4 @@
-"""Endpoints: an agent's events and the thread made of them, by pages and live."""
+"""Endpoints for an agent's events and the thread made of them, in pages and live."""
 
 import re
 from collections.abc import AsyncIterator, Iterable
@@ -67,12 +67,12 @@ async def _wanted(
 
 
 def _node_named(board: Board, named: str) -> str:
-    """Return a node's id by its name in the current run; an id of any run serves as it is."""
+    """Return a node's id by its name in the current run; an id of any run is returned as it is."""
     return named if NODE_ID.fullmatch(named) else node_named(board, named).id
 
 
 def entity_meant(agent: Agent, board: Board, named: str) -> str:
-    """Return the name of a member of the team; a name that nobody has now serves as it is."""
+    """Return a team member's name by id or name; a name that is unknown now is kept."""
     if named in RESERVED_NAMES or "/" in named:
         return named
     try:
@@ -124,9 +124,9 @@ async def page(
 ) -> EventPageView | Response:
     """Page through the event log, forwards or, with `before`, backwards, or follow it as a stream.
 
-    `next` is the cursor to continue from, at the log's end the same again. With
-    `Accept: text/event-stream` the events come as server-sent events, first the log from `after`
-    (or `Last-Event-ID`) on, then each as it comes; the same path as a WebSocket does it too.
+    `next` is the cursor to continue from; at the log's end it stays the same. With `Accept:
+    text/event-stream` the events are server-sent events: first the log from `after` (or
+    `Last-Event-ID`) on, then new events. The same path is also a WebSocket.
     """
     view = partial(_view, gateway, agent)
     if MEDIA_TYPE in accept:
@@ -145,7 +145,7 @@ async def page(
 async def live(
     socket: WebSocket, agent: AgentDep, gateway: GatewayDep, wanted: Wanted, after: After = 0
 ) -> None:
-    """Send what is wanted of the log from a cursor on, then every event as it comes."""
+    """Send the matching events of the log from a cursor on, then new events as they occur."""
     feed = _feed(gateway, agent, wanted, after)
 
     def too_slow(last: Event | None) -> str:
@@ -174,8 +174,8 @@ def _view(gateway: Gateway, agent: Agent, event: Event) -> EventView:
 def _feed(gateway: Gateway, agent: Agent, wanted: EventFilter, after: int) -> Feed[Event]:
     """Return an agent's feed from a cursor on.
 
-    ApiError 503 if too many follow, Corrupt if the log cannot be read there: a follower that was
-    accepted and then dropped would return at once.
+    ApiError 503 if there are too many followers, Corrupt if the log is unreadable there: a follower
+    that was accepted and then dropped would reconnect at once.
     """
     gateway.check_follower()
     log = gateway.agents.events_of(agent)
@@ -213,10 +213,10 @@ async def thread(
     before: Before = None,
     limit: Limit = 100,
 ) -> ThreadPageView:
-    """Page through all that was said and done, backwards with `before`, or what changed `after`.
+    """Page through the thread, backwards with `before`, or through the changes `after` an event.
 
-    A page may be empty although `previous` or `next` leads to more: a page looks at a part of the
-    log at most. The same path as a WebSocket sends each entry as it comes and changes.
+    A page may be empty although `previous` or `next` leads to more: a page covers a limited part of
+    the log. The same path as a WebSocket sends each new or changed entry.
     """
     found = thread_page(gateway.agents.events_of(agent), after, limit, before, wanted)
     return found.model_copy(update={"entries": tuple(_numbered(gateway, found.entries))})
@@ -226,7 +226,7 @@ async def thread(
 async def live_thread(
     socket: WebSocket, agent: AgentDep, gateway: GatewayDep, wanted: ThreadWanted, after: After = 0
 ) -> None:
-    """Send the entries that changed after an event, then each as it comes and changes."""
+    """Send the entries that changed after an event, then each new or changed entry."""
     gateway.check_follower()
     log = gateway.agents.events_of(agent)
     log.page(after, 1)

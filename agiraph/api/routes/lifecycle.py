@@ -1,4 +1,4 @@
-"""Endpoints: pause, resume, step, interrupt, restart, stop, kill; the archive."""
+"""Endpoints that pause, resume, step, interrupt, restart, stop and kill; and the archive."""
 
 import asyncio
 from collections.abc import Sequence
@@ -94,7 +94,7 @@ async def act(entity: str, act: EntityAct, gateway: GatewayDep, cause: CauseDep)
     exact = child_at(table, entity)
     if exact is not None:
         if exact.address == HUMAN and act in ENDS_A_PROCESS and cause.is_again:
-            # The gateway that began this ended over it: this is the next one.
+            # The gateway that began this was stopped by it: this is the next incarnation.
             done = SteeredEntityView(address=exact.address, state=exact.state)
             return SteeredView(act=act, entities=(done,))
         return await _act_on_all(gateway, [exact], act, cause)
@@ -130,7 +130,7 @@ def _team(table: Sequence[ChildInfo], agent: Agent) -> list[ChildInfo]:
 
 
 def entity_named(gateway: Gateway, table: Sequence[ChildInfo], text: str) -> Agent | ChildInfo:
-    """Return the agent or the child that an id or a name, `AGENT/NAME` or a beginning means.
+    """Return the agent or child with this id, name, `AGENT/NAME` or beginning of one.
 
     An agent comes before a worker of the same name. Raises ApiError 404, 409 that list the known.
     """
@@ -173,13 +173,13 @@ async def _act_on_all(
 
 
 def _let_go_on(gateway: Gateway, targets: Sequence[ChildInfo]) -> None:
-    """Do as asked with agents that their commands have left, which is no longer of interest."""
+    """Detach the agents of these children from their commands, so that their runs continue."""
     for agent in dict.fromkeys(filter(None, (agent_of(child.address) for child in targets))):
         detach_agent(gateway.home.path, agent)
 
 
 async def stop_team(gateway: Gateway, agent: Agent, how: How) -> list[SteeredEntityView]:
-    """Stop an agent's processes, those too that its coordinator started just before its end."""
+    """Stop an agent's processes, including workers that its coordinator started meanwhile."""
     stopped: dict[str, SteeredEntityView] = {}
     while True:
         team = _team(await children(gateway), agent)
@@ -193,9 +193,9 @@ async def stop_team(gateway: Gateway, agent: Agent, how: How) -> list[SteeredEnt
 async def _stop_all(
     gateway: Gateway, targets: Sequence[ChildInfo], how: How
 ) -> list[SteeredEntityView]:
-    """Give the first a head start: a coordinator must not see its workers fall and act on it.
+    """Stop children, the first one earlier: a coordinator must not react to its workers' end.
 
-    One that hangs does not act either, so nobody waits longer for it than that.
+    A hanging coordinator does not react either, so the wait is bounded by HEAD_START_SECONDS.
     """
     if not targets:
         return []
@@ -226,7 +226,7 @@ async def _stop(gateway: Gateway, child: ChildInfo, how: How) -> SteeredEntityVi
 
 
 def _with_a_process(targets: Sequence[ChildInfo]) -> list[ChildInfo]:
-    """Return those that have a process; raise ApiError 409 if none has."""
+    """Return the children that have a process; raise ApiError 409 if none has."""
     running = [child for child in targets if child.pid is not None]
     if not running:
         states = "".join(f"; {child.address} is {child.state}" for child in targets)
@@ -235,9 +235,9 @@ def _with_a_process(targets: Sequence[ChildInfo]) -> list[ChildInfo]:
 
 
 async def _resume_all(gateway: Gateway, targets: Sequence[ChildInfo]) -> list[SteeredEntityView]:
-    """Let children continue, and start those again that are down.
+    """Let children continue, and restart those that are down.
 
-    A coordinator that comes back starts its workers itself, those that its board still wants.
+    A restarted coordinator starts its workers itself, as far as its board needs them.
     """
     for child in targets:
         check_can_pause(child)
@@ -275,13 +275,13 @@ async def put_away(agent: AgentDep, gateway: GatewayDep) -> ArchivedView:
 
 @router.delete("/agents/{agent}", dependencies=[CONTROL], tags=["archive"])
 async def put_away_too(agent: AgentDep, gateway: GatewayDep) -> ArchivedView:
-    """Stop an agent for good and move its folder to the archive; deleted it is from there."""
+    """Stop an agent for good and move its folder to the archive; it can be deleted there."""
     return await put_away(agent, gateway)
 
 
 @router.post("/archive/{agent}/restore", dependencies=[CONTROL], tags=["archive"])
 async def bring_back(agent: str, gateway: GatewayDep) -> AgentView:
-    """Bring an agent back; `resume` or a new run starts its processes."""
+    """Restore an agent from the archive; `resume` or a new run starts its processes."""
     found = _archive_of(gateway).find(agent)
     folder = gateway.home.agent(found.id).path
     if status_of(folder) is not None:
@@ -294,20 +294,20 @@ async def bring_back(agent: str, gateway: GatewayDep) -> AgentView:
 
 
 async def _have_triggers_read(gateway: Gateway, agent: AgentId) -> None:
-    """Have the scheduler see that an agent's folder came or went; it sees it later by itself."""
+    """Make the scheduler read an agent's triggers now; it would notice the change later."""
     await if_answered(gateway.bus.ask(CLOCK, ListTriggers(agent=agent), TriggerTable))
 
 
 @router.delete("/archive/{agent}", dependencies=[CONTROL], tags=["archive"])
 async def delete_for_good(agent: str, gateway: GatewayDep, forget: bool = False) -> DeletedView:
-    """Delete an agent of the archive with all its files; what it taught stays unless asked."""
+    """Delete an archived agent with all its files; its lessons stay unless `forget` is set."""
     deleted = await asyncio.to_thread(_delete, gateway, agent)
     gateway.changes.note("deleted", deleted.id)
     return await _with_lessons(gateway, deleted, forget=forget)
 
 
 async def _with_lessons(gateway: Gateway, deleted: DeletedView, *, forget: bool) -> DeletedView:
-    """Count what an agent taught, or remove it; raises ApiError if it cannot be removed."""
+    """Count an agent's nodes in the context database, or remove them; ApiError on failure."""
 
     def work(store: ContextStore) -> dict[str, int]:
         ids = store.ids(agent=deleted.id)
@@ -334,14 +334,14 @@ def _delete(gateway: Gateway, named: str) -> DeletedView:
 
 
 def _size_of(folder: Path) -> int:
-    """Return how many bytes the files of a folder hold, as far as they can be seen."""
+    """Return the size of a folder's files in bytes, as far as they are readable."""
     with suppress(OSError):
         return sum(entry.size for _, entry in files_below(folder))
     return 0
 
 
 def remove_half_deleted(home: Home) -> None:
-    """Remove what a crash left of agents that were being deleted, as far as that can be done."""
+    """Remove the rest of agents whose deletion a crash interrupted; errors are ignored."""
     folder = _folder(home)
     with suppress(OSError):
         for left in entries(folder):

@@ -1,4 +1,4 @@
-"""Endpoints: what changes in the home, and what models write, as it happens."""
+"""Endpoints for changes in the home and for texts that models are writing."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -58,10 +58,10 @@ TOO_SLOW = "too slow: come back"
 async def changes(
     gateway: GatewayDep, accept: Annotated[str, Header(include_in_schema=False)] = ""
 ) -> HomeView | Response:
-    """Show where everything in the home is, or follow what changes in it.
+    """Show the state of the home, or follow its changes.
 
-    With `Accept: text/event-stream` this comes first, then a `Change` for each thing that has
-    changed; the same path as a WebSocket sends the same.
+    With `Accept: text/event-stream` the state is followed by a `Change` for each changed subject;
+    the same path as a WebSocket sends the same.
     """
     if MEDIA_TYPE not in accept:
         return _home(gateway)
@@ -71,7 +71,7 @@ async def changes(
 
 @router.websocket("/changes", dependencies=[READ])
 async def follow_changes(socket: WebSocket, gateway: GatewayDep) -> None:
-    """Send where everything in the home is, then what changes."""
+    """Send the state of the home, then its changes."""
     gateway.check_follower()
     await send_feed(socket, _changes(gateway), BaseModel.model_dump_json, lambda _: TOO_SLOW)
 
@@ -111,7 +111,7 @@ def _shown(gateway: Gateway, subjects: Sequence[Subject]) -> list[ChangeView]:
 
 
 def _change(gateway: Gateway, statuses: StatusReader, subject: Subject) -> ChangeView | None:
-    """Return how a subject is now; None if there is nothing to tell of it."""
+    """Return the current state of a subject; None if there is nothing to report."""
     match subject:
         case ("inbox", id):
             unread = gateway.messages.unread(id)
@@ -138,7 +138,7 @@ def _entity_change(
     try:
         activity = statuses.activity(address)
     except (ApiError, OSError):
-        return None  # its agent's record is damaged: where that is asked for, it is said
+        return None  # its agent's record is damaged: requests for that agent report it
     if activity is None:
         return None
     about = {"agent": agent_of(address), "address": address, "state": activity.state}
@@ -152,7 +152,7 @@ def _entity_change(
 async def stream(
     socket: WebSocket, agent: AgentDep, gateway: GatewayDep, entity: str | None = None
 ) -> None:
-    """Send what the agent's models write, all of them or those of one entity, as they write it."""
+    """Send the text of the agent's models, or of one entity's model, as it is written."""
     gateway.check_follower()
     board = gateway.boards.get(gateway.agents.run_of(agent))
     wanted = None if entity is None else entity_meant(agent, board, entity)

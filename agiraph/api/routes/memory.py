@@ -1,4 +1,4 @@
-"""Endpoints: the memory of an agent, read and edited, and the earlier texts of its files."""
+"""Endpoints that read and edit an agent's memory, and the earlier versions of its files."""
 
 from asyncio import to_thread
 from contextlib import suppress
@@ -61,7 +61,7 @@ def files(agent: AgentDep, gateway: GatewayDep) -> list[MemoryEntryView]:
     entries = []
     for name in _memory_of(gateway, agent).names():
         found = status_of(home.path / _path_of(name))
-        if found is not None:  # else it was removed since it was listed
+        if found is not None:  # otherwise it was removed since it was listed
             entries.append(
                 MemoryEntryView(
                     path=name,
@@ -75,7 +75,7 @@ def files(agent: AgentDep, gateway: GatewayDep) -> list[MemoryEntryView]:
 
 @router.post("/agents/{agent}/memory/search", dependencies=[READ])
 def find(agent: AgentDep, query: SearchMemoryRequest, gateway: GatewayDep) -> list[MemoryHitView]:
-    """Return the sections that fit a query, the best first."""
+    """Return the sections that match a query, the best first."""
     documents = _memory_of(gateway, agent).documents()
     limit = gateway.config.memory.search_results
     found = search(documents, query.query, inline_limit=-1, limit=limit)
@@ -87,14 +87,14 @@ def find(agent: AgentDep, query: SearchMemoryRequest, gateway: GatewayDep) -> li
 
 @router.get(f"{PATH}/history", dependencies=[READ])
 def history(agent: AgentDep, path: str, gateway: GatewayDep) -> list[MemoryVersionView]:
-    """List the texts that a memory file has had, the oldest first."""
+    """List the earlier versions of a memory file, the oldest first."""
     found = _history_of(gateway, agent).versions(_name(gateway, agent, path))
     return [_version_view(version) for version in found]
 
 
 @router.get(f"{PATH}/history/{{number}}", dependencies=[READ])
 def version(agent: AgentDep, path: str, number: int, gateway: GatewayDep) -> MemoryVersionView:
-    """Read a memory file as it was."""
+    """Read an earlier version of a memory file."""
     try:
         found = _history_of(gateway, agent).version(_name(gateway, agent, path), number)
     except InvalidInput as error:
@@ -138,9 +138,9 @@ class MemoryEdit:
     if_none_match: IfNoneMatch = None
 
     async def carry_out(self, content: str, *, tells: bool) -> FileContentView:
-        """Write the file, "" removes it; report the event, tell a coordinator that is at work.
+        """Write the file, or remove it for ""; report the event and notify a working coordinator.
 
-        Raises ApiError: 412 if the file is another, 422 for a bound or a name.
+        Raises ApiError: 412 if the file has changed, 422 for an invalid size or name.
         """
         files = _memory_of(self.gateway, self.agent)
         expected = "" if self.if_none_match == ANY_TEXT else self.if_match
@@ -171,13 +171,13 @@ EditDep = Annotated[MemoryEdit, Depends()]
 
 @router.put(PATH, dependencies=[CONTROL], responses=CHANGED)
 async def edit(body: EditMemoryRequest, edit: EditDep) -> FileContentView:
-    """Write a memory file; its earlier texts are kept."""
+    """Write a memory file; its earlier versions are kept."""
     return await edit.carry_out(body.content, tells=body.tell)
 
 
 @router.delete(PATH, dependencies=[CONTROL], responses=CHANGED)
 async def remove(edit: EditDep) -> FileContentView:
-    """Remove a memory file, except MEMORY.md; its texts are kept."""
+    """Remove a memory file, except MEMORY.md; its versions are kept."""
     if not edit.cause.is_again:
         _existing(edit.gateway, edit.agent, edit.path)
     return await edit.carry_out("", tells=True)
@@ -201,7 +201,7 @@ def _version_view(version: MemoryVersion, content: str | None = None) -> MemoryV
 
 
 def _name(gateway: Gateway, agent: Agent, path: str) -> str:
-    """Return the name that a path means; ApiError 404 if it can be none."""
+    """Return the file name of a path; ApiError 404 if it is invalid."""
     try:
         return _memory_of(gateway, agent).name_of(path)
     except Refused as error:
@@ -209,7 +209,7 @@ def _name(gateway: Gateway, agent: Agent, path: str) -> str:
 
 
 def _existing(gateway: Gateway, agent: Agent, path: str) -> str:
-    """Return the name of a file that is there; ApiError 404 lists them."""
+    """Return the name of an existing file; ApiError 404 lists the files."""
     name, names = _name(gateway, agent, path), _memory_of(gateway, agent).names()
     if name not in names:
         raise ApiError(404, str(unknown("memory file", path, names)))
@@ -217,7 +217,7 @@ def _existing(gateway: Gateway, agent: Agent, path: str) -> str:
 
 
 def _path_of(name: str) -> str:
-    """Return where a memory file lies under the agent's home."""
+    """Return the path of a memory file relative to the agent's home."""
     return name if name == MAIN else f"{FOLDER}{name}"
 
 

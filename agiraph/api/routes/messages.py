@@ -1,4 +1,4 @@
-"""Endpoints: talking with an agent's entities, and answering their questions."""
+"""Endpoints for conversations with an agent's entities, and answers to their questions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -62,7 +62,7 @@ EVENT_OF = {"text": "message.sent", "nudge": "human.nudge"}
 
 @dataclass(frozen=True, slots=True)
 class OutgoingText:
-    """What the human sends; `kind` is that of the conversation's entry."""
+    """A text of the person; `kind` is the kind of the conversation's entry."""
 
     content: str
     mode: DeliveryMode
@@ -88,7 +88,7 @@ INTERRUPTION = OutgoingText(
     "interrupt",
     "text",
 )
-"""What an entity reads that a person has interrupted without a word."""
+"""The text that an entity receives when a person interrupts it without a message."""
 
 router = APIRouter(route_class=StrictRoute, tags=["conversation"])
 
@@ -104,7 +104,7 @@ async def send_text(
         if to is None:
             to = answered.to if answered.sender == HUMAN_NAME else answered.sender
     receivers = _receivers(gateway, agent, to)
-    if answered is None and len(receivers) == 1:  # then who wrote last is answered
+    if answered is None and len(receivers) == 1:  # then the last writer is answered
         answered = gateway.messages.unanswered(agent.id, receivers[0][0])
     reference = ReplyReference(answered.id, quote(answered.content)) if answered else NOTHING
     content = body.message + _attached(gateway.agents.run_of(agent), body.attachments)
@@ -115,7 +115,7 @@ async def send_text(
 async def tell_coordinator(
     gateway: Gateway, agent: Agent, content: str, cause: CallCause
 ) -> SentView:
-    """Send text to the coordinator in the person's name; raises ApiError."""
+    """Send text to the coordinator in the person's name. Raises ApiError."""
     receivers = _receivers(gateway, agent, None)
     return await send_texts(
         gateway, agent, receivers, OutgoingText(content, "steer", "text"), cause
@@ -123,7 +123,7 @@ async def tell_coordinator(
 
 
 def _attached(run: RunHome | None, paths: Sequence[str]) -> str:
-    """Return the line that names what is attached; raise ApiError 404 for what is not there."""
+    """Return the line that names the attachments; raise ApiError 404 for a missing file."""
     found = [attachment_of(run, path) for path in paths]
     named = ", ".join(f"{file.path} ({file.size} bytes)" for file in found)
     return f"\n\nAttached: {named}" if found else ""
@@ -133,7 +133,7 @@ def _attached(run: RunHome | None, paths: Sequence[str]) -> str:
 async def send_nudge(
     agent: AgentDep, body: NudgeRequest, gateway: GatewayDep, cause: CauseDep
 ) -> SentView:
-    """Put an instruction into the running agent."""
+    """Send an instruction to the running agent's coordinator."""
     receivers = _receivers(gateway, agent, None)
     return await send_texts(
         gateway, agent, receivers, OutgoingText(body.message, "steer", "nudge"), cause
@@ -150,7 +150,7 @@ async def conversation(
     limit: Limit = 100,
     search: Search = "",
 ) -> ConversationPageView:
-    """Page through the thread with an agent's entities, forwards or, with `before`, backwards."""
+    """Page through the conversation with an agent's entities, backwards with `before`."""
     return gateway.messages.page(
         agent.id, after, limit, before=before, entity=entity, search=search
     )
@@ -164,7 +164,7 @@ async def inbox(gateway: GatewayDep) -> list[InboxView]:
 
 @router.post("/agents/{agent}/read", dependencies=[TALK])
 async def mark_read(agent: AgentDep, body: MarkReadRequest, gateway: GatewayDep) -> InboxView:
-    """Record that the person has read an agent's conversation, or that with one entity."""
+    """Record that the person has read an agent's conversation, or the part with one entity."""
     gateway.messages.mark_read(agent.id, body.seq, _author(gateway, agent, body.entity))
     return _inbox(gateway, agent)
 
@@ -182,7 +182,7 @@ def _inbox(gateway: Gateway, agent: Agent) -> InboxView:
 
 
 def _author(gateway: Gateway, agent: Agent, entity: str | None) -> str | None:
-    """Return the name of an entity, of this run or of who wrote before; ApiError 404, 409."""
+    """Return the name of an entity of this run or of an earlier author; ApiError 404, 409."""
     if entity is None or gateway.messages.page(agent.id, 0, 1, entity=entity).messages:
         return entity
     worker = member_named(agent, gateway.boards.get(gateway.agents.run_of(agent)), entity)
@@ -217,14 +217,14 @@ def messages(
     other: Other = None,
     limit: Limit = 1000,
 ) -> list[MessageView]:
-    """List the texts between all entities of a run, or two; with `before` the last ones before."""
+    """List the texts between all entities of a run, or two; with `before` the last earlier ones."""
     if run is None:
         return []
     return read_messages(run.messages, after, limit, entity, other=other, before=before)
 
 
 def _receivers(gateway: Gateway, agent: Agent, to: str | None) -> list[Receiver]:
-    """Return the names and addresses that `to` means; raise ApiError 404, 409 listing them."""
+    """Return names and addresses of the receivers `to`; raise ApiError 404, 409 listing them."""
     coordinator = (COORDINATOR_NAME, coordinator_address(agent.id))
     to = to.removeprefix("@") if to else to
     if to is None or to.lower() in (COORDINATOR_NAME, agent.id, agent.name.lower()):
@@ -246,7 +246,7 @@ def _receivers(gateway: Gateway, agent: Agent, to: str | None) -> list[Receiver]
 async def send_texts(
     gateway: Gateway, agent: Agent, receivers: list[Receiver], text: OutgoingText, cause: CallCause
 ) -> SentView:
-    """Send to each receiver, then record what the router has accepted; a part of them may fail."""
+    """Send to each receiver, then record the texts that the router accepted; some may fail."""
     id = cause.message(f"{text.kind} of {agent.id}")
     copy_of = id.hex() if len(receivers) > 1 else ""
     reached: list[str] = []
@@ -268,7 +268,7 @@ async def send_texts(
 async def _record(
     gateway: Gateway, agent: Agent, text: OutgoingText, to: str, id: MessageId, cause: CallCause
 ) -> None:
-    """Write a text that was sent into the conversation, and report the event."""
+    """Write a sent text into the conversation and report the event."""
     in_reply_to = text.reference.message
     gateway.messages.add(
         id=id.hex(),
@@ -288,7 +288,7 @@ async def _record(
 def transcript_of(gateway: Gateway, agent: Agent, run: RunHome | None, entity: str) -> Path:
     """Return the journal of an agent's coordinator, or of a worker of the run, by name or id.
 
-    Raises ApiError 404, 409 that list the known.
+    Raises ApiError 404, 409 that list the known names.
     """
     worker = member_named(agent, gateway.boards.get(run), entity)
     if worker is None or run is None:  # a board without a run has no workers

@@ -1,4 +1,4 @@
-"""Endpoints: what was spent, and the budgets: what agents, their triggers and runs may spend."""
+"""Endpoints for spending, and for the budgets of agents, their triggers and runs."""
 
 from collections.abc import Iterable, Sequence
 
@@ -59,10 +59,10 @@ usage_router = APIRouter(route_class=StrictRoute, dependencies=[READ], tags=["sy
 
 @router.get("/budgets", dependencies=[READ])
 async def budgets(gateway: GatewayDep, agent: str | None = None) -> list[BudgetView]:
-    """List what agents, their triggers and current runs may spend; of one agent, or of all.
+    """List the budgets of agents, their triggers and current runs; of one agent, or of all.
 
-    One that was set to bound nothing is listed, what never had a limit is not. Of all agents, the
-    triggers are listed for which a budget was set.
+    A budget that was set to unlimited is listed; a scope that never had a limit is not. For all
+    agents, only those triggers are listed that have a budget.
     """
     agents = gateway.agents.all() if agent is None else [gateway.agents.find(agent)]
     keys = [key for one in agents for key in _keys(gateway, one, whole=agent is not None)]
@@ -75,16 +75,16 @@ async def budgets(gateway: GatewayDep, agent: str | None = None) -> list[BudgetV
 async def change(
     agent: AgentDep, period: Period, body: SetBudgetRequest, gateway: GatewayDep
 ) -> BudgetView:
-    """Let an agent spend so much, in all or a day; what is not named stays as it is.
+    """Set an agent's budget, in total or per day; units that are not named stay unchanged.
 
-    Earlier raises are void. Open questions for more of it are answered; their askers check again.
+    Earlier raises become void. Open questions for more are answered; the askers check again.
     """
     return await set_budget(gateway, agent, None, period, body)
 
 
 @router.delete("/agents/{agent}/budgets/{period}", dependencies=[CONTROL])
 async def remove(agent: AgentDep, period: Period, gateway: GatewayDep) -> BudgetView:
-    """Let the settings' budget of an agent hold again; the answer is what holds then."""
+    """Reset an agent's budget to the settings; the answer is the budget now in force."""
     return await unset_budget(gateway, agent, None, period)
 
 
@@ -92,7 +92,7 @@ async def remove(agent: AgentDep, period: Period, gateway: GatewayDep) -> Budget
 async def change_of_trigger(
     agent: AgentDep, trigger: str, period: Period, body: SetBudgetRequest, gateway: GatewayDep
 ) -> BudgetView:
-    """Let all that a trigger's firings lead to spend so much, in all or a day."""
+    """Set the budget for all work that a trigger's firings cause, in total or per day."""
     return await set_budget(gateway, agent, trigger, period, body)
 
 
@@ -100,7 +100,7 @@ async def change_of_trigger(
 async def remove_of_trigger(
     agent: AgentDep, trigger: str, period: Period, gateway: GatewayDep
 ) -> BudgetView:
-    """Let the settings' budget of a trigger hold again; the answer is what holds then."""
+    """Reset a trigger's budget to the settings; the answer is the budget now in force."""
     return await unset_budget(gateway, agent, trigger, period)
 
 
@@ -115,10 +115,10 @@ def _keys(gateway: Gateway, agent: Agent, *, whole: bool) -> list[tuple[BudgetSc
 async def set_budget(
     gateway: Gateway, agent: Agent, trigger: str | None, period: Period, wanted: SetBudgetRequest
 ) -> BudgetView:
-    """Let an agent, or one trigger of it, spend so much; return the budget as it is.
+    """Set the budget of an agent, or of one of its triggers; return the new budget.
 
-    Open questions for more of it are answered. Raises ApiError: 404 for an unknown
-    trigger, 422 if nothing is named or it cannot be kept.
+    Open questions for more of it are answered. Raises ApiError: 404 for an unknown trigger, 422 if
+    nothing is named or the budget cannot be enforced.
     """
     if wanted.usd is None and wanted.tokens is None:
         raise ApiError(UNPROCESSABLE, "name a limit: usd, tokens or both ('none' is no bound)")
@@ -138,7 +138,7 @@ async def set_budget(
 async def unset_budget(
     gateway: Gateway, agent: Agent, trigger: str | None, period: Period
 ) -> BudgetView:
-    """Let the settings' budget hold again; return what holds then. Raises ApiError."""
+    """Reset a budget to the settings; return the budget now in force. Raises ApiError."""
     scope, key = _scope(gateway, agent, trigger)
     return await _change(gateway, agent, ResetBudget(scope=scope, key=key, period=period))
 
@@ -162,7 +162,7 @@ async def _change(gateway: Gateway, agent: Agent, order: Order) -> BudgetView:
 
 
 def _answer_outdated(gateway: Gateway, agent: Agent, state: BudgetState) -> None:
-    """Answer the open questions for more of a budget that is another one now."""
+    """Answer the open questions about a budget that has changed since."""
     now = gateway.clock.now()
     for question in gateway.questions.open(agent.id):
         about = question.about
@@ -188,7 +188,7 @@ async def _report(gateway: Gateway, agent: Agent, state: BudgetState) -> None:
 def _views(
     gateway: Gateway, agents: Iterable[Agent], states: Iterable[BudgetState]
 ) -> list[BudgetView]:
-    """Return budgets under the names that people know, agent by agent."""
+    """Return budgets with the names that people use, agent by agent."""
     of_agent: dict[str, Agent] = {agent.id: agent for agent in agents}
     of_run: dict[str, Agent] = {agent.run: agent for agent in of_agent.values() if agent.run}
     shown: dict[AgentId, list[BudgetView]] = {agent.id: [] for agent in of_agent.values()}
@@ -213,7 +213,7 @@ def _view(gateway: Gateway, agent: Agent, state: BudgetState) -> BudgetView:
 
 
 def _name_of(gateway: Gateway, agent: Agent, state: BudgetState) -> str:
-    """Return what people call that which an agent's budget is of, '' if that has no name."""
+    """Return the display name of the subject of a budget, '' if it has no name."""
     match state.scope:
         case "agent":
             return agent.name
@@ -224,16 +224,16 @@ def _name_of(gateway: Gateway, agent: Agent, state: BudgetState) -> str:
             return ""
 
 
-# --- what was spent ---
+# --- spending ---
 
 
 @usage_router.get("/usage")
 async def usage(
     gateway: GatewayDep, agent: str | None = None, run: str | None = None, by: UsageGroup = "entity"
 ) -> UsageView:
-    """Show what was spent: by one agent's current run, by another one of it, by all (`run=*`).
+    """Show the spending of an agent's current run, of another run, or of all runs (`run=*`).
 
-    Without an agent: by everything in this home. The rows are of an entity, agent, node, stage,
+    Without an agent: of everything in this home. Rows are grouped by entity, agent, node, stage,
     run, model, day or trigger.
     """
     if agent is None and run is not None:
@@ -252,14 +252,14 @@ async def usage(
 
 
 async def spent_in_run(gateway: Gateway, agent: Agent) -> Usage:
-    """Return what an agent's current run has spent, whoever of its team is still there."""
+    """Return the spending of an agent's current run, including workers that have left."""
     asked = AskUsage(runs=(agent.run or NO_RUN,))
     table = await gateway.bus.ask(BROKER, asked, UsageTable, within_seconds=EXTRA_SECONDS)
     return table.total
 
 
 def _whose(gateway: Gateway, agent: Agent, run: str | None) -> dict[str, str]:
-    """Return the fields of a request for what an agent has spent in a run, or in all."""
+    """Return the request fields for an agent's spending in one run, or in all runs."""
     if run == ALL_RUNS:
         return {"agent": agent.id}
     found = gateway.agents.run_of(agent, run)
@@ -273,8 +273,7 @@ def _named_budget(gateway: Gateway, state: BudgetState) -> BudgetState:
 
 
 def _named_rows(gateway: Gateway, rows: Sequence[UsageRow], by: UsageGroup) -> Iterable[UsageRow]:
-    """Return the ledger's rows under the names that people know; by stage, those of its nodes
-    together."""
+    """Return the ledger's rows with display names; by stage, the rows of its nodes are added."""
     if by == "agent":
         names: dict[str, str] = {agent.id: agent.name for agent in gateway.agents.all()}
         return [row.model_copy(update={"name": names.get(row.key, "")}) for row in rows]
@@ -308,7 +307,7 @@ def _labels(
             try:
                 board = gateway.boards.get(gateway.agents.run_of(agent, run))
             except (AgiraphError, OSError):
-                continue  # its spending is listed all the same
+                continue  # its spending is listed nevertheless
             for worker in board.workers.values():
                 address = f"{agent.id}/{worker.id}"
                 labels["", address] = address, worker.name

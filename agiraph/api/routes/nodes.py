@@ -1,4 +1,4 @@
-"""Endpoints: what the human does to a node: tried again, cancelled, given to another worker."""
+"""Endpoints by which the person retries, cancels or reassigns a node."""
 
 from fastapi import APIRouter
 
@@ -37,9 +37,9 @@ router = APIRouter(route_class=StrictRoute, dependencies=[CONTROL], tags=["work"
 async def retry(
     agent: AgentDep, node: str, request: RetryNodeRequest, gateway: GatewayDep, cause: CauseDep
 ) -> NodeDetailView:
-    """Have a node of the current run tried again that failed, or that nobody has built on yet.
+    """Retry a node of the current run that failed, or whose result no node has used yet.
 
-    A run that had failed goes on.
+    A failed run continues.
     """
     id = _id_of(gateway, agent, node)
     detach_agent(gateway.home.path, agent.id)
@@ -58,7 +58,7 @@ async def retry(
 async def cancel(
     agent: AgentDep, node: str, request: CancelNodeRequest, gateway: GatewayDep, cause: CauseDep
 ) -> NodeDetailView:
-    """Cancel a node that has not ended, and its open sub-nodes with it."""
+    """Cancel a node that has not ended, and its open sub-nodes."""
     id = _id_of(gateway, agent, node)
     await _require_running(gateway, agent)
     body = CancelByHuman(node=id, because=request.because)
@@ -69,9 +69,9 @@ async def cancel(
 async def assign(
     agent: AgentDep, node: str, request: AssignNodeRequest, gateway: GatewayDep, cause: CauseDep
 ) -> NodeDetailView:
-    """Give a node to another worker, or to one with another model; one that failed is tried again.
+    """Assign a node to another worker, or to a worker with another model; retry a failed node.
 
-    One that is held goes there when its worker has let go of it, in its next attempt.
+    A node that is held moves when its worker has released it, in its next attempt.
     """
     id = _id_of(gateway, agent, node)
     worker = None
@@ -94,7 +94,7 @@ def _id_of(gateway: Gateway, agent: Agent, node: str) -> NodeId:
 
 
 async def _require_running(gateway: Gateway, agent: Agent) -> None:
-    """Raise ApiError 409 unless the agent's coordinator runs, or will be woken."""
+    """Raise ApiError 409 unless the agent's coordinator runs or can be woken."""
     child = child_at(await children(gateway), coordinator_address(agent.id))
     if child is None or child.state in DOWN:
         state = child.state if child is not None else "not running"
@@ -104,7 +104,7 @@ async def _require_running(gateway: Gateway, agent: Agent) -> None:
 async def _carried_out(
     gateway: Gateway, agent: Agent, node: NodeId, body: HumanNodeCommand, cause: CallCause
 ) -> NodeDetailView:
-    """Have the coordinator carry an order out; return the node as it then is."""
+    """Send an order to the coordinator; return the node after it was carried out."""
     verb = body.TYPE.partition(".")[2]
     message = cause.message(f"{verb} of {agent.id}/{node}")
     to = coordinator_address(agent.id)

@@ -1,4 +1,4 @@
-"""Endpoint: all agents with their teams, in one answer; and how a team is listed."""
+"""Endpoint that lists all agents with their teams in one answer."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -40,7 +40,7 @@ async def overview(
     gateway: GatewayDep,
     agent: Annotated[list[str] | None, Query(description="Only these.")] = None,
 ) -> list[TeamView]:
-    """List all agents with their workers: what each does, has spent and has to say to you.
+    """List all agents with their workers: activity, spending and unread messages.
 
     An agent whose board is damaged is listed without its workers.
     """
@@ -60,7 +60,7 @@ async def overview(
 
 
 async def spent_in(gateway: Gateway, runs: Sequence[str]) -> Spent:
-    """Return what each entity has spent in these runs, by its address."""
+    """Return the spending of each entity in these runs, by address."""
     if not runs:
         return {}
     asked = AskUsage(runs=tuple(runs))
@@ -92,13 +92,13 @@ def team(
     statuses: StatusReader,
     spent: Spent | None,
 ) -> list[WorkerView]:
-    """Return the workers of a run, also those that have left; `spent` is None if nobody knows."""
+    """Return the workers of a run, including those that left; `spent` is None if unknown."""
     board, unread = gateway.boards.get(run), gateway.messages.unread(agent.id)
     views = []
     for worker in board.workers.values():
         address, status = worker_address(agent.id, worker.id), statuses.worker(agent, worker)
         child = statuses.child(address)
-        # What one that has stopped last reported is over.
+        # The last report of a stopped worker is outdated.
         doing = {} if status == "stopped" else shown_activity(gateway, statuses, address)
         usage = spent.get(address, NOTHING) if spent is not None else None
         views.append(

@@ -1,4 +1,4 @@
-"""Questions to the human: list and answer them, and what "allow always" has allowed."""
+"""Endpoints that list and answer questions, and list the permissions of "allow always"."""
 
 from urllib.parse import parse_qs
 
@@ -63,7 +63,7 @@ async def respond(
 async def questions(
     gateway: GatewayDep, status: QuestionStatus | None = None, limit: Limit = 1000
 ) -> list[QuestionView]:
-    """List the questions to the human, oldest first: the open ones, and the newest `limit`."""
+    """List the questions to the person, oldest first: all open ones, and the newest `limit`."""
     names = {agent.id: agent.name for agent in gateway.agents.all()}
     return [
         question_view(question, names.get(question.agent, ""))
@@ -75,7 +75,7 @@ async def questions(
 async def respond_to(
     question_id: str, body: AnswerRequest, gateway: GatewayDep, cause: CauseDep, caller: CallerDep
 ) -> QuestionView:
-    """Answer one question by its id, or by how that begins."""
+    """Answer one question by its id, or by the beginning of its id."""
     question_id = gateway.questions.meant(question_id)
     by = _answerer(caller, gateway, question_id, body.by)
     question = answer(gateway, question_id, body.answer, by=by, via=body.via, cause=cause)
@@ -86,10 +86,10 @@ async def respond_to(
 def _answerer(
     caller: Principal, gateway: Gateway, question_id: str, named: str | None
 ) -> str | None:
-    """Return by whom a question is answered; None is the person whose home this is.
+    """Return the name of the answerer; None is the owner of this home.
 
-    A token that may not control speaks for itself alone, and approves nothing: an approval opens
-    what the rules have closed, and money is the person's. Raises ApiError 403.
+    A token without the scope `control` answers only in its own name and may not approve actions or
+    money: an approval permits an action that the rules forbid. Raises ApiError 403.
     """
     question = gateway.questions.get(question_id)
     may_control = caller.may("control")
@@ -112,10 +112,10 @@ def answer(
     via: str | None = None,
     cause: CallCause | None = None,
 ) -> Question:
-    """Answer a question; it is on disk when this returns, and delivered later.
+    """Answer a question; the answer is on disk when this returns, and delivered later.
 
-    `by` is who answers, `via` over which channel; the same `cause` again is the same answer.
-    Raises ApiError 409 that names who answered first.
+    `by` is the answerer, `via` the channel; a repeated `cause` is the same answer. Raises ApiError
+    409 that names the first answerer.
     """
     known_as = cause.id if cause else ""
     now, asked = gateway.clock.now(), gateway.questions.get(question_id)
@@ -131,14 +131,14 @@ def answer(
         question = gateway.questions.answer(
             question_id, text, by or HUMAN_NAME, now, via or DEFAULT_CHANNEL, known_as
         )
-    finally:  # also when it was too late: its asker has to be notified
+    finally:  # also after a late answer: the asker has to be notified
         gateway.answer_delivery.notify()
     write_outcome(gateway.messages, question)
     return question
 
 
 def _raise_in_words(asked: Question, text: str) -> str:
-    """Return an answer to a spent budget in its one written form; ApiError 422."""
+    """Return an answer to a spent budget in its canonical form; ApiError 422."""
     unit: Unit = "tokens" if asked.about and asked.about.subject == "tokens" else "usd"
     try:
         return parse_raise(text, unit).text
@@ -147,9 +147,9 @@ def _raise_in_words(asked: Question, text: str) -> str:
 
 
 def only_open_question(gateway: Gateway, agent: Agent, cause: CallCause) -> str:
-    """Return the id of the agent's open question, or of the one that this call has answered.
+    """Return the id of the agent's open question, or of the question that this call answered.
 
-    Raises ApiError 409 if there is not just one.
+    Raises ApiError 409 unless there is exactly one.
     """
     if (before := gateway.questions.answered_as(cause.id)) is not None:
         return before
@@ -166,7 +166,7 @@ def only_open_question(gateway: Gateway, agent: Agent, cause: CallCause) -> str:
 
 @router.get("/approvals", dependencies=[READ], tags=["approvals"])
 async def approvals(gateway: GatewayDep, agent: str | None = None) -> list[ApprovalView]:
-    """List what "allow always" has allowed, oldest first; of one agent, or of all."""
+    """List the permissions of "allow always", oldest first; of one agent, or of all."""
     wanted = gateway.agents.find(agent).id if agent else None
     names = {known.id: known.name for known in gateway.agents.all()}
     found = standing(gateway.questions, wanted)
@@ -175,7 +175,7 @@ async def approvals(gateway: GatewayDep, agent: str | None = None) -> list[Appro
 
 @router.delete("/approvals/{approval}", dependencies=[CONTROL], tags=["approvals"])
 async def revoke_approval(approval: str, gateway: GatewayDep) -> ApprovalView:
-    """Take an approval back: the next such action is asked for again."""
+    """Revoke a permission: the next such action needs an approval again."""
     return revoke(gateway.questions, approval, gateway.clock.now())
 
 
@@ -191,7 +191,7 @@ async def look(token: str, gateway: GatewayDep) -> HTMLResponse:
 
 @links.post("/answer/{token}")
 async def take(token: str, request: Request, gateway: GatewayDep) -> HTMLResponse:
-    """Answer the question; 409 names who answered it before."""
+    """Answer the question; 409 names the first answerer."""
     try:
         question = _question(gateway, token)
     except ApiError as error:

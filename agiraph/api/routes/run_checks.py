@@ -1,4 +1,4 @@
-"""RunCheck: whether a run may begin as it is requested, and its problems if it may not."""
+"""RunCheck: checks whether a requested run may begin, and reports its problems."""
 
 import asyncio
 import os
@@ -114,7 +114,7 @@ class RunCheck:
             await asyncio.to_thread(check_servers, named, self._gateway)
 
     async def _default_models(self) -> None:
-        """Find the names of the models; whether they can be used is checked later."""
+        """Determine the names of the models; whether they are usable is checked later."""
         request, last, settings = self._request, self._last, self._gateway.config.models
         if last is not None:
             self.model = request.model or last.model
@@ -174,7 +174,7 @@ class RunCheck:
 
 
 def check_servers(named: tuple[str, ...], gateway: Gateway) -> None:
-    """Raise ApiError 422 for a server of tools that there is not, or that may not be given."""
+    """Raise ApiError 422 for a tool server that is unknown or may not be granted."""
     servers = with_registered(gateway.home, gateway.config.mcp.servers, named)
     try:
         granted_to_all(servers, named)
@@ -183,13 +183,13 @@ def check_servers(named: tuple[str, ...], gateway: Gateway) -> None:
 
 
 def check_cycles(request: RunRequest, mode: Mode) -> None:
-    """Raise ApiError 422 for a time between cycles where there are none."""
+    """Raise ApiError 422 for a time between cycles in a run without cycles."""
     if request.cycle_seconds is not None and mode != "infinite":
         raise ApiError(UNPROCESSABLE, f"a {mode} run has no cycles (possible: infinite)")
 
 
 def check_planning(request: RunRequest, gateway: Gateway) -> None:
-    """Raise ApiError 422 if a plan is to be approved, or to be all, and the run makes no plan."""
+    """Raise ApiError 422 for `approve_plan` or `plan_only` in a run that makes no plan."""
     asked = "approve_plan" if request.approve_plan else "plan_only" if request.plan_only else ""
     planning = request.planning or gateway.config.run.planning
     if asked and (planning == "dynamic" or request.plan is not None):
@@ -200,9 +200,9 @@ def check_planning(request: RunRequest, gateway: Gateway) -> None:
 
 
 def check_leader(request: RunRequest, plan: Plan | None, mode: Mode) -> None:
-    """Raise ApiError 422 for a run that no plan can lead, or a summary of another one.
+    """Raise ApiError 422 if no plan can lead the run, or if a summary is asked of a model's.
 
-    `plan` is the plan of the request; None: the request has no valid plan.
+    `plan` is the plan of the request; None if the request has no valid plan.
     """
     if request.leader == "model":
         if request.summary:
@@ -222,7 +222,7 @@ def check_leader(request: RunRequest, plan: Plan | None, mode: Mode) -> None:
 
 
 def check_plan(text: str, gateway: Gateway) -> Plan:
-    """Return the plan; ApiError 422 with line and key, or an external agent that cannot be used."""
+    """Return the plan; ApiError 422 with line and key, or for an unusable external agent."""
     from agiraph.external.preflight import check_agent  # few plans need it
     from agiraph.tools.toolbox import Toolbox
 
@@ -256,7 +256,7 @@ def check_input(named: str, home: Path) -> None:
 async def team_for(
     gateway: Gateway, request: RunRequest, model: str, mode: Mode
 ) -> TeamTerms | None:
-    """Return the team that a run is asked for, as it is now; ApiError 422 if it cannot work.
+    """Return the team requested for a run, as configured now; ApiError 422 if it cannot work.
 
     `model` is for roles that name no agent.
     """
@@ -271,7 +271,7 @@ async def team_for(
 
 
 def name_for(gateway: Gateway, request: CreateAgentRequest) -> str:
-    """Return the wanted name if it is free, else one made of the goal's first words."""
+    """Return the requested name if it is free, otherwise a name from the goal's first words."""
     agents = gateway.agents.all()
     taken = {agent.name for agent in agents} | {agent.id for agent in agents}
     if request.name is not None:
@@ -287,9 +287,9 @@ def name_for(gateway: Gateway, request: CreateAgentRequest) -> str:
 
 
 async def unnamed_model(gateway: Gateway, team: TeamRequest | None) -> str:
-    """Return the model of a run that names none; ApiError 422 says how to get one.
+    """Return the model of a run that names none; ApiError 422 says how to configure one.
 
-    It is the default model, else a model that a role of its team names.
+    It is the default model, or else a model that a role of its team names.
     """
     try:
         return await default_model(gateway)
@@ -304,9 +304,9 @@ async def unnamed_model(gateway: Gateway, team: TeamRequest | None) -> str:
 
 
 async def default_model(gateway: Gateway) -> str:
-    """Return the default model; ApiError 422 says how to get one."""
+    """Return the default model; ApiError 422 says how to configure one."""
     if named := gateway.config.models.default:
-        return named  # whether it can be called is checked with every other name
+        return named  # its usability is checked with every other model
     catalog = await gateway.bus.ask(BROKER, ListModels(), ModelCatalog)
     if catalog.default is None:
         raise ApiError(UNPROCESSABLE, catalog.why)
@@ -329,7 +329,7 @@ def needs_tools(request: RunRequest, mode: Mode) -> str:
 
 
 def has_usd_budget(gateway: Gateway, request: RunRequest) -> bool:
-    """Whether a run, as requested or by the settings, has a budget in dollars."""
+    """Whether a run has a budget in dollars, by its request or by the settings."""
     settings = gateway.config.budgets
     limits = (request.budget_usd, settings.run_usd, settings.agent_usd, settings.agent_usd_per_day)
     return any(limit is not None for limit in limits)

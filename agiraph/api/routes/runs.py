@@ -1,4 +1,4 @@
-"""Endpoints: the runs of one agent, and a search over the runs of all agents."""
+"""Endpoints that list the runs of one agent and search the runs of all agents."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -21,7 +21,7 @@ from agiraph.http.api import FoundRunView, RunOrder, RunsPageView, RunView
 from agiraph.messages.model import AskUsage, UsageTable
 
 AROUND: Final = 80
-"""How many characters of a text a snippet shows before and after the word that was found."""
+"""Characters that a snippet shows before and after the found word."""
 
 router = APIRouter(route_class=StrictRoute, tags=["agents"])
 
@@ -49,7 +49,7 @@ async def find(
     order: RunOrder = "newest",
     limit: Limit = 50,
 ) -> RunsPageView:
-    """Search the runs of all agents; the answer has the first of them and how many there are."""
+    """Search the runs of all agents; the answer contains the first matches and their number."""
     agents = gateway.agents.all()
     found, table = await asyncio.gather(
         asyncio.to_thread(_found, gateway, agents, q, status),
@@ -68,7 +68,7 @@ async def find(
 def _found(
     gateway: Gateway, agents: list[Agent], words: str, statuses: list[RunStatus] | None
 ) -> list[FoundRunView]:
-    """Return the runs that have all the words; a run whose board is damaged is left out."""
+    """Return the runs that contain all the words; a run with a damaged board is left out."""
     wanted = words.casefold().split()
     found = []
     for agent in agents:
@@ -89,7 +89,7 @@ def _found(
 
 
 def _snippet(texts: tuple[str, ...], words: list[str]) -> str:
-    """Return the part of the first text that has one of the words, '' if none has."""
+    """Return the part of the first text around one of the words, '' if there is none."""
     for text in texts:
         line = " ".join(text.split())
         places = [place for word in words if (place := line.casefold().find(word)) >= 0]
@@ -129,4 +129,4 @@ ORDERS: Final[dict[RunOrder, tuple[SortKey, bool]]] = {
     "costliest": (lambda run, spent, now: _cost(run, spent), True),
     "name": (lambda run, spent, now: (run.agent_name.casefold(), run.started_at), False),
 }
-"""The sort key of each order, and whether the greatest comes first."""
+"""The sort key of each order, and whether the greatest value comes first."""

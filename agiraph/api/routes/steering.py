@@ -1,4 +1,4 @@
-"""Acts on entities that run: pause, a single step, an interruption; and which of them may be."""
+"""Actions on running entities: pause, single step, interruption, and their preconditions."""
 
 from collections.abc import Sequence
 
@@ -25,13 +25,13 @@ AT_REST = ("idle", "parked")
 
 
 def check_can_pause(child: ChildInfo, verb: str = "pause") -> None:
-    """Raise ApiError 409 for a process that is no coordinator or worker."""
+    """Raise ApiError 409 unless the process is a coordinator or worker."""
     if child.kind not in ("coordinator", "worker"):
         raise ApiError(409, f"a {child.kind} cannot {verb} (possible: coordinators and workers)")
 
 
 async def pause_all(gateway: Gateway, targets: Sequence[ChildInfo]) -> list[SteeredEntityView]:
-    """Have those that are at work stand still at their next yield point; ApiError 409 if none."""
+    """Pause working children at their next yield point; ApiError 409 if none works."""
     running = [child for child in targets if child.state in AT_WORK]
     if not running:
         raise ApiError(409, "nothing to pause: no process of it runs")
@@ -50,9 +50,9 @@ async def pause_all(gateway: Gateway, targets: Sequence[ChildInfo]) -> list[Stee
 async def step_all(
     gateway: Gateway, targets: Sequence[ChildInfo], cause: CallCause
 ) -> list[SteeredEntityView]:
-    """Let each that is paused do one step: an answer of its model, or one call of a tool.
+    """Let each paused child do one step: a model's answer or one tool call.
 
-    Raises ApiError 409 if none is. Asked again with the same cause it is the same step.
+    Raises ApiError 409 if none is paused. A repeated cause is the same step.
     """
     for child in targets:
         check_can_pause(child, "do single steps")
@@ -82,16 +82,16 @@ def _why_no_step(
 async def interrupt_all(
     gateway: Gateway, targets: Sequence[ChildInfo], cause: CallCause
 ) -> list[SteeredEntityView]:
-    """Break off what each does now; it reads that the person has. ApiError 409 if nobody works.
+    """Interrupt the current work of each child and tell it so; ApiError 409 if none works.
 
-    What has streamed in is kept. One that is paused stands still after that.
+    Streamed text is kept. A paused child stays paused afterwards.
     """
     for child in targets:
         check_can_pause(child, "be interrupted")
     statuses = gateway.statuses(targets)
     at_work = [child for child in targets if _does_something(gateway, child, statuses)]
     if not at_work and cause.is_again:
-        at_work = [*targets][:1]  # it was, when this was asked first
+        at_work = [*targets][:1]  # it worked when this call was made first
     if not at_work:
         states = "; ".join(f"{child.address} is {_state(statuses, child)}" for child in targets)
         raise ApiError(409, f"nothing to interrupt: {states or 'no process of it runs'}")
@@ -120,7 +120,7 @@ def _state(statuses: StatusReader, child: ChildInfo) -> str:
 
 
 def _is_external(gateway: Gateway, child: ChildInfo) -> bool:
-    """Whether it is a worker whose steps are an external agent's."""
+    """Whether the child is a worker of type `autonomous`, with an external agent."""
     agent = gateway.agents.get(agent_of(child.address) or "")
     if agent is None or child.address == coordinator_address(agent.id):
         return False
@@ -130,7 +130,7 @@ def _is_external(gateway: Gateway, child: ChildInfo) -> bool:
 
 
 def _is_over(gateway: Gateway, child: ChildInfo, statuses: StatusReader) -> bool:
-    """Whether the run has ended and the child only waits to be spoken to."""
+    """Whether the run has ended and the child only waits for messages."""
     agent = gateway.agents.get(agent_of(child.address) or "")
     if agent is None or agent.status not in ENDED_AGENT:
         return False

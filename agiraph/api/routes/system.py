@@ -1,4 +1,4 @@
-"""Endpoints: health, models, consoles, dead letters, servers of tools."""
+"""Endpoints for health, models, consoles, logs, dead letters and tool servers."""
 
 import asyncio
 import os
@@ -51,7 +51,7 @@ dead_router = APIRouter(route_class=StrictRoute, tags=["dead"])
 
 @router.get("/health", dependencies=[READ])
 async def health(gateway: GatewayDep) -> HealthView:
-    """Say who answers here."""
+    """Show the version, the home and the process of this gateway."""
     return HealthView(
         version=__version__,
         home=str(gateway.home.path),
@@ -63,15 +63,15 @@ async def health(gateway: GatewayDep) -> HealthView:
 
 @router.get("/models", dependencies=[READ])
 async def models(gateway: GatewayDep) -> ModelsView:
-    """List the providers and which of them are usable."""
+    """List the providers and whether each is usable."""
     catalog = await gateway.bus.ask(BROKER, ListModels(asks_servers=True), ModelCatalog)
     return ModelsView(providers=catalog.providers, default=catalog.default, why=catalog.why)
 
 
 @router.get("/outside", dependencies=[READ])
 def external_agents(gateway: GatewayDep) -> list[ExternalAgentView]:
-    """List the external agents that can be workers, and which of them are installed here."""
-    from agiraph.external.preflight import agent_row  # few ask for them
+    """List the external agents that can be workers, and whether each is installed here."""
+    from agiraph.external.preflight import agent_row  # rarely needed
     from agiraph.external.preset import known_agents
     from agiraph.tools.sandbox.sandbox import find_sandbox
 
@@ -84,7 +84,7 @@ def external_agents(gateway: GatewayDep) -> list[ExternalAgentView]:
 
 @router.post("/consoles", dependencies=[CONTROL], status_code=201)
 async def attach(gateway: GatewayDep) -> ConsoleTicketView:
-    """Hand out what a console needs to join the bus."""
+    """Return a ticket with which a console joins the bus."""
     ticket = await gateway.bus.ask(SUPERVISOR, AttachConsole(), AttachTicket)
     return ConsoleTicketView(
         address=ticket.address,
@@ -122,13 +122,13 @@ def _log_line(line: JsonObject) -> LogLineView:
 
 @dead_router.get("/dead", dependencies=[READ])
 async def dead(gateway: GatewayDep) -> list[DeadLetterView]:
-    """List the messages that ended their receiver again and again, oldest first."""
+    """List the messages that repeatedly crashed their receiver, oldest first."""
     return gateway.dead_letters.views()
 
 
 @dead_router.post("/dead/{letter}/retry", dependencies=[CONTROL])
 async def retry(letter: str, gateway: GatewayDep, cause: CauseDep) -> DeadLetterView:
-    """Send a message back to its receiver; 404 lists the known."""
+    """Send a message back to its receiver; 404 lists the known messages."""
     if (before := gateway.dead_letters.sent_by(cause.id)) is not None:
         return before
     found = gateway.dead_letters.find(letter)
@@ -139,7 +139,7 @@ async def retry(letter: str, gateway: GatewayDep, cause: CauseDep) -> DeadLetter
 
 @router.get("/servers", dependencies=[READ])
 async def servers(gateway: GatewayDep, afresh: bool = False) -> list[ToolServerView]:
-    """List the MCP servers, by name, with what each offers; `afresh` asks them now."""
+    """List the MCP servers, by name, with the tools of each; `afresh` queries them now."""
     config = gateway.config
     names = sorted(config.mcp.servers)
     if afresh:
@@ -154,8 +154,8 @@ async def servers(gateway: GatewayDep, afresh: bool = False) -> list[ToolServerV
 
 
 async def require_tools(gateway: Gateway, tools: Sequence[str]) -> None:
-    """Raise ApiError 422 for a tool that there is not, or that a coordinator cannot have."""
-    from agiraph.tools.toolbox import Toolbox  # few who create an agent name its tools
+    """Raise ApiError 422 for a tool that is unknown, or that a coordinator cannot have."""
+    from agiraph.tools.toolbox import Toolbox  # few requests that create an agent name tools
 
     servers = gateway.config.mcp.servers
     try:

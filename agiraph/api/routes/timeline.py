@@ -1,4 +1,4 @@
-"""Endpoints: a run as time lines, and who in it writes to whom."""
+"""Endpoints for a run's timeline and the message traffic between its entities."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -38,10 +38,10 @@ def timeline(
     since: Time = None,
     until: Time = None,
 ) -> TimelineView:
-    """Show a run as time lines of its entities, with its critical path.
+    """Show a run as timelines of its entities, with its critical path.
 
-    `since` and `until` select the bars that are at least in part between them. Bars are put
-    together at a coarser resolution than wanted if they would be too many.
+    `since` and `until` select the bars that overlap this time. If there are too many bars, they are
+    merged at a coarser resolution than requested.
     """
     if run is None:
         return TimelineView()
@@ -77,13 +77,13 @@ def timeline(
 
 
 def _thinking(gateway: Gateway, agent: Agent, board: Board) -> Iterator[Bar]:
-    """Yield the model calls that go on: their events come when they end."""
+    """Yield bars for current model calls: their events are written when they end."""
     holders: dict[str, NodeId | None] = {coordinator_address(agent.id): None}
     holders |= {worker_address(agent.id, one.id): one.node for one in board.workers.values()}
     for address, node in holders.items():
         reported = gateway.activities.get(address)
         if reported is not None and (model := reported.model):
-            name = model.partition("/")[2] or model  # as the spans of ended calls have it
+            name = model.partition("/")[2] or model  # the same name as in the spans of ended calls
             yield Bar(f"now-{address}", "model", address, name, reported.since, None, node=node)
 
 
@@ -96,7 +96,7 @@ def _names(agent: Agent, board: Board) -> dict[str, str]:
 def _with_waits(
     board: Board, path: Sequence[CriticalStretch], bars: Sequence[Bar], now: float
 ) -> list[CriticalStretch]:
-    """Return the critical path with the waits for the person as stretches of their own."""
+    """Return the critical path with the waits for the person as separate stretches."""
     waits: dict[str, list[tuple[Wait, float, float]]] = {}
     for bar in bars:
         if bar.kind == "human" or bar.kind == "paused":
@@ -139,7 +139,7 @@ def _stretch_view(board: Board, stretch: CriticalStretch) -> CriticalStretchView
 
 @router.get("/agents/{agent}/communication")
 def communication(run: RunDep, gateway: GatewayDep) -> list[TrafficView]:
-    """Count the texts of a run by who wrote them to whom, in the order of the first ones."""
+    """Count the texts of a run by sender and receiver, in the order of the first texts."""
     if run is None:
         return []
     with gateway.traffic.current(run.messages / JOURNAL, "", dict) as made:

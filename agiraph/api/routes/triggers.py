@@ -1,4 +1,4 @@
-"""Endpoints: an agent's triggers, which the scheduler stores."""
+"""Endpoints for an agent's triggers, which the scheduler stores."""
 
 from typing import Literal
 
@@ -34,7 +34,7 @@ TIMES_SHOWN = 5
 
 @router.get("/agents/{agent}/triggers", dependencies=[READ])
 async def triggers(agent: AgentDep, gateway: GatewayDep) -> list[TriggerView]:
-    """List the triggers, oldest first; of those that have ended the last ones."""
+    """List the triggers, oldest first; of ended triggers only the last."""
     return await _table(gateway, agent)
 
 
@@ -42,7 +42,7 @@ async def triggers(agent: AgentDep, gateway: GatewayDep) -> list[TriggerView]:
 async def create(
     agent: AgentDep, body: CreateTriggerRequest, gateway: GatewayDep, cause: CauseDep
 ) -> TriggerView:
-    """Make a trigger."""
+    """Create a trigger."""
     _check_node(gateway, agent, body.action)
     wanted = CreateTrigger(**dict(body), agent=agent.id, created_by=HUMAN_NAME)
     id = cause.message("trigger")
@@ -53,8 +53,8 @@ async def create(
 async def check(
     agent: AgentDep, body: CreateTriggerRequest, gateway: GatewayDep
 ) -> TriggerPlanView:
-    """Say when a trigger would fire, without making it; 422 says what is wrong with it."""
-    from agiraph.triggers.due import first_times  # these walk calendars, which few ask for
+    """Show when a trigger would fire, without creating it; 422 describes its problems."""
+    from agiraph.triggers.due import first_times  # these walk calendars; rarely needed
     from agiraph.triggers.parsing import parse_trigger
     from agiraph.triggers.timetable import machine_zone
 
@@ -102,7 +102,7 @@ async def act_on(
 
 
 def _check_node(gateway: Gateway, agent: Agent, action: object) -> None:
-    """Raise ApiError 422 if an action would run a node that the agent's current run has not."""
+    """Raise ApiError 422 if an action names a node that the agent's current run does not have."""
     match action:
         case {"type": "run_node", "payload": {"node_id": str(named)}}:
             try:
@@ -140,10 +140,10 @@ async def _ask(
     id: bytes,
     named: str,
 ) -> TriggerView:
-    """Ask the scheduler, under an id by which it recognizes the same request.
+    """Send a request to the scheduler, with an id by which it recognizes a repetition.
 
-    If the gateway died after the router had taken the request, the scheduler's answer went to
-    an incarnation that is gone and is not repeated: its result is looked up.
+    If the gateway died after the router had accepted the request, the scheduler's answer went to an
+    incarnation that is gone and is not repeated: its result is looked up.
     """
     within = AGAIN_SECONDS if cause.is_again else ANSWER_SECONDS
     try:

@@ -1,4 +1,4 @@
-"""Endpoints: the work of a run (by default the current one), and its files."""
+"""Endpoints for the work and the files of a run (by default the current one)."""
 
 import asyncio
 from dataclasses import dataclass
@@ -55,7 +55,7 @@ async def board(agent: AgentDep, run: RunDep, gateway: GatewayDep, at: At = None
 
 @work_router.get("/agents/{agent}/plan")
 async def plan(agent: AgentDep, run: RunDep, gateway: GatewayDep) -> dict[str, Any]:
-    """Show what a run did as a plan file that can be run again, as JSON."""
+    """Show the work of a run as a plan file (JSON) that can be run again."""
     state = gateway.boards.get(run)
     if not state.nodes:
         raise ApiError(404, f"agent '{agent.name}' has no nodes in this run: there is no plan")
@@ -72,7 +72,7 @@ async def node(agent: AgentDep, run: RunDep, node: str, gateway: GatewayDep) -> 
 
 @work_router.get("/agents/{agent}/workers")
 async def workers(agent: AgentDep, run: RunDep, gateway: GatewayDep) -> list[WorkerView]:
-    """List the workers and what each does right now."""
+    """List the workers with their current activity."""
     table, spent = await asyncio.gather(
         if_answered(children(gateway)),
         if_answered(spent_in(gateway, [run.path.name] if run is not None else [])),
@@ -139,7 +139,7 @@ ASKED: list[dict[str, Any]] = [
     _asked("If-Range", "with `as=raw`: the ETag of which `Range` is a stretch; else all of it"),
     _asked("If-None-Match", "with `as=raw`: ETags that the caller has; 304 if one still fits"),
 ]
-"""What may be asked for with `as=raw` beside the path."""
+"""Request headers of a file with `as=raw`."""
 
 Shown = FolderView | FileContentView
 DESCRIBED: dict[str, Any] = {"responses": SHOWN, "openapi_extra": {"parameters": ASKED}}
@@ -148,7 +148,7 @@ FILE: dict[str, Any] = {"response_model": Shown, **DESCRIBED}
 
 @dataclass(frozen=True, slots=True)
 class FileForm:
-    """In which form a file is wanted, and from which byte on; of a folder, how deep."""
+    """The form in which a file is requested: its format, offset, and for a folder its depth."""
 
     request: Request
     gateway: GatewayDep
@@ -217,15 +217,15 @@ def result(
 def workspace(
     run: BegunDep, form: FormDep, gateway: GatewayDep, path: str = ""
 ) -> Shown | Response:
-    """List a folder of the run, or read a file of it.
+    """List a folder of the run, or read one of its files.
 
-    In a path `nodes/NODE/...` a node may also be named by its name or id.
+    In a path `nodes/NODE/...` NODE may also be the node's name or id.
     """
     return form.show(run.path, _with_folder(gateway, run, path))
 
 
 def _with_folder(gateway: Gateway, run: RunHome, path: str) -> str:
-    """Return the path of a file as it is there, where agents also write `nodes/{name or id}`."""
+    """Return the stored path of a file; agents also write `nodes/{name or id}`."""
     if not path.startswith("nodes/"):
         return path
     top, named, *rest = path.split("/")
@@ -237,12 +237,12 @@ def _with_folder(gateway: Gateway, run: RunHome, path: str) -> str:
 
 @files_router.get("/agents/{agent}/board/{node}/refs")
 def refs(run: BegunDep, node: NodeDep) -> list[RefView]:
-    """List what a node is given to read: results of other nodes, by the names it knows them by."""
+    """List the inputs of a node: results of other nodes, by the names that the node uses."""
     return [_ref_view(run, name, path) for name, path in node.refs.items()]
 
 
 def _ref_view(run: RunHome, name: str, path: str) -> RefView:
-    """Return one reference; a path outside of the run, or of nothing yet, has no file behind it."""
+    """Return one reference; a path outside the run, or without a file, has `is_there` false."""
     try:
         found = browse(run.path, path, limit=1)
     except ApiError:
@@ -255,7 +255,7 @@ def _ref_view(run: RunHome, name: str, path: str) -> RefView:
 def log(
     agent: AgentDep, run: BegunDep, node: NodeDep, after: After = 0, limit: Limit = 1000
 ) -> EventPageView:
-    """Page through what a node's worker did, step by step."""
+    """Page through the steps of a node's worker."""
     events = EventLog(run.node(node.folder).log, agent.id).page(after, limit)
     views = tuple(map(EventView.of, events))
     return EventPageView(events=views, next=events[-1].seq if events else after)
@@ -263,7 +263,7 @@ def log(
 
 @files_router.get("/agents/{agent}/board/{node}/spec", **FILE)
 def spec(run: BegunDep, node: NodeDep, form: FormDep) -> Shown | Response:
-    """Read what a node is to do, as its worker reads it."""
+    """Read a node's specification in the form that its worker reads."""
     return form.show(run.path, f"nodes/{node.folder}/{run.node(node.folder).spec.name}")
 
 
@@ -285,7 +285,7 @@ Attempt = Annotated[
 def published(
     run: BegunDep, node: NodeDep, form: FormDep, path: str = "", attempt: Attempt = None
 ) -> Shown | Response:
-    """Browse a node's result, or that of an earlier `attempt` that was done once more."""
+    """Browse a node's result, or the kept result of an earlier `attempt`."""
     part = "published"
     if attempt not in (None, node.attempt):
         kept = earlier_attempts(run, node)

@@ -1,1 +1,1 @@
-"""The person's settings files: what they hold, what is wrong with them, and changing them."""
+"""The person's settings files: their contents, their problems, and changes to them."""

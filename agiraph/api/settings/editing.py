@@ -30,7 +30,7 @@ PRECONDITION_REQUIRED: Final = 428
 
 
 def files(home: Home) -> list[SettingsFileView]:
-    """Return what there is to say of each file."""
+    """Return the view of each settings file."""
     store = SettingsStore(home)
     return [
         SettingsFileView.model_validate(_described(store, about, _read(store, name)))
@@ -39,7 +39,7 @@ def files(home: Home) -> list[SettingsFileView]:
 
 
 def content(home: Home, file: str, config: Config) -> SettingsContentView:
-    """Return a file with what it holds; `config` are the settings in force."""
+    """Return a file with its contents; `config` contains the settings in force."""
     about, store = _known(file), SettingsStore(home)
     stored = _read(store, file)
     own = values_in(file, stored.text)
@@ -59,7 +59,7 @@ def content(home: Home, file: str, config: Config) -> SettingsContentView:
 
 
 def check(home: Home, file: str, body: EditSettingsRequest) -> SettingsCheckView:
-    """Return what a change would make of a file."""
+    """Return the result of a change to a file, without writing it."""
     about, store = _known(file), SettingsStore(home)
     return _checked(store, about, body, _read(store, file))[1]
 
@@ -67,7 +67,7 @@ def check(home: Home, file: str, body: EditSettingsRequest) -> SettingsCheckView
 def save(
     home: Home, file: str, body: EditSettingsRequest, if_match: str | None
 ) -> SavedSettingsView:
-    """Change a file that is still the one whose etag is `if_match`, or is so already."""
+    """Change a file if its etag is `if_match`; do nothing if the change is already there."""
     about, store = _known(file), SettingsStore(home)
     before = _read(store, file)
     text, found = _checked(store, about, body, before)
@@ -98,7 +98,7 @@ def _read(store: SettingsStore, file: str) -> StoredText:
 
 
 def _described(store: SettingsStore, about: SettingsFile, stored: StoredText) -> dict[str, Any]:
-    """Return the fields that every view of a file has."""
+    """Return the fields that all views of a file have in common."""
     found = problems_of(store.home, about.name, stored.text) if stored.exists else ()
     return {
         "name": about.name,
@@ -114,7 +114,7 @@ def _described(store: SettingsStore, about: SettingsFile, stored: StoredText) ->
 def _checked(
     store: SettingsStore, about: SettingsFile, body: EditSettingsRequest, before: StoredText
 ) -> tuple[str, SettingsCheckView]:
-    """Return the text that a change makes, and what there is to say of it."""
+    """Return the changed text, and its view with the problems."""
     text = _text_of(body, before.text)
     found = [*new_secrets(text, before.text), *problems_of(store.home, about.name, text)]
     now, then = shown(before.text), shown(text)
@@ -124,7 +124,7 @@ def _checked(
 
 
 def _text_of(body: EditSettingsRequest, before: str) -> str:
-    """Return a file's text as it should be. Raises ApiError 422 for what cannot be made of it."""
+    """Return the changed text of a file. Raises ApiError 422 for an impossible change."""
     if body.text is None and not body.changes:
         raise ApiError(UNPROCESSABLE, "name the text or changes")
     changes = [YamlChange(one.key, one.value, one.remove) for one in body.changes]
@@ -138,7 +138,7 @@ def _text_of(body: EditSettingsRequest, before: str) -> str:
 
 
 def _require(before: StoredText, file: str, if_match: str | None) -> None:
-    """Raise ApiError unless the caller knows the file as it is."""
+    """Raise ApiError unless the caller's etag is that of the current file."""
     if if_match is None:
         raise ApiError(
             PRECONDITION_REQUIRED, f"name the etag of {file} that is changed in `If-Match`"

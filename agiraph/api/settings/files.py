@@ -1,7 +1,7 @@
-"""SETTINGS_FILES: the YAML files that a person may write in a home, and what is wrong with a text.
+"""SETTINGS_FILES: the YAML files that a person may write in a home, and their checks.
 
-A text is checked as the processes would read it: in a temporary folder, beside the other files of
-its home.
+A text is checked as the processes would read it: in a temporary folder, beside copies of the other
+files of its home.
 """
 
 import re
@@ -45,15 +45,15 @@ CONFIG: Final = "agiraph.yaml"
 PROVIDERS: Final = "providers.yaml"
 AGENTS: Final = "agents.yaml"
 PLACED: Final = re.compile(r"^\S*?(?P<file>[a-z]+\.yaml)(?::(?P<line>\d+))?: (?P<detail>.*)$")
-"""One line of an InvalidInput: the file, its line, what is wrong."""
+"""One line of an InvalidInput: the file, its line, the problem."""
 
 
 @dataclass(frozen=True, slots=True)
 class SettingsFile:
-    """One file: what it is for, when a change counts, how it is read, and the shape of it.
+    """One settings file: its purpose, when a change takes effect, its reader and its schema.
 
-    `load` reads the file of a home, with what is shipped. `replaces`: it counts instead of the
-    shipped one, not over it; `whole_rows`: so does each row of it.
+    `load` reads the file of a home, merged with the shipped one. `replaces`: it is used instead of
+    the shipped file; `whole_rows`: each of its rows replaces the shipped row.
     """
 
     name: str
@@ -75,7 +75,7 @@ def _table_of(row: type[BaseModel]) -> Callable[[], JsonObject]:
 
 
 def _providers() -> JsonObject:
-    """Return the shape of providers, with that of a single model's traits."""
+    """Return the schema of providers, including the traits of a single model."""
     shape = _table_of(ProviderPreset)()
     traits = ModelTraits.model_json_schema()
     traits.pop("required", None)
@@ -93,7 +93,7 @@ def _rules() -> JsonObject:
 
 
 def _load_agents_and_team(home: Path) -> None:
-    """Read agents.yaml, and the team of roles in it. Raises InvalidInput with the lines."""
+    """Read agents.yaml and its team of roles. Raises InvalidInput with the lines."""
     load_agents(home)
     file = home / AGENTS
     try:
@@ -154,12 +154,12 @@ SETTINGS_FILES: Final[Mapping[str, SettingsFile]] = {file.name: file for file in
 
 
 def problems_of(home: Path, name: str, text: str) -> tuple[SettingsProblemView, ...]:
-    """Return what is wrong with a text as the file `name` of a home, in its order."""
+    """Return the problems of a text as the file `name` of a home, in order."""
     with tempfile.TemporaryDirectory(prefix="agiraph-settings-") as folder:
         trial = Path(folder)
         for file in SETTINGS_FILES:
             if file != name and not is_absent(home / file):
-                with suppress(InvalidInput):  # the problems of the other file are its own
+                with suppress(InvalidInput):  # the other file's problems are reported there
                     text_of_other = read_text(home / file)
                     (trial / file).write_text(text_of_other, "utf-8")  # plain: a new folder
         (trial / name).write_text(text, "utf-8")  # plain: the same
@@ -173,7 +173,7 @@ def problems_of(home: Path, name: str, text: str) -> tuple[SettingsProblemView, 
 
 
 def _placed(name: str, said: str, text: str) -> Iterator[SettingsProblemView]:
-    """Yield the problems of an error's text; what is in no line of the file is in its first."""
+    """Yield the problems of an error's text; a problem without a line is put in the first."""
     for row in said.splitlines():
         found = PLACED.match(row)
         if found is None:
@@ -185,8 +185,7 @@ def _placed(name: str, said: str, text: str) -> Iterator[SettingsProblemView]:
 
 
 def _key_at(text: str, line: int, detail: str) -> KeyPath:
-    """Return the place that a problem names at its beginning, else the deepest one that begins in
-    its line; () if none does or there are several."""
+    """Return the key that a problem's text begins with, or the one deepest key of its line."""
     found = [path for path, at in lines_of(text).items() if at == line]
     named = detail.partition(": ")[0]
     for path in found:
@@ -198,20 +197,20 @@ def _key_at(text: str, line: int, detail: str) -> KeyPath:
 
 
 def lines_of(text: str) -> Lines:
-    """Return the lines of a text's keys, none if it is no YAML."""
+    """Return the line numbers of a text's keys, empty if it is not YAML."""
     try:
-        read_yaml(text)  # bounds what comes
+        read_yaml(text)  # bounds the input
         return key_lines(text)
     except yaml.YAMLError:
         return {}
 
 
 def _unknown_models(trial: Path, name: str, text: str) -> Iterator[SettingsProblemView]:
-    """Yield what names a model that the providers do not have."""
+    """Yield a problem for each named model that the providers do not have."""
     try:
         config, presets = load_config(*present(trial / CONFIG)), load_presets(trial / PROVIDERS)
     except InvalidInput:
-        return  # the other file was wrong before
+        return  # the other file was invalid before
     lines = lines_of(text) if name == CONFIG else {}
     for path, model in _models_named(config):
         try:

@@ -1,7 +1,7 @@
-"""What is secret in a settings file: hidden from those who read it, kept by those who change it.
+"""Secrets in settings files: hidden from readers, kept in changes.
 
-A hidden value is shown as BLOT. A text that comes back with it at the same place means the value
-that is there. A new secret is not taken: it belongs in a variable, `${NAME}`.
+A hidden value is shown as BLOT. BLOT at the same place in a changed text stands for the stored
+value. A new secret is refused: it belongs in a variable, `${NAME}`.
 """
 
 from collections.abc import Iterable, Iterator
@@ -22,7 +22,7 @@ ADVICE: Final = "write ${NAME} there, and set the variable where the supervisor 
 
 @dataclass(frozen=True, slots=True)
 class HiddenValue:
-    """A value at `path` that is not shown; `raw` are its characters from `start` on."""
+    """A value at `path` that is not shown; `raw` is its source text, which begins at `start`."""
 
     path: KeyPath
     start: int
@@ -32,12 +32,12 @@ class HiddenValue:
 
 
 def shown(text: str) -> str:
-    """Return a text without what is secret in it."""
+    """Return a text with its secrets hidden."""
     return redact_text(_without(text, _hidden(text)))
 
 
 def shown_values(value: Any, path: KeyPath = ()) -> Any:
-    """Return plain values without what is secret in them."""
+    """Return plain values with their secrets hidden."""
     if isinstance(value, dict):
         return {key: shown_values(inner, (*path, str(key))) for key, inner in value.items()}
     if isinstance(value, list | tuple):
@@ -48,7 +48,7 @@ def shown_values(value: Any, path: KeyPath = ()) -> Any:
 
 
 def restored(text: str, before: str) -> str:
-    """Return a text with the values of `before` where they are hidden in it."""
+    """Return a text in which hidden values are replaced by the values of `before`."""
     kept = {one.path: one.raw for one in _hidden(before)}
     places = [
         (node.start_mark.index, text[node.start_mark.index : node.end_mark.index], kept[path])
@@ -59,7 +59,7 @@ def restored(text: str, before: str) -> str:
 
 
 def new_secrets(text: str, before: str) -> Iterator[SettingsProblemView]:
-    """Yield the places at which a text has a secret that `before` has not."""
+    """Yield a problem for each secret in a text that `before` does not contain."""
     known = {(one.path, one.raw) for one in _hidden(before)}
     hidden = _hidden(text)
     for one in hidden:
@@ -75,9 +75,9 @@ def new_secrets(text: str, before: str) -> Iterator[SettingsProblemView]:
 
 
 def _why_hidden(path: KeyPath, value: str) -> bool | None:
-    """Return None for a value that may be shown, else whether it may be written all the same."""
+    """Return None for a value that may be shown, otherwise whether it may still be written."""
     if value == BLOT:
-        return False  # it stood for a value that is not there
+        return False  # it stands for a value that is missing
     if VARIABLE.fullmatch(value) or not value:
         return None
     match path:
@@ -91,7 +91,7 @@ def _why_hidden(path: KeyPath, value: str) -> bool | None:
 
 
 def _hidden(text: str) -> list[HiddenValue]:
-    """Return the scalars of a text that are not shown, none if it is no YAML."""
+    """Return the scalars of a text that are not shown, none if it is not YAML."""
     found = []
     for path, node in _scalars(text):
         may_be_written = _why_hidden(path, node.value)
@@ -104,7 +104,7 @@ def _hidden(text: str) -> list[HiddenValue]:
 
 def _scalars(text: str) -> Iterator[tuple[KeyPath, yaml.ScalarNode]]:
     try:
-        read_yaml(text)  # bounds what comes
+        read_yaml(text)  # bounds the input
         node = yaml.compose(text, Loader=LOADER)
     except yaml.YAMLError:
         return

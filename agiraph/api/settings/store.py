@@ -1,4 +1,4 @@
-"""SettingsStore: the texts of the settings files of a home, read, and replaced in one step."""
+"""SettingsStore: reads the settings files of a home and replaces them atomically."""
 
 import difflib
 import hashlib
@@ -19,42 +19,42 @@ DIGEST_BYTES: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class StoredText:
-    """A settings file as it is; `exists` is false for one that is not there, whose text is ''."""
+    """The text of a settings file; a missing file has `exists` false and the text ''."""
 
     text: str
     exists: bool
 
     @property
     def etag(self) -> str:
-        """What changes when the file does, for `If-Match`."""
+        """A digest of the text, for `If-Match`."""
         if not self.exists:
             return ABSENT
         return hashlib.blake2b(self.text.encode(), digest_size=DIGEST_BYTES).hexdigest()
 
 
 class SettingsStore:
-    """The files; the version before the last change of each is in `human/settings/`."""
+    """The settings files; the previous version of each is kept in `human/settings/`."""
 
     def __init__(self, home: Home) -> None:
         self.home = home.path
         self._kept = home.human.settings
 
     def read(self, name: str) -> StoredText:
-        """Return a file as it is now. Raises InvalidInput for one that cannot be read."""
+        """Return a file's current text. Raises InvalidInput if it is unreadable."""
         path = self.home / name
         if is_absent(path):
             return StoredText("", False)
         return StoredText(read_own(path), True)
 
     def version_before(self, name: str) -> str | None:
-        """Return what a file held before it was last changed here, None if it never was."""
+        """Return the text before the last change made here, None if there was no change."""
         try:
             return read_text(self._kept / name)
         except FileNotFoundError:
             return None
 
     def replace(self, name: str, text: str, before: StoredText) -> None:
-        """Write a file, keeping the version before. Raises Refused for a link, OSError."""
+        """Write a file and keep the previous version. Raises Refused for a link, OSError."""
         path = self.home / name
         if os.path.islink(path):
             raise Refused(f"{name} is a link to {os.path.realpath(path)}: change that file")
@@ -75,7 +75,7 @@ def unified_diff(name: str, before: str, after: str) -> str:
 
 
 def readable(text: str) -> str:
-    """Return the text of a change with an end of line at its end. Raises InvalidInput."""
+    """Return a changed text with a newline at its end. Raises InvalidInput."""
     if "\0" in text or "\x7f" in text:
         raise InvalidInput("a control character is in the text")
     text = text.replace("\r\n", "\n")

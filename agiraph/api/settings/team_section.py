@@ -1,4 +1,4 @@
-"""`agentic_team` of agents.yaml as the Studio writes it: only what differs, and comments stay."""
+"""Writes `agentic_team` of agents.yaml for the Studio: only differences; comments stay."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -16,10 +16,10 @@ BOUNDS: Final = ("lead_role", "max_turns", "repetitions", "transcript_turns")
 
 
 def save_team(home: Home, wanted: TeamSpec, if_match: str | None) -> str:
-    """Write the team that is wanted, unless it is there already; return the etag of the file.
+    """Write the team unless it is unchanged; return the etag of the file.
 
-    Raises ApiError: 409 if the file cannot be read, 412 if it was changed since, 428 without an
-    etag, 422 if it would be wrong.
+    Raises ApiError: 409 if the file is unreadable, 412 if it was changed meanwhile, 428 without an
+    etag, 422 if the result would be invalid.
     """
     try:
         stored = SettingsStore(home).read(AGENTS_FILE)
@@ -32,10 +32,10 @@ def save_team(home: Home, wanted: TeamSpec, if_match: str | None) -> str:
 
 
 def section_changes(said: object, wanted: TeamSpec) -> tuple[SettingChange, ...]:
-    """Return what makes a section that says so, if it says anything, that of the team wanted."""
+    """Return the changes that turn the section `said` (None: missing) into the wanted team."""
     try:
         before = team_of(said or {})
-    except InvalidInput:  # it could not be read: nothing of it is kept
+    except InvalidInput:  # an unreadable section is replaced as a whole
         return (SettingChange(key=(SECTION,), value=_whole(wanted)),)
     own = said if isinstance(said, dict) else {}
     roles = own.get("roles") or {}
@@ -74,14 +74,14 @@ def _of_role(name: str, before: Role | None, wanted: Role) -> Iterator[SettingCh
     for field, value in wanted:
         if value == getattr(before, field):
             continue
-        # The last field of a role that was added stays: with it the role would go.
+        # The last field of an added role stays: without it the role would be removed.
         is_left_out = is_ours and value == getattr(default, field)
         place = ("roles", name, field)
         yield _removal(*place) if is_left_out else _value(value, *place)
 
 
 def _own(name: str, role: Role) -> dict[str, Any]:
-    """Return what differs from a role of that name by default; of one that is added, something."""
+    """Return a role's differences from the default role; for an added role at least its title."""
     default = default_role(name)
     own = {field: value for field, value in role if value != getattr(default, field)}
     return own or ({"title": role.title} if name not in DEFAULT_ROLES else {})

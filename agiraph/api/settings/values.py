@@ -1,4 +1,4 @@
-"""Which values are set and in force, where each comes from, and what is said of it."""
+"""The values of settings: which are set, which are in force, their sources and remarks."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -20,7 +20,7 @@ QUOTED: Final = re.compile(r'"[^"]*"')
 
 
 def values_in(name: str, text: str) -> JsonObject:
-    """Return what the text of a settings file says, by its keys; {} for one that is no mapping."""
+    """Return the values of a settings file's text by key; {} if it is not a mapping."""
     try:
         found = parse_yaml(text, name)
     except InvalidInput:
@@ -29,7 +29,7 @@ def values_in(name: str, text: str) -> JsonObject:
 
 
 def rows_of(name: str, own: JsonObject, file: Path, in_force: Config) -> list[SettingView]:
-    """Return a row for each setting of a file; of the tables, one for each name."""
+    """Return a row for each setting of a file; for tables, one for each name."""
     if name == CONFIG:
         return list(_settings(own, file, in_force))
     shipped, about = _shipped(name), SETTINGS_FILES[name]
@@ -52,7 +52,7 @@ def rows_of(name: str, own: JsonObject, file: Path, in_force: Config) -> list[Se
 
 
 def _settings(own: JsonObject, file: Path, in_force: Config) -> Iterator[SettingView]:
-    """Yield the settings; what the file says and is not in force yet is in `after_restart`."""
+    """Yield the settings; a changed value that is not in force yet is in `after_restart`."""
     defaults = _leaves(load_config())
     now = _leaves(in_force)
     try:
@@ -74,7 +74,7 @@ def _settings(own: JsonObject, file: Path, in_force: Config) -> Iterator[Setting
 
 
 def _leaves(config: Config) -> dict[tuple[str, ...], Any]:
-    """Return the values of the settings, section by section."""
+    """Return the values of the settings by section and key."""
     found: dict[tuple[str, ...], Any] = {}
     for name, section in config:
         if isinstance(section, BaseModel):
@@ -108,7 +108,7 @@ def _shipped(name: str) -> JsonObject:
 
 @cache
 def remarks() -> Mapping[KeyPath, str]:
-    """Return what the shipped settings say beside each key, by the key's place."""
+    """Return the comments of the shipped settings by key."""
     text = read_text(configs_folder() / CONFIG)
     lines = text.splitlines()
     found: dict[KeyPath, str] = {}
@@ -123,6 +123,6 @@ def remarks() -> Mapping[KeyPath, str]:
 
 
 def _remark(line: str) -> str:
-    bare = QUOTED.sub(lambda text: "_" * len(text[0]), line)  # a `#` in a text begins none
+    bare = QUOTED.sub(lambda text: "_" * len(text[0]), line)  # a quoted `#` begins no comment
     match = REMARK.search(bare)
     return " ".join(line[match.start(1) :].split()) if match else ""

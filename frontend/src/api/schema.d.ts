@@ -11,7 +11,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List all agents, or those that are wanted, oldest first */
+        /** List all agents, or the agents that match the filters, oldest first */
         get: operations["agents_list_agents"];
         put?: never;
         /** Create an agent and start it */
@@ -33,7 +33,7 @@ export interface paths {
         get: operations["agents_show"];
         put?: never;
         post?: never;
-        /** Stop an agent for good and move its folder to the archive; deleted it is from there */
+        /** Stop an agent for good and move its folder to the archive; it can be deleted there */
         delete: operations["archive_put_away_too"];
         options?: never;
         head?: never;
@@ -52,8 +52,8 @@ export interface paths {
         put?: never;
         /**
          * Give an agent another goal; `last_event` is the cursor of the last event before it
-         * @description 403 for a team's session that another token has begun: only that one and the home's own go on
-         *     with it.
+         * @description 403 for a team's session that another token has created: only that token and the home's own may
+         *     continue it.
          */
         post: operations["agents_begin"];
         delete?: never;
@@ -69,7 +69,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Search the runs of all agents; the answer has the first of them and how many there are */
+        /** Search the runs of all agents; the answer contains the first matches and their number */
         get: operations["agents_find"];
         put?: never;
         post?: never;
@@ -87,7 +87,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List all agents with their workers: what each does, has spent and has to say to you
+         * List all agents with their workers: activity, spending and unread messages
          * @description An agent whose board is damaged is listed without its workers.
          */
         get: operations["agents_overview"];
@@ -108,7 +108,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Check what an agent would be created from, field by field; nothing is created */
+        /** Check the fields of a request to create an agent; nothing is created */
         post: operations["agents_check"];
         delete?: never;
         options?: never;
@@ -125,7 +125,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Check a plan file, and draw it or write it again; 422 has each mistake with line and key */
+        /** Check a plan file, and draw or rewrite it; 422 lists each mistake with line and key */
         post: operations["work_check_plan_file"];
         delete?: never;
         options?: never;
@@ -140,7 +140,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Return the JSON Schema of plan files, by which editors complete and check them */
+        /** Return the JSON Schema of plan files, with which editors complete and check them */
         get: operations["work_plan_schema"];
         put?: never;
         post?: never;
@@ -157,11 +157,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show the team of agents.yaml, what does each role's work, and what is wrong with it */
+        /** Show the team of agents.yaml, the agent of each role, and the problems found */
         get: operations["team_show"];
         /**
-         * Write the team into agents.yaml, unless that was changed since; 422 if it could not work
-         * @description The rest of the file and its comments stay. A run that is at work keeps its team.
+         * Write the team into agents.yaml unless it was changed meanwhile; 422 if it cannot work
+         * @description The rest of the file and its comments stay. A current run keeps its team.
          */
         put: operations["team_save"];
         post?: never;
@@ -195,7 +195,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show what the team of a run, by default the current one, has said; 404 if it has no team */
+        /** Show the turns of the team in a run, by default the current run; 404 without a team */
         get: operations["team_turns"];
         put?: never;
         post?: never;
@@ -212,7 +212,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the other machines of this home, by name */
+        /** List the other hosts of this home, by name */
         get: operations["hosts_hosts"];
         put?: never;
         post?: never;
@@ -231,7 +231,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Make an invitation with which one other machine can join, once */
+        /** Create an invitation with which one other host can join, once */
         post: operations["hosts_invite"];
         delete?: never;
         options?: never;
@@ -265,7 +265,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Cordon a host (no new work), undo that, or drain it: what it runs goes elsewhere */
+        /** Cordon a host (no new work), uncordon it, or drain it (its work moves elsewhere) */
         post: operations["hosts_steer"];
         delete?: never;
         options?: never;
@@ -285,7 +285,7 @@ export interface paths {
         post?: never;
         /**
          * Drain a host and refuse its key from then on
-         * @description With `force` also if something there cannot be moved: that is killed, and waits for a machine.
+         * @description With `force` also if some of its entities cannot be moved: these are killed and wait for a host.
          */
         delete: operations["hosts_remove"];
         options?: never;
@@ -302,7 +302,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Move a worker to another machine, between two of its steps */
+        /** Move a worker to another host, between two of its steps */
         post: operations["hosts_move"];
         delete?: never;
         options?: never;
@@ -421,7 +421,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Bring an agent back; `resume` or a new run starts its processes */
+        /** Restore an agent from the archive; `resume` or a new run starts its processes */
         post: operations["archive_bring_back"];
         delete?: never;
         options?: never;
@@ -439,7 +439,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Delete an agent of the archive with all its files; what it taught stays unless asked */
+        /** Delete an archived agent with all its files; its lessons stay unless `forget` is set */
         delete: operations["archive_delete_for_good"];
         options?: never;
         head?: never;
@@ -472,7 +472,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Put an instruction into the running agent */
+        /** Send an instruction to the running agent's coordinator */
         post: operations["conversation_send_nudge"];
         delete?: never;
         options?: never;
@@ -487,7 +487,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Page through the thread with an agent's entities, forwards or, with `before`, backwards */
+        /** Page through the conversation with an agent's entities, backwards with `before` */
         get: operations["conversation_conversation"];
         put?: never;
         post?: never;
@@ -523,7 +523,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Record that the person has read an agent's conversation, or that with one entity */
+        /** Record that the person has read an agent's conversation, or the part with one entity */
         post: operations["conversation_mark_read"];
         delete?: never;
         options?: never;
@@ -555,7 +555,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the texts between all entities of a run, or two; with `before` the last ones before */
+        /** List the texts between all entities of a run, or two; with `before` the last earlier ones */
         get: operations["conversation_messages"];
         put?: never;
         post?: never;
@@ -573,9 +573,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Page through all that was said and done, backwards with `before`, or what changed `after`
-         * @description A page may be empty although `previous` or `next` leads to more: a page looks at a part of the
-         *     log at most. The same path as a WebSocket sends each entry as it comes and changes.
+         * Page through the thread, backwards with `before`, or through the changes `after` an event
+         * @description A page may be empty although `previous` or `next` leads to more: a page covers a limited part of
+         *     the log. The same path as a WebSocket sends each new or changed entry.
          */
         get: operations["conversation_page"];
         put?: never;
@@ -610,7 +610,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the questions to the human, oldest first: the open ones, and the newest `limit` */
+        /** List the questions to the person, oldest first: all open ones, and the newest `limit` */
         get: operations["conversation_questions"];
         put?: never;
         post?: never;
@@ -629,7 +629,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Answer one question by its id, or by how that begins */
+        /** Answer one question by its id, or by the beginning of its id */
         post: operations["conversation_respond_to"];
         delete?: never;
         options?: never;
@@ -644,7 +644,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List what "allow always" has allowed, oldest first; of one agent, or of all */
+        /** List the permissions of "allow always", oldest first; of one agent, or of all */
         get: operations["approvals_approvals"];
         put?: never;
         post?: never;
@@ -664,7 +664,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Take an approval back: the next such action is asked for again */
+        /** Revoke a permission: the next such action needs an approval again */
         delete: operations["approvals_revoke_approval"];
         options?: never;
         head?: never;
@@ -681,8 +681,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Have a node of the current run tried again that failed, or that nobody has built on yet
-         * @description A run that had failed goes on.
+         * Retry a node of the current run that failed, or whose result no node has used yet
+         * @description A failed run continues.
          */
         post: operations["work_retry"];
         delete?: never;
@@ -700,7 +700,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Cancel a node that has not ended, and its open sub-nodes with it */
+        /** Cancel a node that has not ended, and its open sub-nodes */
         post: operations["work_cancel"];
         delete?: never;
         options?: never;
@@ -718,8 +718,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Give a node to another worker, or to one with another model; one that failed is tried again
-         * @description One that is held goes there when its worker has let go of it, in its next attempt.
+         * Assign a node to another worker, or to a worker with another model; retry a failed node
+         * @description A node that is held moves when its worker has released it, in its next attempt.
          */
         post: operations["work_assign"];
         delete?: never;
@@ -752,7 +752,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show what a run did as a plan file that can be run again, as JSON */
+        /** Show the work of a run as a plan file (JSON) that can be run again */
         get: operations["work_plan"];
         put?: never;
         post?: never;
@@ -786,7 +786,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the workers and what each does right now */
+        /** List the workers with their current activity */
         get: operations["work_workers"];
         put?: never;
         post?: never;
@@ -804,9 +804,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Show a run as time lines of its entities, with its critical path
-         * @description `since` and `until` select the bars that are at least in part between them. Bars are put
-         *     together at a coarser resolution than wanted if they would be too many.
+         * Show a run as timelines of its entities, with its critical path
+         * @description `since` and `until` select the bars that overlap this time. If there are too many bars, they are
+         *     merged at a coarser resolution than requested.
          */
         get: operations["work_timeline"];
         put?: never;
@@ -824,7 +824,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Count the texts of a run by who wrote them to whom, in the order of the first ones */
+        /** Count the texts of a run by sender and receiver, in the order of the first texts */
         get: operations["work_communication"];
         put?: never;
         post?: never;
@@ -859,8 +859,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List a folder of the run, or read a file of it
-         * @description In a path `nodes/NODE/...` a node may also be named by its name or id.
+         * List a folder of the run, or read one of its files
+         * @description In a path `nodes/NODE/...` NODE may also be the node's name or id.
          */
         get: operations["files_workspace_at"];
         put?: never;
@@ -879,8 +879,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List a folder of the run, or read a file of it
-         * @description In a path `nodes/NODE/...` a node may also be named by its name or id.
+         * List a folder of the run, or read one of its files
+         * @description In a path `nodes/NODE/...` NODE may also be the node's name or id.
          */
         get: operations["files_workspace"];
         put?: never;
@@ -898,7 +898,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List what a node is given to read: results of other nodes, by the names it knows them by */
+        /** List the inputs of a node: results of other nodes, by the names that the node uses */
         get: operations["files_refs"];
         put?: never;
         post?: never;
@@ -915,7 +915,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Page through what a node's worker did, step by step */
+        /** Page through the steps of a node's worker */
         get: operations["files_log"];
         put?: never;
         post?: never;
@@ -932,7 +932,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Read what a node is to do, as its worker reads it */
+        /** Read a node's specification in the form that its worker reads */
         get: operations["files_spec"];
         put?: never;
         post?: never;
@@ -983,7 +983,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Browse a node's result, or that of an earlier `attempt` that was done once more */
+        /** Browse a node's result, or the kept result of an earlier `attempt` */
         get: operations["files_published_at"];
         put?: never;
         post?: never;
@@ -1000,7 +1000,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Browse a node's result, or that of an earlier `attempt` that was done once more */
+        /** Browse a node's result, or the kept result of an earlier `attempt` */
         get: operations["files_published"];
         put?: never;
         post?: never;
@@ -1019,9 +1019,9 @@ export interface paths {
         };
         get?: never;
         /**
-         * Take a file for the entities of the current run to read
+         * Store a file that the entities of the current run can read
          * @description Nothing is overwritten: a second `x.csv` becomes `x-2.csv`. The same bytes under the same name
-         *     are taken once. Say in a message (`attachments` of `send`) that it is there.
+         *     are stored once. Name the file in a message (`attachments` of `send`) to announce it.
          */
         put: operations["files_attach"];
         post?: never;
@@ -1040,9 +1040,9 @@ export interface paths {
         };
         get?: never;
         /**
-         * Declare an input folder of another machine; what the home has already is not wanted again
-         * @description The same folder is the same input. Declared again, it says what is still missing. One that no
-         *     agent has as its input is removed after a week.
+         * Declare an input folder of another host; files that the home already has are not sent
+         * @description The same folder is the same input; a repeated declaration returns the missing files. An input
+         *     that no agent uses is removed after a week.
          */
         put: operations["inputs_declare"];
         post?: never;
@@ -1061,8 +1061,8 @@ export interface paths {
         };
         get?: never;
         /**
-         * Take the next bytes of what a declared input folder lacks
-         * @description 409 if they are not the next ones, or the gateway has restarted: declare it again.
+         * Store the next missing bytes of a declared input folder
+         * @description 409 if their position is wrong, or the gateway has restarted: declare the folder again.
          */
         put: operations["inputs_send_part"];
         post?: never;
@@ -1098,7 +1098,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Return the sections that fit a query, the best first */
+        /** Return the sections that match a query, the best first */
         post: operations["memory_find"];
         delete?: never;
         options?: never;
@@ -1113,7 +1113,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the texts that a memory file has had, the oldest first */
+        /** List the earlier versions of a memory file, the oldest first */
         get: operations["memory_history_at"];
         put?: never;
         post?: never;
@@ -1130,7 +1130,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Read a memory file as it was */
+        /** Read an earlier version of a memory file */
         get: operations["memory_version_at"];
         put?: never;
         post?: never;
@@ -1149,10 +1149,10 @@ export interface paths {
         };
         /** Read one file */
         get: operations["memory_read_at"];
-        /** Write a memory file; its earlier texts are kept */
+        /** Write a memory file; its earlier versions are kept */
         put: operations["memory_edit_at"];
         post?: never;
-        /** Remove a memory file, except MEMORY.md; its texts are kept */
+        /** Remove a memory file, except MEMORY.md; its versions are kept */
         delete: operations["memory_remove_at"];
         options?: never;
         head?: never;
@@ -1166,10 +1166,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List what is in the context database, the one changed last first */
+        /** List the nodes of the context database, the most recently changed first */
         get: operations["context_nodes"];
         put?: never;
-        /** Write something down in the context database for later runs */
+        /** Add a node to the context database for later runs */
         post: operations["context_add"];
         delete?: never;
         options?: never;
@@ -1186,7 +1186,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Return the nodes of the context database that fit a query, the best first */
+        /** Return the nodes of the context database that match a query, the best first */
         post: operations["context_find"];
         delete?: never;
         options?: never;
@@ -1201,7 +1201,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Say what the context database holds and what of it is used */
+        /** Show the size of the context database and how much of it is used */
         get: operations["context_stats"];
         put?: never;
         post?: never;
@@ -1289,7 +1289,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Remove what is old and worth little, or say what would be */
+        /** Remove old nodes of little value, or show which would be removed */
         post: operations["context_prune"];
         delete?: never;
         options?: never;
@@ -1306,7 +1306,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Scan a project's folder and write down what it is made of */
+        /** Scan a project's folder and record the result in the context database */
         post: operations["context_scan"];
         delete?: never;
         options?: never;
@@ -1323,9 +1323,9 @@ export interface paths {
         };
         /**
          * Page through the event log, forwards or, with `before`, backwards, or follow it as a stream
-         * @description `next` is the cursor to continue from, at the log's end the same again. With
-         *     `Accept: text/event-stream` the events come as server-sent events, first the log from `after`
-         *     (or `Last-Event-ID`) on, then each as it comes; the same path as a WebSocket does it too.
+         * @description `next` is the cursor to continue from; at the log's end it stays the same. With `Accept:
+         *     text/event-stream` the events are server-sent events: first the log from `after` (or
+         *     `Last-Event-ID`) on, then new events. The same path is also a WebSocket.
          */
         get: operations["events_page"];
         put?: never;
@@ -1344,9 +1344,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Show where everything in the home is, or follow what changes in it
-         * @description With `Accept: text/event-stream` this comes first, then a `Change` for each thing that has
-         *     changed; the same path as a WebSocket sends the same.
+         * Show the state of the home, or follow its changes
+         * @description With `Accept: text/event-stream` the state is followed by a `Change` for each changed subject;
+         *     the same path as a WebSocket sends the same.
          */
         get: operations["live_changes"];
         put?: never;
@@ -1364,7 +1364,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Say who answers here */
+        /** Show the version, the home and the process of this gateway */
         get: operations["system_health"];
         put?: never;
         post?: never;
@@ -1381,7 +1381,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the providers and which of them are usable */
+        /** List the providers and whether each is usable */
         get: operations["system_models"];
         put?: never;
         post?: never;
@@ -1398,7 +1398,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the external agents that can be workers, and which of them are installed here */
+        /** List the external agents that can be workers, and whether each is installed here */
         get: operations["system_external_agents"];
         put?: never;
         post?: never;
@@ -1417,7 +1417,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Hand out what a console needs to join the bus */
+        /** Return a ticket with which a console joins the bus */
         post: operations["system_attach"];
         delete?: never;
         options?: never;
@@ -1449,7 +1449,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the MCP servers, by name, with what each offers; `afresh` asks them now */
+        /** List the MCP servers, by name, with the tools of each; `afresh` queries them now */
         get: operations["system_servers"];
         put?: never;
         post?: never;
@@ -1466,7 +1466,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the messages that ended their receiver again and again, oldest first */
+        /** List the messages that repeatedly crashed their receiver, oldest first */
         get: operations["dead_dead"];
         put?: never;
         post?: never;
@@ -1485,7 +1485,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Send a message back to its receiver; 404 lists the known */
+        /** Send a message back to its receiver; 404 lists the known messages */
         post: operations["dead_retry"];
         delete?: never;
         options?: never;
@@ -1535,8 +1535,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Show what was spent: by one agent's current run, by another one of it, by all (`run=*`)
-         * @description Without an agent: by everything in this home. The rows are of an entity, agent, node, stage,
+         * Show the spending of an agent's current run, of another run, or of all runs (`run=*`)
+         * @description Without an agent: of everything in this home. Rows are grouped by entity, agent, node, stage,
          *     run, model, day or trigger.
          */
         get: operations["system_usage"];
@@ -1555,10 +1555,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the triggers, oldest first; of those that have ended the last ones */
+        /** List the triggers, oldest first; of ended triggers only the last */
         get: operations["triggers_triggers"];
         put?: never;
-        /** Make a trigger */
+        /** Create a trigger */
         post: operations["triggers_create"];
         delete?: never;
         options?: never;
@@ -1575,7 +1575,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Say when a trigger would fire, without making it; 422 says what is wrong with it */
+        /** Show when a trigger would fire, without creating it; 422 describes its problems */
         post: operations["triggers_check"];
         delete?: never;
         options?: never;
@@ -1625,9 +1625,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List what agents, their triggers and current runs may spend; of one agent, or of all
-         * @description One that was set to bound nothing is listed, what never had a limit is not. Of all agents, the
-         *     triggers are listed for which a budget was set.
+         * List the budgets of agents, their triggers and current runs; of one agent, or of all
+         * @description A budget that was set to unlimited is listed; a scope that never had a limit is not. For all
+         *     agents, only those triggers are listed that have a budget.
          */
         get: operations["budgets_budgets"];
         put?: never;
@@ -1648,13 +1648,13 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Let the settings' budget of an agent hold again; the answer is what holds then */
+        /** Reset an agent's budget to the settings; the answer is the budget now in force */
         delete: operations["budgets_remove"];
         options?: never;
         head?: never;
         /**
-         * Let an agent spend so much, in all or a day; what is not named stays as it is
-         * @description Earlier raises are void. Open questions for more of it are answered; their askers check again.
+         * Set an agent's budget, in total or per day; units that are not named stay unchanged
+         * @description Earlier raises become void. Open questions for more are answered; the askers check again.
          */
         patch: operations["budgets_change"];
         trace?: never;
@@ -1669,11 +1669,11 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Let the settings' budget of a trigger hold again; the answer is what holds then */
+        /** Reset a trigger's budget to the settings; the answer is the budget now in force */
         delete: operations["budgets_remove_of_trigger"];
         options?: never;
         head?: never;
-        /** Let all that a trigger's firings lead to spend so much, in all or a day */
+        /** Set the budget for all work that a trigger's firings cause, in total or per day */
         patch: operations["budgets_change_of_trigger"];
         trace?: never;
     };
@@ -1684,7 +1684,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the settings files of this home, with what is wrong with each */
+        /** List the settings files of this home, with the problems of each */
         get: operations["settings_files"];
         put?: never;
         post?: never;
@@ -1701,11 +1701,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show a settings file: its text, the values in force and where each comes from, its schema */
+        /** Show a settings file: its text, the values in force with their sources, its schema */
         get: operations["settings_content"];
         /**
-         * Change a settings file, unless it was changed since; 422 says what is wrong with it
-         * @description It is checked as a whole before anything is written; the version before is kept.
+         * Change a settings file unless it was changed meanwhile; 422 lists its problems
+         * @description It is checked as a whole before anything is written; the previous version is kept.
          */
         put: operations["settings_save"];
         post?: never;
@@ -1724,7 +1724,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Say what a change would make of a settings file, and what is wrong with that */
+        /** Show the effect of a change on a settings file and its problems */
         post: operations["settings_check"];
         delete?: never;
         options?: never;
@@ -1740,8 +1740,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Check this machine and this home as `agiraph doctor` does, or say what it just found
-         * @description `afresh` checks again. Nothing that it does costs money.
+         * Check this machine and this home as `agiraph doctor` does, or show the recent result
+         * @description `afresh` checks again. The checks cost no money.
          */
         get: operations["settings_doctor"];
         put?: never;
@@ -1759,7 +1759,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Say by which key this call came, and what it may do */
+        /** Show the credential of this call and its scope */
         get: operations["access_whoami"];
         put?: never;
         post?: never;
@@ -1776,10 +1776,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the tokens, those that ended within thirty days too; never a secret */
+        /** List the tokens, including those that ended within thirty days; never a secret */
         get: operations["access_tokens"];
         put?: never;
-        /** Make a named token. Its secret is in this answer and nowhere else */
+        /** Create a named token. Its secret is in this answer and nowhere else */
         post: operations["access_add"];
         delete?: never;
         options?: never;
@@ -1814,7 +1814,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** End a token at once, and the login links and sessions that were made by it */
+        /** End a token at once, and the login links and sessions that it created */
         delete: operations["access_revoke"];
         options?: never;
         head?: never;
@@ -1829,8 +1829,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the last calls of this API, oldest first; with `refused` only those it refused
-         * @description Refusals at the uplink of other machines are among them.
+         * List the last calls of this API, oldest first; with `refused` only refused calls
+         * @description Refusals of other hosts at the uplink are included.
          */
         get: operations["access_audit"];
         put?: never;
@@ -1850,7 +1850,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Make a link by which one browser can log in, once */
+        /** Create a link by which one browser can log in, once */
         post: operations["access_begin_login"];
         delete?: never;
         options?: never;
@@ -1867,7 +1867,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** End the session by which this call came */
+        /** End the session of this call */
         post: operations["access_log_out"];
         delete?: never;
         options?: never;
@@ -1935,7 +1935,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Send a test message by one channel, now and once; the answer is the outcome */
+        /** Send one test message by a channel now; the answer is the outcome */
         post: operations["channels_test"];
         delete?: never;
         options?: never;
@@ -1969,7 +1969,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Retry a delivery that was given up, from the first attempt on */
+        /** Retry a delivery that was given up, starting with the first attempt */
         post: operations["channels_retry"];
         delete?: never;
         options?: never;

@@ -1,1 +1,1 @@
-"""The endpoints about the home: access, settings, hosts, channels, metrics, earlier work."""
+"""Endpoints for the home: access, settings, hosts, channels, metrics, context database."""

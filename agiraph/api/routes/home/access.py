@@ -1,4 +1,4 @@
-"""Endpoints: tokens, one-time login links, the sessions of browsers, and who the caller is."""
+"""Endpoints for tokens, one-time login links, browser sessions, and the caller's identity."""
 
 import json
 from contextlib import suppress
@@ -51,7 +51,7 @@ KeysDep = Annotated[CredentialStore, Depends(_keys)]
 
 @router.get("/whoami", dependencies=[READ])
 async def whoami(caller: CallerDep) -> WhoAmIView:
-    """Say by which key this call came, and what it may do."""
+    """Show the credential of this call and its scope."""
     return WhoAmIView(
         name=caller.name,
         scope=caller.scope,
@@ -62,7 +62,7 @@ async def whoami(caller: CallerDep) -> WhoAmIView:
 
 @router.get("/tokens", dependencies=[CONTROL])
 async def tokens(keys: KeysDep) -> list[TokenView]:
-    """List the tokens, those that ended within thirty days too; never a secret."""
+    """List the tokens, including those that ended within thirty days; never a secret."""
     return [TokenView(**_facts(token, keys)) for token in keys.tokens()]
 
 
@@ -70,7 +70,7 @@ async def tokens(keys: KeysDep) -> list[TokenView]:
 async def add(
     body: CreateTokenRequest, caller: CallerDep, keys: KeysDep, cause: CauseDep
 ) -> NewTokenView:
-    """Make a named token. Its secret is in this answer and nowhere else."""
+    """Create a named token. Its secret is in this answer and nowhere else."""
     token, secret = keys.add(body, caller.name, cause.id)
     return NewTokenView(**_facts(token, keys), token=secret)
 
@@ -86,7 +86,7 @@ async def rotate(
 
 @router.delete("/tokens/{name}", dependencies=[CONTROL])
 async def revoke(name: str, keys: KeysDep) -> TokenView:
-    """End a token at once, and the login links and sessions that were made by it."""
+    """End a token at once, and the login links and sessions that it created."""
     return TokenView(**_facts(keys.revoke(name), keys))
 
 
@@ -94,9 +94,9 @@ async def revoke(name: str, keys: KeysDep) -> TokenView:
 async def audit(
     request: Request, limit: Annotated[int, Query(ge=1, le=MOST_CALLS)] = 100, refused: bool = False
 ) -> list[AuditedCallView]:
-    """List the last calls of this API, oldest first; with `refused` only those it refused.
+    """List the last calls of this API, oldest first; with `refused` only refused calls.
 
-    Refusals at the uplink of other machines are among them.
+    Refusals of other hosts at the uplink are included.
     """
     log: AuditLog = request.app.state.audit
     found = await run_in_threadpool(log.latest, limit, refused=refused)
@@ -107,7 +107,7 @@ async def audit(
 async def begin_login(
     body: CreateLoginRequest, caller: CallerDep, keys: KeysDep, gateway: GatewayDep
 ) -> LoginView:
-    """Make a link by which one browser can log in, once."""
+    """Create a link by which one browser can log in, once."""
     http = gateway.config.http
     lasts = body.session_seconds or http.session_seconds
     login, code = keys.begin_login(body.scope, caller.name, http.login_seconds, lasts, body.user)
@@ -122,7 +122,7 @@ async def begin_login(
 
 @router.get("/login", include_in_schema=False)
 async def show_login(request: Request, keys: KeysDep) -> HTMLResponse:
-    """Show the page that takes a one-time code; it says, too, if this browser is logged in."""
+    """Show the page that accepts a one-time code, and whether this browser is logged in."""
     then, caller = _page_of(request.query_params.get("next", "")), None
     for secret in cookies(request.scope["headers"], keys.cookie):
         with suppress(ApiError):
@@ -132,9 +132,9 @@ async def show_login(request: Request, keys: KeysDep) -> HTMLResponse:
 
 @router.post("/login", include_in_schema=False)
 async def log_in(request: Request, keys: KeysDep) -> Response:
-    """Take a one-time code, as a form or as JSON `{"code"}`, and answer with a session's cookie.
+    """Accept a one-time code, as a form or as JSON `{"code"}`; the answer sets the cookie.
 
-    The form's `next` is the page of the web UI that follows.
+    The form's `next` is the page of the web UI that is opened afterwards.
     """
     if is_from_elsewhere(request.scope["headers"]):
         raise ApiError(403, "a page of another origin may not log this browser in")
@@ -169,7 +169,7 @@ async def log_in(request: Request, keys: KeysDep) -> Response:
 
 @router.post("/logout", dependencies=[READ])
 async def log_out(caller: CallerDep, keys: KeysDep) -> Response:
-    """End the session by which this call came."""
+    """End the session of this call."""
     if caller.session is None:
         raise ApiError(409, f"the token '{caller.name}' is no session: revoke or rotate it")
     keys.end_session(caller.session)
@@ -201,12 +201,12 @@ def _session(session: BrowserSession, keys: CredentialStore) -> SessionView:
 
 
 def _page_of(next: str) -> str:
-    """Return the page of the web UI that a browser asks for, its first one if it is none."""
+    """Return the requested page of the web UI, its first page if the request is invalid."""
     return next if is_ui_page(next) else UI_PATH
 
 
 async def _code(request: Request, is_form: bool) -> tuple[str, str]:
-    """Return the code that is posted, and the page that follows."""
+    """Return the posted code and the page to open afterwards."""
     body = await request.body()
     try:
         if is_form:
@@ -221,17 +221,17 @@ async def _code(request: Request, is_form: bool) -> tuple[str, str]:
 
 
 def _user(request: Request) -> int | None:
-    """Return which user of this machine sends a request, None if it is unknown."""
+    """Return the id of this machine's user that sends a request, None if it is unknown."""
     client, server = request.client, request.scope.get("server")
     return owner_of((client.host, client.port), server) if client and server else None
 
 
 def _browser(request: Request) -> str:
-    """Return what a browser calls itself, in characters that any terminal can show."""
+    """Return a browser's User-Agent, limited to printable characters."""
     name = request.headers.get("user-agent", "")[:LONGEST_BROWSER]
     return "".join(letter for letter in name if letter.isprintable())
 
 
 def _is_secure(request: Request) -> bool:
-    """Whether the browser speaks TLS, with us or with a proxy before us."""
+    """Whether the browser uses TLS, with us or with a proxy in front of us."""
     return request.url.scheme == "https" or request.headers.get("origin", "").startswith("https:")

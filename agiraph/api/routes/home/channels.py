@@ -1,4 +1,4 @@
-"""Endpoints: the channels, what is on its way by them, and whether the person is here."""
+"""Endpoints for the channels, their deliveries, and the presence of the person."""
 
 import secrets
 from dataclasses import asdict
@@ -47,7 +47,7 @@ async def channels(gateway: GatewayDep) -> list[ChannelView]:
 
 @router.post("/channels/{channel}/test", dependencies=[CONTROL])
 async def test(channel: str, gateway: GatewayDep) -> ChannelTestView:
-    """Send a test message by one channel, now and once; the answer is the outcome."""
+    """Send one test message by a channel now; the answer is the outcome."""
     dispatcher = gateway.dispatcher
     if channel not in dispatcher.settings:
         raise ApiError(404, f"unknown channel '{channel}' (known: {named(dispatcher.settings)})")
@@ -70,7 +70,7 @@ async def deliveries(
 
 @router.post("/deliveries/{delivery}/retry", dependencies=[CONTROL])
 async def retry(delivery: str, gateway: GatewayDep) -> DeliveryView:
-    """Retry a delivery that was given up, from the first attempt on."""
+    """Retry a delivery that was given up, starting with the first attempt."""
     book = gateway.dispatcher.queue
     known = book.deliveries.get(delivery)
     if known is None or known.status != "dead":

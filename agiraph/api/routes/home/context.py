@@ -1,4 +1,4 @@
-"""Endpoints: the context database, searched, shown, added to and removed from; scans; exports."""
+"""Endpoints that search, show and change the context database, scan projects, export notes."""
 
 import asyncio
 import os
@@ -72,7 +72,7 @@ async def nodes(
     after: str = "",
     limit: Limit = 50,
 ) -> ContextPageView:
-    """List what is in the context database, the one changed last first."""
+    """List the nodes of the context database, the most recently changed first."""
     named = _run_project(project)
     page = await _use(
         gateway, lambda store: store.page(kind, named, after or None, limit, agent=agent or None)
@@ -82,7 +82,7 @@ async def nodes(
 
 @router.post("/context/search", dependencies=[READ])
 async def find(asked: SearchContextRequest, gateway: GatewayDep) -> list[ContextHitView]:
-    """Return the nodes of the context database that fit a query, the best first."""
+    """Return the nodes of the context database that match a query, the best first."""
     project, now = _run_project(asked.project), gateway.clock.now()
 
     def search(store: ContextStore) -> list[ContextHitView]:
@@ -94,7 +94,7 @@ async def find(asked: SearchContextRequest, gateway: GatewayDep) -> list[Context
 
 @router.get("/context/stats", dependencies=[READ])
 async def stats(gateway: GatewayDep) -> ContextStatsView:
-    """Say what the context database holds and what of it is used."""
+    """Show the size of the context database and how much of it is used."""
     return ContextStatsView.model_validate(dict(await _use(gateway, ContextStore.stats)))
 
 
@@ -103,7 +103,7 @@ async def export(gateway: GatewayDep, kind: Kinds = (), project: Project = "") -
     """Return nodes and the edges between them, each as a line of JSON."""
     named = _project(project)
     lines = await _use(gateway, lambda store: store.export(kind, named))
-    first = await _some(gateway, lines)  # what is wrong with the database is said before
+    first = await _some(gateway, lines)  # a damaged database is reported before the response begins
     return StreamingResponse(_parts(gateway, first, lines), media_type=NDJSON)
 
 
@@ -160,7 +160,7 @@ async def one(node: str, gateway: GatewayDep) -> ContextNodeView:
 async def add(
     what: AddContextRequest, gateway: GatewayDep, caller: CallerDep, cause: CauseDep
 ) -> ContextNodeView:
-    """Write something down in the context database for later runs."""
+    """Add a node to the context database for later runs."""
     made = remembered_node(
         what,
         cause=cause.message("context").hex(),
@@ -182,7 +182,7 @@ async def remove(node: str, gateway: GatewayDep, cause: CauseDep) -> ForgottenVi
 
     def work(store: ContextStore) -> int:
         if cause.is_again and not store.meant(node):
-            return 1  # the gateway that removed it ended before it could say so
+            return 1  # the gateway removed it and ended before it could answer
         return store.remove([_meant(store, node)])
 
     return ForgottenView(removed=await _use(gateway, work))
@@ -206,7 +206,7 @@ async def forget(what: ForgetContextRequest, gateway: GatewayDep) -> ForgottenVi
 
 @router.post("/context/prune", dependencies=[CONTROL])
 async def prune(asked: PruneContextRequest, gateway: GatewayDep) -> ContextPrunedView:
-    """Remove what is old and worth little, or say what would be."""
+    """Remove old nodes of little value, or show which would be removed."""
     now = gateway.clock.now()
     pruned = await _use(
         gateway,
@@ -220,7 +220,7 @@ async def prune(asked: PruneContextRequest, gateway: GatewayDep) -> ContextPrune
 
 @router.post("/context/scan", dependencies=[CONTROL])
 async def scan(project: ScanProjectRequest, gateway: GatewayDep) -> ProjectScanView:
-    """Scan a project's folder and write down what it is made of."""
+    """Scan a project's folder and record the result in the context database."""
     try:
         done = await gateway.scans.scan(project.path)
     except InvalidInput as error:
@@ -234,7 +234,7 @@ async def scan(project: ScanProjectRequest, gateway: GatewayDep) -> ProjectScanV
 
 
 async def _use(gateway: Gateway, work: Callable[[ContextStore], T]) -> T:
-    """Return what `work` makes of the database; raises ApiError."""
+    """Return the result of `work` on the database; raises ApiError."""
     try:
         return await gateway.context.use(work)
     except ContextUnavailable as error:
@@ -250,7 +250,7 @@ def _shown(store: ContextStore, id: str) -> ContextNodeView:
 
 
 def _meant(store: ContextStore, text: str) -> str:
-    """Return the id that a person means; ApiError 404, or 409 with what it may be."""
+    """Return the id that a text means; ApiError 404, or 409 with the candidates."""
     found = store.meant(text)
     if len(found) == 1:
         return found[0]
@@ -261,12 +261,12 @@ def _meant(store: ContextStore, text: str) -> str:
 
 
 def _project(named: str) -> str | None:
-    """Return the id of a project that is named by it or by the path of its folder."""
+    """Return the id of a project that is given by its id or by its folder's path."""
     if not named:
         return None
     return project_id(named) if os.path.isabs(named) else named
 
 
 def _run_project(named: str) -> str | None:
-    """Return the same, of a folder in a repository the id of the project that runs on it have."""
+    """Return the same; a folder in a repository gives the id of the repository's project."""
     return _project(repository_of(named) if os.path.isabs(named) else named)

@@ -1,4 +1,4 @@
-"""Endpoints: the other machines of this home, invitations to them, and moves of an entity."""
+"""Endpoints for the other hosts of this home, invitations, and moves of an entity."""
 
 from fastapi import APIRouter
 
@@ -34,20 +34,20 @@ from agiraph.messages.host import (
 )
 
 CHANGE_SECONDS = 45.0
-"""What moves processes waits for the end of their steps."""
+"""Moves of processes wait for the end of their steps."""
 
 router = APIRouter(route_class=StrictRoute, tags=["hosts"])
 
 
 @router.get("/hosts", dependencies=[READ])
 async def hosts(gateway: GatewayDep) -> HostsView:
-    """List the other machines of this home, by name."""
+    """List the other hosts of this home, by name."""
     return _view(await gateway.bus.ask(SUPERVISOR, ListHosts(), HostTable))
 
 
 @router.post("/hosts/invitations", dependencies=[CONTROL], status_code=201)
 async def invite(body: InviteHostRequest, gateway: GatewayDep) -> InvitationView:
-    """Make an invitation with which one other machine can join, once."""
+    """Create an invitation with which one other host can join, once."""
     asked = InviteHost(
         name=body.name,
         labels=body.labels,
@@ -69,7 +69,7 @@ async def label(
 
 @router.post("/hosts/{host}/{act}", dependencies=[CONTROL])
 async def steer(host: str, act: HostAct, gateway: GatewayDep, cause: CauseDep) -> HostsView:
-    """Cordon a host (no new work), undo that, or drain it: what it runs goes elsewhere."""
+    """Cordon a host (no new work), uncordon it, or drain it (its work moves elsewhere)."""
     return await _change(gateway, ChangeHost(name=host, how=act), cause)
 
 
@@ -77,7 +77,7 @@ async def steer(host: str, act: HostAct, gateway: GatewayDep, cause: CauseDep) -
 async def remove(host: str, gateway: GatewayDep, cause: CauseDep, force: bool = False) -> HostsView:
     """Drain a host and refuse its key from then on.
 
-    With `force` also if something there cannot be moved: that is killed, and waits for a machine.
+    With `force` also if some of its entities cannot be moved: these are killed and wait for a host.
     """
     return await _change(gateway, ChangeHost(name=host, how="remove", force=force), cause)
 
@@ -86,7 +86,7 @@ async def remove(host: str, gateway: GatewayDep, cause: CauseDep, force: bool = 
 async def move(
     entity: str, body: MoveEntityRequest, gateway: GatewayDep, cause: CauseDep
 ) -> MovedEntityView:
-    """Move a worker to another machine, between two of its steps."""
+    """Move a worker to another host, between two of its steps."""
     child = await _movable(gateway, entity)
     order = MoveChild(address=child.address, host=body.host or "")
     started = await _in_time(
@@ -100,7 +100,7 @@ async def move(
 
 
 async def _movable(gateway: Gateway, entity: str) -> ChildInfo:
-    """Return the child that a name means, if it is one that other machines can run."""
+    """Return the child with this name; ApiError 422 if other hosts cannot run it."""
     table = await children(gateway)
     found = child_at(table, entity) or entity_named(gateway, table, entity)
     if isinstance(found, Agent) or found.kind != "worker":
@@ -116,7 +116,7 @@ async def _change(gateway: Gateway, change: ChangeHost, cause: CallCause) -> Hos
 
 
 async def _require_host(gateway: Gateway, name: str) -> None:
-    """Raise ApiError 404, which lists the known, for a host that there is not."""
+    """Raise ApiError 404, with the known hosts, if there is no such host."""
     table = await gateway.bus.ask(SUPERVISOR, ListHosts(), HostTable)
     known = [host.name for host in table.hosts]
     if name not in known:
@@ -130,7 +130,7 @@ async def _in_time(
     cause: CallCause,
     late: str,
 ) -> Reply:
-    """Have the supervisor do something that may wait for steps; ApiError 504 says that it does."""
+    """Request a change from the supervisor; ApiError 504 if it waits for steps for too long."""
     id = cause.message(f"{order.TYPE} {order.model_dump_json()}")
     try:
         return await gateway.bus.ask(

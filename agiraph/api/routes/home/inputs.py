@@ -1,4 +1,4 @@
-"""Endpoints: input folders that come from another machine, declared first, then sent in parts."""
+"""Endpoints for input folders of other hosts, declared first, then sent in parts."""
 
 from asyncio import to_thread
 from collections.abc import Callable
@@ -39,10 +39,10 @@ router = APIRouter(route_class=StrictRoute, tags=["inputs"])
 
 @router.put("/inputs", dependencies=[CONTROL])
 async def declare(request: DeclareInputRequest, gateway: GatewayDep) -> InputView:
-    """Declare an input folder of another machine; what the home has already is not wanted again.
+    """Declare an input folder of another host; files that the home already has are not sent.
 
-    The same folder is the same input. Declared again, it says what is still missing. One that no
-    agent has as its input is removed after a week.
+    The same folder is the same input; a repeated declaration returns the missing files. An input
+    that no agent uses is removed after a week.
     """
 
     def declared(uploads: Uploads) -> Upload:
@@ -65,9 +65,9 @@ async def send_part(
     gateway: GatewayDep,
     at: Annotated[int, Query(ge=0, le=LAST_CURSOR, description="Its first byte's place.")],
 ) -> InputView:
-    """Take the next bytes of what a declared input folder lacks.
+    """Store the next missing bytes of a declared input folder.
 
-    409 if they are not the next ones, or the gateway has restarted: declare it again.
+    409 if their position is wrong, or the gateway has restarted: declare the folder again.
     """
     data = bytearray()
     try:
@@ -82,7 +82,7 @@ async def send_part(
 
 
 async def _tried(act: Callable[[Uploads], Upload], gateway: Gateway) -> Upload:
-    """Let uploads be changed in a thread; ApiError 422 for what is wrong, 409 for a wrong place."""
+    """Change uploads in a thread; ApiError 422 for an invalid input, 409 for a wrong position."""
     try:
         return await to_thread(act, gateway.uploads)
     except InvalidInput as error:

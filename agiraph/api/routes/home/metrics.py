@@ -1,6 +1,6 @@
-"""The metrics of a home as Prometheus reads them: gauges of what is, counters since a start.
+"""The metrics of a home in Prometheus format: gauges, and counters since the start.
 
-Labels are kinds, states, channels and living agents: never as many as there are entities.
+Labels are kinds, states, channels and existing agents: never one label per entity.
 """
 
 import asyncio
@@ -28,10 +28,10 @@ router = APIRouter(route_class=StrictRoute, tags=["system"])
 @router.get("/metrics", dependencies=[READ], response_class=PlainTextResponse)
 async def metrics(gateway: GatewayDep) -> Response:
     """Return the numbers of this home in the text format of Prometheus."""
-    # What another process knows is left out while it does not answer.
+    # The data of another process is left out while it does not answer.
     asked = gateway.bus.ask(SUPERVISOR, ListHosts(), HostTable, within_seconds=EXTRA_SECONDS)
     rows, table = await asyncio.gather(if_answered(entity_rows(gateway)), if_answered(asked))
-    # The library is imported by the first call, and outside of the event loop.
+    # The library is imported at the first call, and outside of the event loop.
     text, kind = await asyncio.to_thread(_written, list(_families(gateway, rows, table)))
     return Response(text, media_type=kind)
 

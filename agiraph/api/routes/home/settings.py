@@ -1,6 +1,7 @@
-"""Endpoints: the settings files of the home, and what `agiraph doctor` says.
+"""Endpoints for the settings files of the home, and for the report of `agiraph doctor`.
 
-What reads the files imports much that nobody else needs here, so it is imported by the first call.
+The modules that read the files import much that is not needed otherwise, so the first call imports
+them.
 """
 
 import asyncio
@@ -29,7 +30,7 @@ IfMatch = Annotated[
 
 @router.get("/settings", dependencies=[CONTROL])
 async def files(gateway: GatewayDep) -> list[SettingsFileView]:
-    """List the settings files of this home, with what is wrong with each."""
+    """List the settings files of this home, with the problems of each."""
     from agiraph.api.settings import editing
 
     return await asyncio.to_thread(editing.files, gateway.home)
@@ -37,7 +38,7 @@ async def files(gateway: GatewayDep) -> list[SettingsFileView]:
 
 @router.get("/settings/{file}", dependencies=[CONTROL])
 async def content(file: str, gateway: GatewayDep) -> SettingsContentView:
-    """Show a settings file: its text, the values in force and where each comes from, its schema."""
+    """Show a settings file: its text, the values in force with their sources, its schema."""
     from agiraph.api.settings import editing
 
     return await asyncio.to_thread(editing.content, gateway.home, file, gateway.config)
@@ -45,7 +46,7 @@ async def content(file: str, gateway: GatewayDep) -> SettingsContentView:
 
 @router.post("/settings/{file}/check", dependencies=[CONTROL])
 async def check(file: str, body: EditSettingsRequest, gateway: GatewayDep) -> SettingsCheckView:
-    """Say what a change would make of a settings file, and what is wrong with that."""
+    """Show the effect of a change on a settings file and its problems."""
     from agiraph.api.settings import editing
 
     return await asyncio.to_thread(editing.check, gateway.home, file, body)
@@ -55,9 +56,9 @@ async def check(file: str, body: EditSettingsRequest, gateway: GatewayDep) -> Se
 async def save(
     file: str, body: EditSettingsRequest, gateway: GatewayDep, if_match: IfMatch = None
 ) -> SavedSettingsView:
-    """Change a settings file, unless it was changed since; 422 says what is wrong with it.
+    """Change a settings file unless it was changed meanwhile; 422 lists its problems.
 
-    It is checked as a whole before anything is written; the version before is kept.
+    It is checked as a whole before anything is written; the previous version is kept.
     """
     from agiraph.api.settings import editing
 
@@ -70,8 +71,8 @@ async def save(
 
 @router.get("/doctor", dependencies=[READ])
 async def doctor(gateway: GatewayDep, afresh: bool = False) -> DoctorView:
-    """Check this machine and this home as `agiraph doctor` does, or say what it just found.
+    """Check this machine and this home as `agiraph doctor` does, or show the recent result.
 
-    `afresh` checks again. Nothing that it does costs money.
+    `afresh` checks again. The checks cost no money.
     """
     return await gateway.doctor.report(afresh=afresh)

@@ -1,4 +1,4 @@
-"""Endpoints: the home's Agentic Team, read, checked and written; what a team has said in a run."""
+"""Endpoints for the home's Agentic Team (read, check, write) and a team's turns in a run."""
 
 import asyncio
 from typing import Annotated
@@ -35,7 +35,7 @@ router = APIRouter(route_class=StrictRoute, tags=["team"])
 
 @router.get("/team", dependencies=[READ])
 async def show(gateway: GatewayDep, offline: bool = False) -> TeamRolesView:
-    """Show the team of agents.yaml, what does each role's work, and what is wrong with it."""
+    """Show the team of agents.yaml, the agent of each role, and the problems found."""
     etag = await asyncio.to_thread(_etag, gateway)
     shown = await _checked(gateway, CheckTeamRequest(offline=offline))
     return shown.model_copy(update={"etag": etag})
@@ -51,9 +51,9 @@ async def check(body: CheckTeamRequest, gateway: GatewayDep) -> TeamRolesView:
 async def save(
     body: SaveTeamRequest, gateway: GatewayDep, if_match: IfMatch = None
 ) -> TeamRolesView:
-    """Write the team into agents.yaml, unless that was changed since; 422 if it could not work.
+    """Write the team into agents.yaml unless it was changed meanwhile; 422 if it cannot work.
 
-    The rest of the file and its comments stay. A run that is at work keeps its team.
+    The rest of the file and its comments stay. A current run keeps its team.
     """
     from agiraph.api.settings.team_section import save_team
 
@@ -69,7 +69,7 @@ async def save(
 
 
 def _etag(gateway: Gateway) -> str:
-    """Return the etag of agents.yaml, '' for one that cannot be read."""
+    """Return the etag of agents.yaml, '' if it is unreadable."""
     from agiraph.api.settings.store import SettingsStore
 
     try:
@@ -107,7 +107,7 @@ async def turns(
     gateway: GatewayDep,
     after: Annotated[int, Query(ge=0, description="Only the turns behind this one.")] = 0,
 ) -> TeamRunView:
-    """Show what the team of a run, by default the current one, has said; 404 if it has no team."""
+    """Show the turns of the team in a run, by default the current run; 404 without a team."""
     id = run.path.name if run is not None else ""
     return _view(agent, id, gateway.boards.get(run), after)
 

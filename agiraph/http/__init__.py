@@ -1,2 +1,1 @@
-"""The HTTP API as its users see it: its records, the typed clients, and the MCP server (MCP)
-on top of them."""
+"""The HTTP API for its users: its records, the typed clients, and the MCP server on top of them."""

@@ -1,4 +1,4 @@
-"""Where the gateway of a home listens, and the token that opens it."""
+"""Discovery of the gateway of a home: its address and its token."""
 
 import fcntl
 import json
@@ -19,7 +19,7 @@ HIGHEST_PORT = 65535
 
 STOPPED, ENDED = b"Tt", b"ZX"
 GatewayLookup = Callable[[], tuple[str, str]]
-"""Returns the API's URL and token as they are now. Raises NotReachable."""
+"""Returns the API's current URL and token. Raises NotReachable."""
 
 
 TAIL_BYTES: Final = 4096
@@ -31,8 +31,8 @@ NO_CAUSE: Final = re.compile(r"\d{4}-\d\d-\d\dT|Extension modules: ")
 def read_gateway_address(home: Path) -> tuple[str, str]:
     """Return (url, token) of the gateway that runs on `home`. Raises NotReachable, GatewayAway.
 
-    The token is handed out only if the process that wrote the address still lives: a port that
-    was left behind may belong to a stranger by now.
+    The token is returned only if the process that wrote the address still lives: an abandoned port
+    may belong to another program.
     """
     files = Home(home)
     try:
@@ -47,7 +47,7 @@ def read_gateway_address(home: Path) -> tuple[str, str]:
 
 
 def read_port(home: Path) -> int | None:
-    """Return the port that a home keeps, None if it has had none."""
+    """Return the port that a home keeps, None before the first start of its gateway."""
     try:
         port = int(read_bytes(Home(home).human.port, anyones=True))
     except (OSError, ValueError):
@@ -59,7 +59,7 @@ def has_moved(door: GatewayLookup, url: str, token: str | None = None) -> bool:
     """Whether the gateway no longer listens at this URL: another program answers there.
 
     It may be the gateway of another home, which does not know our token. With a `token`, also
-    whether that was rotated.
+    whether that token was rotated.
     """
     try:
         url_now, token_now = door()
@@ -69,7 +69,7 @@ def has_moved(door: GatewayLookup, url: str, token: str | None = None) -> bool:
 
 
 def why_unreachable(home: Path) -> NotReachable:
-    """Return the error that says why no gateway of this home answers: who holds it, what ended."""
+    """Return the error that explains why no gateway of this home answers."""
     if not is_supervised(home):
         return NotReachable(f"no supervisor runs on home {home}")
     full = "" if has_room(home) else "; its disk is full"
@@ -77,7 +77,7 @@ def why_unreachable(home: Path) -> NotReachable:
 
 
 def _state(home: Path) -> str:
-    """Return in words what is the matter with the gateway of a home that is held."""
+    """Return the state of the gateway of a home with a supervisor, as a phrase."""
     try:
         pid = int(json.loads(read_bytes(Home(home).human.address, anyones=True))["pid"])
     except UnsafeFile as error:
@@ -91,8 +91,8 @@ def _state(home: Path) -> str:
 
 
 def _last_error(home: Path) -> str:
-    """Return the cause that a gateway left as the last line of its log, '' if it left none."""
-    from agiraph.core.redaction import redact  # few commands meet no gateway
+    """Return the error in the last line of a gateway's log, '' if there is none."""
+    from agiraph.core.redaction import redact  # needed by few commands
 
     log = Home(home).system.logs / f"{HUMAN}.log"
     try:
@@ -105,7 +105,7 @@ def _last_error(home: Path) -> str:
 
 
 def _is_in_state(pid: int, states: bytes) -> bool:
-    """Whether a process is in one of these states (proc(5)), where that can be seen."""
+    """Whether a process is in one of these states (proc(5)), as far as visible."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:  # plain: /proc
             return file.read().rpartition(b")")[2].split()[0] in states
@@ -114,7 +114,7 @@ def _is_in_state(pid: int, states: bytes) -> bool:
 
 
 def read_cert(home: Path) -> Path | None:
-    """Return the certificate that the gateway of `home` shows, None if it speaks no TLS."""
+    """Return the certificate of the gateway of `home`, None if it does not use TLS."""
     try:
         return Path(json.loads(read_bytes(Home(home).human.address, anyones=True))["cert"])
     except (OSError, ValueError, KeyError, TypeError):
@@ -122,9 +122,9 @@ def read_cert(home: Path) -> Path | None:
 
 
 def is_held(home: Path) -> bool:
-    """Whether a supervisor holds this home, reachable or not; OSError if that cannot be seen.
+    """Whether a supervisor holds this home, reachable or not; OSError if that is unknown.
 
-    Its lock is not taken for longer than the look.
+    Its lock is held only during this check.
     """
     try:
         fd = open_folder(Home(home).system.path)
@@ -137,7 +137,7 @@ def is_held(home: Path) -> bool:
 
 
 def is_supervised(home: Path) -> bool:
-    """Whether a supervisor holds this home: its gateway, if it is away, will be back."""
+    """Whether a supervisor holds this home: it restarts a gateway that is away."""
     try:
         return is_held(home)
     except OSError:

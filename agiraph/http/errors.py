@@ -1,4 +1,4 @@
-"""Why a call of the HTTP API failed. Imports no records, so that the command line starts fast."""
+"""Errors of calls to the HTTP API. Imports no records, so that the command line starts fast."""
 
 from agiraph.core.errors import AgiraphError, Unavailable
 
@@ -9,17 +9,17 @@ UNAVAILABLE = 503
 TOO_LATE = 504
 
 BLANK = "about:blank"
-"""The type of a problem that says no more than its status does."""
+"""The type of a problem that is described by its status alone."""
 
 AMBIGUOUS = "urn:agiraph:problem:ambiguous"
-"""A name may be that of several; the detail lists them."""
+"""Several entities have this name; the detail lists them."""
 
 IS_EXTRA = "is_extra_connection"
-"""The key in an ASGI scope's `state` that is true on a connection beyond a server's bound."""
+"""The key in an ASGI scope's `state` that is true on a connection beyond the server's limit."""
 
 
 class NotReachable(Unavailable):
-    """No gateway answers there: no supervisor runs on that home, or it is just restarting."""
+    """No gateway answers: no supervisor runs on that home, or the gateway is restarting."""
 
 
 class UrlUnreachable(NotReachable):
@@ -31,9 +31,9 @@ class GatewayAway(NotReachable):
 
 
 class ApiError(AgiraphError):
-    """The gateway refused: `status` is the HTTP status, `detail` (also the text) says why.
+    """The gateway refused: `status` is the HTTP status, `detail` (also the text) the reason.
 
-    `type` is a URI that a program can tell problems of one status apart by.
+    `type` is a URI by which a program can distinguish problems with the same status.
     """
 
     def __init__(self, status: int, detail: str, type: str = BLANK) -> None:

@@ -1,5 +1,6 @@
-"""Following over a WebSocket, through restarts of the gateway: an agent's events from a cursor,
-what changes in the home, what models write.
+"""Followers over a WebSocket that reconnect when the gateway restarts.
+
+They follow an agent's events from a cursor, changes in the home, or texts of models.
 """
 
 import json
@@ -27,13 +28,11 @@ Item = TypeVar("Item")
 
 
 class Follower(Generic[Item]):
-    """What a WebSocket sends, as `read` understands it. Iterate over it, or call `next`.
+    """The messages of a WebSocket, decoded by `read`. Iterate over it, or call `next`.
 
     When the connection breaks it is opened again, at the gateway's current address. Use it as a
-    context manager, or close it.
-
-    `wanted` is the query; `trust` verifies the gateway's certificate (None: the known authorities
-    do). `read` returns None for what is not wanted.
+    context manager, or close it. `wanted` is the query; `trust` verifies the gateway's certificate
+    (None: the known authorities do). `read` returns None for messages to skip.
     """
 
     def __init__(
@@ -59,8 +58,8 @@ class Follower(Generic[Item]):
     def next(self, within_seconds: float | None = None) -> Item | None:
         """Return the next item, or None if none came in time (None: wait forever).
 
-        Raises NotReachable if the gateway stays away for `patience_seconds`, ApiError if it
-        refuses (404: no such agent).
+        Raises NotReachable if the gateway stays away for `patience_seconds`, ApiError for a refusal
+        (404: unknown agent).
         """
         deadline = None if within_seconds is None else time.monotonic() + within_seconds
         while True:
@@ -80,16 +79,16 @@ class Follower(Generic[Item]):
                 return item
 
     def __iter__(self) -> Iterator[Item]:
-        """Yield items for ever; ends by an error or by leaving the loop."""
+        """Yield items forever; ends with an error or when the loop is left."""
         while True:
             item = self.next()
             if item is not None:
                 yield item
 
     def close(self) -> None:
-        """Drop the connection; a further `next` makes it again."""
+        """Close the connection; a further `next` opens it again."""
         self._connection = None
-        with suppress(ConnectionClosed, OSError):  # it may break while it says goodbye
+        with suppress(ConnectionClosed, OSError):  # it may break during the closing handshake
             self._open_things.close()
 
     def __enter__(self) -> Self:
@@ -97,7 +96,7 @@ class Follower(Generic[Item]):
         return self
 
     def __exit__(self, *exc: object) -> None:
-        """Close it."""
+        """Close the follower."""
         self.close()
 
     def _connect(self, deadline: float | None) -> ClientConnection | None:
@@ -132,9 +131,9 @@ class Follower(Generic[Item]):
 
 
 class LogFollower(Follower[Item]):
-    """Items that are made of a log, in order, each once; `seq` is the cursor behind the last one.
+    """Items derived from a log, in order, each once; `seq` is the cursor after the last item.
 
-    `wanted` is the query besides the cursor, `cursor_of` returns the cursor behind an item.
+    `wanted` is the query besides the cursor, `cursor_of` returns the cursor after an item.
     """
 
     def __init__(
@@ -188,7 +187,7 @@ def opening(
 
 
 def denied(error: InvalidStatus, door: GatewayLookup, known: tuple[str, str]) -> ApiError | None:
-    """Return the refusal of a WebSocket; None if it is to be tried again.
+    """Return the refusal of a WebSocket; None if it should be tried again.
 
     The gateway may be starting, it may not have received the request in time (408), or another
     program may have answered at the address that was `known`.

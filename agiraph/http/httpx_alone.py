@@ -1,4 +1,4 @@
-"""httpx without its own command line, whose libraries take a fifth of a command's start."""
+"""httpx without its command line, whose libraries take a fifth of a command's start."""
 
 from agiraph.imports import left_out
 

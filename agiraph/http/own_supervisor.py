@@ -1,8 +1,8 @@
-"""OwnSupervisor: started for the length of a run, and stopped without a trace after it.
+"""OwnSupervisor: a supervisor process for the duration of a run.
 
 It runs in a session of its own, so that Ctrl-C reaches only us. When our end of its stdin closes,
-which also happens if we are killed, it ends as soon as nobody else has a share in it. Its stderr is
-stored, and shown if it fails.
+which also happens if we are killed, it ends as soon as no other process has a share in it. Its
+stderr is stored, and shown if it fails.
 """
 
 import contextlib
@@ -61,8 +61,8 @@ class OwnSupervisor:
     ) -> None:
         """Start it and wait until it is ready. Raises SupervisorFailed; it has ended then.
 
-        Our share in whatever runs on this home is held from now on, until `stop`. `meanwhile` is
-        called while it starts, again and again: what it raises ends it.
+        Our share in the supervisor of this home is held from now on, until `stop`. `meanwhile` is
+        called repeatedly while it starts: an exception from it ends the supervisor.
         """
         self._share.acquire(make=True)
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - `stop` closes it
@@ -89,7 +89,7 @@ class OwnSupervisor:
         return self._process.pid if self._process else None
 
     def has_ended(self, within_seconds: float = 0.0) -> bool:
-        """Whether it ran and runs no more; it is waited for so long."""
+        """Whether it ran and has ended; waits for its end up to `within_seconds`."""
         return self._process is not None and _has_ended_within(self._process, within_seconds)
 
     def last_lines(self) -> str:
@@ -121,10 +121,10 @@ class OwnSupervisor:
         return f"the supervisor on {self.home} {what}" + (f": {last}" if last else "")
 
     def stop(self, within_seconds: float = STOP_WITHIN_SECONDS) -> bool:
-        """Give our share back and close its stdin; return whether it has ended.
+        """Release our share and close its stdin; return whether it has ended.
 
-        It is left to others if they have a share in it. Else it is waited for so long, then gets
-        SIGTERM, then SIGKILL; its descendants end with it.
+        If other processes have a share in it, it keeps running. Otherwise it gets `within_seconds`
+        to end, then SIGTERM, then SIGKILL; its descendants end with it.
         """
         self._share.release()
         process = self._process
@@ -144,7 +144,7 @@ class OwnSupervisor:
         return True
 
     def _leave(self) -> None:
-        """Forget it: it ends by itself."""
+        """Drop our references to the process, which ends by itself."""
         process, self._process = self._process, None
         stderr, self._stderr = self._stderr, None
         assert process is not None
@@ -180,9 +180,9 @@ def supervisor_command(home: Path) -> list[str]:
 def shared_supervisor(
     home: Path, on_wait: Callable[[], None] = lambda: None
 ) -> Iterator[HomeShare]:
-    """Have a share in the supervisor that runs on a home, if one does; `on_wait` as `acquire` has.
+    """Hold a share in the supervisor that runs on a home, if any; `on_wait` as for `acquire`.
 
-    The last of its users returns when it has ended.
+    For the last user, the exit waits until the supervisor has ended.
     """
     with HomeShare(home) as share:
         share.acquire(on_wait=on_wait)
@@ -226,7 +226,7 @@ def _signal_group(pid: int, number: signal.Signals) -> None:
 
 
 def _descendants(pid: int) -> set[tuple[int, float]]:
-    """Return (pid, start time) of all that descend from a process, so a reused pid is no match."""
+    """Return (pid, start time) of all descendants of a process, so a reused pid is no match."""
     import psutil
 
     try:

@@ -1,7 +1,7 @@
-"""The gateways on other machines that a person has logged in at: their URLs, names and tokens.
+"""Gateways on other machines at which a person has logged in: URLs, names and tokens.
 
-They are kept in `agiraph/remotes.json` in the person's config folder (mode 0600), not in a home: a
-machine that is only a console of others has none.
+They are stored in `agiraph/remotes.json` in the person's config folder (mode 0600), not in a home:
+a machine that is only used as a console has no home.
 """
 
 import json
@@ -23,8 +23,8 @@ FILE: Final = "remotes.json"
 class Remote:
     """A gateway on another machine.
 
-    `ca` is a PEM file with the authorities that may vouch for it, '' for those of this machine.
-    `insecure`: its URL may be plain HTTP to another machine.
+    `ca` is a PEM file with the trusted authorities, '' for this machine's. `insecure`: its URL may
+    be plain HTTP to another machine.
     """
 
     url: str
@@ -35,19 +35,19 @@ class Remote:
 
     @property
     def label(self) -> str:
-        """What it is called on the command line."""
+        """The name on the command line."""
         return self.name or self.url
 
 
 @dataclass(frozen=True, slots=True)
 class Remotes:
-    """All that are known, by URL; `default` is the URL of the one that is meant without a name."""
+    """All known remotes, by URL; `default` is the URL of the remote used without a name."""
 
     known: Mapping[str, Remote]
     default: str = ""
 
     def find(self, name: str) -> Remote:
-        """Return the one of that name or URL. Raises InvalidInput for an unknown name.
+        """Return the remote with this name or URL. Raises InvalidInput for an unknown name.
 
         A URL need not be known.
         """
@@ -60,7 +60,7 @@ class Remotes:
         raise unknown("remote", name, [remote.label for remote in self.known.values()])
 
     def with_remote(self, remote: Remote) -> "Remotes":
-        """Return them with this one: the default, unless it has a name."""
+        """Return a copy with this remote added: as the default, unless it has a name."""
         others = {
             url: replace(other, name="") if other.name == remote.name else other
             for url, other in self.known.items()
@@ -69,20 +69,20 @@ class Remotes:
         return Remotes(others | {remote.url: remote}, default)
 
     def without(self, remote: Remote) -> "Remotes":
-        """Return the others."""
+        """Return a copy without this remote."""
         others = {url: other for url, other in self.known.items() if url != remote.url}
         return Remotes(others, "" if self.default == remote.url else self.default)
 
 
 def remotes_file(environ: Mapping[str, str]) -> Path:
-    """Return where they are kept: below XDG_CONFIG_HOME if that is an absolute path."""
+    """Return the file of the remotes: below XDG_CONFIG_HOME if that is an absolute path."""
     named = environ.get("XDG_CONFIG_HOME", "")
     config = Path(named) if os.path.isabs(named) else user_home() / ".config"
     return config.resolve() / "agiraph" / FILE
 
 
 def read_remotes(file: Path) -> Remotes:
-    """Return the known ones. Raises InvalidInput, which names the file."""
+    """Return the known remotes. Raises InvalidInput, which names the file."""
     try:
         found = json.loads(read_bytes(file))
         known = [Remote(**fields) for fields in found["remotes"]]
@@ -96,7 +96,7 @@ def read_remotes(file: Path) -> Remotes:
 
 
 def write_remotes(file: Path, remotes: Remotes) -> None:
-    """Keep them, readable only by their owner. Raises InvalidInput."""
+    """Store the remotes, readable only by their owner. Raises InvalidInput."""
     rows = [asdict(remote) for remote in remotes.known.values()]
     text = json.dumps({"default": remotes.default, "remotes": rows}, indent=2)
     try:
@@ -121,7 +121,7 @@ def checked_url(text: str) -> str:
 
 
 def require_private(remote: Remote) -> None:
-    """Raise InvalidInput if the token would be sent in the clear to another machine."""
+    """Raise InvalidInput if the token would be sent unencrypted to another machine."""
     from agiraph.settings.config import is_loopback  # it imports pydantic
 
     url = urlsplit(remote.url)

@@ -1,8 +1,8 @@
-"""What the HTTP API takes and gives: one frozen record per request and per answer.
+"""The records of the HTTP API: one frozen record per request and per answer.
 
-The gateway (`agiraph/api`) and the client (`agiraph.http.client`) both speak these and nothing
-else. Every error is a `ProblemView` (RFC 9457). Where JSON says `from`, Python says `sender`. Lists
-come as JSON arrays; what can grow without end comes in pages with a cursor: pass `next` as `after`.
+The gateway (`agiraph/api`) and the client (`agiraph.http.client`) exchange only these. Every error
+is a `ProblemView` (RFC 9457). The JSON field `from` is `sender` in Python. Lists are JSON arrays;
+unbounded lists come in pages with a cursor: pass `next` as `after`.
 """
 
 from agiraph.http.api.access import *

@@ -1,4 +1,4 @@
-"""Who may call: tokens with their scopes, one-time login links, the sessions of browsers."""
+"""Access to the API: tokens with their scopes, one-time login links, browser sessions."""
 
 import re
 from typing import Annotated, Final, Literal
@@ -10,7 +10,7 @@ from agiraph.core.record import Record
 from agiraph.http.api.base import ApiRequest, ApiView
 
 Scope = Literal["read", "talk", "control"]
-"""What a key may do: look; also talk with a team; everything."""
+"""The permissions of a key: read; also talk with a team; everything."""
 
 TokenStatus = Literal["active", "expired", "revoked"]
 
@@ -22,13 +22,13 @@ HOME_TOKEN = "home"
 YEAR_SECONDS = 366 * 86400.0
 Seconds = Annotated[float, Field(gt=0, le=10 * YEAR_SECONDS)]
 UI_PATH: Final = "/ui/"
-"""Below it are the web UI's pages."""
+"""Path prefix of the web UI's pages."""
 
 _UI_PAGE: Final = re.compile(r"/ui/[!#-;=?-\[\]_a-z~]{0,1000}")
 
 
 def is_ui_page(text: str) -> bool:
-    """Whether a text is a path (with query) of the web UI, and leads nowhere else in a browser."""
+    """Whether a text is a path (with query) of the web UI that leads nowhere else in a browser."""
     path = unquote(text.partition("?")[0])
     return bool(_UI_PAGE.fullmatch(text)) and not {".", ".."} & set(re.split(r"[/\\]", path))
 
@@ -44,7 +44,7 @@ TokenName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,39}$")]
 
 
 class CreateTokenRequest(ApiRequest):
-    """A token to make. `calls_per_second` bounds it below what the settings allow."""
+    """A token to create. `calls_per_second` lowers its rate limit below that of the settings."""
 
     name: TokenName
     scope: Scope = "read"
@@ -53,13 +53,13 @@ class CreateTokenRequest(ApiRequest):
 
 
 class RotateTokenRequest(ApiRequest):
-    """For how long the old token still opens beside the new one."""
+    """How long the old token stays valid beside the new one."""
 
     grace_seconds: Annotated[float, Field(ge=0, le=7 * 86400.0)] = 0
 
 
 class TokenFacts(Record):
-    """What is known of a token besides its secret."""
+    """The facts about a token, without its secret."""
 
     name: str
     scope: Scope
@@ -79,15 +79,16 @@ class TokenView(TokenFacts, ApiView):
 
 
 class NewTokenView(TokenView):
-    """A token with its secret, which is shown this once; null for the home's own."""
+    """A token with its secret, which is shown only once; null for the home's own."""
 
     token: str | None = None
 
 
 class CreateLoginRequest(ApiRequest):
-    """A one-time link to make: what its session may do, for how long, and where it leads first.
+    """A one-time link to create: the scope and duration of its session, and its first page.
 
-    `user` is the id of the user of the gateway's machine whose browser alone may use it; None: any.
+    `user` is the only user of the gateway's machine whose browser may use it (a user id); None: any
+    user.
     """
 
     scope: Scope = "control"
@@ -97,7 +98,7 @@ class CreateLoginRequest(ApiRequest):
 
 
 class LoginView(ApiView):
-    """A one-time link. `path` is what follows the gateway's address in it, code included."""
+    """A one-time link. `path` is its part after the gateway's address, code included."""
 
     path: str
     scope: Scope
@@ -106,7 +107,7 @@ class LoginView(ApiView):
 
 
 class SessionFacts(Record):
-    """A browser that came in by a link; `created_by` is the token by which the link was made."""
+    """A browser session; `created_by` is the token that created its login link."""
 
     id: str
     scope: Scope
@@ -117,15 +118,15 @@ class SessionFacts(Record):
 
 
 class SessionView(SessionFacts, ApiView):
-    """A browser that came in by a login link."""
+    """A browser session that a login link has opened."""
 
     last_used_at: float | None = None
 
 
 class AuditedCallView(ApiView):
-    """One call of the API, or one refusal at the uplink (`method` UPLINK), as the audit has it.
+    """One call of the API, or one refusal at the uplink (`method` UPLINK), from the audit log.
 
-    `status` is null for a call that has not ended, `ms` how long it took.
+    `status` is null for a call that has not ended, `ms` is its duration.
     """
 
     ts: float
@@ -142,7 +143,7 @@ class AuditedCallView(ApiView):
 
 
 class WhoAmIView(ApiView):
-    """By which key a call came: a token's name, or the id of a session and who made its link."""
+    """The caller's credential: a token's name, or a session's id and the creator of its link."""
 
     name: str
     scope: Scope

@@ -1,4 +1,4 @@
-"""Agents, their runs and their processes, as the HTTP API takes and shows them."""
+"""Agents, their runs and their processes, as records of the HTTP API."""
 
 from typing import Literal, get_args
 
@@ -18,7 +18,7 @@ ENTITY_ACTS: tuple[EntityAct, ...] = get_args(EntityAct)
 class RunRequest(RunSpec, ApiRequest):
     """The terms of any run.
 
-    With a `team` the run is the work of its roles. `run` is the id of the run, in the form of
+    With a `team` the roles of the team do the work. `run` is the id of the run, in the form of
     `agiraph.core.ids.new_run_id`: a repeated request with the same id begins no second run, so a
     caller without an answer may repeat it.
     """
@@ -30,7 +30,8 @@ class RunRequest(RunSpec, ApiRequest):
 class StartRunRequest(RunRequest):
     """POST /agents/{a}/runs: another goal for an agent whose run has ended.
 
-    Models, mode and input folder stay as they were unless they are named; a budget is this run's.
+    Models, mode and input folder stay unchanged unless they are named; a budget applies to this
+    run.
     """
 
 
@@ -50,16 +51,16 @@ class CreateAgentRequest(RunRequest):
 
 
 class CheckAgentRequest(CreateAgentRequest):
-    """POST /agents/check: what POST /agents would be asked for; the goal may be missing yet."""
+    """POST /agents/check: a request for POST /agents; the goal may still be missing."""
 
     goal: str = ""
 
 
 class EstimateView(ApiView):
-    """What a run may take: the least and the most, in tokens and US dollars.
+    """The estimated cost of a run: the least and the most, in tokens and US dollars.
 
-    The most is null if only the least is known, the dollars if a price is not. `basis` is what it
-    is based on, `text` all of it in words.
+    The most is null if only the least is known, the dollars if a price is unknown. `basis` is the
+    data of the estimate, `text` the whole estimate as a sentence.
     """
 
     tokens: tuple[int, int | None]
@@ -69,10 +70,10 @@ class EstimateView(ApiView):
 
 
 class AgentCheckView(ApiView):
-    """POST /agents/check: whether an agent could be created so; nothing was.
+    """POST /agents/check: whether an agent could be created from a request; none was created.
 
-    `problems` keep it from that, `warnings` do not; `field` is that of the request. `name`, `model`
-    and `worker_model` are what it would get, null where that cannot be said; `nodes` counts those
+    `problems` prevent it, `warnings` do not; `field` is a field of the request. `name`, `model` and
+    `worker_model` are the resulting values, null where they are unknown; `nodes` counts the nodes
     of the plan.
     """
 
@@ -87,22 +88,22 @@ class AgentCheckView(ApiView):
 
 
 class AgentView(AgentFacts, ApiView):
-    """An agent as listings show it; `result` is the final answer once the run has ended,
-    `failure_class` the machine-readable cause of a failure, whose text is the `reason`.
+    """An agent in listings; `result` is the final answer once the run has ended.
 
-    `status` is `waiting_for_human` while the coordinator, or the whole team, only waits for
-    answers. `unread` counts its messages that the person has not read.
+    `failure_class` is the machine-readable cause of a failure, `reason` its text. `status` is
+    `waiting_for_human` while the coordinator, or the whole team, only waits for answers. `unread`
+    counts its messages that the person has not read.
 
-    `last_event` is the cursor of the last event of its log where one agent is asked for, in the
-    overview, and in the answer to a request that begins a run (the last one before it); elsewhere
-    0. `tokens` and `cost_usd` are what its current run has spent, those that are gone included,
-    where one agent is asked for and in the overview; elsewhere, and while the broker is away, null.
-    `is_estimate`: some of it was not counted by the service.
+    `last_event` is the cursor of the last event of its log in the answer for a single agent, in the
+    overview, and in the answer to a request that begins a run (the last event before it); elsewhere
+    0. `tokens` and `cost_usd` are the spending of its current run, workers that have left included,
+    in the answer for a single agent and in the overview; elsewhere, and while the broker is away,
+    null. `is_estimate`: the service has not counted all of it.
 
     `doing` and `doing_since` are its coordinator's, as in an `EntityView`; `process` is the state
-    of the coordinator's process, null if there is none. `has_team`: its current run is the work of
-    an Agentic Team. `outage` is the service whose repeated failure suspends the run, null if none
-    does: then it is the `reason`, too, and the run continues by itself once the service is ready.
+    of the coordinator's process, null if there is none. `has_team`: an Agentic Team does the work
+    of its current run. `outage` is the service whose repeated failure suspends the run, otherwise
+    null: it is also the `reason` then, and the run continues once the service is ready.
     """
 
     status: str
@@ -121,8 +122,9 @@ class AgentView(AgentFacts, ApiView):
 
 
 class RunView(ApiView):
-    """One run of an agent: its goal and its outcome; `incomplete`, `failure_class` and `has_team`
-    as of an `AgentView`.
+    """One run of an agent: its goal and its outcome.
+
+    `incomplete`, `failure_class` and `has_team` have the same meaning as in an `AgentView`.
     """
 
     id: RunId
@@ -145,11 +147,11 @@ RunOrder = Literal["newest", "oldest", "longest", "costliest", "name"]
 
 
 class FoundRunView(RunView):
-    """A run of any agent, as GET /runs lists it; `result` is left out (null).
+    """A run of any agent in GET /runs; its `result` is omitted (null).
 
-    `snippet` is the part of its result or its reason in which the words were found, '' if they are
-    only in the agent's name and the goal. `tokens`, `cost_usd` and `is_estimate` as of an
-    `AgentView`, for this run.
+    `snippet` is the part of its result or its reason that contains the words, '' if they are only
+    in the agent's name and the goal. `tokens`, `cost_usd` and `is_estimate` have the same meaning
+    as in an `AgentView`, for this run.
     """
 
     agent: AgentId
@@ -161,17 +163,17 @@ class FoundRunView(RunView):
 
 
 class RunsPageView(ApiView):
-    """GET /runs: the first runs in the order that was asked for, and how many there are in all."""
+    """GET /runs: the first runs in the requested order, and the number of all matches."""
 
     runs: tuple[FoundRunView, ...] = ()
     total: int = 0
 
 
 class DeletedView(ApiView):
-    """DELETE /archive/{a}: none of this agent's files is left. `freed_bytes`: what they held.
+    """DELETE /archive/{a}: all files of this agent are deleted. `freed_bytes`: their size.
 
-    `taught` is how many nodes of the context database came from it and stay there, `forgotten` how
-    many were removed with it.
+    `taught` is the number of nodes that it added to the context database and that stay there,
+    `forgotten` the number of nodes that were removed with it.
     """
 
     id: AgentId
@@ -182,7 +184,7 @@ class DeletedView(ApiView):
 
 
 class ArchivedView(ApiView):
-    """DELETE /agents/{a}: where the agent's folder went."""
+    """DELETE /agents/{a}: the new place of the agent's folder."""
 
     id: AgentId
     path: str
@@ -191,10 +193,9 @@ class ArchivedView(ApiView):
 class EntityView(ApiView):
     """A row of `ps`. `cpu` is a percentage of one core; `mailbox` counts waiting messages.
 
-    `host` is the name of the host that it runs on, or `home`; empty while it has no process.
-
-    `step` is what the entity itself says it does (`bash: make test`), `doing` the same told to
-    people, with what its state adds (`waits for the model`), `doing_since` when that began.
+    `host` is the name of the host that it runs on, or `home`; empty while it has no process. `step`
+    is the entity's own description of its activity (`bash: make test`), `doing` a description for
+    people that includes its state (`waits for the model`), `doing_since` its beginning.
     """
 
     address: str
@@ -218,7 +219,7 @@ class EntityView(ApiView):
 
 
 class SteeredEntityView(ApiView):
-    """One entity that was acted on, and the state that it is in now."""
+    """One entity that was acted on, and its new state."""
 
     address: str
     state: str

@@ -1,6 +1,6 @@
-"""What all requests, answers and refusals of the HTTP API have in common.
+"""Base records of all requests, answers and refusals of the HTTP API.
 
-Every refusal comes as RFC 9457 problem details, `application/problem+json`; `ProblemView` is its
+Every refusal is sent as RFC 9457 problem details, `application/problem+json`; `ProblemView` is its
 shape.
 """
 
@@ -12,7 +12,7 @@ from agiraph.core.record import Record
 from agiraph.http.errors import BLANK
 
 KEY_REUSED = "urn:agiraph:problem:key-reused"
-"""An Idempotency-Key came again with another request."""
+"""The same Idempotency-Key was used for another request."""
 
 JsonObject = dict[str, Any]
 
@@ -24,7 +24,7 @@ class ApiRequest(Record):
         frozen=True,
         extra="forbid",
         str_strip_whitespace=True,
-        defer_build=False,  # FastAPI takes a body that is not built for a field without an alias
+        defer_build=False,  # FastAPI reads an unbuilt model as a field without alias
     )
 
 
@@ -37,14 +37,14 @@ class ApiView(Record):
 
 
 class FieldProblemView(ApiView):
-    """What is wrong with one field of a request; `field` is its place, parts joined by dots."""
+    """The problem of one field of a request; `field` is its path, parts joined by dots."""
 
     field: str
     detail: str
 
 
 class ProblemView(ApiView):
-    """Why a request was refused (RFC 9457). `errors` is there where fields of it were wrong."""
+    """The reason of a refusal (RFC 9457). `errors` is set if fields of the request are wrong."""
 
     type: str = BLANK
     title: str

@@ -1,4 +1,4 @@
-"""Budgets: what may be spent, what is spent of it, and setting one."""
+"""Budgets: limits, spending, and requests that set a limit."""
 
 from typing import Annotated, Any, Final, Literal
 
@@ -14,7 +14,7 @@ NONE: Final = "none"
 
 
 def _limit(value: Any, *, of: str, is_whole: bool) -> Any:
-    """Return a limit as it was given; refuse what is none, in words."""
+    """Return a limit unchanged; raise an error with a readable message if it is invalid."""
     if value is None or value == NONE:
         return value
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
@@ -33,9 +33,10 @@ def _tokens(value: Any) -> Any:
 
 
 class SetBudgetRequest(ApiRequest):
-    """PATCH .../budgets/{period}: what may be spent, in US dollars, in tokens (in and out) or both.
+    """PATCH .../budgets/{period}: limits in US dollars, in tokens (in and out) or both.
 
-    'none' is no bound, also where the settings have one. What is not named stays as it is.
+    'none' means unlimited, also where the settings have a limit. A unit that is not named stays
+    unchanged.
     """
 
     usd: Annotated[float | Literal["none"] | None, BeforeValidator(_usd)] = Field(
@@ -47,11 +48,11 @@ class SetBudgetRequest(ApiRequest):
 
 
 class BudgetView(BudgetState, ApiView):
-    """A budget as it is, its raises counted in. A limit of None is no bound.
+    """A budget in its current state, including raises. A limit of None means unlimited.
 
-    `key` names the agent, run or trigger that it is of (as `scope` says), `name` what people call
-    it. A daily one is of `day` (of UTC). `is_own`: it was set for this one, else the settings' one
-    holds.
+    `key` is the id of its agent, run or trigger (as `scope` says), `name` the display name. A daily
+    budget is for `day` (UTC). `is_own`: it was set for this agent, run or trigger; otherwise the
+    budget of the settings is in force.
     """
 
     agent: AgentId

@@ -1,4 +1,4 @@
-"""The channels by which a person is notified, what waits for delivery, and who is away."""
+"""The person's notification channels, pending deliveries, and the person's presence."""
 
 from typing import Literal
 
@@ -8,9 +8,9 @@ from agiraph.http.api.base import ApiRequest, ApiView
 
 
 class ChannelView(ApiView):
-    """One channel and how it fares. `where` has nothing secret in it.
+    """One channel and its statistics. `where` contains no secret.
 
-    `console` and `web` are always there; `listeners` follow events at this moment.
+    `console` and `web` always exist; `listeners` is the number of current followers of events.
     """
 
     name: str
@@ -27,7 +27,7 @@ class ChannelView(ApiView):
 
 
 class ChannelTestView(ApiView):
-    """What became of a test message."""
+    """The outcome of a test message."""
 
     channel: str
     delivery: str
@@ -36,7 +36,7 @@ class ChannelTestView(ApiView):
 
 
 class DeliveryView(ApiView):
-    """A notice that has yet to go out to a channel, or was given up (`dead`)."""
+    """A notice that is waiting for delivery to a channel, or was given up (`dead`)."""
 
     id: str
     channel: str
@@ -52,7 +52,7 @@ class DeliveryView(ApiView):
 
 
 class PresenceView(ApiView):
-    """Whether the person is here. While away, what is urgent goes to `channel`, if he named one."""
+    """Whether the person is present. While away, urgent notices go to `channel`, if it is set."""
 
     status: Literal["available", "away"]
     since: float | None = None
@@ -61,8 +61,10 @@ class PresenceView(ApiView):
 
 
 class SetPresenceRequest(ApiRequest):
-    """PUT /me. `until` (epoch seconds) and `channel` count for `away`; without `until`, until he
-    says that he is back."""
+    """PUT /me. `until` (epoch seconds) and `channel` apply to the status `away`.
+
+    Without `until` the person is away until the status is set to `available`.
+    """
 
     status: Literal["available", "away"]
     until: float | None = Field(default=None, gt=0, allow_inf_nan=False)

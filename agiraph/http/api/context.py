@@ -1,4 +1,4 @@
-"""The context database: what earlier work has taught, searched, shown, added to and removed."""
+"""The context database: records of searches, nodes, additions and removals."""
 
 from typing import Annotated
 
@@ -23,10 +23,10 @@ Path = Annotated[str, StringConstraints(max_length=4096)]
 
 
 class SearchContextRequest(ApiRequest):
-    """POST /context/search: words, of which the nodes may hold some.
+    """POST /context/search: words; matching nodes contain at least some of them.
 
-    `project` is a project's id or the path of its folder: its nodes come first, and none of other
-    projects.
+    `project` is a project's id or the path of its folder: its nodes come first, nodes of other
+    projects are left out.
     """
 
     query: str = Field(min_length=1, max_length=LONGEST_QUERY)
@@ -36,11 +36,11 @@ class SearchContextRequest(ApiRequest):
 
 
 class ContextHitView(ContextHit, ApiView):
-    """A node that a search has found; a higher `score` fits better."""
+    """A node found by a search; a higher `score` is a better match."""
 
 
 class ContextPageView(ContextPage, ApiView):
-    """GET /context: nodes, the one that was changed last first; pass `next` as `after`."""
+    """GET /context: nodes, the most recently changed first; pass `next` as `after`."""
 
 
 class ContextNodeView(ApiView):
@@ -51,21 +51,21 @@ class ContextNodeView(ApiView):
 
 
 class ContextStatsView(ContextStats, ApiView):
-    """GET /context/stats: what the database holds."""
+    """GET /context/stats: the contents of the database in numbers."""
 
 
 class AddContextRequest(RememberedSpec, ApiRequest):
-    """POST /context: something that a person knows. `project` as in a search, '' for all."""
+    """POST /context: knowledge that a person adds. `project` as in a search, '' for all."""
 
     project: Path = ""
 
 
 class PruneContextRequest(ApiRequest):
-    """POST /context/prune: remove what is old and worth little.
+    """POST /context/prune: remove old nodes of little value.
 
-    Of nodes of other kinds than `keep` those that were neither changed nor used for
-    `older_than_seconds` and are worth less than `below` (0 to 1). With `dry_run` nothing is
-    removed, and the answer says what would be.
+    Removes nodes whose kind is not in `keep`, that were neither changed nor used for
+    `older_than_seconds`, and whose value is below `below` (0 to 1). With `dry_run` nothing is
+    removed; the answer shows the nodes that would be.
     """
 
     older_than_seconds: float = Field(ge=0, allow_inf_nan=False)
@@ -75,14 +75,14 @@ class PruneContextRequest(ApiRequest):
 
 
 class ContextPrunedView(ContextPruned, ApiView):
-    """What was pruned or, after a dry run, would be."""
+    """The result of pruning or, after a dry run, the nodes that would be removed."""
 
     nodes_pruned: int
     is_dry_run: bool
 
 
 class ForgetContextRequest(ApiRequest):
-    """POST /context/forget: remove these nodes, and all that came from an agent or of a project."""
+    """POST /context/forget: remove these nodes, and all nodes of an agent or a project."""
 
     ids: tuple[str, ...] = Field(default=(), max_length=1000)
     agent: AgentId | None = None
@@ -90,7 +90,7 @@ class ForgetContextRequest(ApiRequest):
 
 
 class ForgottenView(ApiView):
-    """How many nodes were removed, with their edges."""
+    """The number of nodes that were removed, with their edges."""
 
     removed: int
 
@@ -102,6 +102,6 @@ class ScanProjectRequest(ApiRequest):
 
 
 class ProjectScanView(ScanOutcome, ApiView):
-    """What a scan has found and changed; `stack` is what the project is built with."""
+    """The findings and changes of a scan; `stack` lists the project's technologies."""
 
     stack: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""Talking with an agent's entities: texts, transcripts, questions, approvals, dead letters."""
+"""Conversations with an agent's entities: texts, transcripts, questions, approvals."""
 
 from typing import Literal
 
@@ -16,12 +16,11 @@ class SendTextRequest(ApiRequest):
 
     `content` is another name for `message`.
 
-    `in_reply_to` is the id (or its beginning) of the message in the thread that this one answers;
-    it then goes to who wrote that. Without it, what is written to somebody answers the last they
-    wrote, if that is not answered yet.
+    `in_reply_to` is the id (or its beginning) of the message in the thread that this text answers;
+    it is then sent to that message's author. Without it, a text to a single receiver answers the
+    receiver's last message, if that is not answered yet.
 
-    `attachments` are the paths of files that were attached: the text ends with a line that names
-    them.
+    `attachments` are the paths of attached files: a line with their names is added to the text.
     """
 
     message: str = Field(min_length=1, validation_alias=AliasChoices("message", "content"))
@@ -38,7 +37,7 @@ class NudgeRequest(ApiRequest):
 
 
 class SentView(ApiView):
-    """POST send and nudge: the router has journaled one message to each of `to` (their names)."""
+    """POST send and nudge: the router has journaled one message to each of `to` (names)."""
 
     id: str
     to: tuple[str, ...]
@@ -46,9 +45,10 @@ class SentView(ApiView):
 
 
 class MessageView(ApiView):
-    """One text between two entities, as the run's message log keeps it (names, not addresses).
+    """One text between two entities, from the run's message log (names, not addresses).
 
-    `copy_of`: the text went to several entities, each with a message; this is the id of the first.
+    `copy_of`: the text was sent to several entities, each with a message; this is the id of the
+    first.
     """
 
     seq: int
@@ -64,7 +64,7 @@ class MessageView(ApiView):
 class ConversationMessageView(MessageView):
     """One entry of the thread between a person and an agent's entities.
 
-    `seq` is its cursor. `kind`: text, nudge, question, answer, or notice (from the machinery).
+    `seq` is its cursor. `kind`: text, nudge, question, answer, or notice (from Agiraph itself).
     `in_reply_to` is the id of the message that it answers.
     """
 
@@ -74,10 +74,10 @@ class ConversationMessageView(MessageView):
 
 
 class ConversationPageView(ApiView):
-    """A stretch of the thread, oldest first.
+    """A page of the thread, oldest first.
 
-    `next` is the cursor (`after`) for the following one, `previous` that (`before`) for the one
-    before; None if nothing is before it.
+    `next` is the cursor (`after`) of the following page, `previous` the cursor (`before`) of the
+    preceding page; None if there is none.
     """
 
     messages: tuple[ConversationMessageView, ...]
@@ -88,7 +88,7 @@ class ConversationPageView(ApiView):
 class MarkReadRequest(ApiRequest):
     """POST /agents/{a}/read: the person has read the conversation up to `seq`, by default all.
 
-    With `entity`, a name or an id: only what that one wrote.
+    With `entity`, a name or an id: only the messages of that entity.
     """
 
     seq: int | None = Field(default=None, ge=0, le=2**53)
@@ -96,10 +96,10 @@ class MarkReadRequest(ApiRequest):
 
 
 class InboxView(ApiView):
-    """An agent's messages to the person: up to the `seq` `read_to` all were read.
+    """An agent's messages to the person: all up to the `seq` `read_to` are read.
 
-    `read_with` holds, by name, up to where the messages of single entities were read beyond it.
-    `unread` counts those that were not, `by_entity` the same by the name of who sent them.
+    `read_with` contains, by entity name, the `seq` up to which that entity's messages are read, if
+    it is greater. `unread` counts the unread messages, `by_entity` the same by sender.
     """
 
     agent: AgentId
@@ -111,13 +111,13 @@ class InboxView(ApiView):
 
 
 class TranscriptEntryView(ApiView):
-    """One record of an entity's conversation; `kind` tells which fields mean something.
+    """One record of an entity's conversation; `kind` determines which fields are set.
 
     heard: text from `sender`, the message `message`. said: the model's text and `tool_calls`; a
-    coordinator passes a text without calls on to the human as the message `message`. tool.started,
-    tool.finished: the call `call_id` of the tool `name` with its `arguments`; its result in
-    `content` as the model read it, in whole. `exit_code` is a command's exit code (below 0: the
-    signal that ended it). Other kinds are the runtime's. Records of steps that took time have
+    coordinator sends a text without calls to the person as the message `message`. tool.started,
+    tool.finished: the call `call_id` of the tool `name` with its `arguments`; `content` is its
+    whole result as sent to the model. `exit_code` is a command's exit code (below 0: the signal
+    that ended it). Other kinds are the runtime's. Records of steps with a duration have
     `started_at` and `seconds`.
     """
 
@@ -142,7 +142,7 @@ class TranscriptEntryView(ApiView):
 
 
 class TranscriptPageView(ApiView):
-    """A stretch of a conversation, oldest first; cursors as those of `ConversationPageView`."""
+    """A page of a conversation, oldest first; cursors as in `ConversationPageView`."""
 
     entries: tuple[TranscriptEntryView, ...]
     next: int
@@ -157,9 +157,9 @@ ThreadKind = Literal[
 class ThreadCallView(ApiView):
     """A tool call; `title` shows it in one line.
 
-    `malformed` is the text of the arguments if it is not a JSON object.
-    `output` is the beginning of its result, which has so many `characters`. The whole result is in
-    the transcript of the entity, by the `step` of the call.
+    `malformed` is the text of the arguments if it is not a JSON object. `output` is the beginning
+    of its result, which has `characters` characters in total. The whole result is in the transcript
+    of the entity, under the `step` of the call.
     """
 
     step: str = ""
@@ -175,15 +175,15 @@ class ThreadCallView(ApiView):
 
 
 class ThreadEntryView(ApiView):
-    """One entry of the thread with an agent; an entry with a known `id` replaces that one.
+    """One entry of the thread with an agent; it replaces an earlier entry with the same `id`.
 
-    message, nudge, question, answer: `content` from `sender` to all of `to`. said: a model's
-    answer that is no message (yet). tool: the `call`. retry: a model call is tried again. result: a
-    run began or ended. note: something else happened; these three have the `event`.
+    message, nudge, question, answer: `content` from `sender` to all of `to`. said: a model's answer
+    that is not (yet) a message. tool: the `call`. retry: a model call is retried. result: a run
+    began or ended. note: another event; these last three kinds have the `event`.
 
-    `seq` is the place of the entry, `changed` the event that changed it last and the cursor behind
-    it. `about` are the names that it concerns, `answer` is the id by which the text was streamed.
-    `number` is the one under which the person's inbox counts it.
+    `seq` is the position of the entry, `changed` the event that last changed it, and the cursor
+    after it. `about` are the names of related entities and nodes, `answer` is the id under which
+    the text was streamed. `number` is the `seq` of the entry in the person's inbox.
     """
 
     id: str
@@ -206,9 +206,9 @@ class ThreadEntryView(ApiView):
 
 
 class ThreadPageView(ApiView):
-    """A stretch of the thread in its order; cursors as those of `ConversationPageView`.
+    """A page of the thread in order; cursors as in `ConversationPageView`.
 
-    After `next` the following call returns the entries that have changed since.
+    With `next` as `after`, the following call returns the entries that have changed since.
     """
 
     entries: tuple[ThreadEntryView, ...]
@@ -217,7 +217,7 @@ class ThreadPageView(ApiView):
 
 
 class AnswererRequest(ApiRequest):
-    """Who answers (`by`, default: human), and over which channel (`via`, default: api)."""
+    """The answerer (`by`, default: human) and the channel (`via`, default: api)."""
 
     by: str | None = Field(default=None, min_length=1, max_length=80)
     via: str | None = Field(default=None, min_length=1, max_length=40)
@@ -237,18 +237,18 @@ class AnswerRequest(AnswererRequest):
 
 
 class ChoiceView(ApiView):
-    """A ready answer: `key` is its number among the `options`, by which it can be given."""
+    """A ready answer: `key` is its number among the `options`; either of them may be sent."""
 
     key: str
     answer: str
 
 
 class QuestionView(QuestionFacts, ApiView):
-    """A question to the human and what became of it. `sender` is the asker's name.
+    """A question to the person and its outcome. `sender` is the asker's name.
 
-    `options` are short ready answers; an approval's are allow once, allow always and deny.
-    `choices` are the same by their keys. Of an approval, `about` has the action and the rule that
-    asks: `command` is the command that is to be run, `diff` how a file would change.
+    `options` are short ready answers; for an approval: allow once, allow always and deny. `choices`
+    are the same with their keys. For an approval, `about` has the action and the rule that requires
+    it: `command` is the command to run, `diff` the change to a file.
     """
 
     agent_name: str = ""
@@ -259,9 +259,9 @@ class QuestionView(QuestionFacts, ApiView):
 
 
 class ApprovalView(ApiView):
-    """One standing approval: calls of `tool` by this agent about what `pattern` (a glob) matches.
+    """A permission of "allow always": this agent's calls of `tool` that match `pattern` (a glob).
 
-    `id` is the question's that was answered so; `rule` the one of approvals.yaml that asked.
+    `id` is the id of the answered question; `rule` the rule of approvals.yaml that required it.
     """
 
     id: QuestionId
@@ -276,7 +276,7 @@ class ApprovalView(ApiView):
 
 
 class DeadLetterView(ApiView):
-    """A message that ended its receiver again and again and was set aside."""
+    """A message that repeatedly crashed its receiver and was set aside."""
 
     id: str
     agent: str

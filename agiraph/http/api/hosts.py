@@ -13,10 +13,10 @@ Url = Annotated[str, Field(pattern=UPLINK_PATTERN)]
 
 
 class HostsView(ApiView):
-    """GET /hosts: the hosts that have joined, by name; `invitations` counts those still open.
+    """GET /hosts: the hosts that have joined, by name; `invitations` counts open invitations.
 
-    `listens_at` is where they connect, empty if no other machine can join this home; `problem` says
-    why it cannot listen although it should.
+    `listens_at` is the address to which they connect, empty if no other machine can join this home;
+    `problem` is the reason if it should listen but cannot.
     """
 
     hosts: tuple[HostInfo, ...] = ()
@@ -28,8 +28,8 @@ class HostsView(ApiView):
 class InviteHostRequest(ApiRequest):
     """An invitation for one machine, valid for `seconds` [default: `hosts.invitation_seconds`].
 
-    Without a `name` the machine chooses its own. `url` is how it reaches this home, where that is
-    not the address listened at.
+    Without a `name` the machine chooses its own. `url` is the home's address as seen by the
+    machine, if it differs from the listening address.
     """
 
     name: HostName | None = None
@@ -46,13 +46,13 @@ class InvitationView(ApiView):
 
 
 class LabelHostRequest(ApiRequest):
-    """The labels that a person gives a host, in place of those given before."""
+    """The labels that a person gives a host; they replace the previous labels."""
 
     labels: Labels
 
 
 class MoveEntityRequest(ApiRequest):
-    """Where an entity is to run: a host's name, `home`, or empty for whichever suits."""
+    """The host for an entity: a host's name, `home`, or empty for any suitable host."""
 
     host: HostName | None = None
 
@@ -60,7 +60,7 @@ class MoveEntityRequest(ApiRequest):
 class MovedEntityView(ApiView):
     """An entity that was moved, and the host that it runs on (`home`: the home's machine).
 
-    One without a process is started there when it is needed.
+    An entity without a process is started there when it is needed.
     """
 
     address: str

@@ -1,7 +1,7 @@
-"""What a page follows as it happens: changes of the home, text as it streams, time lines.
+"""Records of live feeds: changes of the home, streamed text, timelines.
 
-`ChangeView` is what `WS /changes` sends, `StreamedTextView` what `WS /agents/{a}/stream` sends: one
-JSON text for each. Both are best effort: what counts is in the resource that a change names.
+`WS /changes` sends `ChangeView`, `WS /agents/{a}/stream` sends `StreamedTextView`: one JSON text
+each. Both are best effort: the resource that a change names has the reliable state.
 """
 
 from typing import Annotated, Literal
@@ -20,11 +20,11 @@ AgentChange = Literal["archived", "restored", "deleted"]
 
 
 class HomeView(ApiView):
-    """Where everything in the home is now. The first that `WS /changes` sends, on every connection.
+    """The current state of the home; `WS /changes` sends it first on every connection.
 
-    `agents` are the cursors of the last event of each agent's log. `messages` is the `seq` of the
-    newest entry of the conversations. `unread` counts, agent by agent where there are any, the
-    messages to the person that he has not read. `questions` are the ids of the open ones.
+    `agents` has the cursor of the last event of each agent's log. `messages` is the `seq` of the
+    newest entry of the conversations. `unread` has the number of messages that the person has not
+    read, for agents with such messages. `questions` are the ids of the open questions.
     """
 
     kind: Literal["home"] = "home"
@@ -37,7 +37,7 @@ class HomeView(ApiView):
 class EventsChangeView(ApiView):
     """An agent's log has grown: to the event `seq`, by events of these `types` (sorted).
 
-    It is also how an agent that was created is first heard of.
+    A new agent is announced by it, too.
     """
 
     kind: Literal["events"] = "events"
@@ -47,7 +47,7 @@ class EventsChangeView(ApiView):
 
 
 class AgentChangeView(ApiView):
-    """An agent came to the archive or back, or was deleted from there."""
+    """An agent was archived, restored, or deleted from the archive."""
 
     kind: Literal["agent"] = "agent"
     agent: AgentId
@@ -57,7 +57,8 @@ class AgentChangeView(ApiView):
 class InboxChangeView(ApiView):
     """The conversation with an agent has grown, to the entry `seq`, or the person has read of it.
 
-    `unread` is how many of its messages he has not read, `by_entity` the same by who sent them.
+    `unread` is the number of its messages that the person has not read, `by_entity` the same by
+    sender.
     """
 
     kind: Literal["inbox"] = "inbox"
@@ -68,7 +69,7 @@ class InboxChangeView(ApiView):
 
 
 class QuestionChangeView(ApiView):
-    """A question was asked, or has one of its outcomes."""
+    """A question was asked, or now has one of its outcomes."""
 
     kind: Literal["question"] = "question"
     agent: AgentId
@@ -77,7 +78,7 @@ class QuestionChangeView(ApiView):
 
 
 class EntityChangeView(ApiView):
-    """An entity does something else; the fields mean what they mean in an `EntityView`."""
+    """The activity of an entity has changed; the fields have the meaning of an `EntityView`."""
 
     kind: Literal["entity"] = "entity"
     agent: AgentId | None
@@ -97,18 +98,18 @@ ChangeView = Annotated[
     | EntityChangeView,
     Field(discriminator="kind"),
 ]
-"""A frame of `WS /changes`. What it names is to be asked for again, or is in it."""
+"""A frame of `WS /changes`. It contains the new state, or names the resource to request."""
 
 # --- text as it streams ---
 
 
 class StreamedTextView(ApiView):
-    """A piece of what an entity's model is writing. `entity` is its name, `call` names the answer.
+    """A piece of an answer that an entity's model writes. `entity` is its name, `call` the answer.
 
-    `text` stands at the character `at` of the answer (in Unicode code points): what the reader has
-    from there on is replaced by it, and if he has less than `at`, pieces between were lost.
-    `restarted`: what came before is void, since the call broke off; `reason` says why, and what is
-    called next. `is_end`: nothing more comes of this call; `reason` is there if it failed.
+    `text` belongs at position `at` of the answer (in Unicode code points): it replaces the reader's
+    text from there on; if the reader has less text, pieces in between were lost. `restarted`: the
+    previous text is void because the call broke off; `reason` gives the cause and the next call.
+    `is_end`: this call is complete; `reason` is set if it failed.
     """
 
     address: str
@@ -121,19 +122,19 @@ class StreamedTextView(ApiView):
     reason: str = ""
 
 
-# --- a run as time lines ---
+# --- a run as timelines ---
 
 
 class SpanView(ApiView):
-    """A bar of an entity's time line; `end` is None while it lasts.
+    """A bar of an entity's timeline; `end` is None while it lasts.
 
     `kind`: node (a worker's work on it), outside (a start of an external agent), model, tool, wait
-    (for nodes or a message), human (for the person), paused, down (no process: it crashed, until it
-    was ready again). `name` is that of the node, agent, model or tool, or the reason. `parent` is
-    the `id` of the span that it is a part of, if that is a bar too.
+    (for nodes or a message), human (for the person), paused, down (no process: from a crash until
+    it was ready again). `name` is the name of the node, agent, model or tool, or the reason.
+    `parent` is the `id` of the enclosing span, if that is a bar too.
 
-    `count` above 1: so many short ones of one kind that follow each other closely, from the start
-    of the first to the end of the last; `seconds` is then what they took, all together.
+    `count` above 1: this number of short bars of one kind in quick succession, merged from the
+    start of the first to the end of the last; `seconds` is then the sum of their durations.
     """
 
     id: str
@@ -153,7 +154,7 @@ class SpanView(ApiView):
 class CriticalStretchView(ApiView):
     """A stretch of the critical path: from `start` to `end` the run waited for this entity.
 
-    `node` is the one that it worked on, None for the coordinator's own work. `wait`: it did not
+    `node` is the node that it worked on, None for the coordinator's own work. `wait`: it did not
     work, but waited for the person (`human`) or was `paused`.
     """
 
@@ -167,10 +168,10 @@ class CriticalStretchView(ApiView):
 class TimelineView(ApiView):
     """GET /agents/{a}/timeline: the bars of a run, by their start, and its critical path.
 
-    `start` and `end` are the run's (`end` None while it is running), `seq` that of the last event
-    that is in it, `entities` the names that have bars: the coordinator, then the workers in the
-    order of their first bar. `resolution_seconds` is below which bars were put together: what was
-    asked for, or more if they would have been too many.
+    `start` and `end` are the run's (`end` is None while it is running), `seq` is the number of the
+    last event included, `entities` the names that have bars: the coordinator, then the workers in
+    the order of their first bar. `resolution_seconds` is the duration below which bars were merged:
+    as requested, or longer if there would be too many bars.
     """
 
     run: RunId | None = None
@@ -184,9 +185,9 @@ class TimelineView(ApiView):
 
 
 class TrafficView(ApiView):
-    """How many texts one entity of a run has written another, and the beginning of the last.
+    """The number of texts from one entity of a run to another, and the beginning of the last.
 
-    Names as those of `MessageView`; `last_seq` is the number of the last in the message log.
+    Names as in `MessageView`; `last_seq` is the number of the last text in the message log.
     """
 
     sender: str = Field(alias="from")
@@ -197,10 +198,10 @@ class TrafficView(ApiView):
     last_text: str
 
 
-# --- everybody at a glance ---
+# --- overview of all agents ---
 
 
 class TeamView(AgentView):
-    """GET /overview: an agent, and the workers of its current run, those that have left too."""
+    """GET /overview: an agent and the workers of its current run, including those that left."""
 
     workers: tuple[WorkerView, ...] = ()

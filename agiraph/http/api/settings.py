@@ -1,4 +1,4 @@
-"""The settings files: what they hold, what is wrong with them, changing them; the doctor."""
+"""The settings files: contents, problems and changes; and the report of `agiraph doctor`."""
 
 from typing import Any, ClassVar, Literal
 
@@ -10,7 +10,7 @@ SettingSource = Literal["default", "file", "start"]
 
 
 class SettingsProblemView(ApiView):
-    """What is wrong with a text, in which `line`; `key` is the place that begins in it, or ()."""
+    """A problem of a text, in `line`; `key` is the key that begins in that line, or ()."""
 
     line: int
     key: tuple[str | int, ...] = ()
@@ -18,11 +18,11 @@ class SettingsProblemView(ApiView):
 
 
 class SettingView(ApiView):
-    """One setting: its value in force, its default, and where the value comes from.
+    """One setting: its value in force, its default, and the source of the value.
 
-    `source`: the default, the `file`, or what the supervisor was started with (`start`: an option
-    of its command line, or the file as it was then); then `after_restart` is what the file says,
-    and `is_pending` is true. `about` says what it means.
+    `source`: the default, the `file`, or the state when the supervisor started (`start`: a command
+    line option, or the file as it was then). For `start`, `after_restart` is the value of the file
+    now, and `is_pending` is true. `about` explains the setting.
     """
 
     key: tuple[str, ...]
@@ -35,9 +35,9 @@ class SettingView(ApiView):
 
 
 class SettingsFileView(ApiView):
-    """One settings file of the home. `etag` is for `If-Match`, also where no file `exists` yet.
+    """One settings file of the home. `etag` is for `If-Match`, also if no file `exists` yet.
 
-    `takes_effect` says when a change counts, `problems` what is wrong with the file as it is.
+    `takes_effect` says when a change applies, `problems` lists the problems of the current file.
     """
 
     name: str
@@ -50,13 +50,12 @@ class SettingsFileView(ApiView):
 
 
 class SettingsContentView(SettingsFileView):
-    """A settings file with what it holds.
+    """A settings file with its contents.
 
-    What is secret in `text` and in values is shown as `[redacted]`. `own` is what the file says,
-    `settings` are the values in force, `sections` what is said of each group of them, `shape` is
-    the JSON Schema of the file. `whole_rows`: a name in it replaces the shipped one with all that
-    it says. `version_before` is what it held before its last change over the API, None if there was
-    none.
+    Secrets in `text` and in values are shown as `[redacted]`. `own` has the values of the file,
+    `settings` the values in force, `sections` the remarks on each group of them, `shape` is the
+    JSON Schema of the file. `whole_rows`: a name in it replaces the whole shipped row.
+    `version_before` is the text before its last change over the API, None if there was none.
     """
 
     text: str
@@ -69,9 +68,9 @@ class SettingsContentView(SettingsFileView):
 
 
 class SettingChange(ApiRequest):
-    """A value for the place `key`, or its removal: then the default holds again.
+    """A value for the place `key`, or its removal: then the default applies again.
 
-    The number after the last item of a list adds one.
+    The index after the last item of a list appends an item.
     """
 
     key: tuple[str | int, ...] = Field(min_length=1, max_length=16)
@@ -80,10 +79,10 @@ class SettingChange(ApiRequest):
 
 
 class EditSettingsRequest(ApiRequest):
-    """A settings file as it should be: the whole `text`, `changes` of single values, or both.
+    """A new version of a settings file: the whole `text`, `changes` of single values, or both.
 
-    What is not in `changes` stays as it is written in the file, or in `text`, comments too.
-    `[redacted]` stands for the secret that is there.
+    Everything that `changes` does not name stays as written in the file, or in `text`, comments
+    included. `[redacted]` stands for the stored secret.
     """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(str_strip_whitespace=False)
@@ -93,9 +92,9 @@ class EditSettingsRequest(ApiRequest):
 
 
 class SettingsCheckView(ApiView):
-    """What a change would make of a file: its text, the difference (a unified diff), problems.
+    """The result of a change to a file: its text, the difference (a unified diff), problems.
 
-    `own` is what the text says, {} for one that is no YAML.
+    `own` has the values of the text, {} if it is not YAML.
     """
 
     text: str
@@ -105,7 +104,7 @@ class SettingsCheckView(ApiView):
 
 
 class SavedSettingsView(ApiView):
-    """A settings file after a change: what changed, and when that `takes_effect`."""
+    """A settings file after a change: the difference, and when it `takes_effect`."""
 
     name: str
     etag: str
@@ -114,7 +113,7 @@ class SavedSettingsView(ApiView):
 
 
 class DoctorCheckView(ApiView):
-    """One check of `agiraph doctor`, and what to do about it if it is not `ok`."""
+    """One check of `agiraph doctor`, and advice if it is not `ok`."""
 
     name: str
     status: Literal["ok", "warn", "fail"]
@@ -123,7 +122,7 @@ class DoctorCheckView(ApiView):
 
 
 class DoctorView(ApiView):
-    """What `agiraph doctor` says of this machine and this home. `ok`: no check has failed."""
+    """The report of `agiraph doctor` on this machine and this home. `ok`: no check has failed."""
 
     ok: bool
     home: str

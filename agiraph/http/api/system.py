@@ -1,4 +1,4 @@
-"""The home: models, money, consoles, health, servers of tools; triggers."""
+"""Records about the home: models, spending, consoles, health, tool servers, triggers."""
 
 from typing import Literal
 
@@ -14,7 +14,7 @@ LogLevel = Literal["debug", "info", "warning", "error", "critical"]
 
 
 class LogLineView(ApiView):
-    """A line of a process's log; `timestamp` is ISO 8601 in UTC, `fields` what else it has."""
+    """A line of a process's log; `timestamp` is ISO 8601 in UTC, `fields` its other fields."""
 
     timestamp: str
     level: str
@@ -27,7 +27,7 @@ class LogLineView(ApiView):
 class ModelsView(ApiView):
     """GET /models: a row per provider (name, usable, reason, default_model, base_url, models).
 
-    `why` is the reason for the `default`, or says how to get one.
+    `why` is the reason for the `default`, or says how to configure one.
     """
 
     providers: tuple[JsonObject, ...]
@@ -38,8 +38,8 @@ class ModelsView(ApiView):
 class ExternalAgentView(ApiView):
     """GET /outside: an external agent that can be a worker.
 
-    `program` is its path, null if it is not installed: `install` says how. `rules` is how
-    approvals.yaml applies to it (`asked`, `denied`, `sandbox`), `account` whose it works with
+    `program` is its path, null if it is not installed: `install` says how to install it. `rules` is
+    how approvals.yaml applies to it (`asked`, `denied`, `sandbox`), `account` the account it uses
     (`door`: the LLM proxy's, `own`: the person's login). `problem` is why it cannot work here.
     """
 
@@ -55,10 +55,10 @@ class ExternalAgentView(ApiView):
 
 
 class UsageView(ApiView):
-    """GET /usage: tokens and money by entity address, in all, and in rows `by` what was asked.
+    """GET /usage: tokens and cost by entity address, in total, and in rows grouped `by`.
 
-    `budgets` are those of the agent, its triggers and its run, or, without an agent, all that are
-    known, each with what is spent of it.
+    `budgets` are the budgets of the agent, its triggers and its run, or, without an agent, all
+    known budgets, each with the amount spent.
     """
 
     by_entity: dict[str, Usage]
@@ -69,7 +69,7 @@ class UsageView(ApiView):
 
 
 class ConsoleTicketView(ApiView):
-    """POST /consoles: what a console needs to say hello to the router; `ticket` is hexadecimal."""
+    """POST /consoles: the data with which a console joins the router; `ticket` is hexadecimal."""
 
     address: str
     incarnation: int
@@ -89,7 +89,7 @@ class HealthView(ApiView):
 
 
 class ServedToolView(ApiView):
-    """One tool. `name` is how models call it; `is_repeatable`: a call may be made twice."""
+    """One tool. `name` is its name for models; `is_repeatable`: a call may be made twice."""
 
     name: str
     description: str = ""
@@ -99,11 +99,11 @@ class ServedToolView(ApiView):
 class ToolServerView(ApiView):
     """GET /servers: one server of `mcp.servers`.
 
-    `state` is `unusable` if it could not be used when it was last asked, `unknown` if nobody has
-    asked it, else that of its host's process (`ready`, `parked` ...).
-    `grant` names who has its tools unasked, `lend` says whether coordinators may give them away.
-    `left_out` says in words which of its tools are not offered, and why. `problem` is why it cannot
-    be used; `found_at` None: nobody has asked it yet.
+    `state` is `unusable` if the last query of the server failed, `unknown` before the first query,
+    otherwise the state of its host process (`ready`, `parked` ...). `grant` names the entities that
+    always have its tools, `lend` says whether coordinators may give them to workers. `left_out`
+    says which of its tools are not offered, and why. `problem` is why it cannot be used; `found_at`
+    is None before the first query.
     """
 
     name: str
@@ -120,8 +120,10 @@ class ToolServerView(ApiView):
 
 
 class CreateTriggerRequest(ApiRequest):
-    """POST /agents/{a}/triggers. `action` is a text that the agent gets, or an object of `type`
-    and `payload`; `config` is the type's own, as docs/triggers.md has them.
+    """POST /agents/{a}/triggers: a trigger to create.
+
+    `action` is a text for the agent, or an object with `type` and `payload`; `config` depends on
+    the type, as docs/triggers.md describes.
     """
 
     type: TriggerType
@@ -131,9 +133,9 @@ class CreateTriggerRequest(ApiRequest):
 
 
 class TriggerPlanView(ApiView):
-    """POST /agents/{a}/triggers/check: the trigger as it would be made, and its first `times`.
+    """POST /agents/{a}/triggers/check: the trigger that would be created, and its first `times`.
 
-    There are none for what waits for an event or for silence.
+    A trigger that waits for an event or for silence has no times.
     """
 
     name: str
@@ -144,9 +146,9 @@ class TriggerPlanView(ApiView):
 
 
 class TriggerView(ApiView):
-    """A trigger: what it waits for (`type`, `config`), what it does (`action`), how it stands.
+    """A trigger: its condition (`type`, `config`), its `action`, and its status.
 
-    `skipped` counts what did not fire: quiet heartbeats, missed times, events over the rate.
+    `skipped` counts omitted firings: quiet heartbeats, missed times, events over the rate.
     """
 
     id: str

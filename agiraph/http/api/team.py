@@ -1,4 +1,4 @@
-"""The Agentic Team, as the HTTP API takes and shows it."""
+"""The Agentic Team: records of the HTTP API."""
 
 from typing import Any, Literal
 
@@ -10,11 +10,11 @@ from agiraph.http.api.base import ApiRequest, ApiView
 
 
 class TeamRequest(ApiRequest):
-    """That a run is the work of a team of roles.
+    """The request that a team of roles does the work of a run.
 
-    The team is that of `agentic_team` in agents.yaml, or of such a `section` instead. `max_turns`
-    overrides its own. `offline`: of agents those that need no network. `earlier` are the tasks
-    before, which its roles are shown.
+    The team is `agentic_team` of agents.yaml, or the given `section` instead. `max_turns` overrides
+    the team's value. `offline`: use only agents that need no network. `earlier` are previous tasks,
+    which its roles are shown.
     """
 
     section: dict[str, Any] | None = None
@@ -24,12 +24,11 @@ class TeamRequest(ApiRequest):
 
 
 class TeamRoleView(Role, ApiView):
-    """A role, and the agent that does its work; `problem` says why that cannot.
+    """A role and its agent; `problem` is why the agent cannot work.
 
-    `is_default`: it is one of those that every team has. `kind` is cli (an external agent) or
-    model; `model` is the model's name, that of a run if the role names none. An `advisory` role
-    only writes text. With `left_out` the role's own agent needs the network, and `agent` takes its
-    place.
+    `is_default`: every team has this role. `kind` is cli (an external agent) or model; `model` is
+    the model's name, by default the run's. An `advisory` role only writes text. `left_out` is the
+    role's own agent if that needs the network and `agent` replaces it.
     """
 
     name: str
@@ -44,9 +43,9 @@ class TeamRoleView(Role, ApiView):
 
 
 class TeamRolesView(ApiView):
-    """The team that agents.yaml has, and whether it can work; `problems` say why it cannot.
+    """The team of agents.yaml and whether it can work; `problems` say why it cannot.
 
-    `etag` is that of agents.yaml, for `PUT /team`; '' for a team that was only checked.
+    `etag` is the etag of agents.yaml, for `PUT /team`; '' for a team that was only checked.
     """
 
     lead_role: str = ""
@@ -65,9 +64,9 @@ class TeamRolesView(ApiView):
 
 
 class CheckTeamRequest(ApiRequest):
-    """A team to look at: that of agents.yaml, or such a `section`; `model`: that of a run.
+    """A team to check: that in agents.yaml, or a `section`; `model`: the model of a run.
 
-    `named_only`: only the agents that it names are checked, not the model of a run that is to come.
+    `named_only`: check only the agents that it names, not the model of a future run.
     """
 
     section: dict[str, Any] | None = None
@@ -77,17 +76,16 @@ class CheckTeamRequest(ApiRequest):
 
 
 class SaveTeamRequest(ApiRequest):
-    """The team as it should be in agents.yaml: a whole `agentic_team` section.
+    """The team to write into agents.yaml: a whole `agentic_team` section.
 
-    What it leaves out is as by default; so is what it says as it is by default, and that is not
-    written.
+    Omitted values are defaults; values that equal their default are not written.
     """
 
     section: dict[str, Any]
 
 
 class TeamRunView(ApiView):
-    """What an agent's team has said in a run, who wrote to whom, whose turn it is, how it ended.
+    """The turns of an agent's team in a run, its messages by role, the next role, and the end.
 
     `times` is when each of the turns ended, in seconds since the epoch.
     """

@@ -1,4 +1,4 @@
-"""The work of a run: nodes, stages and workers; its files, its memory, its events."""
+"""The work of a run: nodes, stages and workers; its files, memory and events."""
 
 from collections.abc import Callable
 from typing import ClassVar, Literal
@@ -16,13 +16,13 @@ from agiraph.logs.event_text import detail_of, look_of, sentence_of, who_of
 
 
 class NodeView(PlannedTerms, ApiView):
-    """A node of the board. `assigned_worker` is a name; `result_preview` 200 characters at most;
-    `failure_class` is the machine-readable cause of a failure, whose text is the `reason`.
+    """A node of the board. `assigned_worker` is a name; `result_preview` at most 200 characters.
 
-    `checks` are the commands that its result must pass before it is published, `refs` what it is
-    given to read: paths under the run by the names that it knows them by. `optional`: its plan is
-    carried out without it, too. `when` has the conditions of its dependencies. One with `for_each`
-    was done for each item of a list by the nodes that are a `copy_of` it.
+    `failure_class` is the machine-readable cause of a failure, `reason` its text. `checks` are
+    commands that must succeed before its result is published, `refs` its inputs: paths under the
+    run by the names that the node uses. `optional`: its plan can complete without it. `when` has
+    the conditions of its dependencies. A node with `for_each` is done for each item of a list by
+    nodes whose `copy_of` is its id.
     """
 
     id: NodeId
@@ -54,10 +54,10 @@ class NodeDetailView(NodeView):
     """A node with the path of its folder under the run, for `workspace`.
 
     `details` are the last lines of the worker's process or of its error, if the node failed;
-    `failed_before` is why the attempt before ended, if it is tried again; `move` is where it goes
-    once its worker has let go of it; `earlier_attempts` are those whose published files were put
-    aside, to be read with `attempt`;
-    `evidence` are its checks as they ended, and the SHA-256 of what it has published.
+    `failed_before` is why the previous attempt ended, if it is retried; `move` is its next worker
+    or model once the current worker has released it; `earlier_attempts` are the numbers of attempts
+    whose published files were kept, to be read with `attempt`; `evidence` has the results of its
+    checks and the SHA-256 of its published files.
     """
 
     path: str = ""
@@ -69,20 +69,22 @@ class NodeDetailView(NodeView):
 
 
 class RetryNodeRequest(ApiRequest):
-    """POST /agents/{a}/board/{node}/retry: `because` says what is different now."""
+    """POST /agents/{a}/board/{node}/retry: `because` says what has changed."""
 
     because: str = Field(default="", max_length=4000)
 
 
 class CancelNodeRequest(ApiRequest):
-    """POST /agents/{a}/board/{node}/cancel: `because` is what the coordinator reads."""
+    """POST /agents/{a}/board/{node}/cancel: `because` is a text for the coordinator."""
 
     because: str = Field(default="", max_length=4000)
 
 
 class AssignNodeRequest(ApiRequest):
-    """POST /agents/{a}/board/{node}/assign: to this worker (by name or id), or to any with this
-    model; `because` is what the coordinator and its next worker read."""
+    """POST /agents/{a}/board/{node}/assign: to this worker, or to any worker with this model.
+
+    `worker` is a name or id; `because` is a text for the coordinator and the next worker.
+    """
 
     worker: str | None = Field(default=None, min_length=1)
     model: str | None = Field(default=None, min_length=1)
@@ -90,7 +92,7 @@ class AssignNodeRequest(ApiRequest):
 
 
 class RefView(ApiView):
-    """What a node is given to read: a file or folder under the run, and whether it is there yet."""
+    """An input of a node: a file or folder under the run, and whether it exists yet."""
 
     name: str
     path: str
@@ -99,10 +101,12 @@ class RefView(ApiView):
 
 
 class DeliveredFileView(ApiView):
-    """A file that a run has delivered: its `name` in a folder of the whole result, its `path` under
-    the run, the `node` that published it (null: the coordinator wrote it), and its size in bytes
-    (null: the file cannot be found any more). `is_spelled`: the name on disk has control characters
-    or bytes that are not UTF-8, which `name` and `path` have as escapes, such as `caf\\xe9.txt`."""
+    """A file that a run has delivered: its `name` in the result, and its `path` under the run.
+
+    `node` published it (null: the coordinator wrote it); `size` is in bytes (null: the file is
+    missing). `is_spelled`: the name on disk has control characters or bytes that are not UTF-8,
+    which `name` and `path` show as escapes, such as `caf\\xe9.txt`.
+    """
 
     name: str
     path: str
@@ -120,7 +124,7 @@ class NodeChecksView(ApiView):
 
 
 class DeliveredView(ApiView):
-    """GET /agents/{a}/result: what a run has delivered so far; the answer is `_output.md`."""
+    """GET /agents/{a}/result: the files delivered by a run so far; the answer is `_output.md`."""
 
     files: tuple[DeliveredFileView, ...] = ()
     checks: tuple[NodeChecksView, ...] = ()
@@ -130,7 +134,7 @@ PlanForm = Literal["tree", "mermaid", "dot", "svg", "html", "json", "yaml"]
 
 
 class CheckPlanRequest(ApiRequest):
-    """POST /plans/check: the text of a plan file, and in which `form` it is wanted.
+    """POST /plans/check: the text of a plan file and the requested `form`.
 
     `tree`, `mermaid`, `dot` (Graphviz), `svg` and `html` are drawings of its nodes; `json` is its
     graph, `yaml` the file itself, written as YAML.
@@ -141,7 +145,7 @@ class CheckPlanRequest(ApiRequest):
 
 
 class PlanCheckView(ApiView):
-    """A plan that can be followed: how many nodes and workers it has, and its `text` in a form."""
+    """A valid plan: the number of its nodes and workers, and its `text` in the requested form."""
 
     nodes: int
     workers: int
@@ -161,9 +165,9 @@ class StageView(ApiView):
 class BoardView(ApiView):
     """All nodes and stages of a run; `current_stage` is an index, -1 before the first.
 
-    `seq` counts what has happened on the board so far: pass it as `at` to see it so again.
-    `max_concurrent` is how many nodes may run at once (the setting `run.max_concurrent`), null for
-    an earlier state of the board.
+    `seq` counts the changes of the board so far: pass it as `at` to see this state again.
+    `max_concurrent` is the number of nodes that may run at once (the setting `run.max_concurrent`),
+    null for an earlier state of the board.
     """
 
     run: RunId | None = None
@@ -175,13 +179,13 @@ class BoardView(ApiView):
 
 
 class WorkerView(ApiView):
-    """A worker. `node` is the name of the node it holds; `step` what it does right now.
+    """A worker. `node` is the name of the node it holds; `step` its current activity.
 
     `status`: idle, busy, paused, waiting_for_human or stopped. `unread` counts its messages that
-    the person has not read. `doing` is `step` told to people, `doing_since` when that began, as in
-    an `EntityView`; `process` is the state of its process, null if there is none, and `host`
-    the machine that this is on, as in an `EntityView`. `tokens` and `cost_usd` are what it has
-    spent, null while the broker is away; `is_estimate`: some of it was not counted by the service.
+    the person has not read. `doing` is `step` in words for people, `doing_since` its beginning, as
+    in an `EntityView`; `process` is the state of its process, null if there is none, and `host` the
+    host of the process, as in an `EntityView`. `tokens` and `cost_usd` are its spending, null while
+    the broker is away; `is_estimate`: the service has not counted all of it.
     """
 
     id: WorkerId
@@ -221,7 +225,7 @@ class FileEntryView(ApiView):
 class FolderView(ApiView):
     """GET workspace on a folder: its entries, folders first, by name.
 
-    With `depth` each folder is followed by what is in it.
+    With `depth` each folder is followed by its entries.
     """
 
     path: str
@@ -230,10 +234,10 @@ class FolderView(ApiView):
 
 
 class FileContentView(ApiView):
-    """GET workspace on a file: the bytes from `offset`, as text, or base64 if they are no UTF-8.
+    """GET workspace on a file: the bytes from `offset`, as text, or base64 if not valid UTF-8.
 
-    `is_truncated` says that the file continues; read on at `offset + returned`. `media_type`
-    follows from its name, `etag` changes when the file does.
+    `is_truncated` says that the file continues; continue reading at `offset + returned`.
+    `media_type` follows from its name, `etag` changes when the file does.
     """
 
     path: str
@@ -248,7 +252,7 @@ class FileContentView(ApiView):
 
 
 class AttachmentView(ApiView):
-    """A file that was attached; entities of the run read it at `path`."""
+    """An attached file; entities of the run read it at `path`."""
 
     path: str
     name: str
@@ -257,7 +261,7 @@ class AttachmentView(ApiView):
 
 
 class RawFileView(ApiView):
-    """Bytes of a file or a stretch of it; `size` is the whole file's, `etag` names its state."""
+    """Bytes of a file or of a range of it; `size` is the whole file's, `etag` its version."""
 
     content: bytes
     media_type: str
@@ -266,13 +270,13 @@ class RawFileView(ApiView):
 
 
 class SearchMemoryRequest(ApiRequest):
-    """POST /agents/{a}/memory/search: words that the notes may hold."""
+    """POST /agents/{a}/memory/search: words to find in the notes."""
 
     query: str = Field(min_length=1, max_length=2000)
 
 
 class MemoryEntryView(ApiView):
-    """A file of an agent's memory; `path` as the agent names it: `MEMORY.md`, `knowledge/x.md`.
+    """A file of an agent's memory; `path` is `MEMORY.md` or like `knowledge/x.md`.
 
     `etag` changes when the file does.
     """
@@ -286,7 +290,7 @@ class MemoryEntryView(ApiView):
 class EditMemoryRequest(ApiRequest):
     """PUT /agents/{a}/memory/{path}: the whole text of the file.
 
-    `tell`: a coordinator that is at work is sent a message that the file was edited.
+    `tell`: send a message about the edit to a working coordinator.
     """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(str_strip_whitespace=False)
@@ -296,10 +300,11 @@ class EditMemoryRequest(ApiRequest):
 
 
 class MemoryVersionView(ApiView):
-    """One text that a memory file had; `by` an entity or `human`, '' if nobody knows.
+    """One version of a memory file; `by` is an entity or `human`, '' if unknown.
 
-    `change`: written, added to, removed, or found (written by a command or an editor). `via` is
-    the token by which a person wrote, `size` in characters. `content` is given with one version.
+    `change`: written, added to, removed, or found (written by a command or an editor). `via` is the
+    token of the person who wrote it, `size` is in characters. `content` is set for a single
+    version.
     """
 
     number: int
@@ -312,7 +317,7 @@ class MemoryVersionView(ApiView):
 
 
 class MemoryHitView(ApiView):
-    """A section of a memory that fits a query; a higher `score` fits better."""
+    """A section of a memory that matches a query; a higher `score` is a better match."""
 
     path: str
     heading: str
@@ -323,8 +328,8 @@ class MemoryHitView(ApiView):
 class EventView(Event):
     """An event with its sentence in English, rendered from the table of event types.
 
-    `who` names the acting entity, `text` is the sentence without it, `detail` the key of the longer
-    text in `data` that belongs to it ('' if there is none).
+    `who` names the acting entity, `text` is the sentence without it, `detail` the key in `data` of
+    a longer text that belongs to it ('' if there is none).
     """
 
     who: str
@@ -343,9 +348,10 @@ class EventView(Event):
 
 
 class EventPageView(ApiView):
-    """A stretch of the event log, oldest first; `next` is the `seq` to pass as `after`.
+    """A page of the event log, oldest first; `next` is the `seq` to pass as `after`.
 
-    `previous` is the one to pass as `before` for older ones, where `before` was; None at the start.
+    `previous` is the `seq` to pass as `before` for older events, if the request had `before`; None
+    at the start.
     """
 
     events: tuple[EventView, ...]

@@ -1,4 +1,4 @@
-"""The typed client of the HTTP API: what the command line and your own programs talk through.
+"""The typed client of the HTTP API: for the command line and for your own programs.
 
     with Client.for_home(default_home()) as client:
         agent = client.create_agent(CreateAgentRequest(goal="Sum up these notes", input="/data"))
@@ -6,8 +6,8 @@
             ...
 
 Agents, workers, nodes and entities are named by id or by name. Every method raises NotReachable
-when no gateway answers (after a crash it is back within a second or two) and ApiError when it
-refuses. `AsyncClient` has the same methods as coroutines.
+when no gateway answers (after a crash it is back within a second or two) and ApiError for a
+refusal. `AsyncClient` has the same methods as coroutines.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ __all__ = ["LATEST", "ApiError", "AsyncClient", "Client", "NotReachable", "read_
 
 
 def __getattr__(name: str) -> Any:
-    """Import a client when it is used: each imports libraries that the other does not need."""
+    """Import a client at its first use: each imports libraries that the other does not need."""
     if name == "Client":
         from agiraph.http.client.sync import Client
 

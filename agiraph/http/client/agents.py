@@ -1,4 +1,4 @@
-"""Calls about agents: their life, their runs, their triggers and their budgets."""
+"""Calls for agents: creation, control, runs, triggers and budgets."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -19,7 +19,7 @@ from agiraph.http.client.call import (
 )
 
 INPUT_SECONDS = 600.0
-"""The home reads what it has of a folder, to know what it lacks, and writes many small files."""
+"""The home reads its copy of a folder to find missing files, and writes many small files."""
 
 
 class AgentCalls:
@@ -36,9 +36,9 @@ class AgentCalls:
 
     @call("POST /agents/check", seconds=LONG_SECONDS, is_repeatable=True)
     def check_agent(self, request: api.CheckAgentRequest) -> api.AgentCheckView:
-        """Return whether an agent could be created so, what is wrong, and what it may take.
+        """Return whether an agent could be created from a request, its problems and its cost.
 
-        Nothing is created. 422 only for what is no such request, with the fields.
+        Nothing is created. 422 only for a malformed request, with the fields.
         """
 
     @call("POST /agents/{agent}/runs", seconds=LONG_SECONDS)
@@ -47,8 +47,8 @@ class AgentCalls:
     ) -> api.AgentView:
         """Give an agent another goal; returns when its coordinator is in the new run.
 
-        `last_event` of the answer is where to follow its events from. 409 while a run is running,
-        422 for a bad model, plan or input folder.
+        `last_event` of the answer is the cursor from which to follow its events. 409 while a run is
+        running, 422 for a bad model, plan or input folder.
         """
 
     @call("GET /runs", names={"statuses": "status"})
@@ -60,18 +60,18 @@ class AgentCalls:
         order: api.RunOrder = "newest",
         limit: int = 50,
     ) -> api.RunsPageView:
-        """Return the runs of all agents that have these words, and how many there are in all."""
+        """Return the runs of all agents that contain these words, and the number of all matches."""
 
     @call("PUT /inputs", seconds=INPUT_SECONDS)
     def declare_input(self, request: api.DeclareInputRequest) -> api.InputView:
-        """Declare an input folder of this machine; the answer says what the home lacks of it."""
+        """Declare an input folder of this machine; the answer lists the missing files."""
 
     @ApiMethod
     def send_input(self, input: str, at: int, content: bytes) -> ApiCall[api.InputView]:
-        """Send the bytes from `at` on of what a declared input folder lacks.
+        """Send the missing bytes of a declared input folder from position `at` on.
 
-        With the last ones the answer has the `path` that is the `input` of a run. 409 if these are
-        not the next ones: declare it again.
+        After the last bytes the answer has the `path` that is the `input` of a run. 409 if `at` is
+        not the next position: declare the folder again.
         """
         return ApiCall(
             "PUT",
@@ -85,7 +85,7 @@ class AgentCalls:
 
     @call("GET /agents/{agent}/runs")
     def runs(self, agent: str) -> list[api.RunView]:
-        """Return an agent's runs with what came of each, oldest first."""
+        """Return an agent's runs with their outcomes, oldest first."""
 
     @call("GET /agents", names={"text": "q"})
     def agents(
@@ -97,19 +97,19 @@ class AgentCalls:
         has_team: bool | None = None,
         mine: bool = False,
     ) -> list[api.AgentView]:
-        """Return all agents, oldest first; or those in a status, in a mode, with a text.
+        """Return all agents, oldest first; or only those with a status, a mode, a text.
 
-        `text` is looked for in the name and the goal. `has_team`: whether the current run is an
-        Agentic Team's; `mine`: only what this client's token has created.
+        `text` is searched in the name and the goal. `has_team`: whether the current run is an
+        Agentic Team's; `mine`: only agents that this client's token has created.
         """
 
     @call("GET /agents/{agent}")
     def agent(self, agent: str) -> api.AgentView:
-        """Return one agent; 404 lists the known ones."""
+        """Return one agent; 404 lists the known agents."""
 
     @call("DELETE /agents/{agent}", seconds=LONG_SECONDS)
     def archive(self, agent: str) -> api.ArchivedView:
-        """Stop an agent for good and move its folder to `agents/.archive/`; return where it is."""
+        """Stop an agent for good and move its folder to `agents/.archive/`; return its path."""
 
     @call("GET /archive")
     def archived(self) -> list[api.AgentView]:
@@ -117,22 +117,22 @@ class AgentCalls:
 
     @call("POST /archive/{agent}/restore")
     def restore(self, agent: str) -> api.AgentView:
-        """Bring an agent back from the archive; `resume` starts its processes."""
+        """Restore an agent from the archive; `resume` starts its processes."""
 
     @call("DELETE /archive/{agent}", seconds=LONG_SECONDS)
     def delete(self, agent: str, *, forget: bool = False) -> api.DeletedView:
-        """Delete an agent of the archive for good, with all its files.
+        """Delete an archived agent for good, with all its files.
 
-        What it taught stays in the context database, unless it is to `forget` that.
+        Its lessons stay in the context database, unless `forget` is set.
         """
 
     @call("POST /agents/{agent}/pause")
     def pause(self, agent: str) -> api.SteeredView:
-        """Let the agent's coordinator and workers stand still at their next yield point."""
+        """Pause the agent's coordinator and workers at their next yield point."""
 
     @call("POST /agents/{agent}/resume", seconds=LONG_SECONDS)
     def resume(self, agent: str) -> api.SteeredView:
-        """Let a paused agent go on; a stopped or failed one is started again."""
+        """Continue a paused agent; a stopped or failed agent is started again."""
 
     @call("POST /agents/{agent}/stop", seconds=LONG_SECONDS)
     def stop(self, agent: str) -> api.SteeredView:
@@ -140,17 +140,17 @@ class AgentCalls:
 
     @call("GET /agents/{agent}/triggers")
     def triggers(self, agent: str) -> list[api.TriggerView]:
-        """Return an agent's triggers, oldest first; of those that have ended the last ones."""
+        """Return an agent's triggers, oldest first; of ended triggers only the last."""
 
     @call("POST /agents/{agent}/triggers")
     def add_trigger(
         self, agent: str, trigger: api.CreateTriggerRequest, *, key: str | None = None
     ) -> api.TriggerView:
-        """Make a trigger; 422 with the reason if it cannot be made like that."""
+        """Create a trigger; 422 with the reason if that is not possible."""
 
     @call("POST /agents/{agent}/triggers/check", is_repeatable=True)
     def check_trigger(self, agent: str, trigger: api.CreateTriggerRequest) -> api.TriggerPlanView:
-        """Return when a trigger would fire, without making it; 422 with what is wrong with it."""
+        """Return when a trigger would fire, without creating it; 422 describes its problems."""
 
     @call("DELETE /agents/{agent}/triggers/{trigger}")
     def cancel_trigger(self, agent: str, trigger: str) -> api.TriggerView:
@@ -164,7 +164,7 @@ class AgentCalls:
 
     @call("GET /budgets")
     def budgets(self, agent: str | None = None) -> list[api.BudgetView]:
-        """Return the budgets of one agent, its triggers and its current run, or of all of them."""
+        """Return the budgets of one agent, its triggers and its current run, or of all agents."""
 
     @ApiMethod
     def set_budget(
@@ -176,11 +176,11 @@ class AgentCalls:
         period: Period = "total",
         trigger: str | None = None,
     ) -> ApiCall[api.BudgetView]:
-        """Let an agent, or one trigger of it, spend so much: in all, or on each day of UTC.
+        """Set the budget of an agent, or of one of its triggers: in total, or for each day (UTC).
 
-        What is None stays as it is; "none" is no bound, also where the settings have one. Entities
-        that asked for more continue. Raises ApiError: 404 lists the known, 422 for what is no
-        limit, and for dollars if the price of the agent's model is not known.
+        A unit that is None stays unchanged; "none" means unlimited, also where the settings have a
+        limit. Entities that asked for more continue. Raises ApiError: 404 lists the known, 422 for
+        an invalid limit, and for dollars if the price of the agent's model is unknown.
         """
         body = api.SetBudgetRequest(usd=usd, tokens=tokens)
         path = _budget_path(agent, trigger, period)
@@ -190,7 +190,7 @@ class AgentCalls:
     def remove_budget(
         self, agent: str, *, period: Period = "total", trigger: str | None = None
     ) -> ApiCall[api.BudgetView]:
-        """Let the budget of the settings hold again, if they have one; return what holds now."""
+        """Reset a budget to that of the settings, if any; return the budget now in force."""
         path = _budget_path(agent, trigger, period)
         return ApiCall("DELETE", path, reader(api.BudgetView), key=new_key())
 

@@ -1,4 +1,4 @@
-"""The client for a program with an event loop: the same calls, as coroutines."""
+"""AsyncClient: the client for programs with an event loop; the same calls, as coroutines."""
 
 import asyncio
 import time
@@ -24,10 +24,10 @@ from agiraph.http.errors import NotReachable
 from agiraph.http.httpx_alone import httpx
 
 STREAM_TIMEOUT = httpx.Timeout(10.0, read=45.0)
-"""The gateway sends something every 15 seconds; after three times that it is gone."""
+"""The gateway sends something every 15 seconds; after three times that it is considered gone."""
 SERVER_ERROR = 500
 ARCHIVED = 1000
-"""The code of an `end` after which nothing will follow."""
+"""The code of an `end` after which the feed is complete."""
 
 
 class AsyncClient(GatewayConnection[httpx.AsyncClient], AsyncCaller):
@@ -51,7 +51,7 @@ class AsyncClient(GatewayConnection[httpx.AsyncClient], AsyncCaller):
                 return self._answer(call, response)
 
     async def check(self, within_seconds: float) -> None:
-        """Raise NotReachable unless the gateway answers anything at all within so many seconds."""
+        """Raise NotReachable unless the gateway sends any answer within `within_seconds`."""
         try:
             await self._http.get("/health", timeout=within_seconds)
         except httpx.TransportError as error:
@@ -67,11 +67,11 @@ class AsyncClient(GatewayConnection[httpx.AsyncClient], AsyncCaller):
         entity: str | None = None,
         node: str | None = None,
     ) -> AsyncIterator[EventView]:
-        """Yield the events of an agent after `after`, then each new one.
+        """Yield the events of an agent after `after`, then each new event.
 
-        Each comes once, in order, also when the gateway restarts; `types`, `entity` and `node`
-        select them as those of `events` do. Ends when the agent is archived. Raises NotReachable
-        when the gateway stays away, ApiError (status 404) for an unknown agent.
+        Each event is yielded once, in order, also if the gateway restarts; `types`, `entity` and
+        `node` select events as in `events`. Ends when the agent is archived. Raises NotReachable if
+        the gateway stays away, ApiError (status 404) for an unknown agent.
         """
         seq = after
         wanted = given(type=list(types), entity=entity, node=node)
@@ -84,10 +84,10 @@ class AsyncClient(GatewayConnection[httpx.AsyncClient], AsyncCaller):
                     yield event
 
     async def follow_changes(self) -> AsyncGenerator[ChangeView, None]:
-        """Yield what changes in the home; on each connection first a HomeView.
+        """Yield the changes of the home; on each connection first a HomeView.
 
-        What changed while the gateway restarted shows in the next HomeView. Raises NotReachable
-        when the gateway stays away.
+        Changes during a restart of the gateway are visible in the next HomeView. Raises
+        NotReachable if the gateway stays away.
         """
         read = TypeAdapter[ChangeView](ChangeView).validate_json
         async with aclosing(self._messages("/changes", dict)) as messages:
@@ -97,10 +97,10 @@ class AsyncClient(GatewayConnection[httpx.AsyncClient], AsyncCaller):
     async def follow_text(
         self, agent: str, entity: str | None = None
     ) -> AsyncGenerator[StreamedTextView, None]:
-        """Yield what an agent's models write, as they write it; or one entity's.
+        """Yield the texts of an agent's models, or of one entity's, while they are written.
 
-        First what was written so far of the answers that are not complete. Raises NotReachable
-        when the gateway stays away, ApiError (status 404) for an unknown agent.
+        Begins with the text so far of incomplete answers. Raises NotReachable if the gateway stays
+        away, ApiError (status 404) for an unknown agent.
         """
         wanted = given(entity=entity)
         async with aclosing(self._frames(agent_path(agent, "stream"), lambda: wanted)) as frames:
@@ -115,10 +115,10 @@ class AsyncClient(GatewayConnection[httpx.AsyncClient], AsyncCaller):
         entity: str | None = None,
         kind: Sequence[ThreadKind] = (),
     ) -> AsyncGenerator[ThreadEntryView, None]:
-        """Yield the entries of the thread with an agent that changed after event `after`, then
-        each as it comes and changes; `entity` and `kind` as for `thread`.
+        """Yield the thread entries of an agent changed after event `after`, then each change.
 
-        An entry with a known `id` replaces that one. Errors as those of `follow_text`.
+        `entity` and `kind` are as for `thread`. An entry replaces an earlier entry with the same
+        `id`. Errors as in `follow_text`.
         """
         path, seq = agent_path(agent, "thread"), after
         wanted = given(entity=entity, kind=list(kind))
@@ -132,8 +132,8 @@ class AsyncClient(GatewayConnection[httpx.AsyncClient], AsyncCaller):
     async def _frames(
         self, path: str, query: Callable[[], Mapping[str, Any]]
     ) -> AsyncGenerator[str | bytes, None]:
-        """Yield what a WebSocket sends, through restarts of the gateway."""
-        from websockets.asyncio.client import connect  # few follow texts
+        """Yield the frames of a WebSocket, also through restarts of the gateway."""
+        from websockets.asyncio.client import connect  # slow import, rarely needed
         from websockets.exceptions import InvalidStatus, WebSocketException
 
         from agiraph.http.event_follower import denied, opening
@@ -163,7 +163,7 @@ class AsyncClient(GatewayConnection[httpx.AsyncClient], AsyncCaller):
     async def _messages(
         self, path: str, query: Callable[[], Mapping[str, Any]]
     ) -> AsyncGenerator[ServerSentEvent, None]:
-        """Yield what comes as server-sent events, through restarts of the gateway."""
+        """Yield server-sent events, also through restarts of the gateway."""
         retry_until = None
         while True:
             try:
@@ -208,5 +208,5 @@ class AsyncClient(GatewayConnection[httpx.AsyncClient], AsyncCaller):
         return self
 
     async def __aexit__(self, *exc: object) -> None:
-        """Close it."""
+        """Close the client."""
         await self.close()

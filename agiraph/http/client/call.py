@@ -1,4 +1,4 @@
-"""One call of the HTTP API as a value, and how one definition serves both clients.
+"""ApiCall, one call of the HTTP API as a value; one declaration serves both clients.
 
 A group of calls is a class of declarations without bodies:
 
@@ -7,11 +7,11 @@ A group of calls is a class of declarations without bodies:
         def agent(self, agent: str) -> AgentView: ...
 
 Arguments that the path names become its segments (`{path:path}`: several), `key` is the call's
-Idempotency-Key, the others are the query, or the fields of the `body`; one that is a request is the
-body itself. The response has the shape that is returned.
+Idempotency-Key, the others are the query, or the fields of the `body`; an argument that is a
+request is the body itself. The return type is the shape of the response.
 
-`Client` inherits the groups and gets `client.agent(name) -> AgentView`; `AsyncClient` inherits
-the same ones and gets a coroutine of it. Names, arguments and types are declared once.
+`Client` inherits the groups and gets `client.agent(name) -> AgentView`; `AsyncClient` inherits the
+same groups and gets a coroutine. Names, arguments and types are declared once.
 """
 
 import functools
@@ -38,10 +38,10 @@ Answer = TypeVar("Answer")
 QueryValue = str | int | float | bool | Sequence[str] | None
 
 LONG_SECONDS = 60.0
-"""For what starts or stops processes."""
+"""The time limit of calls that start or stop processes."""
 
 KEYED = ("POST", "DELETE")
-"""Methods that change something more when they are sent twice."""
+"""Methods that have a second effect if they are sent twice."""
 
 FIELD = re.compile(r"\{(\w+)(:path)?\}")
 NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -49,7 +49,7 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class ApiCall(Generic[Answer]):
-    """A request to the gateway, and how its response is read.
+    """A request to the gateway, and the reader of its response.
 
     `key` is its Idempotency-Key: the gateway carries the request out once, however often it is
     sent. None for requests that change nothing, or that are idempotent by themselves. `content` is
@@ -84,7 +84,7 @@ class AsyncCaller:
 
 
 class ApiMethod(Generic[P, Answer]):
-    """A method that describes a call; looked up on a client, it makes the call."""
+    """A method that describes a call; accessed on a client, it makes the call."""
 
     def __init__(self, describe: Callable[Concatenate[Any, P], ApiCall[Answer]]) -> None:
         self._describe = describe
@@ -121,11 +121,11 @@ def call(
     fixed: Mapping[str, str] = NOTHING,
     reads: "Callable[[httpx.Response], Any] | None" = None,
 ) -> Callable[[Callable[Concatenate[Any, P], Answer]], ApiMethod[P, Answer]]:
-    """Declare a call of `route` (`POST /agents/{agent}/send`), which may take `seconds`.
+    """Declare a call of `route` (`POST /agents/{agent}/send`) with a limit of `seconds`.
 
-    One that `is_repeatable` does the same when it is sent twice and needs no key; PUT always is.
-    `names` has the names in the query of arguments that are called otherwise, `fixed` is always in
-    the query, `reads` reads a response that is no JSON.
+    A call that `is_repeatable` does the same when it is sent twice and needs no key; PUT always is.
+    `names` maps arguments to other query names, `fixed` is always in the query, `reads` reads a
+    response that is not JSON.
     """
     method, _, template = route.partition(" ")
 
@@ -158,13 +158,13 @@ def call(
 
 
 def new_key() -> str:
-    """Return an Idempotency-Key for a call that is made for the first time."""
+    """Return an Idempotency-Key for a new call."""
     return secrets.token_hex(16)
 
 
 def reader(shape: type[Answer]) -> "Callable[[httpx.Response], Answer]":
     """Return a function that reads a JSON response of this shape."""
-    wanted: Any = shape  # the cache takes what is hashable
+    wanted: Any = shape  # the cache needs a hashable argument
     return lambda response: _adapter(wanted).validate_json(response.content)
 
 
@@ -182,7 +182,7 @@ def given(**values: QueryValue) -> dict[str, QueryValue]:
 
 
 def agent_path(agent: str, *rest: str) -> str:
-    """Return the path of a resource of an agent; each argument is one segment of it."""
+    """Return the path of an agent's resource; each argument is one segment."""
     return "/".join(["/agents", *(segment(name) for name in (agent, *rest))])
 
 
@@ -196,7 +196,7 @@ def _segments(value: str, kind: str) -> str:
 
 
 def segment(name: str) -> str:
-    """Return a name as one segment of a URL's path; `.` and `..` would lead to another route."""
+    """Return a name as one segment of a URL's path; `.` and `..` would select another route."""
     if name in ("", ".", ".."):
         raise ApiError(404, f"there is no '{name}'")
     return quote(name, safe="")

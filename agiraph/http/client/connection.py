@@ -1,5 +1,4 @@
-"""GatewayConnection: what both clients share: requests, responses, and retries while the gateway
-restarts."""
+"""GatewayConnection: the base of both clients: requests, responses, retries during restarts."""
 
 import ssl
 import time
@@ -28,13 +27,13 @@ Http = TypeVar("Http", httpx.Client, httpx.AsyncClient)
 
 TIMEOUT_SECONDS = 30.0
 PATIENCE_SECONDS = 10.0
-"""How long a gateway that went away is waited for: a restart takes a second or two."""
+"""How long to wait for a gateway that went away: a restart takes a second or two."""
 PAUSE_SECONDS = 0.1
 BAD_REQUEST = 400
 UNAUTHORIZED = 401
 
 RETRIED = (httpx.ConnectError, httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError)
-"""What a gateway that dies looks like. A call that took too long is not made again."""
+"""The errors of a dying gateway. A call that timed out is not repeated."""
 
 PEM_END = "-----END CERTIFICATE-----"
 
@@ -46,10 +45,10 @@ class ApiCalls(AgentCalls, ContextCalls, ConversationCalls, WorkCalls, SystemCal
 class GatewayConnection(ApiCalls, Generic[Http]):
     """The gateway at `url` (`http://127.0.0.1:PORT`), reached by an HTTP client of class `HTTP`.
 
-    A gateway that answered before and goes away is waited for, `patience_seconds` long; the call is
-    then made again under the same Idempotency-Key, so it takes effect once. `cert` is the gateway's
-    certificate, if no known authority has signed it, `ca` a file with the authorities to trust
-    instead of this machine's. `transport` is another way to it than the network, of the HTTP
+    If a gateway that has answered before goes away, a call waits for it up to `patience_seconds`;
+    it is then repeated with the same Idempotency-Key, so it takes effect once. `cert` is the
+    gateway's certificate, if no known authority has signed it, `ca` a file with the trusted
+    authorities instead of this machine's. `transport` replaces the network, and is of the HTTP
     client's kind.
     """
 
@@ -91,7 +90,7 @@ class GatewayConnection(ApiCalls, Generic[Http]):
         timeout_seconds: float = TIMEOUT_SECONDS,
         patience_seconds: float = PATIENCE_SECONDS,
     ) -> Self:
-        """Return a client of the gateway that runs on `home`; raise NotReachable if none does."""
+        """Return a client of the gateway that runs on `home`; NotReachable if there is none."""
         url, token = read_gateway_address(home)
         client = cls(
             url,
@@ -133,9 +132,9 @@ class GatewayConnection(ApiCalls, Generic[Http]):
         return call.read(response)
 
     def _retry_until(self, error: httpx.TransportError, until: float | None) -> float:
-        """Return until when to try again after a failure; raise NotReachable if that is pointless.
+        """Return the deadline of retries after a failure; raise NotReachable if they are pointless.
 
-        `until` is what this returned at the failure before, None at the first one.
+        `until` is the deadline returned at the previous failure, None at the first failure.
         """
         now = time.monotonic()
         until = now + self._patience_seconds if until is None else until
@@ -152,15 +151,15 @@ class GatewayConnection(ApiCalls, Generic[Http]):
     def _refuse_strangers(self, response: httpx.Response) -> None:
         """Raise httpx.ConnectError if another program answers at the port of our gateway.
 
-        The gateway of another home may listen there while ours is being restarted; it refuses us,
-        as it does not know our token or has too much to do.
+        The gateway of another home may listen there while ours restarts; it refuses our call,
+        because it does not know our token or is overloaded.
         """
         is_refused = response.status_code >= BAD_REQUEST and self._home is not None
         if is_refused and has_moved(self._door, self.url):  # its token may have been rotated
             raise httpx.ConnectError("another program has the port of the gateway")
 
     def _find_gateway(self) -> bool:
-        """Read where the gateway listens now; return whether its URL or token has changed.
+        """Read the gateway's current address; return whether its URL or token has changed.
 
         It may have another port after a restart, and its token may have been rotated.
         """
@@ -186,12 +185,12 @@ def refusal_of(response: httpx.Response) -> ApiError:
 
 
 def trust_of(url: str, cert: Path | None, ca: str | None = None) -> ssl.SSLContext | bool:
-    """Return what httpx verifies with: nothing without TLS, else `cert` or known authorities.
+    """Return what httpx uses to verify: nothing without TLS, else `cert` or known authorities.
 
-    These are in the PEM file `ca`, else those that this machine trusts. With `cert` (a PEM file)
-    exactly its first certificate is trusted, whatever name it is for: on its own machine a gateway
-    is reached as 127.0.0.1, which its certificate need not name. Raises OSError if a file cannot be
-    read or holds none.
+    Authorities are in the PEM file `ca`, or else those of this machine. With `cert` (a PEM file)
+    exactly its first certificate is trusted, for any host name: on its own machine a gateway is
+    reached as 127.0.0.1, which its certificate need not name. Raises OSError if a file is
+    unreadable or contains no certificate.
     """
     if not url.startswith("https:"):
         return False

@@ -1,4 +1,4 @@
-"""Calls about the context database. A node is named by its id or the beginning of it."""
+"""Calls for the context database. A node is named by its id or the beginning of it."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -19,7 +19,7 @@ def _read_lines(response: "httpx.Response") -> list[str]:
 
 
 class ContextCalls:
-    """What earlier work has taught."""
+    """The context database, with knowledge from earlier work."""
 
     @call("GET /context", names={"kinds": "kind"})
     def context(
@@ -31,7 +31,7 @@ class ContextCalls:
         after: str = "",
         limit: int = 50,
     ) -> api.ContextPageView:
-        """Return nodes of the context database, page by page, those changed last first."""
+        """Return nodes of the context database, page by page, the most recently changed first."""
 
     @call("GET /context/export", names={"kinds": "kind"}, seconds=EXPORT_SECONDS, reads=_read_lines)
     def export_context(self, *, kinds: Sequence[ContextKind] = (), project: str = "") -> list[str]:
@@ -39,11 +39,11 @@ class ContextCalls:
 
     @call("POST /context/search", is_repeatable=True)
     def search_context(self, asked: api.SearchContextRequest) -> list[api.ContextHitView]:
-        """Return the nodes that fit a query, the best first."""
+        """Return the nodes that match a query, the best first."""
 
     @call("GET /context/stats")
     def context_stats(self) -> api.ContextStatsView:
-        """Return what the context database holds."""
+        """Return the contents of the context database in numbers."""
 
     @call("GET /context/nodes/{node}")
     def context_node(self, node: str) -> api.ContextNodeView:
@@ -51,7 +51,7 @@ class ContextCalls:
 
     @call("POST /context")
     def add_context(self, what: api.AddContextRequest) -> api.ContextNodeView:
-        """Write something down for later runs."""
+        """Add a node for later runs."""
 
     @call("DELETE /context/nodes/{node}")
     def remove_context(self, node: str, *, key: str | None = None) -> api.ForgottenView:
@@ -63,8 +63,8 @@ class ContextCalls:
 
     @call("POST /context/prune")
     def prune_context(self, asked: api.PruneContextRequest) -> api.ContextPrunedView:
-        """Remove what is old and worth little, or say what would be."""
+        """Remove old nodes of little value, or show which would be removed."""
 
     @call("POST /context/scan", seconds=SCAN_SECONDS)
     def scan_project(self, project: api.ScanProjectRequest) -> api.ProjectScanView:
-        """Scan a project's folder, and write down what it is made of."""
+        """Scan a project's folder and record the result."""

@@ -1,4 +1,4 @@
-"""Calls about what the person says and gets: texts, questions, approvals, channels."""
+"""Calls for the person's conversations: texts, questions, approvals, channels."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -8,13 +8,13 @@ from agiraph.http import api
 from agiraph.http.client.call import ApiCall, ApiMethod, agent_path, call, reader
 
 LATEST = 2**53
-"""As `before`: the last page there is."""
+"""As `before`: the last page."""
 
 UPLOAD_SECONDS = 600.0
 
 
 class ConversationCalls:
-    """Texts, questions and approvals, and the channels by which the person is notified."""
+    """Texts, questions and approvals, and the person's notification channels."""
 
     @call("POST /agents/{agent}/send", body=api.SendTextRequest)
     def send(
@@ -30,16 +30,16 @@ class ConversationCalls:
     ) -> api.SentView:
         """Send text to the coordinator (default), a worker, or `*`; returns once it is journaled.
 
-        `in_reply_to` is the id of the message that it answers; it then goes to who wrote that.
-        `attachments` are the paths that `attach` returned. 404 for an unknown receiver, naming the
-        known.
+        `in_reply_to` is the id of the message that it answers; the text is then sent to that
+        message's author. `attachments` are the paths that `attach` returned. 404 for an unknown
+        receiver, naming the known.
         """
 
     @ApiMethod
     def attach(self, agent: str, name: str, content: bytes) -> ApiCall[api.AttachmentView]:
         """Give a file to the entities of the current run; the answer's `path` is for `send`.
 
-        It is never overwritten: a second `x.csv` becomes `x-2.csv`, the same one stays one.
+        Nothing is overwritten: a second `x.csv` becomes `x-2.csv`; the same file is stored once.
         """
         path = agent_path(agent, "attachments", name)
         headers = {"Content-Type": "application/octet-stream"}
@@ -50,7 +50,7 @@ class ConversationCalls:
 
     @call("POST /agents/{agent}/nudge", body=api.NudgeRequest)
     def nudge(self, agent: str, message: str, *, key: str | None = None) -> api.SentView:
-        """Put an instruction into the running agent."""
+        """Send an instruction to the running agent's coordinator."""
 
     @call("GET /agents/{agent}/conversation")
     def conversation(
@@ -63,16 +63,16 @@ class ConversationCalls:
         limit: int = 100,
         search: str = "",
     ) -> api.ConversationPageView:
-        """Return the thread with an agent's entities, questions and answers among it.
+        """Return the thread with an agent's entities, including questions and answers.
 
-        The first messages after `after`; with `before`, the last ones before that (`LATEST`: the
-        last of all). `entity`: only what was said to or by the one of that name; `search`: only
-        what has these words in it.
+        The first messages after `after`; with `before`, the last messages before that (`LATEST`:
+        the last of all). `entity`: only messages to or from the entity of that name; `search`: only
+        messages that contain these words.
         """
 
     @call("GET /inbox")
     def inbox(self) -> list[api.InboxView]:
-        """Return how many messages the person has not read, agent by agent, oldest agent first."""
+        """Return the numbers of unread messages to the person, by agent, oldest first."""
 
     @call("POST /agents/{agent}/read", body=api.MarkReadRequest)
     def mark_read(
@@ -80,7 +80,7 @@ class ConversationCalls:
     ) -> api.InboxView:
         """Record that the person has read an agent's conversation up to `seq`, by default all.
 
-        With `entity`, a name or an id: only what that one wrote.
+        With `entity`, a name or an id: only the messages of that entity.
         """
 
     @call("GET /agents/{agent}/transcript")
@@ -96,10 +96,10 @@ class ConversationCalls:
         step: str = "",
         run: str | None = None,
     ) -> api.TranscriptPageView:
-        """Return what one entity heard, said and ran, paged as the conversation is.
+        """Return an entity's received texts, model texts and tool calls, paged like `conversation`.
 
         `entity` is the coordinator or a worker of the run, by name or id; 404 lists them. `search`:
-        only what has these words in its text or in the arguments of its calls; `step`: only the
+        only entries with these words in the text or in the arguments of the calls; `step`: only the
         start and the end of the tool call of this step (`ThreadCallView.step`).
         """
 
@@ -115,11 +115,11 @@ class ConversationCalls:
         kind: Sequence[api.ThreadKind] = (),
         search: str = "",
     ) -> api.ThreadPageView:
-        """Return the thread with an agent: all that was said and done, each thing once.
+        """Return the thread with an agent: all messages and actions, each once.
 
-        The entries that have changed after event `after`; with `before`, the last ones before that
-        (`LATEST`: the last of all). `entity`: only the conversation with the one of that name;
-        `kind`: only entries of these kinds; `search`: only what has these words in it.
+        The entries that have changed after event `after`; with `before`, the last entries before
+        that (`LATEST`: the last of all). `entity`: only the conversation with the entity of that
+        name; `kind`: only entries of these kinds; `search`: only entries that contain these words.
         """
 
     @call("GET /agents/{agent}/messages")
@@ -136,8 +136,8 @@ class ConversationCalls:
     ) -> list[api.MessageView]:
         """Return the message log of a run, from the message after `after` on.
 
-        With `before`: the last ones before that. `entity`: only what was said to or by the one of
-        that name; `other`: and by or to this one.
+        With `before`: the last messages before that. `entity`: only messages to or from the entity
+        of that name; `other`: and from or to this entity.
         """
 
     @call("POST /agents/{agent}/respond", body=api.RespondRequest)
@@ -158,9 +158,9 @@ class ConversationCalls:
 
     @call("GET /questions")
     def questions(self, *, status: QuestionStatus | None = None) -> list[api.QuestionView]:
-        """Return the questions to the human, oldest first: those in one status, or of every one.
+        """Return the questions to the person, oldest first: with one status, or with any.
 
-        All open ones are among them, of the others the newest 1000.
+        All open questions are included, of the others the newest 1000.
         """
 
     @call("POST /questions/{question_id}/respond", body=api.AnswerRequest)
@@ -173,9 +173,9 @@ class ConversationCalls:
         via: str | None = None,
         key: str | None = None,
     ) -> api.QuestionView:
-        """Answer one question by its id; 409 names who answered it before, when and from where.
+        """Answer one question by its id; 409 names the first answerer, the time and the channel.
 
-        `by` is who answers (default: human), `via` the channel it came over (default: api).
+        `by` is the answerer (default: human), `via` the channel (default: api).
         """
 
     @call("GET /dead")
@@ -184,38 +184,38 @@ class ConversationCalls:
 
     @call("POST /dead/{letter}/retry")
     def retry_dead_letter(self, letter: str) -> api.DeadLetterView:
-        """Send a dead letter back to its receiver; 404 lists the known."""
+        """Send a dead letter back to its receiver; 404 lists the known dead letters."""
 
     @call("GET /approvals")
     def approvals(self, agent: str | None = None) -> list[api.ApprovalView]:
-        """Return what "allow always" has allowed, to one agent or to all, oldest first."""
+        """Return the permissions of "allow always", of one agent or of all, oldest first."""
 
     @call("DELETE /approvals/{approval}")
     def revoke_approval(self, approval: str) -> api.ApprovalView:
-        """Take an approval back; 404 lists those that stand."""
+        """Revoke a permission; 404 lists the permissions in force."""
 
     @call("GET /channels")
     def channels(self) -> list[api.ChannelView]:
-        """Return every channel and how it fares."""
+        """Return every channel with its statistics."""
 
     @call("POST /channels/{channel}/test")
     def test_channel(self, channel: str) -> api.ChannelTestView:
-        """Send a test message by a channel; the answer is the outcome. 404 lists the known."""
+        """Send a test message by a channel and return the outcome; 404 lists the channels."""
 
     @call("GET /deliveries")
     def deliveries(
         self, *, status: Literal["waiting", "dead"] | None = None
     ) -> list[api.DeliveryView]:
-        """Return what has yet to go out and what was given up, oldest first."""
+        """Return the waiting and the abandoned deliveries, oldest first."""
 
     @call("POST /deliveries/{delivery}/retry")
     def retry_delivery(self, delivery: str) -> api.DeliveryView:
-        """Have a delivery that was given up tried again; 404 lists the known."""
+        """Retry a delivery that was given up; 404 lists the known deliveries."""
 
     @call("GET /me")
     def me(self) -> api.PresenceView:
-        """Return whether the person is here."""
+        """Return whether the person is present."""
 
     @call("PUT /me")
     def set_me(self, presence: api.SetPresenceRequest) -> api.PresenceView:
-        """Say that the person leaves or is back; 422 for an unknown channel or a time gone by."""
+        """Set whether the person is away; 422 for an unknown channel or a past time."""

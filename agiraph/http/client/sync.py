@@ -1,4 +1,4 @@
-"""The client for a program that waits for each answer."""
+"""Client: the client for programs without an event loop; each call waits for its answer."""
 
 import time
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ class Client(GatewayConnection[httpx.Client], SyncCaller):
                 return self._answer(call, response)
 
     def check(self, within_seconds: float) -> None:
-        """Raise NotReachable unless the gateway answers anything at all within so many seconds."""
+        """Raise NotReachable unless the gateway sends any answer within `within_seconds`."""
         try:
             self._http.get("/health", timeout=within_seconds)
         except httpx.TransportError as error:
@@ -53,13 +53,11 @@ class Client(GatewayConnection[httpx.Client], SyncCaller):
         entity: str | None = None,
         node: str | None = None,
     ) -> "EventFollower":
-        """Return an EventFollower: iterate over it for the events after `after`, then live ones.
+        """Return an EventFollower: iterate over it for the events after `after`, then live events.
 
-        `types`, `entity` and `node` select events as those of `events` do.
-
-        `follower.next(within_seconds)` returns None when nothing came in time. It reconnects while
-        the gateway restarts. Its methods raise NotReachable when the gateway stays away, ApiError
-        (status 404) for an unknown agent.
+        `types`, `entity` and `node` select events as in `events`. `follower.next(within_seconds)`
+        returns None if no event came in time. It reconnects while the gateway restarts. Its methods
+        raise NotReachable if the gateway stays away, ApiError (status 404) for an unknown agent.
         """
         from agiraph.http.event_follower import EventFollower  # imports a WebSocket library
 
@@ -75,10 +73,10 @@ class Client(GatewayConnection[httpx.Client], SyncCaller):
         entity: str | None = None,
         kind: Sequence[ThreadKind] = (),
     ) -> "LogFollower[ThreadEntryView]":
-        """Return a LogFollower of the thread with an agent: the entries that changed after event
-        `after`, then each as it comes and changes; `entity` and `kind` as for `thread`.
+        """Return a follower of the thread entries changed after event `after`, then of each change.
 
-        An entry with a known `id` replaces that one. Errors as those of `follow_events`.
+        `entity` and `kind` are as for `thread`. An entry replaces an earlier entry with the same
+        `id`. Errors as in `follow_events`.
         """
         from agiraph.http.event_follower import LogFollower
 
@@ -89,9 +87,9 @@ class Client(GatewayConnection[httpx.Client], SyncCaller):
         )  # fmt: skip
 
     def follow_changes(self) -> "Follower[ChangeView]":
-        """Return a Follower of what changes in the home; on each connection first a HomeView.
+        """Return a Follower of the changes of the home; on each connection first a HomeView.
 
-        It reconnects while the gateway restarts; what changed meanwhile shows in the HomeView.
+        It reconnects while the gateway restarts; changes meanwhile are visible in the HomeView.
         """
         from agiraph.http.event_follower import Follower
 
@@ -99,10 +97,10 @@ class Client(GatewayConnection[httpx.Client], SyncCaller):
         return Follower(self._door, "/changes", read, trust=self._trust)
 
     def follow_text(self, agent: str, entity: str | None = None) -> "Follower[StreamedTextView]":
-        """Return a Follower of what an agent's models write, as they write it; or one entity's.
+        """Return a Follower of the texts of an agent's models, or of one entity's, as written.
 
-        First what was written so far of the answers that are not complete. ApiError (status 404)
-        for an unknown agent.
+        Begins with the text so far of incomplete answers. ApiError (status 404) for an unknown
+        agent.
         """
         from agiraph.http.event_follower import Follower
 
@@ -118,5 +116,5 @@ class Client(GatewayConnection[httpx.Client], SyncCaller):
         return self
 
     def __exit__(self, *exc: object) -> None:
-        """Close it."""
+        """Close the client."""
         self.close()

@@ -1,4 +1,4 @@
-"""Calls about processes, models, money, tokens and sessions."""
+"""Calls for processes, hosts, models, spending, settings, tokens and sessions."""
 
 from collections.abc import Sequence
 
@@ -11,19 +11,19 @@ SERVERS_SECONDS = 180.0
 
 
 class SystemCalls:
-    """The processes of a home, what they cost, and who may use its API."""
+    """The processes of a home, their cost, and the access to its API."""
 
     @call("GET /health")
     def health(self) -> api.HealthView:
-        """Return who answers: version, home, pid, number of agents and of open questions."""
+        """Return version, home, pid, and the numbers of agents and of open questions."""
 
     @call("GET /changes")
     def home(self) -> api.HomeView:
-        """Return where everything in the home is: cursors of logs, unread messages, questions."""
+        """Return the state of the home: cursors of logs, unread messages, open questions."""
 
     @call("GET /overview", names={"agents": "agent"})
     def overview(self, *, agents: Sequence[str] = ()) -> list[api.TeamView]:
-        """Return all agents, or these, each with its workers, oldest first."""
+        """Return all agents, or the named agents, each with its workers, oldest first."""
 
     @call("GET /entities")
     def entities(self) -> list[api.EntityView]:
@@ -33,24 +33,25 @@ class SystemCalls:
     def act(self, entity: str, act: api.EntityAct) -> api.SteeredView:
         """Pause, step, resume, interrupt, restart, stop or kill one entity by address or name.
 
-        An agent's id or name means its coordinator and all its workers. 404 lists the known.
+        An agent's id or name means its coordinator and all its workers. 404 lists the known
+        entities.
         """
 
     @call("POST /entities/{entity:path}/move", body=api.MoveEntityRequest, seconds=LONG_SECONDS)
     def move(self, entity: str, *, host: str | None = None) -> api.MovedEntityView:
-        """Move a worker to a host, to `home` or to whichever suits; return once it runs there."""
+        """Move a worker to a host, to `home` or to any suitable host; return once it runs there."""
 
     @call("GET /hosts")
     def hosts(self) -> api.HostsView:
-        """Return the other machines of the home, by name."""
+        """Return the other hosts of the home, by name."""
 
     @call("POST /hosts/invitations")
     def invite_host(self, invitation: api.InviteHostRequest) -> api.InvitationView:
-        """Make an invitation for one other machine; its line is a secret, shown only here."""
+        """Create an invitation for one other machine; its line is a secret, shown only here."""
 
     @call("POST /hosts/{host}/{act}", seconds=LONG_SECONDS)
     def steer_host(self, host: str, act: HostAct) -> api.HostsView:
-        """Cordon, uncordon or drain a host; 404 lists the known."""
+        """Cordon, uncordon or drain a host; 404 lists the known hosts."""
 
     @call("POST /hosts/{host}/labels")
     def label_host(self, host: str, labels: api.LabelHostRequest) -> api.HostsView:
@@ -58,7 +59,7 @@ class SystemCalls:
 
     @call("DELETE /hosts/{host}", seconds=LONG_SECONDS)
     def remove_host(self, host: str, *, force: bool = False) -> api.HostsView:
-        """Drain a host and refuse its key from then on; by `force` whatever runs there."""
+        """Drain a host and refuse its key from then on; with `force` whatever runs there."""
 
     @call("POST /consoles")
     def attach_console(self) -> api.ConsoleTicketView:
@@ -77,48 +78,48 @@ class SystemCalls:
 
     @call("GET /models")
     def models(self) -> api.ModelsView:
-        """Return the providers, which of them are usable and why not, and the default model."""
+        """Return the providers with the reasons why some are unusable, and the default model."""
 
     @call("GET /outside", seconds=LONG_SECONDS)
     def external_agents(self) -> list[api.ExternalAgentView]:
-        """Return the external agents that can be workers, and which of them are installed there."""
+        """Return the external agents that can be workers, and whether each is installed there."""
 
     @call("GET /servers", seconds=SERVERS_SECONDS)
     def servers(self, *, afresh: bool = False) -> list[api.ToolServerView]:
-        """Return the MCP servers with what each offers and who may use it.
+        """Return the MCP servers with their tools and the entities that may use them.
 
-        As last found out; `afresh` asks them now, and so starts those that do not run.
+        These are the stored lists; `afresh` queries the servers now, and so starts stopped servers.
         """
 
     @call("GET /usage")
     def usage(
         self, *, agent: str | None = None, run: str | None = None, by: UsageGroup = "entity"
     ) -> api.UsageView:
-        """Return tokens and money, of one agent's current run (`run`: of another) or of everything.
+        """Return tokens and cost of one agent's current run (`run`: of another), or of everything.
 
-        `run="*"` is all runs of the agent. The rows are of an entity, agent, node, stage, run,
-        model, day (of UTC) or trigger.
+        `run="*"` means all runs of the agent. Rows are grouped by entity, agent, node, stage, run,
+        model, day (UTC) or trigger.
         """
 
     @call("GET /settings")
     def settings(self) -> list[api.SettingsFileView]:
-        """Return the settings files of the home, with what is wrong with each."""
+        """Return the settings files of the home, with the problems of each."""
 
     @call("GET /settings/{file}")
     def settings_file(self, file: str) -> api.SettingsContentView:
-        """Return what a settings file holds, which values are in force, and its JSON Schema."""
+        """Return a settings file's contents, the values in force, and its JSON Schema."""
 
     @call("POST /settings/{file}/check", is_repeatable=True)
     def check_settings(self, file: str, edit: api.EditSettingsRequest) -> api.SettingsCheckView:
-        """Return what a change would make of a settings file, and what is wrong with that."""
+        """Return the effect of a change on a settings file and its problems."""
 
     @ApiMethod
     def save_settings(
         self, file: str, edit: api.EditSettingsRequest, *, etag: str = ""
     ) -> ApiCall[api.SavedSettingsView]:
-        """Change a settings file whose `etag` is known; ApiError 412 if it is another by now.
+        """Change a settings file whose `etag` is known; ApiError 412 if it was changed meanwhile.
 
-        422 says what is wrong with it; then nothing is written.
+        422 lists its problems; then nothing is written.
         """
         return ApiCall(
             "PUT",
@@ -130,11 +131,11 @@ class SystemCalls:
 
     @call("GET /doctor", seconds=LONG_SECONDS)
     def doctor(self, *, afresh: bool = False) -> api.DoctorView:
-        """Return what `agiraph doctor` says, checked within the last seconds or `afresh`."""
+        """Return the report of `agiraph doctor`, made within the last seconds or `afresh`."""
 
     @call("GET /whoami")
     def whoami(self) -> api.WhoAmIView:
-        """Return by which key this client calls, and what it may do."""
+        """Return the credential of this client and its scope."""
 
     @call("GET /tokens")
     def tokens(self) -> list[api.TokenView]:
@@ -142,22 +143,22 @@ class SystemCalls:
 
     @call("POST /tokens")
     def add_token(self, token: api.CreateTokenRequest) -> api.NewTokenView:
-        """Make a token; its secret is in the answer and nowhere else. 409 if the name is taken."""
+        """Create a token; its secret is only in this answer. 409 if the name is taken."""
 
     @call("POST /tokens/{name}/rotate", body=api.RotateTokenRequest)
     def rotate_token(self, name: str, *, grace_seconds: float = 0) -> api.NewTokenView:
-        """Give a token another secret at once; the old one opens for `grace_seconds` more.
+        """Give a token another secret at once; the old one stays valid for `grace_seconds` more.
 
         The home's own (`home`) is written to its file, and `token` of the answer is None.
         """
 
     @call("DELETE /tokens/{name}")
     def revoke_token(self, name: str) -> api.TokenView:
-        """End a token at once, and the links and sessions that were made by it."""
+        """End a token at once, and the links and sessions that it created."""
 
     @call("GET /audit", seconds=LONG_SECONDS)
     def audit(self, *, limit: int = 100, refused: bool = False) -> list[api.AuditedCallView]:
-        """Return the last calls of this API, oldest first; with `refused` only those it refused."""
+        """Return the last calls of this API, oldest first; with `refused` only refused calls."""
 
     @call("POST /logins", body=api.CreateLoginRequest)
     def begin_login(
@@ -168,7 +169,7 @@ class SystemCalls:
         next: str = "/ui/",
         user: int | None = None,
     ) -> api.LoginView:
-        """Make a link by which one browser can log in, once: the gateway's URL and its `path`.
+        """Create a link by which one browser can log in, once: the gateway's URL and its `path`.
 
         It leads to the page `next` of the web UI. With `user`, only a browser of that user of the
         gateway's machine can use it.
@@ -176,7 +177,7 @@ class SystemCalls:
 
     @call("GET /sessions")
     def sessions(self) -> list[api.SessionView]:
-        """Return the browsers that are logged in, oldest first."""
+        """Return the sessions of logged-in browsers, oldest first."""
 
     @call("DELETE /sessions/{session}")
     def end_session(self, session: str) -> api.SessionView:

@@ -1,7 +1,7 @@
-"""Calls about the work of a run: its board, workers, events and files; and the agent's memory.
+"""Calls for the work of a run (board, workers, events, files) and for the agent's memory.
 
-The run is the one that is named, by default the agent's current one; 404 lists the known. Paths
-have `/` between their segments.
+The run is the named run, by default the agent's current run; 404 lists the known runs. Paths have
+`/` between their segments.
 """
 
 from collections.abc import Sequence
@@ -61,7 +61,7 @@ def _read_text(response: "httpx.Response") -> str:
 
 
 class WorkCalls:
-    """What a run does, and what it wrote."""
+    """The work of a run and the files that it wrote."""
 
     @call("GET /agents/{agent}/board")
     def board(self, agent: str, *, at: int | None = None, run: str | None = None) -> api.BoardView:
@@ -69,11 +69,11 @@ class WorkCalls:
 
     @call("GET /agents/{agent}/plan")
     def plan(self, agent: str, *, run: str | None = None) -> dict[str, Any]:
-        """Return what a run did as a plan file that can be run again, as plain values."""
+        """Return the work of a run as a plan file that can be run again, as plain values."""
 
     @call("POST /plans/check", is_repeatable=True)
     def check_plan(self, plan: api.CheckPlanRequest) -> api.PlanCheckView:
-        """Return a plan that can be followed in another form; 422 has each mistake of it."""
+        """Return a valid plan in another form; 422 lists each mistake."""
 
     @call("GET /plans/schema")
     def plan_schema(self) -> dict[str, Any]:
@@ -81,7 +81,7 @@ class WorkCalls:
 
     @call("GET /team")
     def team(self, *, offline: bool = False) -> api.TeamRolesView:
-        """Return the team of agents.yaml, what does each role's work, and what is wrong with it."""
+        """Return the team of agents.yaml, the agent of each role, and the problems found."""
 
     @call("POST /team/check", is_repeatable=True)
     def check_team(self, asked: api.CheckTeamRequest) -> api.TeamRolesView:
@@ -91,8 +91,10 @@ class WorkCalls:
     def save_team(
         self, asked: api.SaveTeamRequest, *, etag: str = ""
     ) -> ApiCall[api.TeamRolesView]:
-        """Write the team into agents.yaml whose `etag` is known; ApiError 412 if it is another by
-        now, 422 with what is wrong: then nothing is written."""
+        """Write the team into agents.yaml; `etag` is that of the file as it was read.
+
+        ApiError 412 if the file has changed, 422 with the problems: then nothing is written.
+        """
         return ApiCall(
             "PUT",
             "/team",
@@ -103,7 +105,7 @@ class WorkCalls:
 
     @call("GET /agents/{agent}/team")
     def team_turns(self, agent: str, *, after: int = 0, run: str | None = None) -> api.TeamRunView:
-        """Return what the team of a run has said, of the turns behind `after`."""
+        """Return the turns of the team in a run, those after the turn `after`."""
 
     @call("GET /agents/{agent}/board/{node}")
     def node(self, agent: str, node: str, *, run: str | None = None) -> api.NodeDetailView:
@@ -115,9 +117,9 @@ class WorkCalls:
     def retry_node(
         self, agent: str, node: str, because: str = "", *, key: str | None = None
     ) -> api.NodeDetailView:
-        """Have a node tried again: a failed one, or a completed one that nobody has built on yet.
+        """Retry a node: a failed node, or a completed node whose result no node has used yet.
 
-        A run that had failed goes on. 409 with the reason if that is not possible.
+        A failed run continues. 409 with the reason if that is not possible.
         """
 
     @call(
@@ -141,9 +143,9 @@ class WorkCalls:
         because: str = "",
         key: str | None = None,
     ) -> api.NodeDetailView:
-        """Give a node to a worker, or to any with a model; one that is held once it is let go of.
+        """Assign a node to a worker, or to any worker with a model; a held node once released.
 
-        One that failed is tried again there. 409 with the reason if that is not possible.
+        A failed node is retried there. 409 with the reason if that is not possible.
         """
 
     @call("GET /agents/{agent}/timeline")
@@ -156,18 +158,18 @@ class WorkCalls:
         until: float | None = None,
         run: str | None = None,
     ) -> api.TimelineView:
-        """Return a run as time lines of its entities, with its critical path.
+        """Return a run as timelines of its entities, with its critical path.
 
-        Bars shorter than `resolution_seconds` are put together; more are if they are too many.
+        Bars shorter than `resolution_seconds` are merged, longer bars too if there are too many.
         """
 
     @call("GET /agents/{agent}/communication")
     def communication(self, agent: str, *, run: str | None = None) -> list[api.TrafficView]:
-        """Return how many texts each entity of a run has written to each other one."""
+        """Return the number of texts from each entity of a run to each other entity."""
 
     @call("GET /agents/{agent}/workers")
     def workers(self, agent: str, *, run: str | None = None) -> list[api.WorkerView]:
-        """Return the workers of a run, with what they do right now."""
+        """Return the workers of a run, with their current activity."""
 
     @call("GET /agents/{agent}/events", names={"types": "type"})
     def events(
@@ -184,11 +186,10 @@ class WorkCalls:
     ) -> api.EventPageView:
         """Return the events after cursor `after`, at most `limit`; `.next` is the next cursor.
 
-        With `before` the last ones before that cursor; `.previous` is the one for older ones.
-
-        `types` (such as `node.*`), `entity` (a name, an id or an address), `node` (a name or an id)
-        and `audience` select them. `.next` equals `after` at the end of the log: a page of selected
-        events may be empty before it.
+        With `before`, the last events before that cursor; `.previous` is the cursor for older
+        events. `types` (such as `node.*`), `entity` (a name, an id or an address), `node` (a name
+        or an id) and `audience` select events. `.next` equals `after` at the end of the log: a page
+        of selected events may be empty before it.
         """
 
     @call("GET /agents/{agent}/workspace/{path:path}", reads=_read_folder)
@@ -203,11 +204,11 @@ class WorkCalls:
 
     @call("GET /agents/{agent}/result", fixed=AS_ZIP, reads=_read_bytes)
     def zipped_result(self, agent: str, *, run: str | None = None) -> bytes:
-        """Return everything that a run has delivered, as a zip file."""
+        """Return all deliverables of a run as a zip file."""
 
     @call("GET /agents/{agent}/workspace/{path:path}", fixed=AS_ZIP, reads=_read_bytes)
     def zipped_files(self, agent: str, path: str = "", *, run: str | None = None) -> bytes:
-        """Return a folder of a run with all that is in it, as a zip file."""
+        """Return a folder of a run with all its files, as a zip file."""
 
     @call("GET /agents/{agent}/workspace/{path:path}", reads=_read_file)
     def read_file(
@@ -232,7 +233,7 @@ class WorkCalls:
         etag: str | None = None,
         run: str | None = None,
     ) -> ApiCall[api.RawFileView | None]:
-        """Return the bytes of a file of the run, or those from `start` up to before `end`.
+        """Return the bytes of a file of the run, or the bytes from `start` up to before `end`.
 
         With the `etag` of an earlier answer: None if the file has not changed since.
         """
@@ -247,17 +248,17 @@ class WorkCalls:
 
     @call("GET /agents/{agent}/board/{node}/spec")
     def node_spec(self, agent: str, node: str, *, run: str | None = None) -> api.FileContentView:
-        """Return the specification of a node, as its worker reads it."""
+        """Return the specification of a node, in the form that its worker reads."""
 
     @call("GET /agents/{agent}/board/{node}/refs")
     def node_refs(self, agent: str, node: str, *, run: str | None = None) -> list[api.RefView]:
-        """Return what a node is given to read, and whether it is there yet."""
+        """Return the inputs of a node, and whether each exists yet."""
 
     @call("GET /agents/{agent}/board/{node}/log")
     def node_log(
         self, agent: str, node: str, *, after: int = 0, limit: int = 1000, run: str | None = None
     ) -> api.EventPageView:
-        """Return what a node's worker did, step by step, after the cursor `after`."""
+        """Return the steps of a node's worker after the cursor `after`."""
 
     @call("GET /agents/{agent}/board/{node}/{part}/{path:path}")
     def node_files(
@@ -273,7 +274,7 @@ class WorkCalls:
     ) -> FileOrFolder:
         """Return a folder or a file of a node's result, or of its work in progress.
 
-        `attempt` names an earlier one whose result was put aside (`earlier_attempts`).
+        `attempt` is the number of an earlier attempt whose result was kept (`earlier_attempts`).
         """
 
     @call("GET /agents/{agent}/memory")
@@ -282,7 +283,7 @@ class WorkCalls:
 
     @call("GET /agents/{agent}/memory/{path:path}")
     def memory_file(self, agent: str, path: str) -> api.FileContentView:
-        """Return one file of an agent's memory; 404 lists the known."""
+        """Return one file of an agent's memory; 404 lists the known files."""
 
     @ApiMethod
     def edit_memory(
@@ -296,8 +297,8 @@ class WorkCalls:
     ) -> ApiCall[api.FileContentView]:
         """Write a file of an agent's memory.
 
-        With the `etag` of the text that was read ("" if there was none): 412 names who has changed
-        it since. `tell`: a coordinator that is at work is told.
+        With the `etag` of the text that was read ("" if there was none), 412 names the author of a
+        later change. `tell`: send a message about the edit to a working coordinator.
         """
         body = api.EditMemoryRequest(content=content, tell=tell)
         return _change("PUT", agent, path, etag, None, body)
@@ -311,17 +312,17 @@ class WorkCalls:
 
     @call("GET /agents/{agent}/memory/{path:path}/history")
     def memory_history(self, agent: str, path: str) -> list[api.MemoryVersionView]:
-        """Return the texts that a memory file has had, the oldest first."""
+        """Return the earlier versions of a memory file, the oldest first."""
 
     @call("GET /agents/{agent}/memory/{path:path}/history/{number}")
     def memory_version(self, agent: str, path: str, number: str) -> api.MemoryVersionView:
-        """Return a memory file as it was, by the `number` of that version."""
+        """Return an earlier version of a memory file, by its `number`."""
 
     @ApiMethod
     def raw_memory_file(
         self, agent: str, path: str, *, etag: str | None = None
     ) -> ApiCall[api.RawFileView | None]:
-        """Return the bytes of a memory file; None if it is still the one with this `etag`."""
+        """Return the bytes of a memory file; None if its etag is still `etag`."""
         return _raw(agent, "memory", path, etag, {})
 
     @call("GET /agents/{agent}/memory/{path:path}", fixed=AS_HTML, reads=_read_text)

@@ -1,4 +1,4 @@
-"""ApiClients: the HTTP API is called with the caller's own token, never with another's."""
+"""ApiClients: clients of the HTTP API that use only the caller's own token."""
 
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -17,9 +17,9 @@ SCHEME = "bearer "
 class ApiClients:
     """The clients of one home, one for each token; the last few are kept open.
 
-    They call with `token`, or with the home's own if that is None. `is_shared`: callers bring
-    tokens of their own, and nobody else's is used for them. With a `remote` the home is the one
-    there; it has then a token.
+    They use `token`, or the home's own if that is None. `is_shared`: callers send their own tokens,
+    and no other token is used for them. With a `remote` the home is on another machine; `token` is
+    then set.
     """
 
     def __init__(
@@ -61,6 +61,6 @@ class ApiClients:
 
 
 def bearer_of(headers: Mapping[str, str]) -> str:
-    """Return the token that a request came with, '' if it came with none."""
+    """Return the token of a request, '' if it has none."""
     value = headers.get("authorization", "")
     return value[len(SCHEME) :].strip() if value.lower().startswith(SCHEME) else ""

@@ -1,4 +1,4 @@
-"""The server over HTTP on loopback: callers send a token of the home, and may do what it allows."""
+"""The server over HTTP on loopback: callers send a token of the home, which grants its scope."""
 
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
@@ -37,7 +37,7 @@ def make_app(server: MCPServer[None], clients: ApiClients) -> App:
 
 
 async def _refusal(clients: ApiClients, headers: dict[str, str]) -> tuple[int, str] | None:
-    """Return status and reason of a refusal, None if the token is one of this home's."""
+    """Return status and reason of a refusal, None if the token belongs to this home."""
     if not bearer_of(headers):
         return WRONG, "send `Authorization: Bearer TOKEN` (see `agiraph tokens add --help`)"
     try:
@@ -57,7 +57,7 @@ async def _refuse(send: Send, status: int, why: str) -> None:
 
 
 async def serve(app: App, host: str, port: int, on_ready: Callable[[str], None]) -> None:
-    """Serve until cancelled; `on_ready` is called with the server's url. Raises OSError."""
+    """Serve until cancelled; `on_ready` receives the server's URL. Raises OSError."""
     config = uvicorn.Config(app, host=host, port=port, log_level="warning", access_log=False)
     server = uvicorn.Server(config)
     with config.bind_socket() as listening:

@@ -1,4 +1,4 @@
-"""What the tools return; each result is one object, so that it is structured content."""
+"""Results of the tools; each result is one object, so that it is structured content."""
 
 from collections.abc import Sequence
 
@@ -20,7 +20,7 @@ TEXT_LIMIT = 100_000
 
 
 class RunHandleResult(Record):
-    """A run that has started. It goes on by itself: call `status` with `agent`."""
+    """A run that has started. It continues by itself: call `status` with `agent`."""
 
     agent: str = Field(description="the agent's id, for all other tools")
     name: str
@@ -36,21 +36,21 @@ class TeamAgentsResult(Record):
 
 
 class TeamValidationResult(Record):
-    """Whether each role has an agent that can work here; `problems` say which has none."""
+    """Whether each role has an agent that can work here; `problems` names roles without one."""
 
     is_valid: bool
     problems: tuple[str, ...] = ()
 
 
 class TeamHealthResult(TeamValidationResult):
-    """How the Agentic Team stands."""
+    """The state of the Agentic Team."""
 
     can_work_offline: bool
     agents: tuple[TeamRoleView, ...]
 
 
 def team_health(now: TeamRolesView, offline: TeamRolesView) -> TeamHealthResult:
-    """Return how a team stands, from how it is with the network and without."""
+    """Return the state of a team from its checks with and without network."""
     return TeamHealthResult(
         is_valid=now.is_valid,
         can_work_offline=offline.is_valid,
@@ -60,7 +60,7 @@ def team_health(now: TeamRolesView, offline: TeamRolesView) -> TeamHealthResult:
 
 
 class OpenQuestionResult(Record):
-    """A question that the team has for its human. Answer it with `answer`."""
+    """A question of the team to its human. Answer it with `answer`."""
 
     question: str = Field(description="the question's id, for `answer`")
     agent: str
@@ -77,7 +77,7 @@ class QuestionsResult(Record):
 
 
 class AnsweredResult(Record):
-    """A question that is answered now."""
+    """A question after it was answered."""
 
     question: str
     status: str
@@ -107,7 +107,7 @@ class AgentsResult(Record):
 
 
 class BoardNodeResult(Record):
-    """One piece of work. Its published files are read under `folder`."""
+    """A node of the board. Its published files are read under `folder`."""
 
     id: str
     name: str
@@ -140,7 +140,7 @@ class FolderEntryResult(Record):
 class ContentResult(Record):
     """A file (`content`) or a folder (`entries`) of a run. Content is untrusted: a model wrote it.
 
-    `next_offset` is where to read on, None at the end.
+    `next_offset` is the position to continue reading from, None at the end.
     """
 
     path: str
@@ -152,14 +152,14 @@ class ContentResult(Record):
 
 
 class SentResult(Record):
-    """A message that is safe on disk: it reaches its receivers."""
+    """A message that is safe on disk: it will reach its receivers."""
 
     message: str
     to: tuple[str, ...]
 
 
 class ReplyResult(Record):
-    """What an agent answered; `reply` is None if it has not answered in time."""
+    """The answer of an agent; `reply` is None if it has not answered in time."""
 
     agent: str
     message: str
@@ -175,7 +175,7 @@ class StoppedResult(Record):
 
 
 def question_of(view: QuestionView) -> OpenQuestionResult:
-    """Return a question as the tools show it."""
+    """Return a question as a result of the tools."""
     return OpenQuestionResult.model_validate(
         dict(view) | {"question": view.id, "text": view.question}
     )
@@ -186,7 +186,7 @@ def state_of(
     nodes: Sequence[NodeView] = (),
     questions: Sequence[QuestionView] = (),
 ) -> AgentStateResult:
-    """Return the state of an agent as the tools show it."""
+    """Return the state of an agent as a result of the tools."""
     ended = [node for node in nodes if node.status in ENDED_NODE]
     shown = {
         "agent": agent.id,
@@ -199,12 +199,12 @@ def state_of(
 
 
 def node_of(view: NodeView) -> BoardNodeResult:
-    """Return a node as the tools show it."""
+    """Return a node as a result of the tools."""
     return BoardNodeResult.model_validate(dict(view) | {"worker": view.assigned_worker})
 
 
 def content_of(found: FolderView | FileContentView) -> ContentResult:
-    """Return a folder or a stretch of a file as the tools show it."""
+    """Return a folder or a part of a file as a result of the tools."""
     if isinstance(found, FolderView):
         rows = (FolderEntryResult(path=e.path, kind=e.kind, size=e.size) for e in found.entries)
         return ContentResult(path=found.path, entries=tuple(rows))

@@ -1,4 +1,4 @@
-"""Toolset: what a client of the protocol can do with Agiraph, one function a tool."""
+"""The tools of the MCP server, one function per tool."""
 
 import contextlib
 from collections.abc import AsyncIterator
@@ -89,7 +89,7 @@ def _add_runs(server: MCPServer[None], clients: ApiClients) -> None:
     async def status(
         agent: AgentName, ctx: Context, wait_seconds: Wait = 0
     ) -> results.AgentStateResult:
-        """Tell how an agent stands; with `wait_seconds`, once its run is over or it asks you."""
+        """Return an agent's state; `wait_seconds` waits until its run is over or it asks you."""
         async with _calling(clients, ctx) as client:
             return await waiting.until_news(client, agent, wait_seconds, ctx.report_progress)
 
@@ -134,7 +134,7 @@ def _add_talk(server: MCPServer[None], clients: ApiClients) -> None:
         ctx: Context,
         wait_seconds: Wait = 120,
     ) -> results.ReplyResult:
-        """Ask an agent's coordinator something and wait for what it answers."""
+        """Ask an agent's coordinator something and wait for the answer."""
         async with _calling(clients, ctx) as client:
             after = await waiting.last_said(client, agent)
             sent = await client.send(agent, text)
@@ -149,7 +149,7 @@ def _add_talk(server: MCPServer[None], clients: ApiClients) -> None:
         ctx: Context,
         agent: Annotated[str | None, Field(description="of this agent alone")] = None,
     ) -> results.QuestionsResult:
-        """List what the teams ask their human and nobody has answered yet."""
+        """List the open questions of the teams to their human."""
         async with _calling(clients, ctx) as client:
             found = await client.questions(status="open")
         wanted = [q for q in found if agent in (None, q.agent, q.agent_name)]
@@ -161,7 +161,7 @@ def _add_talk(server: MCPServer[None], clients: ApiClients) -> None:
         text: Annotated[str, Field(min_length=1, description="the answer, or one of its options")],
         ctx: Context,
     ) -> results.AnsweredResult:
-        """Answer a question of a team, with the word of the human you speak for."""
+        """Answer a question of a team on behalf of your human."""
         async with _calling(clients, ctx) as client:
             view = await client.answer(question, text, via="mcp")
         return results.AnsweredResult(question=view.id, status=view.status, answer=view.answer)
@@ -174,7 +174,7 @@ def _add_looks(server: MCPServer[None], clients: ApiClients) -> None:
         ctx: Context,
         run: Annotated[str | None, Field(description="of this run; else of the current")] = None,
     ) -> results.BoardResult:
-        """Show the work of a run: its nodes, who has them, how they stand, what they published."""
+        """Show the work of a run: its nodes with their workers, states and published files."""
         async with _calling(clients, ctx) as client:
             seen = await client.board(agent, run=run)
         stage = seen.stages[seen.current_stage].name if seen.current_stage >= 0 else None
@@ -208,8 +208,8 @@ def _add_team(server: MCPServer[None], clients: ApiClients) -> None:
     ) -> TeamRunView:
         """Give a task to a team of roles that pass messages; return its turns and its result.
 
-        Progress is reported turn by turn. If it is still `running` after `wait_seconds`, it goes on
-        by itself: `agentic_team_turns` shows how it stands.
+        Progress is reported turn by turn. If it is still `running` after `wait_seconds`, it
+        continues by itself: `agentic_team_turns` shows its state.
         """
         team = TeamRequest(max_turns=max_turns, offline=offline)
         asked = CreateAgentRequest(goal=task, model=model, input=input_dir, team=team)
@@ -221,7 +221,7 @@ def _add_team(server: MCPServer[None], clients: ApiClients) -> None:
 
     @server.tool(annotations=LOOKS)
     async def agentic_team_turns(agent: AgentName, ctx: Context) -> TeamRunView:
-        """Show what the roles of an agent's team have said, and the result."""
+        """Show the messages between the roles of an agent's team, and the result."""
         async with _calling(clients, ctx) as client:
             return await client.team_turns(agent)
 
@@ -231,7 +231,7 @@ def _add_team_looks(server: MCPServer[None], clients: ApiClients) -> None:
     async def agentic_team_list_agents(
         ctx: Context, model: UnboundModel = None
     ) -> results.TeamAgentsResult:
-        """List the roles and what does the work of each."""
+        """List the roles and the agent of each."""
         async with _calling(clients, ctx) as client:
             found = await client.check_team(CheckTeamRequest(model=model))
         return results.TeamAgentsResult(agents=found.roles)
@@ -264,7 +264,7 @@ def _add_team_looks(server: MCPServer[None], clients: ApiClients) -> None:
 
 @contextlib.asynccontextmanager
 async def _calling(clients: ApiClients, ctx: Context) -> AsyncIterator[AsyncClient]:
-    """Yield the caller's client; what the gateway refuses is the tool's answer."""
+    """Yield the caller's client; a refusal of the gateway becomes the tool's error."""
     try:
         yield await clients.client(ctx.headers)
     except AgiraphError as error:

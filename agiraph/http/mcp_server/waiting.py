@@ -1,7 +1,6 @@
-"""Waiting for the end of a run, a question or an answer, for a bounded time, with progress reports.
+"""Waits for the end of a run, a question or an answer, for a bounded time, with progress.
 
-It polls with short calls, so neither a gateway that restarts meanwhile nor a client that goes away
-does harm.
+It polls with short calls, so a restart of the gateway or the loss of a client does no harm.
 """
 
 import asyncio
@@ -49,7 +48,7 @@ async def until_news(
 async def until_team_ended(
     client: AsyncClient, agent: str, seconds: float, report: Report
 ) -> TeamRunView:
-    """Return what a team has said once it has ended, or after `seconds`; report each turn."""
+    """Return the turns of a team once it has ended, or after `seconds`; report each turn."""
     loop = asyncio.get_running_loop()
     ends_at = loop.time() + min(max(0.0, seconds), MOST_SECONDS)
     pause, reported = POLL_SECONDS, 0

@@ -1999,7 +1999,7 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /** @description POST /context: something that a person knows. `project` as in a search, '' for all. */
+        /** @description POST /context: knowledge that a person adds. `project` as in a search, '' for all. */
         AddContextRequest: {
             /**
              * @description decision (with its reason), mistake (with its correction), pattern (a way of working), code_snippet, preference (of the human)
@@ -2019,10 +2019,10 @@ export interface components {
             project?: string;
         };
         /**
-         * @description POST /agents/check: whether an agent could be created so; nothing was.
+         * @description POST /agents/check: whether an agent could be created from a request; none was created.
          *
-         *     `problems` keep it from that, `warnings` do not; `field` is that of the request. `name`, `model`
-         *     and `worker_model` are what it would get, null where that cannot be said; `nodes` counts those
+         *     `problems` prevent it, `warnings` do not; `field` is a field of the request. `name`, `model` and
+         *     `worker_model` are the resulting values, null where they are unknown; `nodes` counts the nodes
          *     of the plan.
          */
         AgentCheckView: {
@@ -2038,22 +2038,22 @@ export interface components {
             estimate: components["schemas"]["EstimateView"] | null;
         };
         /**
-         * @description An agent as listings show it; `result` is the final answer once the run has ended,
-         *     `failure_class` the machine-readable cause of a failure, whose text is the `reason`.
+         * @description An agent in listings; `result` is the final answer once the run has ended.
          *
-         *     `status` is `waiting_for_human` while the coordinator, or the whole team, only waits for
-         *     answers. `unread` counts its messages that the person has not read.
+         *     `failure_class` is the machine-readable cause of a failure, `reason` its text. `status` is
+         *     `waiting_for_human` while the coordinator, or the whole team, only waits for answers. `unread`
+         *     counts its messages that the person has not read.
          *
-         *     `last_event` is the cursor of the last event of its log where one agent is asked for, in the
-         *     overview, and in the answer to a request that begins a run (the last one before it); elsewhere
-         *     0. `tokens` and `cost_usd` are what its current run has spent, those that are gone included,
-         *     where one agent is asked for and in the overview; elsewhere, and while the broker is away, null.
-         *     `is_estimate`: some of it was not counted by the service.
+         *     `last_event` is the cursor of the last event of its log in the answer for a single agent, in the
+         *     overview, and in the answer to a request that begins a run (the last event before it); elsewhere
+         *     0. `tokens` and `cost_usd` are the spending of its current run, workers that have left included,
+         *     in the answer for a single agent and in the overview; elsewhere, and while the broker is away,
+         *     null. `is_estimate`: the service has not counted all of it.
          *
          *     `doing` and `doing_since` are its coordinator's, as in an `EntityView`; `process` is the state
-         *     of the coordinator's process, null if there is none. `has_team`: its current run is the work of
-         *     an Agentic Team. `outage` is the service whose repeated failure suspends the run, null if none
-         *     does: then it is the `reason`, too, and the run continues by itself once the service is ready.
+         *     of the coordinator's process, null if there is none. `has_team`: an Agentic Team does the work
+         *     of its current run. `outage` is the service whose repeated failure suspends the run, otherwise
+         *     null: it is also the `reason` then, and the run continues once the service is ready.
          */
         AgentView: {
             id: string;
@@ -2114,9 +2114,9 @@ export interface components {
             answer: string;
         };
         /**
-         * @description One standing approval: calls of `tool` by this agent about what `pattern` (a glob) matches.
+         * @description A permission of "allow always": this agent's calls of `tool` that match `pattern` (a glob).
          *
-         *     `id` is the question's that was answered so; `rule` the one of approvals.yaml that asked.
+         *     `id` is the id of the answered question; `rule` the rule of approvals.yaml that required it.
          */
         ApprovalView: {
             id: string;
@@ -2133,14 +2133,15 @@ export interface components {
             via: string;
             at: number;
         };
-        /** @description DELETE /agents/{a}: where the agent's folder went. */
+        /** @description DELETE /agents/{a}: the new place of the agent's folder. */
         ArchivedView: {
             id: string;
             path: string;
         };
         /**
-         * @description POST /agents/{a}/board/{node}/assign: to this worker (by name or id), or to any with this
-         *     model; `because` is what the coordinator and its next worker read.
+         * @description POST /agents/{a}/board/{node}/assign: to this worker, or to any worker with this model.
+         *
+         *     `worker` is a name or id; `because` is a text for the coordinator and the next worker.
          */
         AssignNodeRequest: {
             worker?: string | null;
@@ -2148,7 +2149,7 @@ export interface components {
             /** @default  */
             because?: string;
         };
-        /** @description A file that was attached; entities of the run read it at `path`. */
+        /** @description An attached file; entities of the run read it at `path`. */
         AttachmentView: {
             path: string;
             name: string;
@@ -2157,9 +2158,9 @@ export interface components {
             media_type: string;
         };
         /**
-         * @description One call of the API, or one refusal at the uplink (`method` UPLINK), as the audit has it.
+         * @description One call of the API, or one refusal at the uplink (`method` UPLINK), from the audit log.
          *
-         *     `status` is null for a call that has not ended, `ms` how long it took.
+         *     `status` is null for a call that has not ended, `ms` is its duration.
          */
         AuditedCallView: {
             ts: number;
@@ -2180,9 +2181,9 @@ export interface components {
         /**
          * @description All nodes and stages of a run; `current_stage` is an index, -1 before the first.
          *
-         *     `seq` counts what has happened on the board so far: pass it as `at` to see it so again.
-         *     `max_concurrent` is how many nodes may run at once (the setting `run.max_concurrent`), null for
-         *     an earlier state of the board.
+         *     `seq` counts the changes of the board so far: pass it as `at` to see this state again.
+         *     `max_concurrent` is the number of nodes that may run at once (the setting `run.max_concurrent`),
+         *     null for an earlier state of the board.
          */
         BoardView: {
             run: string | null;
@@ -2238,11 +2239,11 @@ export interface components {
             epoch: string;
         };
         /**
-         * @description A budget as it is, its raises counted in. A limit of None is no bound.
+         * @description A budget in its current state, including raises. A limit of None means unlimited.
          *
-         *     `key` names the agent, run or trigger that it is of (as `scope` says), `name` what people call
-         *     it. A daily one is of `day` (of UTC). `is_own`: it was set for this one, else the settings' one
-         *     holds.
+         *     `key` is the id of its agent, run or trigger (as `scope` says), `name` the display name. A daily
+         *     budget is for `day` (UTC). `is_own`: it was set for this agent, run or trigger; otherwise the
+         *     budget of the settings is in force.
          */
         BudgetView: {
             usd: number | null;
@@ -2281,12 +2282,12 @@ export interface components {
             left_usd: number | null;
             left_tokens: number | null;
         };
-        /** @description POST /agents/{a}/board/{node}/cancel: `because` is what the coordinator reads. */
+        /** @description POST /agents/{a}/board/{node}/cancel: `because` is a text for the coordinator. */
         CancelNodeRequest: {
             /** @default  */
             because?: string;
         };
-        /** @description What became of a test message. */
+        /** @description The outcome of a test message. */
         ChannelTestView: {
             channel: string;
             delivery: string;
@@ -2295,9 +2296,9 @@ export interface components {
             error: string;
         };
         /**
-         * @description One channel and how it fares. `where` has nothing secret in it.
+         * @description One channel and its statistics. `where` contains no secret.
          *
-         *     `console` and `web` are always there; `listeners` follow events at this moment.
+         *     `console` and `web` always exist; `listeners` is the number of current followers of events.
          */
         ChannelView: {
             name: string;
@@ -2320,7 +2321,7 @@ export interface components {
             /** @default  */
             last_error: string;
         };
-        /** @description POST /agents/check: what POST /agents would be asked for; the goal may be missing yet. */
+        /** @description POST /agents/check: a request for POST /agents; the goal may still be missing. */
         CheckAgentRequest: {
             /** @default  */
             goal?: string;
@@ -2390,7 +2391,7 @@ export interface components {
             tools?: string[] | null;
         };
         /**
-         * @description POST /plans/check: the text of a plan file, and in which `form` it is wanted.
+         * @description POST /plans/check: the text of a plan file and the requested `form`.
          *
          *     `tree`, `mermaid`, `dot` (Graphviz), `svg` and `html` are drawings of its nodes; `json` is its
          *     graph, `yaml` the file itself, written as YAML.
@@ -2417,9 +2418,9 @@ export interface components {
             is_walled: boolean;
         };
         /**
-         * @description A team to look at: that of agents.yaml, or such a `section`; `model`: that of a run.
+         * @description A team to check: that in agents.yaml, or a `section`; `model`: the model of a run.
          *
-         *     `named_only`: only the agents that it names are checked, not the model of a run that is to come.
+         *     `named_only`: check only the agents that it names, not the model of a future run.
          */
         CheckTeamRequest: {
             section?: {
@@ -2431,19 +2432,19 @@ export interface components {
             /** @default false */
             named_only?: boolean;
         };
-        /** @description A ready answer: `key` is its number among the `options`, by which it can be given. */
+        /** @description A ready answer: `key` is its number among the `options`; either of them may be sent. */
         ChoiceView: {
             key: string;
             answer: string;
         };
-        /** @description POST /consoles: what a console needs to say hello to the router; `ticket` is hexadecimal. */
+        /** @description POST /consoles: the data with which a console joins the router; `ticket` is hexadecimal. */
         ConsoleTicketView: {
             address: string;
             incarnation: number;
             ticket: string;
             router_url: string;
         };
-        /** @description A node that a search has found; a higher `score` fits better. */
+        /** @description A node found by a search; a higher `score` is a better match. */
         ContextHitView: {
             node: components["schemas"]["ContextNode"];
             score: number;
@@ -2503,7 +2504,7 @@ export interface components {
             /** @default [] */
             neighbors: components["schemas"]["ContextNeighbor"][];
         };
-        /** @description GET /context: nodes, the one that was changed last first; pass `next` as `after`. */
+        /** @description GET /context: nodes, the most recently changed first; pass `next` as `after`. */
         ContextPageView: {
             nodes: components["schemas"]["ContextNode"][];
             next: string | null;
@@ -2516,7 +2517,7 @@ export interface components {
             /** @default 0 */
             nodes: number;
         };
-        /** @description What was pruned or, after a dry run, would be. */
+        /** @description The result of pruning or, after a dry run, the nodes that would be removed. */
         ContextPrunedView: {
             by_kind: {
                 [key: string]: number;
@@ -2526,7 +2527,7 @@ export interface components {
             nodes_pruned: number;
             is_dry_run: boolean;
         };
-        /** @description GET /context/stats: what the database holds. */
+        /** @description GET /context/stats: the contents of the database in numbers. */
         ContextStatsView: {
             /** @default 0 */
             nodes: number;
@@ -2553,7 +2554,7 @@ export interface components {
         /**
          * @description One entry of the thread between a person and an agent's entities.
          *
-         *     `seq` is its cursor. `kind`: text, nudge, question, answer, or notice (from the machinery).
+         *     `seq` is its cursor. `kind`: text, nudge, question, answer, or notice (from Agiraph itself).
          *     `in_reply_to` is the id of the message that it answers.
          */
         ConversationMessageView: {
@@ -2571,10 +2572,10 @@ export interface components {
             question_id: string | null;
         };
         /**
-         * @description A stretch of the thread, oldest first.
+         * @description A page of the thread, oldest first.
          *
-         *     `next` is the cursor (`after`) for the following one, `previous` that (`before`) for the one
-         *     before; None if nothing is before it.
+         *     `next` is the cursor (`after`) of the following page, `previous` the cursor (`before`) of the
+         *     preceding page; None if there is none.
          */
         ConversationPageView: {
             messages: components["schemas"]["ConversationMessageView"][];
@@ -2650,9 +2651,10 @@ export interface components {
             tools?: string[] | null;
         };
         /**
-         * @description A one-time link to make: what its session may do, for how long, and where it leads first.
+         * @description A one-time link to create: the scope and duration of its session, and its first page.
          *
-         *     `user` is the id of the user of the gateway's machine whose browser alone may use it; None: any.
+         *     `user` is the only user of the gateway's machine whose browser may use it (a user id); None: any
+         *     user.
          */
         CreateLoginRequest: {
             /**
@@ -2665,7 +2667,7 @@ export interface components {
             next?: string;
             user?: number | null;
         };
-        /** @description A token to make. `calls_per_second` bounds it below what the settings allow. */
+        /** @description A token to create. `calls_per_second` lowers its rate limit below that of the settings. */
         CreateTokenRequest: {
             name: string;
             /**
@@ -2677,8 +2679,10 @@ export interface components {
             calls_per_second?: number | null;
         };
         /**
-         * @description POST /agents/{a}/triggers. `action` is a text that the agent gets, or an object of `type`
-         *     and `payload`; `config` is the type's own, as docs/triggers.md has them.
+         * @description POST /agents/{a}/triggers: a trigger to create.
+         *
+         *     `action` is a text for the agent, or an object with `type` and `payload`; `config` depends on
+         *     the type, as docs/triggers.md describes.
          */
         CreateTriggerRequest: {
             /** @enum {string} */
@@ -2695,7 +2699,7 @@ export interface components {
         /**
          * @description A stretch of the critical path: from `start` to `end` the run waited for this entity.
          *
-         *     `node` is the one that it worked on, None for the coordinator's own work. `wait`: it did not
+         *     `node` is the node that it worked on, None for the coordinator's own work. `wait`: it did not
          *     work, but waited for the person (`human`) or was `paused`.
          */
         CriticalStretchView: {
@@ -2705,7 +2709,7 @@ export interface components {
             end: number;
             wait: ("human" | "paused") | null;
         };
-        /** @description A message that ended its receiver again and again and was set aside. */
+        /** @description A message that repeatedly crashed its receiver and was set aside. */
         DeadLetterView: {
             id: string;
             agent: string;
@@ -2717,20 +2721,20 @@ export interface components {
             size: number;
         };
         /**
-         * @description A folder called `name` with everything in it; paths are relative to it, folders included.
+         * @description A folder called `name` with all its entries; paths are relative to it, folders included.
          *
-         *     Of a file: its size, its SHA-256 (`digest`, of an empty one none) and its mode, of which only
-         *     whether it is a program counts. A link's `target` is relative and stays inside the folder.
+         *     Of a file: its size, its SHA-256 (`digest`, empty for an empty file) and its mode, of which only
+         *     the executable bit matters. A link's `target` is relative and stays inside the folder.
          */
         DeclareInputRequest: {
             name: string;
             files: components["schemas"]["FileEntry"][];
         };
         /**
-         * @description DELETE /archive/{a}: none of this agent's files is left. `freed_bytes`: what they held.
+         * @description DELETE /archive/{a}: all files of this agent are deleted. `freed_bytes`: their size.
          *
-         *     `taught` is how many nodes of the context database came from it and stay there, `forgotten` how
-         *     many were removed with it.
+         *     `taught` is the number of nodes that it added to the context database and that stay there,
+         *     `forgotten` the number of nodes that were removed with it.
          */
         DeletedView: {
             id: string;
@@ -2743,10 +2747,11 @@ export interface components {
             forgotten: number;
         };
         /**
-         * @description A file that a run has delivered: its `name` in a folder of the whole result, its `path` under
-         *     the run, the `node` that published it (null: the coordinator wrote it), and its size in bytes
-         *     (null: the file cannot be found any more). `is_spelled`: the name on disk has control characters
-         *     or bytes that are not UTF-8, which `name` and `path` have as escapes, such as `caf\xe9.txt`.
+         * @description A file that a run has delivered: its `name` in the result, and its `path` under the run.
+         *
+         *     `node` published it (null: the coordinator wrote it); `size` is in bytes (null: the file is
+         *     missing). `is_spelled`: the name on disk has control characters or bytes that are not UTF-8,
+         *     which `name` and `path` show as escapes, such as `caf\xe9.txt`.
          */
         DeliveredFileView: {
             name: string;
@@ -2756,14 +2761,14 @@ export interface components {
             /** @default false */
             is_spelled: boolean;
         };
-        /** @description GET /agents/{a}/result: what a run has delivered so far; the answer is `_output.md`. */
+        /** @description GET /agents/{a}/result: the files delivered by a run so far; the answer is `_output.md`. */
         DeliveredView: {
             /** @default [] */
             files: components["schemas"]["DeliveredFileView"][];
             /** @default [] */
             checks: components["schemas"]["NodeChecksView"][];
         };
-        /** @description A notice that has yet to go out to a channel, or was given up (`dead`). */
+        /** @description A notice that is waiting for delivery to a channel, or was given up (`dead`). */
         DeliveryView: {
             id: string;
             channel: string;
@@ -2779,7 +2784,7 @@ export interface components {
             error: string;
             at: number;
         };
-        /** @description One check of `agiraph doctor`, and what to do about it if it is not `ok`. */
+        /** @description One check of `agiraph doctor`, and advice if it is not `ok`. */
         DoctorCheckView: {
             name: string;
             /** @enum {string} */
@@ -2788,7 +2793,7 @@ export interface components {
             /** @default  */
             advice: string;
         };
-        /** @description What `agiraph doctor` says of this machine and this home. `ok`: no check has failed. */
+        /** @description The report of `agiraph doctor` on this machine and this home. `ok`: no check has failed. */
         DoctorView: {
             ok: boolean;
             home: string;
@@ -2803,7 +2808,7 @@ export interface components {
         /**
          * @description PUT /agents/{a}/memory/{path}: the whole text of the file.
          *
-         *     `tell`: a coordinator that is at work is sent a message that the file was edited.
+         *     `tell`: send a message about the edit to a working coordinator.
          */
         EditMemoryRequest: {
             content: string;
@@ -2811,10 +2816,10 @@ export interface components {
             tell?: boolean;
         };
         /**
-         * @description A settings file as it should be: the whole `text`, `changes` of single values, or both.
+         * @description A new version of a settings file: the whole `text`, `changes` of single values, or both.
          *
-         *     What is not in `changes` stays as it is written in the file, or in `text`, comments too.
-         *     `[redacted]` stands for the secret that is there.
+         *     Everything that `changes` does not name stays as written in the file, or in `text`, comments
+         *     included. `[redacted]` stands for the stored secret.
          */
         EditSettingsRequest: {
             text?: string | null;
@@ -2824,10 +2829,9 @@ export interface components {
         /**
          * @description A row of `ps`. `cpu` is a percentage of one core; `mailbox` counts waiting messages.
          *
-         *     `host` is the name of the host that it runs on, or `home`; empty while it has no process.
-         *
-         *     `step` is what the entity itself says it does (`bash: make test`), `doing` the same told to
-         *     people, with what its state adds (`waits for the model`), `doing_since` when that began.
+         *     `host` is the name of the host that it runs on, or `home`; empty while it has no process. `step`
+         *     is the entity's own description of its activity (`bash: make test`), `doing` a description for
+         *     people that includes its state (`waits for the model`), `doing_since` its beginning.
          */
         EntityView: {
             address: string;
@@ -2860,10 +2864,10 @@ export interface components {
             doing_since: number | null;
         };
         /**
-         * @description What a run may take: the least and the most, in tokens and US dollars.
+         * @description The estimated cost of a run: the least and the most, in tokens and US dollars.
          *
-         *     The most is null if only the least is known, the dollars if a price is not. `basis` is what it
-         *     is based on, `text` all of it in words.
+         *     The most is null if only the least is known, the dollars if a price is unknown. `basis` is the
+         *     data of the estimate, `text` the whole estimate as a sentence.
          */
         EstimateView: {
             tokens: [
@@ -2878,9 +2882,10 @@ export interface components {
             text: string;
         };
         /**
-         * @description A stretch of the event log, oldest first; `next` is the `seq` to pass as `after`.
+         * @description A page of the event log, oldest first; `next` is the `seq` to pass as `after`.
          *
-         *     `previous` is the one to pass as `before` for older ones, where `before` was; None at the start.
+         *     `previous` is the `seq` to pass as `before` for older events, if the request had `before`; None
+         *     at the start.
          */
         EventPageView: {
             events: components["schemas"]["EventView"][];
@@ -2890,8 +2895,8 @@ export interface components {
         /**
          * @description An event with its sentence in English, rendered from the table of event types.
          *
-         *     `who` names the acting entity, `text` is the sentence without it, `detail` the key of the longer
-         *     text in `data` that belongs to it ('' if there is none).
+         *     `who` names the acting entity, `text` is the sentence without it, `detail` the key in `data` of
+         *     a longer text that belongs to it ('' if there is none).
          */
         EventView: {
             type: string;
@@ -2937,8 +2942,8 @@ export interface components {
         /**
          * @description GET /outside: an external agent that can be a worker.
          *
-         *     `program` is its path, null if it is not installed: `install` says how. `rules` is how
-         *     approvals.yaml applies to it (`asked`, `denied`, `sandbox`), `account` whose it works with
+         *     `program` is its path, null if it is not installed: `install` says how to install it. `rules` is
+         *     how approvals.yaml applies to it (`asked`, `denied`, `sandbox`), `account` the account it uses
          *     (`door`: the LLM proxy's, `own`: the person's login). `problem` is why it cannot work here.
          */
         ExternalAgentView: {
@@ -2955,16 +2960,16 @@ export interface components {
             /** @default  */
             problem: string;
         };
-        /** @description What is wrong with one field of a request; `field` is its place, parts joined by dots. */
+        /** @description The problem of one field of a request; `field` is its path, parts joined by dots. */
         FieldProblemView: {
             field: string;
             detail: string;
         };
         /**
-         * @description GET workspace on a file: the bytes from `offset`, as text, or base64 if they are no UTF-8.
+         * @description GET workspace on a file: the bytes from `offset`, as text, or base64 if not valid UTF-8.
          *
-         *     `is_truncated` says that the file continues; read on at `offset + returned`. `media_type`
-         *     follows from its name, `etag` changes when the file does.
+         *     `is_truncated` says that the file continues; continue reading at `offset + returned`.
+         *     `media_type` follows from its name, `etag` changes when the file does.
          */
         FileContentView: {
             path: string;
@@ -3024,7 +3029,7 @@ export interface components {
         /**
          * @description GET workspace on a folder: its entries, folders first, by name.
          *
-         *     With `depth` each folder is followed by what is in it.
+         *     With `depth` each folder is followed by its entries.
          */
         FolderView: {
             path: string;
@@ -3044,7 +3049,7 @@ export interface components {
             /** @default item */
             item: string;
         };
-        /** @description POST /context/forget: remove these nodes, and all that came from an agent or of a project. */
+        /** @description POST /context/forget: remove these nodes, and all nodes of an agent or a project. */
         ForgetContextRequest: {
             /** @default [] */
             ids?: string[];
@@ -3052,16 +3057,16 @@ export interface components {
             /** @default  */
             project?: string;
         };
-        /** @description How many nodes were removed, with their edges. */
+        /** @description The number of nodes that were removed, with their edges. */
         ForgottenView: {
             removed: number;
         };
         /**
-         * @description A run of any agent, as GET /runs lists it; `result` is left out (null).
+         * @description A run of any agent in GET /runs; its `result` is omitted (null).
          *
-         *     `snippet` is the part of its result or its reason in which the words were found, '' if they are
-         *     only in the agent's name and the goal. `tokens`, `cost_usd` and `is_estimate` as of an
-         *     `AgentView`, for this run.
+         *     `snippet` is the part of its result or its reason that contains the words, '' if they are only
+         *     in the agent's name and the goal. `tokens`, `cost_usd` and `is_estimate` have the same meaning
+         *     as in an `AgentView`, for this run.
          */
         FoundRunView: {
             id: string;
@@ -3105,11 +3110,11 @@ export interface components {
             open_questions: number;
         };
         /**
-         * @description Where everything in the home is now. The first that `WS /changes` sends, on every connection.
+         * @description The current state of the home; `WS /changes` sends it first on every connection.
          *
-         *     `agents` are the cursors of the last event of each agent's log. `messages` is the `seq` of the
-         *     newest entry of the conversations. `unread` counts, agent by agent where there are any, the
-         *     messages to the person that he has not read. `questions` are the ids of the open ones.
+         *     `agents` has the cursor of the last event of each agent's log. `messages` is the `seq` of the
+         *     newest entry of the conversations. `unread` has the number of messages that the person has not
+         *     read, for agents with such messages. `questions` are the ids of the open questions.
          */
         HomeView: {
             /**
@@ -3156,10 +3161,10 @@ export interface components {
             lease_seconds: number;
         };
         /**
-         * @description GET /hosts: the hosts that have joined, by name; `invitations` counts those still open.
+         * @description GET /hosts: the hosts that have joined, by name; `invitations` counts open invitations.
          *
-         *     `listens_at` is where they connect, empty if no other machine can join this home; `problem` says
-         *     why it cannot listen although it should.
+         *     `listens_at` is the address to which they connect, empty if no other machine can join this home;
+         *     `problem` is the reason if it should listen but cannot.
          */
         HostsView: {
             /** @default [] */
@@ -3172,10 +3177,10 @@ export interface components {
             problem: string;
         };
         /**
-         * @description An agent's messages to the person: up to the `seq` `read_to` all were read.
+         * @description An agent's messages to the person: all up to the `seq` `read_to` are read.
          *
-         *     `read_with` holds, by name, up to where the messages of single entities were read beyond it.
-         *     `unread` counts those that were not, `by_entity` the same by the name of who sent them.
+         *     `read_with` contains, by entity name, the `seq` up to which that entity's messages are read, if
+         *     it is greater. `unread` counts the unread messages, `by_entity` the same by sender.
          */
         InboxView: {
             agent: string;
@@ -3190,12 +3195,12 @@ export interface components {
             };
         };
         /**
-         * @description PUT /inputs, PUT /inputs/{input}: a folder on the home's machine, and what it lacks.
+         * @description PUT /inputs, PUT /inputs/{input}: a folder on the home's machine and its missing parts.
          *
-         *     `path` is the `input` of a run, null until `missing`, a number of bytes, is 0. What is missing
-         *     is sent as one stream: of the files in `wanted`, one after the other, what is not there yet.
-         *     `received` is how many bytes of it have come since the folder was declared; only the first tells
-         *     `wanted`.
+         *     `path` is the `input` of a run, null until `missing`, a number of bytes, is 0. The missing bytes
+         *     are sent as one stream: for each file in `wanted`, in order, the bytes from its offset on.
+         *     `received` is the number of bytes received since the folder was declared; only the answer to PUT
+         *     /inputs lists `wanted`.
          */
         InputView: {
             id: string;
@@ -3214,8 +3219,8 @@ export interface components {
         /**
          * @description An invitation for one machine, valid for `seconds` [default: `hosts.invitation_seconds`].
          *
-         *     Without a `name` the machine chooses its own. `url` is how it reaches this home, where that is
-         *     not the address listened at.
+         *     Without a `name` the machine chooses its own. `url` is the home's address as seen by the
+         *     machine, if it differs from the listening address.
          */
         InviteHostRequest: {
             name?: string | null;
@@ -3225,11 +3230,11 @@ export interface components {
             url?: string | null;
         };
         JsonValue: unknown;
-        /** @description The labels that a person gives a host, in place of those given before. */
+        /** @description The labels that a person gives a host; they replace the previous labels. */
         LabelHostRequest: {
             labels: string[];
         };
-        /** @description A line of a process's log; `timestamp` is ISO 8601 in UTC, `fields` what else it has. */
+        /** @description A line of a process's log; `timestamp` is ISO 8601 in UTC, `fields` its other fields. */
         LogLineView: {
             timestamp: string;
             level: string;
@@ -3241,7 +3246,7 @@ export interface components {
                 [key: string]: unknown;
             };
         };
-        /** @description A one-time link. `path` is what follows the gateway's address in it, code included. */
+        /** @description A one-time link. `path` is its part after the gateway's address, code included. */
         LoginView: {
             path: string;
             /** @enum {string} */
@@ -3272,14 +3277,14 @@ export interface components {
         /**
          * @description POST /agents/{a}/read: the person has read the conversation up to `seq`, by default all.
          *
-         *     With `entity`, a name or an id: only what that one wrote.
+         *     With `entity`, a name or an id: only the messages of that entity.
          */
         MarkReadRequest: {
             seq?: number | null;
             entity?: string | null;
         };
         /**
-         * @description A file of an agent's memory; `path` as the agent names it: `MEMORY.md`, `knowledge/x.md`.
+         * @description A file of an agent's memory; `path` is `MEMORY.md` or like `knowledge/x.md`.
          *
          *     `etag` changes when the file does.
          */
@@ -3290,7 +3295,7 @@ export interface components {
             /** @default  */
             etag: string;
         };
-        /** @description A section of a memory that fits a query; a higher `score` fits better. */
+        /** @description A section of a memory that matches a query; a higher `score` is a better match. */
         MemoryHitView: {
             path: string;
             heading: string;
@@ -3298,10 +3303,11 @@ export interface components {
             text: string;
         };
         /**
-         * @description One text that a memory file had; `by` an entity or `human`, '' if nobody knows.
+         * @description One version of a memory file; `by` is an entity or `human`, '' if unknown.
          *
-         *     `change`: written, added to, removed, or found (written by a command or an editor). `via` is
-         *     the token by which a person wrote, `size` in characters. `content` is given with one version.
+         *     `change`: written, added to, removed, or found (written by a command or an editor). `via` is the
+         *     token of the person who wrote it, `size` is in characters. `content` is set for a single
+         *     version.
          */
         MemoryVersionView: {
             number: number;
@@ -3316,9 +3322,10 @@ export interface components {
             content: string | null;
         };
         /**
-         * @description One text between two entities, as the run's message log keeps it (names, not addresses).
+         * @description One text between two entities, from the run's message log (names, not addresses).
          *
-         *     `copy_of`: the text went to several entities, each with a message; this is the id of the first.
+         *     `copy_of`: the text was sent to several entities, each with a message; this is the id of the
+         *     first.
          */
         MessageView: {
             seq: number;
@@ -3333,7 +3340,7 @@ export interface components {
         /**
          * @description GET /models: a row per provider (name, usable, reason, default_model, base_url, models).
          *
-         *     `why` is the reason for the `default`, or says how to get one.
+         *     `why` is the reason for the `default`, or says how to configure one.
          */
         ModelsView: {
             providers: {
@@ -3343,21 +3350,21 @@ export interface components {
             /** @default  */
             why: string;
         };
-        /** @description Where an entity is to run: a host's name, `home`, or empty for whichever suits. */
+        /** @description The host for an entity: a host's name, `home`, or empty for any suitable host. */
         MoveEntityRequest: {
             host?: string | null;
         };
         /**
          * @description An entity that was moved, and the host that it runs on (`home`: the home's machine).
          *
-         *     One without a process is started there when it is needed.
+         *     An entity without a process is started there when it is needed.
          */
         MovedEntityView: {
             address: string;
             host: string;
             incarnation: number;
         };
-        /** @description A token with its secret, which is shown this once; null for the home's own. */
+        /** @description A token with its secret, which is shown only once; null for the home's own. */
         NewTokenView: {
             name: string;
             /** @enum {string} */
@@ -3383,10 +3390,10 @@ export interface components {
          * @description A node with the path of its folder under the run, for `workspace`.
          *
          *     `details` are the last lines of the worker's process or of its error, if the node failed;
-         *     `failed_before` is why the attempt before ended, if it is tried again; `move` is where it goes
-         *     once its worker has let go of it; `earlier_attempts` are those whose published files were put
-         *     aside, to be read with `attempt`;
-         *     `evidence` are its checks as they ended, and the SHA-256 of what it has published.
+         *     `failed_before` is why the previous attempt ended, if it is retried; `move` is its next worker
+         *     or model once the current worker has released it; `earlier_attempts` are the numbers of attempts
+         *     whose published files were kept, to be read with `attempt`; `evidence` has the results of its
+         *     checks and the SHA-256 of its published files.
          */
         NodeDetailView: {
             /** @description what to do, in full: the worker sees only this */
@@ -3489,13 +3496,13 @@ export interface components {
             because: string;
         };
         /**
-         * @description A node of the board. `assigned_worker` is a name; `result_preview` 200 characters at most;
-         *     `failure_class` is the machine-readable cause of a failure, whose text is the `reason`.
+         * @description A node of the board. `assigned_worker` is a name; `result_preview` at most 200 characters.
          *
-         *     `checks` are the commands that its result must pass before it is published, `refs` what it is
-         *     given to read: paths under the run by the names that it knows them by. `optional`: its plan is
-         *     carried out without it, too. `when` has the conditions of its dependencies. One with `for_each`
-         *     was done for each item of a list by the nodes that are a `copy_of` it.
+         *     `failure_class` is the machine-readable cause of a failure, `reason` its text. `checks` are
+         *     commands that must succeed before its result is published, `refs` its inputs: paths under the
+         *     run by the names that the node uses. `optional`: its plan can complete without it. `when` has
+         *     the conditions of its dependencies. A node with `for_each` is done for each item of a list by
+         *     nodes whose `copy_of` is its id.
          */
         NodeView: {
             /** @description what to do, in full: the worker sees only this */
@@ -3579,7 +3586,7 @@ export interface components {
         NudgeRequest: {
             message: string;
         };
-        /** @description A plan that can be followed: how many nodes and workers it has, and its `text` in a form. */
+        /** @description A valid plan: the number of its nodes and workers, and its `text` in the requested form. */
         PlanCheckView: {
             nodes: number;
             workers: number;
@@ -3587,7 +3594,7 @@ export interface components {
             form: "tree" | "mermaid" | "dot" | "svg" | "html" | "json" | "yaml";
             text: string;
         };
-        /** @description Whether the person is here. While away, what is urgent goes to `channel`, if he named one. */
+        /** @description Whether the person is present. While away, urgent notices go to `channel`, if it is set. */
         PresenceView: {
             /** @enum {string} */
             status: "available" | "away";
@@ -3595,7 +3602,7 @@ export interface components {
             until: number | null;
             channel: string | null;
         };
-        /** @description What a scan has found and changed; `stack` is what the project is built with. */
+        /** @description The findings and changes of a scan; `stack` lists the project's technologies. */
         ProjectScanView: {
             project_id: string;
             /** @default 0 */
@@ -3645,11 +3652,11 @@ export interface components {
             arguments: string;
         };
         /**
-         * @description POST /context/prune: remove what is old and worth little.
+         * @description POST /context/prune: remove old nodes of little value.
          *
-         *     Of nodes of other kinds than `keep` those that were neither changed nor used for
-         *     `older_than_seconds` and are worth less than `below` (0 to 1). With `dry_run` nothing is
-         *     removed, and the answer says what would be.
+         *     Removes nodes whose kind is not in `keep`, that were neither changed nor used for
+         *     `older_than_seconds`, and whose value is below `below` (0 to 1). With `dry_run` nothing is
+         *     removed; the answer shows the nodes that would be.
          */
         PruneContextRequest: {
             older_than_seconds: number;
@@ -3661,11 +3668,11 @@ export interface components {
             dry_run?: boolean;
         };
         /**
-         * @description A question to the human and what became of it. `sender` is the asker's name.
+         * @description A question to the person and its outcome. `sender` is the asker's name.
          *
-         *     `options` are short ready answers; an approval's are allow once, allow always and deny.
-         *     `choices` are the same by their keys. Of an approval, `about` has the action and the rule that
-         *     asks: `command` is the command that is to be run, `diff` how a file would change.
+         *     `options` are short ready answers; for an approval: allow once, allow always and deny. `choices`
+         *     are the same with their keys. For an approval, `about` has the action and the rule that requires
+         *     it: `command` is the command to run, `diff` the change to a file.
          */
         QuestionView: {
             id: string;
@@ -3707,7 +3714,7 @@ export interface components {
             diff: string | null;
             from: string;
         };
-        /** @description What a node is given to read: a file or folder under the run, and whether it is there yet. */
+        /** @description An input of a node: a file or folder under the run, and whether it exists yet. */
         RefView: {
             name: string;
             path: string;
@@ -3722,7 +3729,7 @@ export interface components {
             response: string;
             question_id?: string | null;
         };
-        /** @description POST /agents/{a}/board/{node}/retry: `because` says what is different now. */
+        /** @description POST /agents/{a}/board/{node}/retry: `because` says what has changed. */
         RetryNodeRequest: {
             /** @default  */
             because?: string;
@@ -3746,14 +3753,15 @@ export interface components {
             /** @default false */
             may_write: boolean;
         };
-        /** @description For how long the old token still opens beside the new one. */
+        /** @description How long the old token stays valid beside the new one. */
         RotateTokenRequest: {
             /** @default 0 */
             grace_seconds?: number;
         };
         /**
-         * @description One run of an agent: its goal and its outcome; `incomplete`, `failure_class` and `has_team`
-         *     as of an `AgentView`.
+         * @description One run of an agent: its goal and its outcome.
+         *
+         *     `incomplete`, `failure_class` and `has_team` have the same meaning as in an `AgentView`.
          */
         RunView: {
             id: string;
@@ -3775,7 +3783,7 @@ export interface components {
             /** @default false */
             has_team: boolean;
         };
-        /** @description GET /runs: the first runs in the order that was asked for, and how many there are in all. */
+        /** @description GET /runs: the first runs in the requested order, and the number of all matches. */
         RunsPageView: {
             /** @default [] */
             runs: components["schemas"]["FoundRunView"][];
@@ -3783,17 +3791,16 @@ export interface components {
             total: number;
         };
         /**
-         * @description The team as it should be in agents.yaml: a whole `agentic_team` section.
+         * @description The team to write into agents.yaml: a whole `agentic_team` section.
          *
-         *     What it leaves out is as by default; so is what it says as it is by default, and that is not
-         *     written.
+         *     Omitted values are defaults; values that equal their default are not written.
          */
         SaveTeamRequest: {
             section: {
                 [key: string]: unknown;
             };
         };
-        /** @description A settings file after a change: what changed, and when that `takes_effect`. */
+        /** @description A settings file after a change: the difference, and when it `takes_effect`. */
         SavedSettingsView: {
             name: string;
             etag: string;
@@ -3806,10 +3813,10 @@ export interface components {
             path: string;
         };
         /**
-         * @description POST /context/search: words, of which the nodes may hold some.
+         * @description POST /context/search: words; matching nodes contain at least some of them.
          *
-         *     `project` is a project's id or the path of its folder: its nodes come first, and none of other
-         *     projects.
+         *     `project` is a project's id or the path of its folder: its nodes come first, nodes of other
+         *     projects are left out.
          */
         SearchContextRequest: {
             query: string;
@@ -3820,7 +3827,7 @@ export interface components {
             /** @default 20 */
             limit?: number;
         };
-        /** @description POST /agents/{a}/memory/search: words that the notes may hold. */
+        /** @description POST /agents/{a}/memory/search: words to find in the notes. */
         SearchMemoryRequest: {
             query: string;
         };
@@ -3829,12 +3836,11 @@ export interface components {
          *
          *     `content` is another name for `message`.
          *
-         *     `in_reply_to` is the id (or its beginning) of the message in the thread that this one answers;
-         *     it then goes to who wrote that. Without it, what is written to somebody answers the last they
-         *     wrote, if that is not answered yet.
+         *     `in_reply_to` is the id (or its beginning) of the message in the thread that this text answers;
+         *     it is then sent to that message's author. Without it, a text to a single receiver answers the
+         *     receiver's last message, if that is not answered yet.
          *
-         *     `attachments` are the paths of files that were attached: the text ends with a line that names
-         *     them.
+         *     `attachments` are the paths of attached files: a line with their names is added to the text.
          */
         SendTextRequest: {
             message: string;
@@ -3848,13 +3854,13 @@ export interface components {
             /** @default [] */
             attachments?: string[];
         };
-        /** @description POST send and nudge: the router has journaled one message to each of `to` (their names). */
+        /** @description POST send and nudge: the router has journaled one message to each of `to` (names). */
         SentView: {
             id: string;
             to: string[];
             ts: number;
         };
-        /** @description One tool. `name` is how models call it; `is_repeatable`: a call may be made twice. */
+        /** @description One tool. `name` is its name for models; `is_repeatable`: a call may be made twice. */
         ServedToolView: {
             name: string;
             /** @default  */
@@ -3875,7 +3881,7 @@ export interface components {
             /** @default false */
             is_lasting: boolean;
         };
-        /** @description A browser that came in by a login link. */
+        /** @description A browser session that a login link has opened. */
         SessionView: {
             id: string;
             /** @enum {string} */
@@ -3888,17 +3894,19 @@ export interface components {
             last_used_at: number | null;
         };
         /**
-         * @description PATCH .../budgets/{period}: what may be spent, in US dollars, in tokens (in and out) or both.
+         * @description PATCH .../budgets/{period}: limits in US dollars, in tokens (in and out) or both.
          *
-         *     'none' is no bound, also where the settings have one. What is not named stays as it is.
+         *     'none' means unlimited, also where the settings have a limit. A unit that is not named stays
+         *     unchanged.
          */
         SetBudgetRequest: {
             usd?: number | "none" | null;
             tokens?: number | "none" | null;
         };
         /**
-         * @description PUT /me. `until` (epoch seconds) and `channel` count for `away`; without `until`, until he
-         *     says that he is back.
+         * @description PUT /me. `until` (epoch seconds) and `channel` apply to the status `away`.
+         *
+         *     Without `until` the person is away until the status is set to `available`.
          */
         SetPresenceRequest: {
             /** @enum {string} */
@@ -3907,9 +3915,9 @@ export interface components {
             channel?: string | null;
         };
         /**
-         * @description A value for the place `key`, or its removal: then the default holds again.
+         * @description A value for the place `key`, or its removal: then the default applies again.
          *
-         *     The number after the last item of a list adds one.
+         *     The index after the last item of a list appends an item.
          */
         SettingChange: {
             key: (string | number)[];
@@ -3918,11 +3926,11 @@ export interface components {
             remove?: boolean;
         };
         /**
-         * @description One setting: its value in force, its default, and where the value comes from.
+         * @description One setting: its value in force, its default, and the source of the value.
          *
-         *     `source`: the default, the `file`, or what the supervisor was started with (`start`: an option
-         *     of its command line, or the file as it was then); then `after_restart` is what the file says,
-         *     and `is_pending` is true. `about` says what it means.
+         *     `source`: the default, the `file`, or the state when the supervisor started (`start`: a command
+         *     line option, or the file as it was then). For `start`, `after_restart` is the value of the file
+         *     now, and `is_pending` is true. `about` explains the setting.
          */
         SettingView: {
             key: string[];
@@ -3937,9 +3945,9 @@ export interface components {
             about: string;
         };
         /**
-         * @description What a change would make of a file: its text, the difference (a unified diff), problems.
+         * @description The result of a change to a file: its text, the difference (a unified diff), problems.
          *
-         *     `own` is what the text says, {} for one that is no YAML.
+         *     `own` has the values of the text, {} if it is not YAML.
          */
         SettingsCheckView: {
             text: string;
@@ -3952,13 +3960,12 @@ export interface components {
             problems: components["schemas"]["SettingsProblemView"][];
         };
         /**
-         * @description A settings file with what it holds.
+         * @description A settings file with its contents.
          *
-         *     What is secret in `text` and in values is shown as `[redacted]`. `own` is what the file says,
-         *     `settings` are the values in force, `sections` what is said of each group of them, `shape` is
-         *     the JSON Schema of the file. `whole_rows`: a name in it replaces the shipped one with all that
-         *     it says. `version_before` is what it held before its last change over the API, None if there was
-         *     none.
+         *     Secrets in `text` and in values are shown as `[redacted]`. `own` has the values of the file,
+         *     `settings` the values in force, `sections` the remarks on each group of them, `shape` is the
+         *     JSON Schema of the file. `whole_rows`: a name in it replaces the whole shipped row.
+         *     `version_before` is the text before its last change over the API, None if there was none.
          */
         SettingsContentView: {
             name: string;
@@ -3985,9 +3992,9 @@ export interface components {
             version_before: string | null;
         };
         /**
-         * @description One settings file of the home. `etag` is for `If-Match`, also where no file `exists` yet.
+         * @description One settings file of the home. `etag` is for `If-Match`, also if no file `exists` yet.
          *
-         *     `takes_effect` says when a change counts, `problems` what is wrong with the file as it is.
+         *     `takes_effect` says when a change applies, `problems` lists the problems of the current file.
          */
         SettingsFileView: {
             name: string;
@@ -3999,7 +4006,7 @@ export interface components {
             /** @default [] */
             problems: components["schemas"]["SettingsProblemView"][];
         };
-        /** @description What is wrong with a text, in which `line`; `key` is the place that begins in it, or (). */
+        /** @description A problem of a text, in `line`; `key` is the key that begins in that line, or (). */
         SettingsProblemView: {
             line: number;
             /** @default [] */
@@ -4007,15 +4014,15 @@ export interface components {
             detail: string;
         };
         /**
-         * @description A bar of an entity's time line; `end` is None while it lasts.
+         * @description A bar of an entity's timeline; `end` is None while it lasts.
          *
          *     `kind`: node (a worker's work on it), outside (a start of an external agent), model, tool, wait
-         *     (for nodes or a message), human (for the person), paused, down (no process: it crashed, until it
-         *     was ready again). `name` is that of the node, agent, model or tool, or the reason. `parent` is
-         *     the `id` of the span that it is a part of, if that is a bar too.
+         *     (for nodes or a message), human (for the person), paused, down (no process: from a crash until
+         *     it was ready again). `name` is the name of the node, agent, model or tool, or the reason.
+         *     `parent` is the `id` of the enclosing span, if that is a bar too.
          *
-         *     `count` above 1: so many short ones of one kind that follow each other closely, from the start
-         *     of the first to the end of the last; `seconds` is then what they took, all together.
+         *     `count` above 1: this number of short bars of one kind in quick succession, merged from the
+         *     start of the first to the end of the last; `seconds` is then the sum of their durations.
          */
         SpanView: {
             id: string;
@@ -4059,7 +4066,8 @@ export interface components {
         /**
          * @description POST /agents/{a}/runs: another goal for an agent whose run has ended.
          *
-         *     Models, mode and input folder stay as they were unless they are named; a budget is this run's.
+         *     Models, mode and input folder stay unchanged unless they are named; a budget applies to this
+         *     run.
          */
         StartRunRequest: {
             goal: string;
@@ -4123,7 +4131,7 @@ export interface components {
             team?: components["schemas"]["TeamRequest"] | null;
             run?: string | null;
         };
-        /** @description One entity that was acted on, and the state that it is in now. */
+        /** @description One entity that was acted on, and its new state. */
         SteeredEntityView: {
             address: string;
             state: string;
@@ -4145,11 +4153,11 @@ export interface components {
             latest: boolean;
         };
         /**
-         * @description That a run is the work of a team of roles.
+         * @description The request that a team of roles does the work of a run.
          *
-         *     The team is that of `agentic_team` in agents.yaml, or of such a `section` instead. `max_turns`
-         *     overrides its own. `offline`: of agents those that need no network. `earlier` are the tasks
-         *     before, which its roles are shown.
+         *     The team is `agentic_team` of agents.yaml, or the given `section` instead. `max_turns` overrides
+         *     the team's value. `offline`: use only agents that need no network. `earlier` are previous tasks,
+         *     which its roles are shown.
          */
         TeamRequest: {
             section?: {
@@ -4162,12 +4170,11 @@ export interface components {
             earlier?: components["schemas"]["EarlierTask"][];
         };
         /**
-         * @description A role, and the agent that does its work; `problem` says why that cannot.
+         * @description A role and its agent; `problem` is why the agent cannot work.
          *
-         *     `is_default`: it is one of those that every team has. `kind` is cli (an external agent) or
-         *     model; `model` is the model's name, that of a run if the role names none. An `advisory` role
-         *     only writes text. With `left_out` the role's own agent needs the network, and `agent` takes its
-         *     place.
+         *     `is_default`: every team has this role. `kind` is cli (an external agent) or model; `model` is
+         *     the model's name, by default the run's. An `advisory` role only writes text. `left_out` is the
+         *     role's own agent if that needs the network and `agent` replaces it.
          */
         TeamRoleView: {
             /** @default  */
@@ -4202,9 +4209,9 @@ export interface components {
             problem: string;
         };
         /**
-         * @description The team that agents.yaml has, and whether it can work; `problems` say why it cannot.
+         * @description The team of agents.yaml and whether it can work; `problems` say why it cannot.
          *
-         *     `etag` is that of agents.yaml, for `PUT /team`; '' for a team that was only checked.
+         *     `etag` is the etag of agents.yaml, for `PUT /team`; '' for a team that was only checked.
          */
         TeamRolesView: {
             /** @default  */
@@ -4225,7 +4232,7 @@ export interface components {
             etag: string;
         };
         /**
-         * @description What an agent's team has said in a run, who wrote to whom, whose turn it is, how it ended.
+         * @description The turns of an agent's team in a run, its messages by role, the next role, and the end.
          *
          *     `times` is when each of the turns ended, in seconds since the epoch.
          */
@@ -4270,7 +4277,7 @@ export interface components {
             /** @default true */
             success: boolean;
         };
-        /** @description GET /overview: an agent, and the workers of its current run, those that have left too. */
+        /** @description GET /overview: an agent and the workers of its current run, including those that left. */
         TeamView: {
             id: string;
             name: string;
@@ -4328,9 +4335,9 @@ export interface components {
         /**
          * @description A tool call; `title` shows it in one line.
          *
-         *     `malformed` is the text of the arguments if it is not a JSON object.
-         *     `output` is the beginning of its result, which has so many `characters`. The whole result is in
-         *     the transcript of the entity, by the `step` of the call.
+         *     `malformed` is the text of the arguments if it is not a JSON object. `output` is the beginning
+         *     of its result, which has `characters` characters in total. The whole result is in the transcript
+         *     of the entity, under the `step` of the call.
          */
         ThreadCallView: {
             /** @default  */
@@ -4350,15 +4357,15 @@ export interface components {
             ended_at: number | null;
         };
         /**
-         * @description One entry of the thread with an agent; an entry with a known `id` replaces that one.
+         * @description One entry of the thread with an agent; it replaces an earlier entry with the same `id`.
          *
-         *     message, nudge, question, answer: `content` from `sender` to all of `to`. said: a model's
-         *     answer that is no message (yet). tool: the `call`. retry: a model call is tried again. result: a
-         *     run began or ended. note: something else happened; these three have the `event`.
+         *     message, nudge, question, answer: `content` from `sender` to all of `to`. said: a model's answer
+         *     that is not (yet) a message. tool: the `call`. retry: a model call is retried. result: a run
+         *     began or ended. note: another event; these last three kinds have the `event`.
          *
-         *     `seq` is the place of the entry, `changed` the event that changed it last and the cursor behind
-         *     it. `about` are the names that it concerns, `answer` is the id by which the text was streamed.
-         *     `number` is the one under which the person's inbox counts it.
+         *     `seq` is the position of the entry, `changed` the event that last changed it, and the cursor
+         *     after it. `about` are the names of related entities and nodes, `answer` is the id under which
+         *     the text was streamed. `number` is the `seq` of the entry in the person's inbox.
          */
         ThreadEntryView: {
             id: string;
@@ -4385,9 +4392,9 @@ export interface components {
             event: components["schemas"]["EventView"] | null;
         };
         /**
-         * @description A stretch of the thread in its order; cursors as those of `ConversationPageView`.
+         * @description A page of the thread in order; cursors as in `ConversationPageView`.
          *
-         *     After `next` the following call returns the entries that have changed since.
+         *     With `next` as `after`, the following call returns the entries that have changed since.
          */
         ThreadPageView: {
             entries: components["schemas"]["ThreadEntryView"][];
@@ -4397,10 +4404,10 @@ export interface components {
         /**
          * @description GET /agents/{a}/timeline: the bars of a run, by their start, and its critical path.
          *
-         *     `start` and `end` are the run's (`end` None while it is running), `seq` that of the last event
-         *     that is in it, `entities` the names that have bars: the coordinator, then the workers in the
-         *     order of their first bar. `resolution_seconds` is below which bars were put together: what was
-         *     asked for, or more if they would have been too many.
+         *     `start` and `end` are the run's (`end` is None while it is running), `seq` is the number of the
+         *     last event included, `entities` the names that have bars: the coordinator, then the workers in
+         *     the order of their first bar. `resolution_seconds` is the duration below which bars were merged:
+         *     as requested, or longer if there would be too many bars.
          */
         TimelineView: {
             run: string | null;
@@ -4444,11 +4451,11 @@ export interface components {
         /**
          * @description GET /servers: one server of `mcp.servers`.
          *
-         *     `state` is `unusable` if it could not be used when it was last asked, `unknown` if nobody has
-         *     asked it, else that of its host's process (`ready`, `parked` ...).
-         *     `grant` names who has its tools unasked, `lend` says whether coordinators may give them away.
-         *     `left_out` says in words which of its tools are not offered, and why. `problem` is why it cannot
-         *     be used; `found_at` None: nobody has asked it yet.
+         *     `state` is `unusable` if the last query of the server failed, `unknown` before the first query,
+         *     otherwise the state of its host process (`ready`, `parked` ...). `grant` names the entities that
+         *     always have its tools, `lend` says whether coordinators may give them to workers. `left_out`
+         *     says which of its tools are not offered, and why. `problem` is why it cannot be used; `found_at`
+         *     is None before the first query.
          */
         ToolServerView: {
             name: string;
@@ -4470,9 +4477,9 @@ export interface components {
             found_at: number | null;
         };
         /**
-         * @description How many texts one entity of a run has written another, and the beginning of the last.
+         * @description The number of texts from one entity of a run to another, and the beginning of the last.
          *
-         *     Names as those of `MessageView`; `last_seq` is the number of the last in the message log.
+         *     Names as in `MessageView`; `last_seq` is the number of the last text in the message log.
          */
         TrafficView: {
             from: string;
@@ -4483,13 +4490,13 @@ export interface components {
             last_text: string;
         };
         /**
-         * @description One record of an entity's conversation; `kind` tells which fields mean something.
+         * @description One record of an entity's conversation; `kind` determines which fields are set.
          *
          *     heard: text from `sender`, the message `message`. said: the model's text and `tool_calls`; a
-         *     coordinator passes a text without calls on to the human as the message `message`. tool.started,
-         *     tool.finished: the call `call_id` of the tool `name` with its `arguments`; its result in
-         *     `content` as the model read it, in whole. `exit_code` is a command's exit code (below 0: the
-         *     signal that ended it). Other kinds are the runtime's. Records of steps that took time have
+         *     coordinator sends a text without calls to the person as the message `message`. tool.started,
+         *     tool.finished: the call `call_id` of the tool `name` with its `arguments`; `content` is its
+         *     whole result as sent to the model. `exit_code` is a command's exit code (below 0: the signal
+         *     that ended it). Other kinds are the runtime's. Records of steps with a duration have
          *     `started_at` and `seconds`.
          */
         TranscriptEntryView: {
@@ -4523,16 +4530,16 @@ export interface components {
             seconds: number | null;
             exit_code: number | null;
         };
-        /** @description A stretch of a conversation, oldest first; cursors as those of `ConversationPageView`. */
+        /** @description A page of a conversation, oldest first; cursors as in `ConversationPageView`. */
         TranscriptPageView: {
             entries: components["schemas"]["TranscriptEntryView"][];
             next: number;
             previous: number | null;
         };
         /**
-         * @description POST /agents/{a}/triggers/check: the trigger as it would be made, and its first `times`.
+         * @description POST /agents/{a}/triggers/check: the trigger that would be created, and its first `times`.
          *
-         *     There are none for what waits for an event or for silence.
+         *     A trigger that waits for an event or for silence has no times.
          */
         TriggerPlanView: {
             name: string;
@@ -4548,9 +4555,9 @@ export interface components {
             times: number[];
         };
         /**
-         * @description A trigger: what it waits for (`type`, `config`), what it does (`action`), how it stands.
+         * @description A trigger: its condition (`type`, `config`), its `action`, and its status.
          *
-         *     `skipped` counts what did not fire: quiet heartbeats, missed times, events over the rate.
+         *     `skipped` counts omitted firings: quiet heartbeats, missed times, events over the rate.
          */
         TriggerView: {
             id: string;
@@ -4622,10 +4629,10 @@ export interface components {
             usage: components["schemas"]["Usage"];
         };
         /**
-         * @description GET /usage: tokens and money by entity address, in all, and in rows `by` what was asked.
+         * @description GET /usage: tokens and cost by entity address, in total, and in rows grouped `by`.
          *
-         *     `budgets` are those of the agent, its triggers and its run, or, without an agent, all that are
-         *     known, each with what is spent of it.
+         *     `budgets` are the budgets of the agent, its triggers and its run, or, without an agent, all
+         *     known budgets, each with the amount spent.
          */
         UsageView: {
             by_entity: {
@@ -4654,12 +4661,12 @@ export interface components {
             waits: string;
             since: number;
         };
-        /** @description A file of which the bytes from `offset` on are missing. */
+        /** @description A file whose bytes from `offset` on are missing. */
         WantedFileView: {
             path: string;
             offset: number;
         };
-        /** @description By which key a call came: a token's name, or the id of a session and who made its link. */
+        /** @description The caller's credential: a token's name, or a session's id and the creator of its link. */
         WhoAmIView: {
             name: string;
             /** @enum {string} */
@@ -4668,13 +4675,13 @@ export interface components {
             expires_at: number | null;
         };
         /**
-         * @description A worker. `node` is the name of the node it holds; `step` what it does right now.
+         * @description A worker. `node` is the name of the node it holds; `step` its current activity.
          *
          *     `status`: idle, busy, paused, waiting_for_human or stopped. `unread` counts its messages that
-         *     the person has not read. `doing` is `step` told to people, `doing_since` when that began, as in
-         *     an `EntityView`; `process` is the state of its process, null if there is none, and `host`
-         *     the machine that this is on, as in an `EntityView`. `tokens` and `cost_usd` are what it has
-         *     spent, null while the broker is away; `is_estimate`: some of it was not counted by the service.
+         *     the person has not read. `doing` is `step` in words for people, `doing_since` its beginning, as
+         *     in an `EntityView`; `process` is the state of its process, null if there is none, and `host` the
+         *     host of the process, as in an `EntityView`. `tokens` and `cost_usd` are its spending, null while
+         *     the broker is away; `is_estimate`: the service has not counted all of it.
          */
         WorkerView: {
             id: string;
@@ -4701,7 +4708,7 @@ export interface components {
             /** @default false */
             is_estimate: boolean;
         };
-        /** @description Why a request was refused (RFC 9457). `errors` is there where fields of it were wrong. */
+        /** @description The reason of a refusal (RFC 9457). `errors` is set if fields of the request are wrong. */
         ProblemView: {
             /** @default about:blank */
             type?: string;
@@ -4713,7 +4720,7 @@ export interface components {
             /** @default [] */
             errors?: components["schemas"]["FieldProblemView"][];
         };
-        /** @description An agent came to the archive or back, or was deleted from there. */
+        /** @description An agent was archived, restored, or deleted from the archive. */
         AgentChangeView: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -4724,7 +4731,7 @@ export interface components {
             /** @enum {string} */
             change: "archived" | "restored" | "deleted";
         };
-        /** @description An entity does something else; the fields mean what they mean in an `EntityView`. */
+        /** @description The activity of an entity has changed; the fields have the meaning of an `EntityView`. */
         EntityChangeView: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -4744,7 +4751,7 @@ export interface components {
         /**
          * @description An agent's log has grown: to the event `seq`, by events of these `types` (sorted).
          *
-         *     It is also how an agent that was created is first heard of.
+         *     A new agent is announced by it, too.
          */
         EventsChangeView: {
             /**
@@ -4759,7 +4766,8 @@ export interface components {
         /**
          * @description The conversation with an agent has grown, to the entry `seq`, or the person has read of it.
          *
-         *     `unread` is how many of its messages he has not read, `by_entity` the same by who sent them.
+         *     `unread` is the number of its messages that the person has not read, `by_entity` the same by
+         *     sender.
          */
         InboxChangeView: {
             /**
@@ -4774,7 +4782,7 @@ export interface components {
                 [key: string]: number;
             };
         };
-        /** @description A question was asked, or has one of its outcomes. */
+        /** @description A question was asked, or now has one of its outcomes. */
         QuestionChangeView: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -4788,12 +4796,12 @@ export interface components {
         };
         ChangeView: components["schemas"]["HomeView"] | components["schemas"]["EventsChangeView"] | components["schemas"]["AgentChangeView"] | components["schemas"]["InboxChangeView"] | components["schemas"]["QuestionChangeView"] | components["schemas"]["EntityChangeView"];
         /**
-         * @description A piece of what an entity's model is writing. `entity` is its name, `call` names the answer.
+         * @description A piece of an answer that an entity's model writes. `entity` is its name, `call` the answer.
          *
-         *     `text` stands at the character `at` of the answer (in Unicode code points): what the reader has
-         *     from there on is replaced by it, and if he has less than `at`, pieces between were lost.
-         *     `restarted`: what came before is void, since the call broke off; `reason` says why, and what is
-         *     called next. `is_end`: nothing more comes of this call; `reason` is there if it failed.
+         *     `text` belongs at position `at` of the answer (in Unicode code points): it replaces the reader's
+         *     text from there on; if the reader has less text, pieces in between were lost. `restarted`: the
+         *     previous text is void because the call broke off; `reason` gives the cause and the next call.
+         *     `is_end`: this call is complete; `reason` is set if it failed.
          */
         StreamedTextView: {
             address: string;

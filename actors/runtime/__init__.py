@@ -1,2 +1,2 @@
-"""The shell that every process shares: start, bus, heartbeat, crash counts, quarantine, event
+"""The code that every process shares: start, bus, heartbeat, crash counts, quarantine, event
 reports."""

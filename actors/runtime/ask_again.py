@@ -1,7 +1,7 @@
-"""Ask again: a question put again while the one asked is being restarted; a refusal is an error.
+"""Ask again: requests that are repeated while the receiver restarts; a refusal is an error.
 
-Who is asked is waited for without a limit: a service is always restarted, and an
-entity that was given up answers once a person has it started again.
+The wait for a receiver has no limit: a service is always restarted, and an entity that was given up
+answers after a person has started it again.
 """
 
 import asyncio
@@ -30,9 +30,9 @@ async def ask_until_answered(
     *,
     id: bytes | None = None,
 ) -> "Received":
-    """Ask, and ask again (with the same `id`) when `to` dies meanwhile.
+    """Ask, and ask again (with the same `id`) if `to` dies meanwhile.
 
-    Raises Refused with the other's reason, InvalidInput if that was one there.
+    Raises Refused with the receiver's reason, InvalidInput if the receiver raised that.
     """
     with runtime.heartbeat.waiting_for(to):
         received = await _answer_of(runtime, to, body, id)
@@ -44,7 +44,7 @@ async def ask_until_answered(
 
 
 async def _answer_of(runtime: "Runtime", to: str, body: BaseModel, id: bytes | None) -> "Received":
-    """Return the reply of `to`, asked again each time that it dies."""
+    """Return the reply of `to`; ask again each time that it dies."""
     pause = FIRST_PAUSE_SECONDS
     while True:
         try:

@@ -1,10 +1,10 @@
 """CallsInFlight: the calls that an actor is answering, one task each.
 
-A call is identified by its sender and the id of its message; nobody else is answered, or can cancel
-it. Sent again while it runs (its sender or the router was restarted), it continues, and the answer
-goes to the newest message. Sent again after its end, it is answered with the stored answer, if its
-kind is stored. A call whose sender is gone is cancelled, after a grace period if there is one: the
-sender's next incarnation sends it again.
+A call is identified by its sender and the id of its message; only this sender is answered and can
+cancel it. If it is sent again while it runs (its sender or the router was restarted), it continues,
+and the answer goes to the newest message. If it is sent again after its end, the stored answer is
+sent, if its kind is stored. A call whose sender is gone is cancelled, after a grace period if there
+is one: the sender's next incarnation sends it again.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from transport.endpoint import Received
 from transport.errors import TransportError
 
 AT_LEAST_SECONDS = 2 * LONGEST_PAUSE_SECONDS
-"""Who woke a process asks again after a pause: it must still be there by then."""
+"""The sender that woke a process asks again after a pause: the process must still exist then."""
 
 Key = tuple[str, bytes]
 STORED_ANSWERS = 64
@@ -30,8 +30,8 @@ STORED_ANSWERS = 64
 class CallInFlight:
     """One call: the messages that await its answer, the newest last, and its task.
 
-    `digest` returns what tells one question from another with the same id. `is_stored`: its answer
-    is stored; `ends_with_sender`: it is cancelled when its sender is gone.
+    `digest` returns the digest that distinguishes questions with the same id. `is_stored`: its
+    answer is stored; `ends_with_sender`: it is cancelled when its sender is gone.
     """
 
     requests: list[Received]
@@ -47,11 +47,11 @@ class CallInFlight:
         return self.requests[-1].header.sender
 
     def is_ending(self) -> bool:
-        """Whether its task gives no answer any more."""
+        """Whether its task will give no answer any more."""
         return self.task.done() or bool(self.task.cancelling())
 
     def keep(self) -> None:
-        """Revoke the cancellation that is planned, if one is."""
+        """Revoke the planned cancellation, if there is one."""
         if self.cancellation is not None:
             self.cancellation.cancel()
             self.cancellation = None
@@ -61,7 +61,7 @@ Answer = Callable[[CallInFlight], Awaitable[MessageBody]]
 
 
 class CallsInFlight:
-    """The calls that are being answered, each among `tasks`, and the last answers that are stored.
+    """The calls in progress, each among `tasks`, and the last answers that are stored.
 
     A call whose sender is gone is cancelled after `orphan_seconds`.
     """
@@ -81,7 +81,7 @@ class CallsInFlight:
         park_after_seconds: float,
         *alongside: Coroutine[Any, Any, object],
     ) -> None:
-        """Hand every message to `take` until nobody has called for so long, or `alongside` ends."""
+        """Pass messages to `take` until it is idle for `park_after_seconds` or `alongside` ends."""
         self._runtime.endpoint.on_down = self.peer_down
         await self._runtime.ready()
         taking = take_until_idle(
@@ -93,7 +93,7 @@ class CallsInFlight:
             await self._tasks.stop()
 
     def call(self, received: Received, answer: Answer, digest: Callable[[], bytes] = bytes) -> None:
-        """Answer a message with what `answer` returns, which is called once for a call."""
+        """Answer a message with the result of `answer`, which is called once for a call."""
         key = (received.header.sender, received.header.id)
         stored = self._answers.get(key)
         if stored is not None and stored[0] == digest():
@@ -108,7 +108,7 @@ class CallsInFlight:
             running.task.cancel()
         call = self._calls[key] = CallInFlight([received], digest)
         call.task = self._tasks.start(self._run(key, call, answer))
-        # A callback: a task that is cancelled before its first step never gets to a `finally`.
+        # A callback: a task that is cancelled before its first step never reaches a `finally`.
         call.task.add_done_callback(lambda task: self._forget(key, call))
 
     def fetch(self, received: Received, id: bytes, missing: MessageBody) -> None:
@@ -122,7 +122,7 @@ class CallsInFlight:
         self._tasks.start(self.reply(received, answer))
 
     def cancel(self, sender: str, id: bytes) -> None:
-        """Cancel a call of a sender's."""
+        """Cancel a call of this sender."""
         if (call := self._calls.get((sender, id))) is not None:
             call.task.cancel()
 
@@ -138,7 +138,7 @@ class CallsInFlight:
                 call.cancellation = loop.call_later(self._orphan_seconds, call.task.cancel)
 
     async def reply(self, received: Received, body: MessageBody) -> None:
-        """Reply; a sender that cannot be reached asks again when it is back."""
+        """Reply; a sender that cannot be reached asks again after its restart."""
         try:
             await self._runtime.reply(received, body)
         except TransportError as error:
@@ -166,7 +166,7 @@ async def take_until_idle(
     is_idle: Callable[[], bool],
     park_after_seconds: float,
 ) -> None:
-    """Hand every message to `take`; park once none has come for so long (0: never) and all is done.
+    """Pass every message to `take`; park after an idle `park_after_seconds` (0: never).
 
     Never returns: parking ends the process.
     """

@@ -31,7 +31,7 @@ LAUNCH_FD = 3
 
 
 def title_of(kind: str, address: str) -> str:
-    """Return what `ps` shows: kind and name, or the kind alone for a service."""
+    """Return the title for `ps`: kind and name, or the kind alone for a service."""
     agent, slash, name = address.partition("/")
     if not slash or agent == "tools":
         return f"agiraph: {address}"
@@ -39,10 +39,10 @@ def title_of(kind: str, address: str) -> str:
 
 
 def setup_child(launch: ActorLaunch, supervisor_pid: int, lifeline: int | None = None) -> None:
-    """Make this process the one that `launch` describes; exits if the supervisor has ended.
+    """Set up this process as `launch` describes; exits if the supervisor has ended.
 
-    `lifeline` is a pipe that the supervisor holds open: where the kernel does not kill orphans,
-    its end means that the supervisor is dead.
+    `lifeline` is a pipe that the supervisor keeps open: on systems whose kernel does not kill
+    orphans, its end means that the supervisor is dead.
     """
     if os.getsid(0) != os.getpid():
         os.setsid()
@@ -67,7 +67,7 @@ def run(launch: ActorLaunch) -> int:
     """Run the actor's entry; return its exit code, 1 with a traceback if it raised."""
     try:
         entry = resolve(launch.entry or entry_named(launch.kind))
-        gc.freeze()  # what is imported stays
+        gc.freeze()  # the imported modules stay
         gc.enable()
         return entry(launch)
     except SystemExit as error:
@@ -77,7 +77,7 @@ def run(launch: ActorLaunch) -> int:
 
 
 def exit_code_of(error: BaseException) -> int:
-    """Print the traceback of what ends this process, if there is room, and return its exit code."""
+    """Print the traceback of a fatal error, if there is room, and return the exit code."""
     with suppress(OSError):
         traceback.print_exception(error)
     return EXIT_NO_SPACE if is_full_disk(error) else EXIT_CRASHED
@@ -96,8 +96,8 @@ def exit_now(code: int) -> None:
 def exec_main(words: Sequence[str] = (), launch_fd: int = LAUNCH_FD) -> None:
     """Entry of a fresh interpreter: read the launch from an inherited pipe and run it.
 
-    `words`, if any, are the kind of actor that it will be: what that needs is imported before its
-    launch comes.
+    `words`, if any, are the kind of actor that it will be: the modules of that kind are imported
+    before its launch arrives.
     """
     if words:
         resolve(entry_named(words[0]))
@@ -131,7 +131,7 @@ def read_launch(fd: int) -> tuple[int, ActorLaunch]:
 
 
 def framed_launch(launch: ActorLaunch, supervisor_pid: int) -> bytes:
-    """Return what `read_launch` reads."""
+    """Return the bytes that `read_launch` reads."""
     data = launch.pack()
     return len(data).to_bytes(4, "big") + supervisor_pid.to_bytes(4, "big") + data
 
@@ -169,7 +169,7 @@ def redirect_output(log: Path) -> None:
 def rotate_output(log: Path) -> None:
     """Begin the next file if our stderr goes into this log and it is large; OSErrors are ignored.
 
-    A process that runs for months is not started again in the meantime.
+    A process that runs for months has no restart that would rotate it.
     """
     with suppress(OSError):
         ours, there = os.fstat(2), status_of(log)
@@ -181,7 +181,7 @@ def rotate_output(log: Path) -> None:
 
 
 def set_title(title: str) -> None:
-    """Set what `ps` and `top` show for this process."""
+    """Set the title of this process for `ps` and `top`."""
     import setproctitle
 
     setproctitle.setproctitle(title)

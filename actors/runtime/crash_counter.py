@@ -1,19 +1,19 @@
-"""CrashCounter: which message, or which step, has ended this actor's process again and again.
+"""CrashCounter: finds the message, or the step, that has crashed this actor's process repeatedly.
 
-While a durable message is being handled its id is in a small file. Several may be there: a
-batch that is written together, work that continues beside. A message that only waits in the actor's
-memory does not. A process that dies of its own fault (not killed from outside) leaves the ids
-there, and its next incarnation counts that against each of these messages. One that was counted is
-a suspect and is handled alone from then on, so the second death names the one that is guilty; a
-message that is done is cleared. A step is counted in the same way, by the position in the
-conversation at which the process begins: no progress between two deaths is the same step. LIMIT
-deaths make a message or a step poison. The file need not survive the machine, and what does not fit
-on a full disk is not noted.
+While a durable message is being handled, its id is in a small file. The file may contain several
+ids: of a batch that is written together, of concurrent work. It does not contain messages that only
+wait in the actor's memory. A process that dies of its own fault (not killed from outside) leaves
+the ids there, and its next incarnation counts the crash against each of these messages. A message
+that was counted is a suspect and is handled alone from then on, so the second crash identifies the
+guilty message; a message that is done is cleared. A step is counted in the same way, by the
+position in the conversation at which the process begins: no progress between two crashes is the
+same step. LIMIT crashes make a message or a step poison. The file need not survive the machine, and
+a note that does not fit on a full disk is omitted.
 
-The file also says which incarnation writes it, whether it has said that it is ready, what it is
-doing, in words, and how many steps its conversation has. Its supervisor reads that when the process
-is dead or hangs: a message on the bus could still be in a queue that dies with it. The next
-incarnation compares the number of steps with its conversation, which may have lost its end.
+The file also contains the incarnation that writes it, whether it is ready, its activity in words,
+and the number of steps in its conversation. Its supervisor reads them when the process is dead or
+hangs: a message on the bus could still be in a queue that dies with it. The next incarnation
+compares the number of steps with its conversation, which may have lost its end.
 """
 
 import json
@@ -50,7 +50,7 @@ PLACE = "@"
 class ProcessNote:
     """The last note of a process: its incarnation, whether it was ready, its activity.
 
-    `position` is the number of steps that its conversation had, 0 without one.
+    `position` is the number of steps in its conversation, 0 without one.
     """
 
     incarnation: int
@@ -60,9 +60,9 @@ class ProcessNote:
 
 
 class CrashCounter:
-    """The counts of one address, kept in `folder`. `last_end` tells of an end by own fault.
+    """The counts of one address, kept in `folder`. `last_end` is the cause of its own last crash.
 
-    `limit` deaths make a message poison.
+    `limit` crashes make a message poison.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class CrashCounter:
         self._emptied = Signal()
         noted = _read_note(self._marker)
         self.position = self.position_before = noted.position if noted is not None else 0
-        """How many steps the conversation of this actor has, and had by the note before."""
+        """The number of steps in this actor's conversation, now and in the previous note."""
         self._counts: dict[str, int] = _read_counts(self._counts_file)
         taken = _read_taken(self._marker)
         if last_end and taken:
@@ -92,14 +92,14 @@ class CrashCounter:
     # --- messages -------------------------------------------------------------------------------
 
     def begin(self, id: str) -> None:
-        """Note that a message (its id in hex) is being handled."""
+        """Record that a message (its id in hex) is being handled."""
         if id not in self._slots:
             slot = self._free.pop() if self._free else len(self._slots)
             self._slots[id] = slot
             self._write(slot, bytes.fromhex(id))
 
     def end(self, id: str) -> None:
-        """Note that a message is not being handled, done or not; nothing if it was not."""
+        """Record that a message is no longer being handled, done or not."""
         slot = self._slots.pop(id, None)
         if slot is not None:
             self._free.append(slot)
@@ -108,12 +108,12 @@ class CrashCounter:
                 self._emptied.set()
 
     def done(self, id: str) -> None:
-        """Note that a message is done: it has crashed no process."""
+        """Record that a message is done: it has crashed no process."""
         self.end(id)
         self.forget(id)
 
     def together(self, ids: Sequence[str]) -> int:
-        """Return how many of these may be handled together, from the first on: a suspect alone."""
+        """Return how many of the first `ids` may be handled together: a suspect alone."""
         if not ids or self.is_suspect(ids[0]):
             return min(1, len(ids))
         return next((number for number, id in enumerate(ids) if self.is_suspect(id)), len(ids))
@@ -127,25 +127,25 @@ class CrashCounter:
         return id in self._counts
 
     def is_poison(self, id: str) -> bool:
-        """Whether a message has ended this actor `limit` times."""
+        """Whether a message has crashed this actor `limit` times."""
         return self._counts.get(id, 0) >= self._limit
 
     def forget(self, id: str) -> None:
-        """Count from the beginning if this message comes again."""
+        """Restart the count of this message."""
         if self._counts.pop(id, None) is not None:
             self._save()
 
     # --- steps ----------------------------------------------------------------------------------
 
     def is_stuck_at(self, place: str) -> bool:
-        """Count this beginning at a step; return whether LIMIT own deaths lie behind it."""
+        """Count this start at a step; return whether LIMIT own crashes happened at it."""
         key = f"step.{place}"
         if self.last_end:
             self._count(key)
         return self._counts.get(key, 0) >= LIMIT
 
     def doing(self, step: str) -> None:
-        """Note in words what this incarnation is doing."""
+        """Record in words the activity of this incarnation."""
         mark = READY if self._is_ready else ""
         at = f"{PLACE}{self.position}" if self.position else ""
         note = f"{self._incarnation}{mark}{at} {step}".encode("utf-8", "replace")[:NOTE_BYTES]
@@ -153,7 +153,7 @@ class CrashCounter:
             os.pwrite(self._file(), note.ljust(NOTE_BYTES, b"\0"), ID_BYTES)
 
     def ready(self) -> None:
-        """Note that this incarnation takes messages."""
+        """Record that this incarnation accepts messages."""
         self._is_ready = True
         self.doing("")
 
@@ -186,7 +186,7 @@ class CrashCounter:
             make_folder(self._folder, 0o700)
             try:
                 self._fd = open_file(self._marker, os.O_WRONLY | os.O_CREAT)
-            except UnsafeFile:  # it holds no note, which this process can do without
+            except UnsafeFile:  # it contains no note, which this process can do without
                 replace_bytes(self._marker, b"", 0o600)
                 self._fd = open_file(self._marker, os.O_WRONLY)
         return self._fd
@@ -204,12 +204,12 @@ def _as_far_as_it_fits() -> Iterator[None]:
 
 
 def file_name(address: str) -> str:
-    """Return what the files of an address are called."""
+    """Return the base name of the files of an address."""
     return address.replace("/", ".")
 
 
 def read_note(folder: Path, address: str, incarnation: int) -> ProcessNote | None:
-    """Return what an incarnation noted last, None if it noted nothing."""
+    """Return the last note of an incarnation, None if it has written none."""
     note = _read_note(folder / f"{file_name(address)}.taking")
     return note if note is not None and note.incarnation == incarnation else None
 
@@ -230,9 +230,9 @@ def _read_note(marker: Path) -> ProcessNote | None:
 
 
 def is_repeated_crash(folder: Path, address: str) -> bool:
-    """Whether a process that is dead was handling only what its address has died over before.
+    """Whether a dead process was handling only messages that have crashed its address before.
 
-    Its next incarnation counts that death against the message, which bounds it.
+    Its next incarnation counts that crash against the message, which limits the repetitions.
     """
     taken = _read_taken(folder / f"{file_name(address)}.taking").values()
     counts = _read_counts(folder / f"{file_name(address)}.json")
@@ -240,7 +240,7 @@ def is_repeated_crash(folder: Path, address: str) -> bool:
 
 
 def _read_taken(file: Path) -> dict[int, str]:
-    """Return the ids that stand in a marker, by their slots."""
+    """Return the ids in a marker file, by their slots."""
     try:
         data = read_bytes(file)
     except OSError:

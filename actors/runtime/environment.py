@@ -40,7 +40,7 @@ KEY_HOLDERS = frozenset({BROKER_KIND, WEB_KIND, TRACER_KIND, TOOLS_KIND})
 
 
 def naming_settings(kind: str, address: str, config: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return those settings of a process that name variables which it alone may see.
+    """Return the settings of a process that name variables which only it may see.
 
     The person's gateway has its channels, a host of tools its one server.
     """
@@ -59,9 +59,10 @@ def environment_for(
     """Return the variables of `environ` that a process of this kind may see.
 
     Provider keys and addresses reach the broker only, keys of search services the web process only;
-    a variable that is named like a secret reaches nobody else, even if it begins with AGIRAPH_.
-    The person's gateway sees those that its channels name, and where his screen is; a host of
-    tools those that its server names. `settings` are those of `naming_settings`.
+    a variable that is named like a secret reaches no other process, even if it begins with
+    AGIRAPH_. The person's gateway sees the variables that its channels name, and the address of the
+    person's screen; a host of tools the variables that its server names. `settings` come from
+    `naming_settings`.
     """
     seen = {name: value for name, value in environ.items() if _may_see(kind, name)}
     if kind in (HUMAN_KIND, TOOLS_KIND) and settings:
@@ -72,12 +73,12 @@ def environment_for(
 
 
 def holds_secrets(kind: str, settings: Mapping[str, Any]) -> bool:
-    """Whether a process of this kind is given variables that nobody else should read."""
+    """Whether a process of this kind gets variables that no other process should read."""
     return kind == HUMAN_KIND and bool(variables_in(settings))
 
 
 def secret_names(environ: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the names of the variables that are set and that only one kind of process may see."""
+    """Return the names of the set variables that only one kind of process may see."""
     return tuple(
         sorted(
             name

@@ -1,6 +1,6 @@
-"""EventReporter: an actor's events on their way to the recorder: batched, in order, none lost.
+"""EventReporter: sends an actor's events to the recorder: batched, in order, none lost.
 
-What happens within a moment goes as one message: a step of an agent is several events.
+Events that happen within a moment go as one message: a step of an agent is several events.
 """
 
 import asyncio
@@ -20,10 +20,10 @@ RETRY_SECONDS = 0.5
 
 
 class EventReporter:
-    """Sends what `report` is given in the background; the caller runs `run` as a task.
+    """Sends the events of `report` in the background; the caller runs `run` as a task.
 
     A batch keeps its message id until the router has accepted it, so that a batch that is sent
-    again after a broken connection is not written down twice.
+    again after a broken connection is not recorded twice.
     """
 
     def __init__(self, endpoint: Endpoint, log: Any) -> None:
@@ -51,7 +51,7 @@ class EventReporter:
             await self._is_idle.wait()
 
     async def run(self) -> None:
-        """Send batch after batch, for as long as the actor lives."""
+        """Send batches while the actor lives."""
         while True:
             await self._has_work.wait()
             await self._gather()
@@ -62,7 +62,7 @@ class EventReporter:
             self._is_idle.set()
 
     async def _gather(self) -> None:
-        """Let what follows soon join the batch, unless somebody waits for it to go."""
+        """Let soon following events join the batch, unless `flush` waits for it."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(GATHER_SECONDS):
                 await self._is_hurried.wait()

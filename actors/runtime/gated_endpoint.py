@@ -1,8 +1,8 @@
 """GatedEndpoint: the endpoint of a process whose files are kept on another machine.
 
-Nothing that others act on leaves the process before its files are there: a durable message, a
-request, and the word that a message has had its effect. So whatever machine it continues on knows
-at least what the others know. What the gate itself asks passes it.
+A durable message, a request, and the acknowledgement of a message leave the process only after its
+files have been sent. So on any machine the process continues with at least the state that other
+processes know of. The gate's own requests pass it.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ class GatedEndpoint(Endpoint):
         reply_to: bytes | None = None,
         trace: str | None = None,
     ) -> bytes:
-        """Send as an Endpoint, a durable message once the gate has let it pass."""
+        """Send like an Endpoint, a durable message once the gate has let it pass."""
         if self.gate is not None and is_durable(type(body)):
             await self.gate()
         return await super().send(to, body, id=id, reply_to=reply_to, trace=trace)
@@ -49,13 +49,13 @@ class GatedEndpoint(Endpoint):
         id: bytes | None = None,
         within_seconds: float | None = None,
     ) -> Received:
-        """Ask as an Endpoint, once the gate has let it pass."""
+        """Ask like an Endpoint, once the gate has let it pass."""
         if self.gate is not None and to != FILES:
             await self.gate()
         return await super().ask(to, body, id=id, within_seconds=within_seconds)
 
     def done(self, received: Received) -> None:
-        """Report that a message has had its effect, once the gate has let it pass."""
+        """Acknowledge a message once the gate has let that pass."""
         if self.gate is None or received.header.sender == FILES:
             super().done(received)
             return
@@ -66,14 +66,14 @@ class GatedEndpoint(Endpoint):
     async def _tell(self) -> None:
         while self._recorded and self.gate is not None:
             recorded, self._recorded = self._recorded, []
-            # Without it they are delivered again, to the next process.
+            # Unacknowledged messages are delivered again, to the next process.
             with suppress(TransportError, Refused, OSError):
                 await self.gate()
                 for one in recorded:
                     super().done(one)
 
     async def close(self) -> None:
-        """Report what is recorded, within a short time, and close."""
+        """Acknowledge the recorded messages within a short time, and close."""
         if self._telling is not None:
             await asyncio.wait([self._telling], timeout=CLOSE_SECONDS)
         await super().close()

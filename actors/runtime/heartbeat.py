@@ -2,11 +2,12 @@
 
 Heartbeats come from the loop itself, so a loop that is blocked, spins or was stopped sends none.
 The current step is reported to the supervisor, and to people, once it has lasted for a moment:
-there may be a hundred shorter ones a second.
+there may be a hundred shorter steps a second.
 
-An actor that runs shells is the parent of every process that they leave behind. When these end they
-become zombies that nobody awaits, as asyncio waits for its own children by pid. A zombie seen at
-two heartbeats in succession is one of them: the loop has run in between, and would have reaped it.
+An actor that runs shells becomes the parent of every process that they leave behind. When these end
+they become zombies that no code awaits, because asyncio waits for its own children by pid. A zombie
+seen at two heartbeats in succession is one of them: the loop has run in between, and would have
+reaped its own child.
 """
 
 import asyncio
@@ -28,7 +29,7 @@ SETTLE_SECONDS = 0.05
 class HeartbeatSender:
     """The heartbeats of one actor; the caller runs `run`.
 
-    `note` gets each state at once, `on_report` each that is sent to the human.
+    `note` receives each state at once, `on_report` each state that is sent to the human.
     """
 
     def __init__(
@@ -58,7 +59,7 @@ class HeartbeatSender:
 
     @contextmanager
     def waiting_for(self, address: str) -> Iterator[None]:
-        """Report while inside that this actor waits for an answer of `address`, however long."""
+        """Report inside the block that this actor waits for an answer of `address`."""
         self._awaited[address] += 1
         try:
             yield
@@ -73,7 +74,7 @@ class HeartbeatSender:
             self._on_report(self._state)
 
     async def run(self) -> None:
-        """Send heartbeats for as long as the actor lives."""
+        """Send heartbeats while the actor lives."""
         loop = asyncio.get_running_loop()
         due = loop.time()
         while True:
@@ -94,12 +95,12 @@ class HeartbeatSender:
             try:
                 os.waitpid(pid, os.WNOHANG)
             except ChildProcessError:
-                pass  # somebody waited for it after all
+                pass  # other code waited for it after all
         self._zombies = zombies
 
 
 def zombie_children() -> frozenset[int]:
-    """Return the pids of our children that have ended and that nobody has waited for."""
+    """Return the pids of our exited children that no code has waited for."""
     if not has_ended_child():
         return frozenset()
     found = set()
@@ -113,7 +114,7 @@ def zombie_children() -> frozenset[int]:
 
 
 def has_ended_child() -> bool:
-    """Whether some child of ours has ended; it is left as it is. Costs one system call."""
+    """Whether a child of ours has ended; it is not reaped. Costs one system call."""
     if not hasattr(os, "waitid"):
         return False
     try:

@@ -1,14 +1,14 @@
 """uvicorn inside an actor's event loop. Imports uvicorn: only an actor that serves imports this.
 
-uvicorn closes idle connections and bounds a request's head in bytes. Four things it has no
-setting for are added here from the outside, without touching its internals:
+uvicorn closes idle connections and limits a request's head in bytes. Four features for which it has
+no setting are added here from the outside, without touching its internals:
 
-- the deadline for a whole request head, and the bound on connections (`TimedConnection`, an
+- the deadline for a whole request head, and the limit on connections (`TimedConnection`, an
   asyncio protocol in front of uvicorn's);
-- the deadline for a client that reads nothing of what it is sent: the kernel's TCP_USER_TIMEOUT,
+- the deadline for a client that does not read its response: the kernel's TCP_USER_TIMEOUT,
   set on the listening socket and inherited by each connection (Linux; elsewhere there is none);
-- that it sleeps until there is something to do: its own loop looks ten times a second whether it
-  is to stop.
+- sleeping until there is work: uvicorn's own loop checks ten times a second whether it must
+  stop.
 """
 
 import asyncio
@@ -31,10 +31,10 @@ App = Callable[[MutableMapping[str, Any], Any, Any], Awaitable[None]]
 
 BACKLOG = 128
 SPARE_CONNECTIONS = 64
-"""So many connections beyond the bound are answered (see IS_EXTRA), further ones are reset."""
+"""This many connections beyond the limit are answered (see IS_EXTRA), further ones are reset."""
 
 DATE_SECONDS = 1.0
-"""How often the date is read that answers carry."""
+"""How often the date for the Date header is read."""
 
 _CONNECTION = "timed_connection"
 _DETAIL = b'{"type":"about:blank","title":"Request Timeout","status":408,"detail":"%b"}'
@@ -50,12 +50,12 @@ NOISE = (
     "Invalid HTTP request received",
     "Unsupported upgrade request",
 )
-"""What anybody who can connect could fill the log with; each is answered or ended properly."""
+"""Messages with which any client could fill the log; each case is answered or ended properly."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectionLimits:
-    """How many connections, and how long a client is waited for.
+    """The number of connections, and how long the server waits for a client.
 
     `idle_seconds` is between two requests of a connection; a request in progress has
     `drain_seconds` to end when the server stops.
@@ -69,9 +69,9 @@ class ConnectionLimits:
 
 
 class TimedConnection(asyncio.Protocol):
-    """A connection of uvicorn's that is closed if a request's head does not come in time.
+    """A connection of uvicorn that is closed if a request's head does not arrive in time.
 
-    uvicorn makes it in place of its own, with the same arguments.
+    uvicorn creates it instead of its own class, with the same arguments.
     """
 
     def __init__(
@@ -130,7 +130,7 @@ class TimedConnection(asyncio.Protocol):
 
     @contextmanager
     def request(self) -> Iterator[None]:
-        """Serve a request inside the block: no head is waited for meanwhile."""
+        """Serve a request inside the block: the deadline for a head does not run meanwhile."""
         self._cancel_deadline()
         self._requests += 1
         try:
@@ -139,7 +139,7 @@ class TimedConnection(asyncio.Protocol):
             self._requests -= 1
 
     def abort(self) -> None:
-        """Reset the connection: its client sees that nobody answers, and may ask again."""
+        """Reset the connection: its client sees that there will be no answer, and may ask again."""
         if self._transport is not None:
             self._transport.abort()
 
@@ -161,19 +161,19 @@ class TimedConnection(asyncio.Protocol):
 
 
 class _Server(uvicorn.Server):
-    """A uvicorn that leaves signals to the actor's runtime, and is told to stop."""
+    """A uvicorn that leaves signals to the actor's runtime, and is stopped by a method."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
         self._stopping = asyncio.Event()
 
     def stop(self) -> None:
-        """Have `serve` return."""
+        """Let `serve` return."""
         self.should_exit = True
         self._stopping.set()
 
     async def main_loop(self) -> None:
-        """Return when it is to stop; read the date until then."""
+        """Return when the server must stop; read the date until then."""
         while not await self.on_tick(0):
             with suppress(TimeoutError):
                 async with asyncio.timeout(DATE_SECONDS):
@@ -188,7 +188,7 @@ class _Server(uvicorn.Server):
 class HttpServer:
     """An ASGI application served on a bound socket, from `start` to `stop`.
 
-    `options` are further ones of `uvicorn.Config`.
+    `options` are further options of `uvicorn.Config`.
     """
 
     def __init__(
@@ -222,7 +222,7 @@ class HttpServer:
         """Ends by itself only by a fault."""
 
     def start(self) -> None:
-        """Begin to serve; who has connected before is served too."""
+        """Begin to serve, including the connections that exist already."""
         logging.getLogger("uvicorn.error").addFilter(_is_worth_logging)
         self._config.load()
         self.task = asyncio.create_task(self._server.serve([self._listener]))
@@ -236,7 +236,7 @@ class HttpServer:
 
 
 def _timed(app: App) -> App:
-    """Return `app`, telling its connection when a request begins and ends.
+    """Return `app` with a wrapper that reports the beginning and end of each request.
 
     A request that the server's end cuts off is not answered: it is neither refused nor done.
     """
@@ -248,7 +248,7 @@ def _timed(app: App) -> App:
                 await app(scope, receive, send)
             except asyncio.CancelledError:
                 connection.abort()
-                await asyncio.sleep(0)  # uvicorn learns that nobody waits for an answer
+                await asyncio.sleep(0)  # uvicorn notices that the client is gone
 
     return serve
 

@@ -1,4 +1,4 @@
-"""Which function runs a process of each kind; resolved only in the process that runs it."""
+"""The function that runs each kind of process; resolved only in the process that runs it."""
 
 import importlib
 from collections.abc import Callable, Mapping
@@ -25,7 +25,7 @@ KINDS: Mapping[str, str] = {
 
 
 def entry_named(kind: str, kinds: Mapping[str, str] = KINDS) -> str:
-    """Return the "module:function" of a kind; raises InvalidInput listing the known ones."""
+    """Return the "module:function" of a kind; raises InvalidInput listing the known kinds."""
     if kind not in kinds:
         raise unknown("kind of process", kind, list(kinds))
     return kinds[kind]

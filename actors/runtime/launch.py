@@ -1,4 +1,4 @@
-"""ActorLaunch: what a process is started with. It travels over a pipe, never in argv or environ."""
+"""ActorLaunch: the arguments of a process. They travel over a pipe, never in argv or environ."""
 
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -15,8 +15,8 @@ class ActorLaunch:
 
     `ticket` admits this incarnation at the router. `args` are the actor's own (ChildSpec.args),
     `config` is the whole Config as plain values. `entry` names the function to run as
-    "module:function"; empty means the one that `actors.runtime.kinds` holds for `kind`. `last_end`
-    is the cause in words if the incarnation before died of its own fault, else empty. `host` is the
+    "module:function"; empty means the function in `actors.runtime.kinds` for `kind`. `last_end` is
+    the cause in words if the previous incarnation died of its own fault, else empty. `host` is the
     name of the host that it runs on; empty at home.
     """
 

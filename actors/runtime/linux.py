@@ -1,7 +1,7 @@
-"""What only Linux can do for a process; on other systems each function says False and does nothing.
+"""Process features of Linux; on other systems each function returns False and does nothing.
 
 PR_SET_PDEATHSIG follows the parent's thread and is cleared by fork: every child sets it for itself,
-and looks at getppid() afterwards, for its parent may have died before.
+and checks getppid() afterwards, because its parent may have died before.
 """
 
 import ctypes
@@ -14,7 +14,7 @@ PR_SET_CHILD_SUBREAPER = 36
 
 
 def die_with_parent() -> bool:
-    """Have the kernel kill this process when its parent dies."""
+    """Let the kernel kill this process when its parent dies."""
     return _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 

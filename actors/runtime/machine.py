@@ -1,4 +1,4 @@
-"""What this machine can do: its processors, and the labels that it has by itself."""
+"""Facts about this machine: its processors, and the labels that it has by itself."""
 
 import os
 import platform
@@ -13,7 +13,7 @@ SYSTEMS: Final = {"darwin": "macos"}
 
 
 def cores() -> int:
-    """Return how many processors this process may use."""
+    """Return the number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

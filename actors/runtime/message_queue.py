@@ -1,4 +1,4 @@
-"""MessageQueue: messages that came over the bus and wait for the actor to take them."""
+"""MessageQueue: messages from the bus that wait until the actor receives them."""
 
 from collections import deque
 
@@ -10,8 +10,11 @@ PASSING_LIMIT = 4096
 
 
 class MessageQueue:
-    """Messages that wait for `serve`: durable ones are all kept (the router bounds how many are
-    out at once), of the passing ones the oldest give way."""
+    """Received messages that wait for `serve`.
+
+    All durable messages are kept (the router limits how many are unacknowledged at once); of the
+    passing messages the oldest are dropped.
+    """
 
     def __init__(self) -> None:
         self._items: deque[Received] = deque()
@@ -19,7 +22,7 @@ class MessageQueue:
         self._arrived = Signal()
         self.dropped = 0
         self.is_idle = False
-        """Whether nothing waits here and whoever takes messages is done with the last."""
+        """Whether the queue is empty and the actor has finished the last message."""
 
     def put(self, received: Received) -> None:
         """Add a message."""
@@ -32,7 +35,7 @@ class MessageQueue:
         self._arrived.set()
 
     def put_back(self, received: Received) -> None:
-        """Let a message that was taken out wait again, before all others."""
+        """Put a received message back, before all others."""
         self._items.appendleft(received)
         self._passing += not is_durable(received)
         self._arrived.set()
@@ -57,5 +60,5 @@ class MessageQueue:
 
 
 def is_durable(received: Received) -> bool:
-    """Whether the router keeps this message until it is done."""
+    """Whether the router keeps this message until it is acknowledged."""
     return bool(received.header.flags & Flag.DURABLE)

@@ -1,8 +1,8 @@
-"""Processes: descendants, killing those that are still the same ones, commands without an actor.
+"""Processes: finds descendants, kills processes safely, ends commands without an actor.
 
-A model's command is known by the variable that names its run. Its runner may live for a moment
-after its actor died, to leave the outcome of a command that was about to end; what is left after
-that moment is killed, whatever session it is in.
+A model's command is identified by the variable that names its run. Its runner may live for a moment
+after its actor died, to leave the outcome of a command that was about to end; the commands left
+after that moment are killed, whatever their sessions.
 """
 
 import os
@@ -31,14 +31,14 @@ def descendants(pid: int) -> list[psutil.Process]:
 
 
 def _has_no_child(pid: int) -> bool:
-    """Whether a process is known to have none; to look for children is to read all processes.
+    """Whether a process certainly has no child; searching for children reads all processes.
 
-    Of a list of several the kernel may leave one out while another ends, but never the only one.
+    Of a list of several the kernel may omit a child while another ends, but never the only one.
     """
     threads = f"/proc/{pid}/task"
     try:
-        for thread in os.listdir(threads):  # plain: the kernel's
-            if Path(threads, thread, "children").read_bytes():  # plain: the kernel's
+        for thread in os.listdir(threads):  # the kernel's
+            if Path(threads, thread, "children").read_bytes():  # the kernel's
                 return False
         return True
     except OSError:
@@ -54,7 +54,7 @@ def is_alive(process: psutil.Process) -> bool:
 
 
 def kill_trees(processes: Iterable[psutil.Process]) -> None:
-    """Kill each of these processes with all its descendants, each stopped before it can fork on."""
+    """Kill each of these processes with all its descendants, stopping each before it forks."""
     family = list(processes)
     for member in family:
         try:
@@ -66,7 +66,7 @@ def kill_trees(processes: Iterable[psutil.Process]) -> None:
 
 
 def kill_all(processes: Iterable[psutil.Process]) -> None:
-    """Kill each of these processes that is still the same one."""
+    """Kill each of these processes that has not been replaced by another process."""
     for process in processes:
         try:
             process.kill()
@@ -84,9 +84,9 @@ def commands_in(home: Path) -> list[psutil.Process]:
 
 
 def all_processes() -> Iterator[psutil.Process]:
-    """Yield all processes that there are now.
+    """Yield all current processes.
 
-    psutil.process_iter remembers processes by pid, also where another has that pid meanwhile.
+    psutil.process_iter caches processes by pid, even after another process has got that pid.
     """
     for pid in psutil.pids():
         with suppress(psutil.Error):

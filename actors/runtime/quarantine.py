@@ -1,7 +1,8 @@
-"""Quarantine: a message that has ended its receiver again and again is not handed out again.
+"""Quarantine: a message that has crashed its receiver repeatedly is not delivered again.
 
-It goes to the human gateway as a dead letter, which keeps it and can send it back (`control.retry`)
-when a person says so. Whoever asked is refused with the cause; nothing loops.
+It goes to the human gateway as a dead letter. The gateway keeps it and sends it back
+(`control.retry`) when a person requests that. The sender of a request is refused with the cause;
+nothing loops.
 """
 
 from collections.abc import Awaitable, Callable
@@ -40,7 +41,7 @@ class Quarantine:
         self._has_gone = Signal()
 
     def wants(self, received: Received) -> bool:
-        """Whether a message may not be handed out."""
+        """Whether a message must not be delivered."""
         return (
             is_durable(received)
             and not isinstance(received.body, DeadLetter)
@@ -48,9 +49,10 @@ class Quarantine:
         )
 
     async def opened(self, received: Received) -> Received:
-        """Return a message, or the one that it sends back to us from the dead letters.
+        """Return a message, or the message inside a letter that is sent back from the dead letters.
 
-        One that comes back before all is done with it here waits for that: it would be done, too.
+        If a message comes back before its quarantine is complete, it waits: the completion would
+        acknowledge it, too.
         """
         body = received.body
         if not isinstance(body, RetryLetter) or received.header.sender != HUMAN:
@@ -61,12 +63,14 @@ class Quarantine:
         return again
 
     def carrier_of(self, received: Received) -> Received | None:
-        """Return what brought a message back from the dead letters, once; it is done with it."""
+        """Return the letter that brought a message back, once, to be acknowledged with it."""
         return self._carriers.pop(received.header.id, None)
 
     async def add(self, received: Received) -> None:
-        """Make a dead letter of a message; the caller is done with it at once. Safe to be cut off
-        and done again."""
+        """Turn a message into a dead letter; the caller acknowledges it at once.
+
+        It is safe to interrupt and repeat this.
+        """
         self._going.add(received.header.id)
         try:
             await self._set_aside(received)
@@ -93,7 +97,7 @@ class Quarantine:
 
 
 def letter_of(received: Received, receiver: str, cause: str) -> DeadLetter:
-    """Return a message as the letter that is kept of it."""
+    """Return a message as a dead letter."""
     header = received.header
     return DeadLetter(
         letter=header.id,
@@ -110,7 +114,7 @@ def letter_of(received: Received, receiver: str, cause: str) -> DeadLetter:
 
 
 def message_in(letter: DeadLetter) -> Received:
-    """Return the message that a letter holds; raises UnknownType, MalformedBody."""
+    """Return the message in a letter; raises UnknownType, MalformedBody."""
     header = Header(
         version=VERSION,
         id=letter.letter,

@@ -6,9 +6,8 @@
                 77 parked: nothing to do until a message comes
                 1 crashed (the traceback is in the log)
 
-`serve` is cancelled by `control.stop` or SIGTERM; what it must record, it records in its own
-`finally`. A background task reads the bus all the time, so a stop is seen whatever `serve` waits
-for.
+`serve` is cancelled by `control.stop` or SIGTERM; it records its state in its own `finally`. A
+background task reads the bus all the time, so a stop is seen whatever `serve` waits for.
 """
 
 import asyncio
@@ -74,7 +73,7 @@ class Parking(Exception):
 
 
 class Runtime:
-    """What an actor's `serve` is handed: its endpoint on the bus, which is started, and the rest.
+    """The argument of an actor's `serve`: its started endpoint on the bus, and its services.
 
     `send`, `post`, `ask` and `reply` are the endpoint's own.
     """
@@ -90,11 +89,11 @@ class Runtime:
         self.log = logger()
         self.stopping = asyncio.Event()
         self.on_leaving: Callable[[], None] = lambda: None
-        """Called when this process is to park after the step that it is in: it is moved."""
+        """Called when this process must park after its current step, because it is moved."""
         self.is_ready = self.is_announced = False
         self._inbox = MessageQueue()
         self.on_message: Callable[[Received], bool] | None = None
-        """Accepts a message without waiting, so that it passes no queue here; False: queue it."""
+        """Handles a message without waiting, before any queue; returns False to queue it."""
         self._background: list[asyncio.Task[None]] = []
         self._refusals: set[asyncio.Task[None]] = set()
         self._reporter = EventReporter(endpoint, self.log)
@@ -112,7 +111,7 @@ class Runtime:
         )
 
     def _trace_run(self) -> None:
-        """Have every message say to which run it belongs."""
+        """Add the trace of the current run to every message."""
         agent, run = agent_of(self.launch.address), self._run
         self.endpoint.trace = trace_id(agent, run) if agent and isinstance(run, str) else None
 
@@ -122,7 +121,7 @@ class Runtime:
         return self.launch.address
 
     async def ready(self) -> None:
-        """Report to the supervisor that this actor has read its state and takes messages."""
+        """Report to the supervisor that this actor has read its state and accepts messages."""
         self.is_ready = True
         self.attempts.ready()
         self.attempts.doing(self._step)  # on a full disk the note has its place then
@@ -147,8 +146,8 @@ class Runtime:
     async def receive(self) -> Received:
         """Return the next message that is no reply to an `ask` and no order to stop.
 
-        It counts as being handled until the next is asked for; what is handled later than that, or
-        beside, its handler takes up again.
+        It counts as being handled until the next call; a handler that runs longer, or concurrently,
+        marks it again.
         """
         self.attempts.end(self._in_hand)
         received = await self._inbox.get()
@@ -163,14 +162,14 @@ class Runtime:
         return received
 
     async def receive_ahead(self) -> Received:
-        """Return the next message, which is to be handled later: `take_up` says when."""
+        """Return the next message for later handling, which `take_up` marks."""
         return await self._inbox.get()
 
     def take_up(self, ids: Sequence[str]) -> int:
-        """Note that messages (their ids in hex) are being handled, until they are done.
+        """Record that messages (their ids in hex) are being handled, until they are done.
 
-        Return how many of them, from the first on, may be handled together now: one at least, and
-        one alone if this actor died over it before.
+        Returns how many of them, from the first on, may be handled together now: at least one, and
+        a message over which this actor has crashed before only alone.
         """
         most = self.attempts.together(ids)
         for id in ids[:most]:
@@ -179,9 +178,9 @@ class Runtime:
 
     @asynccontextmanager
     async def handling(self, received: Received) -> AsyncIterator[None]:
-        """Let a message count as being handled, beside others.
+        """Count a message as being handled, beside others.
 
-        An error leaves it so: the process that dies of it died over this message.
+        After an error it still counts: the process that dies of the error died over this message.
         """
         id = received.header.id.hex()
         if is_durable(received):
@@ -210,18 +209,18 @@ class Runtime:
     def park(self) -> NoReturn:
         """End this process until a message comes; raises Parking.
 
-        An answer to a question of an incarnation that died would wake the next one at once, again
-        and again: none is asked again by a parked entity.
+        An answer to a dead incarnation's question would wake the next one at once, repeatedly. Such
+        answers are acknowledged here: a parked entity never asks these questions again.
         """
         self.endpoint.put_away_unclaimed()
         raise Parking
 
     def report(self, *events: Event) -> None:
-        """Hand events to the recorder, in order, in the background."""
+        """Send events to the recorder, in order, in the background."""
         self._reporter.report(*events)
 
     async def flush(self, within_seconds: float | None = None) -> None:
-        """Wait until everything reported is on its way for good; raises TimeoutError."""
+        """Wait until the router has accepted all reported events; raises TimeoutError."""
         await self._reporter.flush(within_seconds)
 
     def status(
@@ -230,7 +229,7 @@ class Runtime:
         node_id: NodeId | None = None,
         run_id: RunId | None = None,
     ) -> None:
-        """Report what this actor is doing, and log it once it lasts; the latest call counts."""
+        """Report the actor's activity, and log it once it lasts; the latest call counts."""
         bind(node=node_id)
         if run_id is not None and run_id != self._run:
             self._run = run_id
@@ -247,7 +246,7 @@ class Runtime:
         self.attempts.doing(self._step)
 
     def waits_for_room(self, is_waiting: bool) -> None:
-        """Note that this process waits for room on the disk, or that it continues.
+        """Record that this process waits for room on the disk, or that it continues.
 
         The supervisor reads in the note that it does not hang.
         """
@@ -259,9 +258,9 @@ class Runtime:
             self.log.info("there is room on the disk again")
 
     async def pump(self) -> None:
-        """Read the bus forever: an order to stop is obeyed, all else waits in the inbox.
+        """Read the bus forever: execute an order to stop, put all other messages into the inbox.
 
-        What its sender is not authorized to send has no effect.
+        A message that its sender is not authorized to send has no effect.
         """
         while True:
             received = await self.quarantine.opened(await self.endpoint.receive())
@@ -284,7 +283,7 @@ class Runtime:
             self.stopping.set()
 
     def _refuse(self, received: Received, reason: str) -> None:
-        """Drop a message; reply why if it is a request, unless there are too many."""
+        """Drop a message; reply with the reason to a request, unless there are too many."""
         self.log.warning("not authorized", reason=reason)
         self.done(received)
         if received.header.flags & Flag.ASK and len(self._refusals) < MOST_REFUSALS:
@@ -303,9 +302,9 @@ class Runtime:
             self._inbox.put(received)
 
     def _accept_at_once(self, received: Received) -> bool:
-        """Hand a message to `on_message`, if none waits before it; return whether it took it.
+        """Pass a message to `on_message`, if none waits before it; return whether it was accepted.
 
-        It counts as being handled meanwhile. A suspect waits in the queue for its turn, alone.
+        It counts as being handled meanwhile. A suspect waits in the queue to be handled alone.
         """
         id = received.header.id.hex()
         if self.on_message is None or not self._inbox.is_idle or self.attempts.is_suspect(id):
@@ -326,7 +325,7 @@ class Runtime:
         self.done(received)
 
     def start_background(self) -> list[asyncio.Task[None]]:
-        """Start and return the tasks without which `serve` cannot go on."""
+        """Start and return the tasks without which `serve` cannot continue."""
         works = (self.pump(), self._reporter.run(), self.heartbeat.run())
         tasks = [asyncio.create_task(work) for work in works]
         self._background.extend(tasks)
@@ -342,8 +341,8 @@ class Runtime:
 def run_actor(launch: ActorLaunch, serve: Serve, *, waits_for_room: bool = True) -> int:
     """Run an actor to its end and return its exit code (table at the top of this file).
 
-    On a full disk its writes, and what it sends, wait for room; without `waits_for_room` they
-    raise, for one that has to answer meanwhile.
+    On a full disk its writes and durable messages wait for room; without `waits_for_room` they
+    raise, for an actor that must answer meanwhile.
     """
     try:
         config = Config.model_validate(launch.config)
@@ -376,7 +375,7 @@ def run_loop(main: Coroutine[Any, Any, Result]) -> Result:
 
 
 def _wire(launch: ActorLaunch, noise: float) -> Wire:
-    """Return the way to the router, a noisy one if chaos wants it so."""
+    """Return the connection to the router, with injected faults for a chaos test."""
     wire = ZmqWire(launch.router_url, routing_id(launch.ticket))
     if not noise:
         return wire
@@ -416,7 +415,7 @@ async def _run(launch: ActorLaunch, config: Config, serve: Serve, waits_for_room
 async def _say_hello(
     launch: ActorLaunch, endpoint: Endpoint, stop_signal: asyncio.Event
 ) -> int | None:
-    """Connect; return an exit code if this process ends here, None if it may go on."""
+    """Connect; return an exit code if this process must end here, None otherwise."""
     log = logger()
     hello = asyncio.create_task(endpoint.start(within_seconds=HELLO_SECONDS))
     stopped = asyncio.create_task(stop_signal.wait())
@@ -463,7 +462,7 @@ async def _serve_until_told(runtime: Runtime, serve: Serve, stop_signal: asyncio
 async def _end_of(
     runtime: Runtime, serving: "asyncio.Future[None]", background: list[asyncio.Task[None]]
 ) -> int:
-    """Cancel `serve` if it still runs, wait for its `finally`, and say with which code to exit."""
+    """Cancel `serve` if it still runs, wait for its `finally`, and return the exit code."""
     serving.cancel()
     await asyncio.wait([serving], timeout=CANCEL_SECONDS)
     broken = [task for task in (serving, *background) if task.done() and not task.cancelled()]
@@ -487,7 +486,7 @@ async def _end_of(
 
 
 def _say_refused(error: object) -> None:
-    """Leave, as the last line of the log, what the supervisor passes on as the cause."""
+    """Print the cause as the last line of the log, from which the supervisor reads it."""
     with suppress(OSError):
         print(" ".join(str(error).split()), file=sys.stderr, flush=True)
 

@@ -1,7 +1,7 @@
-"""Checkout: the git worktree of the node that a worker holds; nothing, if the node has none.
+"""Checkout: the git worktree of a worker's node; unused if the node has no worktree.
 
-It is made before the node's work begins and removed when the node is completed. One whose node
-failed stays until the run ends, when the coordinator saves what is in it.
+It is created before the node's work begins and removed when the node is completed. The worktree of
+a failed node stays until the run ends, when the coordinator saves its contents.
 """
 
 from actors.worker.context import NodeLimitReached, WorkerContext
@@ -13,7 +13,7 @@ from agiraph.tools.worktrees.worktree import Worktree, commit_message, conflict_
 
 
 class Checkout:
-    """The worktree of whichever node its worker holds. Git is looked for in `search`, a PATH."""
+    """The worktree of a worker's current node. Git is looked for in `search`, a PATH."""
 
     def __init__(self, worker: WorkerContext, search: str) -> None:
         self._worker = worker
@@ -28,11 +28,11 @@ class Checkout:
         return Worktree(assignment.worktree, scratch, seconds, self._search, sandbox)
 
     def left_out(self, assignment: Assignment) -> tuple[str, ...]:
-        """Return what of scratch/ is no file of the node's: the worktree's name, if it has one."""
+        """Return the names in scratch/ that are no files of the node: its worktree, if any."""
         return (FOLDER,) if assignment.worktree else ()
 
     async def make(self, assignment: Assignment) -> None:
-        """Make the worktree, unless it is there; NodeLimitReached if it cannot be made."""
+        """Create the worktree, unless it exists; NodeLimitReached if it cannot be created."""
         tree = self._worktree(assignment)
         if tree is None:
             return
@@ -46,9 +46,9 @@ class Checkout:
             self._worker.report("worktree.made", about, f"{node.id}.{assignment.attempt}")
 
     async def commit(self, assignment: Assignment, summary: str) -> str:
-        """Commit what is in the worktree, with a patch of it in scratch/.
+        """Commit the contents of the worktree, and write them as a patch into scratch/.
 
-        Return the commit, '' if there is nothing to merge. Raises Refused.
+        Returns the commit, '' if there is nothing to merge. Raises Refused.
         """
         tree = self._worktree(assignment)
         if tree is None:
@@ -66,10 +66,10 @@ class Checkout:
         return made.commit
 
     async def why_refused(self, assignment: Assignment, refusal: Refused) -> Refused:
-        """Return a refusal to publish as the worker reads it.
+        """Return a refusal to publish, as the worker reads it.
 
-        If others have merged meanwhile what conflicts with its changes, that now is in its
-        worktree too, for it to be solved there.
+        If other nodes have merged conflicting changes meanwhile, these are now in its worktree too,
+        so that the worker can resolve the conflict there.
         """
         tree = self._worktree(assignment)
         if tree is None:
@@ -83,7 +83,7 @@ class Checkout:
         return Refused(conflict_message(str(refusal)))
 
     async def close(self, assignment: Assignment, status: str) -> None:
-        """Remove the worktree of a completed node; what it was for has been merged."""
+        """Remove the worktree of a completed node, whose changes have been merged."""
         tree = self._worktree(assignment)
         if tree is None or status != "completed":
             return

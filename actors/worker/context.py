@@ -1,4 +1,4 @@
-"""WorkerContext: one worker, its folders, and the node that it holds."""
+"""WorkerContext: one worker, its folders, and its current node."""
 
 import asyncio
 import math
@@ -36,15 +36,15 @@ NO_LEADER: Final = (
 
 
 class NodeLimitReached(Exception):
-    """The node has reached a bound; the text is the reason that the coordinator is given."""
+    """The node has reached a limit; the text is the reason for the coordinator."""
 
 
 class WorkerContext(EntityContext):
-    """What a worker's parts share.
+    """The state that a worker's parts share.
 
-    `shortage` is the budget that its external agent's last calls have lacked, None if they lacked
-    none; `low` the bound of its node that they are near, until the agent is told; `unpublished`
-    name patterns of what is in scratch/ and is no result.
+    `shortage` is the budget that the last calls of its external agent lacked, None without one;
+    `low` the limit of its node that these calls have nearly reached, until the agent is warned;
+    `unpublished` are name patterns of files in scratch/ that are no results.
     """
 
     def __init__(self, runtime: Runtime, args: WorkerArgs, environment: dict[str, str]) -> None:
@@ -75,7 +75,7 @@ class WorkerContext(EntityContext):
         self.roster.update(self.files.load_roster())
 
     def update_roster(self, roster: TeamRoster) -> None:
-        """Know the team, also after a restart."""
+        """Update the roster in memory and on disk."""
         known = self.roster.current
         self.roster.update(roster)
         if self.roster.current != known:
@@ -83,18 +83,18 @@ class WorkerContext(EntityContext):
 
     @property
     def assignment(self) -> Assignment:
-        """The node that it holds."""
+        """The current node."""
         assignment = self.transcript.assignment
         assert assignment is not None
         return assignment
 
     def node_home(self, node: WorkNode) -> NodeHome:
-        """Return the folder of truth of a node."""
+        """Return the folder of a node."""
         return self.run_home.node(node.folder)
 
     @property
     def scope(self) -> Scope:
-        """What it may touch while it holds its node; looked up on disk once a node."""
+        """The files and network for the current node; looked up on disk once a node."""
         node, args = self.assignment.node, self.args
         if self._scope is None or self._scope[0] != node.id:
             scope = Scope.for_worker(
@@ -109,7 +109,7 @@ class WorkerContext(EntityContext):
         return self._scope[1]
 
     def prepare_node(self, home: NodeHome) -> None:
-        """Look up and open now what the first call of the node it holds would have to wait for."""
+        """Look up and open now everything for which the node's first call would have to wait."""
         _ = self.scope
         self.files.open_log(home)
 
@@ -121,8 +121,7 @@ class WorkerContext(EntityContext):
             self.files.log(self.node_home(assignment.node), record)
 
     async def recipients(self, to: str) -> list[tuple[str, Address]]:
-        """Return the names and addresses that `to` means; Refused for a coordinator without a
-        model that reads it."""
+        """Return the names and addresses for `to`; Refused for a coordinator without a model."""
         if self.args.has_leader:
             return await super().recipients(to)
         if key_of(to) == COORDINATOR_NAME:
@@ -150,14 +149,14 @@ class WorkerContext(EntityContext):
 class NodeDeadline:
     """A limit of `seconds` from now: an async context of the work, `standing_still` of its waits.
 
-    `was_announced`: whether the model was told that it is near.
+    `was_announced`: whether the model has been warned that it is near.
     """
 
     @classmethod
     def of_node(cls, conversation: Conversation, seconds: float, now: float) -> "NodeDeadline":
-        """Return what is left of a node's `seconds`: a restart of its worker gives it no more.
+        """Return the rest of a node's `seconds`: a restart of its worker does not extend it.
 
-        A long absence is noted in the conversation first, because it must not count again later.
+        A long absence is recorded in the conversation first, because it must not count again later.
         """
         transcript = conversation.transcript
         seen_at, most = transcript.time.seen_at, longest_absence(transcript.running_calls)
@@ -182,7 +181,7 @@ class NodeDeadline:
 
     @property
     def remaining_seconds(self) -> float:
-        """How much of it is left; infinite while it stands still."""
+        """The rest of the time in seconds; infinite while the deadline is stopped."""
         ends_at = self._timer.when()
         return math.inf if ends_at is None else ends_at - self._loop.time()
 
@@ -190,7 +189,7 @@ class NodeDeadline:
     def standing_still(self) -> Iterator[None]:
         """Stop the time inside this block.
 
-        A tool that is cancelled with its work may end after the work: time then stays as it is.
+        A tool that is cancelled with its work may end after the work: the time is then not changed.
         """
         ends_at = self._timer.when()
         if ends_at is None or not self._may_change:

@@ -1,8 +1,8 @@
-"""Evidence: a node's checks are run before its result is published, and kept with its hashes.
+"""Evidence: a node's checks run before its result is published, and are stored with its hashes.
 
 `_evidence.json` is written before the first file moves. So a worker that publishes again, after a
 crash or an interruption, knows from an empty `scratch/` that the checks of this attempt have
-passed, and runs none of them again in a folder where nothing is left to check.
+passed, and runs none of them again in an empty folder.
 """
 
 import asyncio
@@ -31,12 +31,12 @@ def answer_key(assignment: Assignment) -> str:
 
 
 def outside_key(assignment: Assignment, began_at: str) -> str:
-    """Return the key under which what an external agent left at its last start is published."""
+    """Return the key for publishing the files of an external agent's last start."""
     return f"outside.{assignment.node.id}.{assignment.attempt}.{began_at}"
 
 
 def open_publishes(transcript: Transcript) -> frozenset[str]:
-    """Return the keys of a publish that no tool call asks for, while it may still be under way."""
+    """Return the keys of a publish without a tool call that may still be in progress."""
     assignment = transcript.assignment
     if assignment is None or transcript.is_published:
         return frozenset()
@@ -44,7 +44,7 @@ def open_publishes(transcript: Transcript) -> frozenset[str]:
 
 
 class StoredEvidence(Record):
-    """What `_evidence.json` holds: the evidence of one attempt."""
+    """The contents of `_evidence.json`: the evidence of one attempt."""
 
     attempt: int
     evidence: Evidence
@@ -57,9 +57,9 @@ async def pass_checks(
     now: float,
     but: Sequence[str] = (),
 ) -> tuple[CheckResult, ...]:
-    """Return how the checks of a node ended, all passed; Refused with the output if one did not.
+    """Return the results of a node's checks, all passed; Refused with the output of a failure.
 
-    What matches a name of `but` in scratch/ is never published.
+    Files in scratch/ that match a name of `but` are never published.
     """
     if not assignment.node.checks:
         return ()
@@ -85,7 +85,7 @@ async def pass_checks(
 async def record_evidence(
     results: tuple[CheckResult, ...], assignment: Assignment, home: NodeHome, now: float
 ) -> Evidence | None:
-    """Return the evidence of what is in `published/` now, and keep it; None without checks."""
+    """Return and store the evidence of the files in `published/`; None without checks."""
     if not results:
         return None
     known = _kept(home, assignment.attempt)

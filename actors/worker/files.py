@@ -1,4 +1,4 @@
-"""WorkerFiles: a worker's personal folder, and the log of the node it holds."""
+"""WorkerFiles: a worker's personal folder, and the log of its current node."""
 
 import json
 import os
@@ -27,7 +27,7 @@ from agiraph.storage.walk import closing, is_about_place
 
 HISTORY_READ: Final = 1024 * 1024
 NEAR: Final = 4096
-"""How far before the end of its memory a worker looks for what it would write again."""
+"""How far before the end of its memory a worker looks for a text before writing it again."""
 LIST_END: Final = b"\n]\n"
 EMPTY_LIST: Final = b"[]\n"
 ENTRY: Final = TypeAdapter(dict[str, str])
@@ -35,7 +35,7 @@ NEEDED: Final = {"node_id", "summary"}
 
 
 class WorkerFiles:
-    """Writes identity, memory, notebook and history, and creates what is missing of them."""
+    """Writes identity, memory, notebook and history, and creates the missing files."""
 
     def __init__(self, home: WorkerHome, worker: Worker) -> None:
         self.home = home
@@ -54,7 +54,7 @@ class WorkerFiles:
                 replace_file(path, text, is_synced=False)
 
     def load_roster(self) -> TeamRoster:
-        """Return the roster that was stored last, an empty one if there is none."""
+        """Return the stored roster, an empty roster if there is none."""
         try:
             return TeamRoster.model_validate_json(read_bytes(self.home.roster))
         except (OSError, ValidationError):
@@ -65,7 +65,7 @@ class WorkerFiles:
         replace_file(self.home.roster, roster.model_dump_json() + "\n", is_synced=False)
 
     def note_start(self, node: WorkNode, now: float) -> None:
-        """Write into the notebook that a node was taken up."""
+        """Write the start of a node into the notebook."""
         line = f"\n- {iso(now)} took up {node.name} ({node.id})\n"
         _append_once(self.home.notebook, line.encode(), is_synced=False)
 
@@ -73,7 +73,7 @@ class WorkerFiles:
         return any(entry["node_id"] == node.id for entry in self.history)
 
     def note_completion(self, node: WorkNode, summary: str, learned: str) -> None:
-        """Write a completed node into memory and history; again for the same node does nothing."""
+        """Write a completed node into memory and history; a repeated call does nothing."""
         if self.has_completed(node):
             return
         said = f"{summary}\n\nLearned: {learned}" if learned else summary
@@ -87,7 +87,7 @@ class WorkerFiles:
 
     @property
     def history(self) -> list[dict[str, str]]:
-        """The nodes that it has completed, the last one last; of very many the last ones."""
+        """The completed nodes, the last one last; of a very long history the last ones."""
         if self._history is None:
             tail, fd = b"", _open_ours(self.home.history, os.O_RDONLY)
             if fd is not None:
@@ -103,7 +103,7 @@ class WorkerFiles:
         self.open_log(node).write(line.encode("utf-8", "replace"))
 
     def open_log(self, node: NodeHome) -> IO[bytes]:
-        """Return the open trace of a node; that of the node before is closed."""
+        """Return the open trace of a node; the trace of the previous node is closed."""
         path = node.log
         if self._log is None or self._log[0] != path:
             self._close_log()
@@ -112,7 +112,7 @@ class WorkerFiles:
         return self._log[1]
 
     def close(self) -> None:
-        """Close the log, and keep nothing of what was read."""
+        """Close the log, and discard the cached history."""
         self._history = None
         self._close_log()
 
@@ -123,9 +123,9 @@ class WorkerFiles:
 
 
 def _open_ours(path: Path, flags: int) -> int | None:
-    """Open a file; None if what is there is not as ours are: a model's shell may have put it there.
+    """Open a file; None if another kind of file is there, perhaps from a model's shell.
 
-    An error of reading or writing it is another matter, and raised.
+    An error of reading or writing it is raised.
     """
     try:
         return open_file(path, flags, 0o644)
@@ -136,7 +136,7 @@ def _open_ours(path: Path, flags: int) -> int | None:
 
 
 def _append_once(path: Path, text: bytes, *, is_synced: bool = True) -> None:
-    """Append a text, unless it stands near the end of the file; replace what is no file of ours."""
+    """Append a text, unless it is near the end already; replace a file of another kind."""
     fd = _open_ours(path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
     if fd is None:
         replace_bytes(path, read_shown(path).encode() + text, is_synced=is_synced)
@@ -151,7 +151,7 @@ def _append_once(path: Path, text: bytes, *, is_synced: bool = True) -> None:
 def _append_entry(path: Path, entry: dict[str, str]) -> bool:
     """Append an entry to the list of a JSON file and wait for the disk, however long the list is.
 
-    Return False, having done nothing, if the file does not end as one of ours does.
+    Returns False, without any change, if the end of the file was not written by this function.
     """
     fd = _open_ours(path, os.O_RDWR)
     if fd is None:
@@ -187,7 +187,7 @@ def _line(entry: dict[str, str]) -> str:
 
 
 def _entry(line: str) -> dict[str, str] | None:
-    """Return the entry of a line; None if it is none, whoever wrote it."""
+    """Return the entry of a line; None if it is not a valid entry."""
     try:
         entry = ENTRY.validate_json(line.rstrip(","))
     except ValidationError:
@@ -196,5 +196,5 @@ def _entry(line: str) -> dict[str, str] | None:
 
 
 def _tail(fd: int, most: int) -> bytes:
-    """Return the last bytes of an open file, at most so many."""
+    """Return the last bytes of an open file, at most `most`."""
     return read_descriptor(fd, max(0, os.fstat(fd).st_size - most))

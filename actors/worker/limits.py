@@ -1,4 +1,4 @@
-"""WorkerLimits: what bounds a worker on one node: its turns, its time, going round in a circle."""
+"""WorkerLimits: the limits of a worker on one node: turns, time, and repeated calls."""
 
 from actors.entity.compactor import Compactor
 from actors.worker.context import NodeLimitReached, WorkerContext
@@ -6,7 +6,7 @@ from agiraph.agent.node_limits import TIME_NEAR, LastTurn, MustStop, judge
 
 
 class WorkerLimits:
-    """The bounds of one worker, checked before each of its model calls."""
+    """The limits of one worker, checked before each of its model calls."""
 
     def __init__(self, context: WorkerContext, compactor: Compactor) -> None:
         self._context = context
@@ -32,9 +32,9 @@ class WorkerLimits:
                 context.conversation.append(last.record(context.now()))
 
     def warn_of_deadline(self, text: str) -> bool:
-        """Tell the model with `text` that its node's time is nearly over; whether that was done.
+        """Warn the model with `text` that its node's time is nearly over; return whether it did.
 
-        That is done once, and not before it has had a turn.
+        It does so once, and not before the model's first turn.
         """
         context, deadline = self._context, self._context.deadline
         if deadline is None or deadline.was_announced:

@@ -1,4 +1,4 @@
-"""Reflection: what a worker knows of its earlier nodes, and what it takes along from this one."""
+"""Reflection: a worker's knowledge of its earlier nodes, and its lessons from the current node."""
 
 import asyncio
 
@@ -17,9 +17,9 @@ LONGEST = 4000
 
 
 async def reflect(model_client: BrokerModelClient, request: ModelRequest) -> str:
-    """Ask the model in one turn what it has learned; return "" if it cannot say.
+    """Ask the model in one turn for its lessons; return "" if it gives none.
 
-    Asked again after a crash, it is the same question, and is answered without a second call.
+    A repeated call after a crash is the same question, and is answered without a second call.
     """
     question = UserTurn(content=render("reflect"))
     asked = request.model_copy(
@@ -37,9 +37,10 @@ async def reflect(model_client: BrokerModelClient, request: ModelRequest) -> str
 
 
 def known_before(files: WorkerFiles, limit: int) -> str:
-    """Return what a worker reads of its earlier nodes, "" before it has completed any.
+    """Return the text about a worker's earlier nodes, "" before it has completed any.
 
-    Each of memory, notebook and history has its share of `limit` characters; the newest stays.
+    Each of memory, notebook and history has its share of `limit` characters; the newest text is
+    kept.
     """
     home, entries = files.home, files.history
     if not entries or not limit:
@@ -54,10 +55,10 @@ def known_before(files: WorkerFiles, limit: int) -> str:
 
 
 def still_to_know(files: WorkerFiles, transcript: Transcript, limit: int) -> str:
-    """Return what a worker that takes a node reads of those before it, at most `limit` characters.
+    """Return the text about earlier nodes for a worker's new node, at most `limit` characters.
 
-    That is what its conversation does not hold: all of it if that was lost, else what it was asked
-    about its last node when that had ended.
+    It contains only text that is missing in the conversation: everything if the conversation was
+    lost, otherwise the lessons from the last node, which were requested after its end.
     """
     if not transcript.turns or transcript.is_restored:
         return known_before(files, limit)

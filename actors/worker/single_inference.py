@@ -1,11 +1,10 @@
-"""SingleInference: a node done by one model call without tools; the answer itself is what is
-published.
+"""SingleInference: a node of one model call without tools, whose answer is published.
 
-Where a node has an `output_schema` the answer is its `result.json`. One that does not fit is
-answered with what does not, at most twice: that is another call.
+If a node has an `output_schema`, the answer is its `result.json`. An answer that does not match
+gets a correction that names the mismatch, at most twice, each with another call.
 
-The answer is journaled before anything is done with it, so a process that dies after that only
-publishes it: no call is made twice, and the coordinator takes a node's completion once.
+The answer is journaled before it is used, so a process that restarts after that only publishes it:
+no call is made twice, and the coordinator accepts a node's completion once.
 """
 
 import json
@@ -43,7 +42,7 @@ CUT_OFF = "the end of the answer: it was cut off at the longest answer that is a
 
 @dataclass(frozen=True, slots=True)
 class ShownFile:
-    """One published file as it is shown to the model."""
+    """One published file in the form for the model."""
 
     ref: str
     name: str
@@ -53,7 +52,7 @@ class ShownFile:
 def shown_refs(run: Path, refs: Mapping[str, str], limit: int) -> tuple[ShownFile, ...]:
     """Return the files that refs (name to path under `run`) lead to, `limit` characters in all.
 
-    A note takes the place of what is left out.
+    A note replaces the omitted text.
     """
     shown: list[ShownFile] = []
     room = limit
@@ -84,14 +83,14 @@ def _cut(file: Path, room: int) -> str:
 
 
 def headline(answer: str) -> str:
-    """Return what the coordinator is shown of an answer: all of it, if it is not long."""
+    """Return the part of an answer for the coordinator: all of it, if it is not long."""
     if len(answer) <= HEADLINE_CHARACTERS:
         return answer
     return f"{answer[:HEADLINE_CHARACTERS].rstrip()} [... the whole answer: {ANSWER_FILE}]"
 
 
 def _fitted(answer: str, schema: JsonObject) -> tuple[str, str]:
-    """Return the JSON text in an answer, and why there is none that fits ('': there is)."""
+    """Return the JSON text in an answer, and why it does not match ('': it matches)."""
     try:
         value = json_in(answer, schema)
     except InvalidInput as error:
@@ -104,21 +103,21 @@ def _is_correction(turn: object) -> bool:
 
 
 class SingleInference:
-    """How one worker of the mode `single_inference` works."""
+    """The work of one worker with the mode `single_inference`."""
 
     def __init__(self, worker: WorkerContext, worker_tools: WorkerTools) -> None:
         self._worker = worker
         self._tools = worker_tools
 
     def assignment_turn(self, assignment: Assignment) -> str:
-        """Return the one turn that the model is given: the spec, and what the refs hold."""
+        """Return the one turn for the model: the spec, and the contents of the refs."""
         limit = config_for(self._worker.limits, self._worker.runtime.config).files.read_limit
         refs = shown_refs(self._worker.run_home.path, assignment.node.refs, limit)
         return render("single_assignment", refs=refs, **assignment_facts(assignment))
 
     @property
     def has_answered(self) -> bool:
-        """Whether the model's one answer is there; one that was cut off by a message is none."""
+        """Whether the model's answer exists; an answer that a message cut off does not count."""
         return self._answer is not None
 
     @property
@@ -129,7 +128,7 @@ class SingleInference:
         return said[-1] if said and not said[-1].interrupted else None
 
     async def conclude(self) -> None:
-        """Publish the answer, or have the model correct one that does not fit its schema."""
+        """Publish the answer, or have the model correct an answer that mismatches its schema."""
         schema = self._worker.assignment.node.output_schema
         answer = ((self._answer and self._answer.text) or "").strip()
         if schema is not None and answer:
@@ -143,8 +142,7 @@ class SingleInference:
         await self.publish()
 
     async def publish(self) -> None:
-        """Publish the answer as the node's output; NodeLimitReached if there is none or it is
-        refused."""
+        """Publish the answer as the node's output; NodeLimitReached without one or if refused."""
         answer = self._answer
         text = (answer.text or "").strip() if answer else ""
         assignment = self._worker.assignment

@@ -1,8 +1,8 @@
-"""WorkerActor: takes a node, runs the loop until it is published or given up, waits for the next.
+"""WorkerActor: accepts a node, runs the loop until the node has ended, waits for the next node.
 
-What it knows of itself is the fold of its conversation, so a restarted process continues with the
-node it holds. The end of a node is reported to the coordinator before it is recorded as closed: a
-crash between the two reports it again, under the same message id.
+Its state is the fold of its conversation, so a restarted process continues with its node. The end
+of a node is reported to the coordinator before it is recorded as closed: a crash between the two
+reports it again, under the same message id.
 """
 
 import asyncio
@@ -63,8 +63,8 @@ SILENCES_ALLOWED = 1
 LEFT_NAMED = 100
 TRACEBACK_LINES = 20
 START_SECONDS = 0.002
-"""How long the report that a node has begun waits, and the sync of its assignment, so that the
-first model call is on its way."""
+"""How long the report of a node's start and the sync of its assignment wait, so that the first
+model call is sent before them."""
 
 
 class WorkerActor:
@@ -152,7 +152,7 @@ class WorkerActor:
         context.forget_closed_calls(but=open_publishes(context.transcript))
         context.replay_events()
         await self.runtime.ready()
-        self.runtime.post(context.coordinator, AskRoster())  # if it is parked it stays so
+        self.runtime.post(context.coordinator, AskRoster())  # a parked coordinator stays parked
         await first_to_end(
             self.entity.receive_messages(self._handle), self._reports.until_broken(), self._work()
         )
@@ -183,7 +183,7 @@ class WorkerActor:
             case RosterChanged(roster=roster):
                 context.update_roster(roster)
             case ProxyCallFailed(shortage=shortage):
-                # A bound of the node is reached for good, whatever another call lacks.
+                # A reached limit of the node is final, whatever another call lacks.
                 if context.shortage is None or context.shortage.budget.scope != "node":
                     context.shortage = shortage
                 self.runtime.done(received)
@@ -194,7 +194,7 @@ class WorkerActor:
                 self.runtime.done(received)
 
     async def _fail_unopened(self, received: Received, reason: str) -> None:
-        """Give up a node whose very assignment ends this process."""
+        """Give up a node whose assignment itself crashes this process."""
         if isinstance(received.body, AssignNodeMessage):
             await self._report_failed(received.body.assignment, reason)
 
@@ -218,8 +218,7 @@ class WorkerActor:
             self.runtime.done(dropped)
 
     def _on_sub_node_ended(self, received: Received, ended: SubNodeEnded) -> None:
-        """Let the news of an ended sub-node wait for the next yield point; drop it if the node
-        that it is for is not held any more."""
+        """Queue the message about an ended sub-node; drop it if its holder has ended too."""
         assignment = self.context.transcript.assignment
         if assignment is None or assignment.node.id != ended.holder:
             self.runtime.done(received)
@@ -236,7 +235,7 @@ class WorkerActor:
     # --- a node, from its assignment to its end --------------------------------------------------
 
     async def _take_node(self) -> None:
-        """Wait for a node and record that it is ours; `_report_started` syncs that."""
+        """Wait for a node and record its assignment; `_report_started` syncs the record."""
         context = self.context
         context.show("idle", "")
         while not self._waiting:
@@ -270,14 +269,14 @@ class WorkerActor:
         return assignment_turn(assignment, before)
 
     def _in_its_mode(self, assignment: Assignment) -> Assignment:
-        """Return an assignment that is one call for a model without tools, whatever was asked."""
+        """Return an assignment as one call for a model without tools, whatever its mode."""
         if self._single is None:
             return assignment
         node = assignment.node.model_copy(update={"mode": "single_inference"})
         return assignment.model_copy(update={"node": node})
 
     async def _work_on(self, assignment: Assignment) -> None:
-        """Run the loop on one node to its end, whichever it is."""
+        """Run the loop on one node until it ends."""
         context, seconds = self.context, assignment.contract.node_timeout_seconds
         home = context.node_home(assignment.node)
         if self._mirror is not None:
@@ -303,7 +302,7 @@ class WorkerActor:
         await self._close_node(assignment, status, reason, details)
 
     async def _fetch(self, mirror: "Mirror", assignment: Assignment) -> None:
-        """Have the files of a node here, on another machine; without them the node fails."""
+        """Fetch the files of a node to another machine; without them the node fails."""
         self.context.files.close()
         try:
             await mirror.enter(assignment, is_resumed=assignment == self._resumed)
@@ -328,8 +327,7 @@ class WorkerActor:
         await AgentLoop(self, self.entity).run()
 
     async def _take_tools(self) -> None:
-        """Have the tools of this node, and the MCP tools that there are for it; the same after a
-        restart."""
+        """Set the tools and MCP tools of this node; the same after a restart."""
         context, worker = self.context, self.context.args.worker
         node = context.assignment.node
         tools = worker.tools if node.tools is None else node.tools
@@ -377,8 +375,10 @@ class WorkerActor:
         context.files.note_completion(node, context.transcript.progress.summary or "", learned)
 
     def _report_started(self) -> None:
-        """Sync the assignment, make the folder of the node in hand and report that it has begun:
-        once, and before all else that is done or said of it."""
+        """Sync the assignment, create the node's folder and report the start, once.
+
+        This happens before any other effect or message of the node.
+        """
         if (started := self._started) is None:
             return
         self.context.conversation.sync()
@@ -401,7 +401,7 @@ class WorkerActor:
         await self.context.send_to_coordinator(f"released.{node}.{attempt}", body)
 
     async def _report_failed(self, assignment: Assignment, reason: str, details: str = "") -> None:
-        """Report that a node will not be done, why, and which files stand in its folder."""
+        """Report that a node has failed, the reason, and the files in its folder."""
         node, attempt = assignment.node.id, assignment.attempt
         no_results = (*self.checkout.left_out(assignment), *self.context.unpublished)
         left = files_left(self.context.node_home(assignment.node), no_results)[:LEFT_NAMED]
@@ -425,7 +425,7 @@ class WorkerActor:
         return self._tools.tool_context(key)
 
     def notices(self) -> list[InputReceived]:
-        """Return nothing: what a worker must know comes as a message."""
+        """Return nothing: a worker gets all news as messages."""
         return []
 
     def take_effects(self) -> CallEffects:
@@ -451,7 +451,7 @@ class WorkerActor:
     async def on_step_limit(self) -> bool:
         """Warn the model of a loop and before its last turn; give the node up after that.
 
-        Of a single inference publish the one answer as soon as it is there.
+        For a single inference, publish the answer as soon as it exists.
         """
         if self._single is None:
             self.limits.check()

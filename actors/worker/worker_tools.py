@@ -1,4 +1,4 @@
-"""WorkerTools: what a worker's tools do, by asking its coordinator."""
+"""WorkerTools: executes a worker's tools with requests to its coordinator."""
 
 import asyncio
 import json
@@ -58,7 +58,7 @@ NOTHING_COMES: Final = (
 
 
 class WorkerTools(EntityTools):
-    """The team as one worker's tools see it."""
+    """The team, for one worker's tools."""
 
     def __init__(self, worker: WorkerContext, entity: Entity, checkout: Checkout) -> None:
         super().__init__(worker, entity.messenger)
@@ -81,8 +81,8 @@ class WorkerTools(EntityTools):
         await require_node(self._runtime, node, may_lend=lends)
         asked = {**dict(node), "cause": call_id, "parent_node": self._assignment.node.id}
         body = CreateNodeMessage.model_validate(asked)
-        # Its cause makes it one node however often it is asked for. The reply is done at once: kept
-        # until this call ends, it would wake a worker that parks in a wait for the node.
+        # Its cause makes it one node however often it is requested. The reply is acknowledged at
+        # once: kept until this call ends, it would wake a worker that parks in a wait for the node.
         created = await ask_for(self._runtime, self._worker.coordinator, body, NodeCreatedReply)
         return {"node_id": created.node_id, "name": created.name, "status": created.status}
 
@@ -116,8 +116,9 @@ class WorkerTools(EntityTools):
     ) -> WaitOutcome:
         """Wait until the nodes have ended or a message arrives.
 
-        The deadline stops while nodes are waited for, but not while a message is. The coordinator
-        keeps the request until the wait is over, so that this process may park meanwhile.
+        The deadline stops during a wait for nodes, but not during a wait for a message. The
+        coordinator keeps the request until the wait is over, so that this process may park
+        meanwhile.
         """
         worker, waiter = self._worker, self._assignment.node.id
         if worker.transcript.has_unread:  # it may have begun this wait before it parked
@@ -158,7 +159,7 @@ class WorkerTools(EntityTools):
         return max(0.0, min(seconds or WAIT_SECONDS, left))
 
     def _waiting(self, nodes: tuple[str, ...], *, for_nodes: bool) -> AbstractContextManager[None]:
-        """Show what is waited for; the deadline stops unless it is a message."""
+        """Show the object of the wait; the deadline stops unless it is a message."""
         if for_nodes:
             self._worker.show("waiting_for_nodes", waiting_for(nodes))
             return self._worker.standing_still()
@@ -168,7 +169,7 @@ class WorkerTools(EntityTools):
         return nullcontext()
 
     async def _interrupted(self, waiter: NodeId, nodes: tuple[str, ...]) -> WaitOutcome:
-        """Return how what was waited for stands, now that a message came first."""
+        """Return the state of the awaited nodes after a message has ended the wait."""
         body = ViewBoard(nodes=nodes, waiter=waiter)
         board = await ask_for(self._runtime, self._worker.coordinator, body, BoardState)
         return WaitOutcome(tuple(board.state["nodes"]), interrupted_by_message=True)
@@ -203,10 +204,9 @@ class WorkerTools(EntityTools):
     ) -> tuple[str, ...]:
         """Run the node's checks, promote scratch/ to published/ and complete the node.
 
-        A `result` is written as the node's `result.json` before.
-        What matches a name of `leaving` stays in scratch/. Refused with the checks' output if one
-        does not pass, or with what of its result does not fit its schema. The insight is offered
-        before the end.
+        A `result` is written as the node's `result.json` before. Files that match a name of
+        `leaving` stay in scratch/. Refused with the checks' output if one does not pass, or with
+        the mismatch between its result and its schema. The insight is offered before the end.
         """
         if not summary.strip():
             raise Refused("summary is empty: say what you produced")
@@ -240,7 +240,7 @@ class WorkerTools(EntityTools):
         return files
 
     async def _offer(self, assignment: Assignment, insight: str) -> None:
-        """Offer an insight: the same one of the same attempt once, however often it publishes."""
+        """Offer an insight: once for each attempt, however often the attempt publishes."""
         body = OfferInsight(node_id=assignment.node.id, insight=insight)
         about = derived_id(assignment.node.id, str(assignment.attempt), insight)
         await self._worker.send_to_coordinator(f"insight.{about}", body)
@@ -265,7 +265,7 @@ class WorkerTools(EntityTools):
         return assignment
 
     async def _ask(self, call_id: str, body: BaseModel, expect: type[Reply]) -> Reply:
-        """Ask the coordinator durably; the reply is done with when this call is recorded."""
+        """Ask the coordinator durably; the reply is acknowledged once this call is recorded."""
         message = self._worker.message_id(call_id)
         received = await ask_until_answered(
             self._runtime, self._worker.coordinator, body, id=message
@@ -293,7 +293,7 @@ def _note(ended: NodesEnded, seconds: float) -> str:
 
 
 def _require_result(assignment: Assignment, home: NodeHome) -> None:
-    """Refuse a result that the node's schema is not fulfilled by; it is where publishing has it."""
+    """Refuse a result that does not match the node's schema, in scratch/ or published/."""
     schema = assignment.node.output_schema
     if schema is None:
         return

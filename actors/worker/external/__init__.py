@@ -1,6 +1,7 @@
-"""An external agent as a worker: `runner` does a node with it, `launcher` prepares each start,
-`session` is one start from launch to end, `process` its operating-system side, `team_bridge` what
-is passed between it and the team, `permission_requests` what it asks permission for.
+"""An external agent as a worker.
 
-What the agent writes is read by the drivers of `agiraph.external`.
+`runner` executes a node with it, `launcher` prepares each start, `session` is one start from launch
+to end, `process` its operating-system side, `team_bridge` passes messages between it and the team,
+`permission_requests` handles its requests for permission. The drivers of `agiraph.external` parse
+the agent's output.
 """

@@ -1,5 +1,4 @@
-"""AgentLauncher: prepares each start of an external agent: its files, its access to models, its
-command line."""
+"""AgentLauncher: prepares each start of an external agent: files, model access, command line."""
 
 import os
 from dataclasses import dataclass
@@ -43,7 +42,7 @@ WORKER_DIED = "your worker's process was ended"
 
 @dataclass(frozen=True, slots=True)
 class AgentCommand:
-    """What starts an agent, and the stand-ins that must exist while it runs (`Enclosure`)."""
+    """The command line of an agent, and the stand-ins it needs while it runs (`Enclosure`)."""
 
     words: tuple[str, ...]
     standins: tuple[str, ...] = ()
@@ -68,9 +67,9 @@ class AgentLauncher:
         self.sandbox = find_sandbox(worker.runtime.config.sandbox)
 
     async def prepare(self) -> AgentLaunch:
-        """Write the agent's files, open the LLM proxy, and return what it is started with.
+        """Write the agent's files, open the LLM proxy, and return the launch.
 
-        Raises NodeLimitReached if it cannot be given models.
+        Raises NodeLimitReached if the agent cannot get access to models.
         """
         state, agent, home = self._state, self._agent, self._worker.files.home
         task = self._write_exchange_files()
@@ -129,7 +128,7 @@ class AgentLauncher:
             raise NodeLimitReached(str(error)) from None
 
     def _write_exchange_files(self) -> str:
-        """Write what the agent reads; return its task."""
+        """Write the files for the agent; return its task."""
         worker, assignment, args = self._worker, self._assignment, self._worker.args
         run, input_dir = worker.run_home.path, args.spec.input
         if self._state.starts == 0:
@@ -154,7 +153,7 @@ class AgentLauncher:
     # --- the LLM proxy ---------------------------------------------------------------------------
 
     async def _open_proxy(self) -> ProxyEndpoint:
-        """Return the endpoint for this node; asked for again it is the same."""
+        """Return the endpoint for this node; a repeated call returns the same endpoint."""
         args, node = self._worker.args, self._assignment.node
         body = OpenProxy(
             node_id=node.id,
@@ -172,7 +171,7 @@ class AgentLauncher:
         return ProxyEndpoint(received.body.url, received.body.token)
 
     async def settle_costs(self) -> ProxyCostsSettled | None:
-        """Close the LLM proxy; return what was metered there, None if it was not open."""
+        """Close the LLM proxy; return the metered costs, None if the proxy was not open."""
         proxy, self._proxy = self._proxy, None
         if proxy is None:
             return None

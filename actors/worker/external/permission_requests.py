@@ -1,5 +1,4 @@
-"""PermissionRequests: what an external agent asks permission for is decided by the same rules as
-any entity's action."""
+"""PermissionRequests: requests of an external agent, decided by the rules for every entity."""
 
 import asyncio
 import json
@@ -18,18 +17,18 @@ from agiraph.external.agent_events import PermissionRequested
 from agiraph.tools.approvals.policy import subject_of
 
 SHOWN_CHARACTERS = 200
-# one that fixes and tests asks for the same test some dozen times; a loop continues
+# an agent that fixes and tests requests the same test some dozen times; a loop continues
 MOST_TIMES = 40
 
 
 class TooManyPermissionRequests(Refused):
-    """The agent has asked for the same action again and again: it is in a loop that costs money."""
+    """The agent has requested the same action too often: it is in a loop that costs money."""
 
 
 class PermissionRequests:
     """The permission requests of one attempt at a node, which `key` names.
 
-    A question to the human ends with the start that asked it.
+    A question to the human ends with the start of the agent that asked it.
     """
 
     def __init__(
@@ -45,9 +44,9 @@ class PermissionRequests:
         self._requests = Counter[str]()
 
     async def refusal_of(self, requested: PermissionRequested) -> str:
-        """Return '' if it is permitted, else why not; waits for the human if a rule says so.
+        """Return '' if it is permitted, else the reason; waits for the human if a rule demands it.
 
-        Raises TooManyPermissionRequests for an action that was asked for too often on this node.
+        Raises TooManyPermissionRequests for an action that was requested too often on this node.
         """
         self._count(requested)
         worker = self._worker
@@ -76,7 +75,7 @@ class PermissionRequests:
             )
 
     async def withdraw_all(self) -> None:
-        """Withdraw every open question: the start that asked has ended."""
+        """Withdraw every open question: the agent's start that asked them has ended."""
         worker = self._worker
         for key in sorted(worker.transcript.outside.asking):
             identity = approval_id(worker.runtime.address, key)

@@ -1,7 +1,7 @@
-"""ExternalAgentProcess: an external agent as a child process; nothing of it outlives the worker.
+"""ExternalAgentProcess: an external agent as a child process; all of it ends with the worker.
 
 Between the agent and the worker is its process guard (`agiraph/external/process_guard.py`), which
-kills all descendants of the agent when the agent ends, or when the worker does.
+kills all descendants of the agent when the agent or the worker ends.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ GUARD_POLL_SECONDS = 0.02
 
 
 class ExternalAgentProcess:
-    """One running external agent, made by `start`."""
+    """One running external agent, created by `start`."""
 
     def __init__(
         self,
@@ -70,8 +70,8 @@ class ExternalAgentProcess:
     ) -> "ExternalAgentProcess":
         """Start a command; its stdin is closed after `opening` unless it `keeps_stdin_open`.
 
-        `folder` is where its guard writes the process ids; the guard holds the `standins`. Raises
-        OSError or ValueError.
+        Its guard writes the process ids into `folder` and holds the `standins`. Raises OSError or
+        ValueError.
         """
         forget(folder)
         make_folder(folder, 0o700)
@@ -110,12 +110,12 @@ class ExternalAgentProcess:
 
     @property
     def pid(self) -> int | None:
-        """The agent's own process id, None if it has not begun yet."""
+        """The agent's own process id, None if it has not started yet."""
         identity = _identity(self._folder)
         return identity["agent"] if identity else None
 
     def write(self, data: bytes) -> None:
-        """Write to its stdin; nothing if that is closed or it has ended."""
+        """Write to its stdin; nothing if that is closed or the process has ended."""
         stdin = self._process.stdin
         if stdin is not None and data and not stdin.is_closing():
             with suppress(OSError):
@@ -126,7 +126,7 @@ class ExternalAgentProcess:
             self._process.stdin.close()
 
     async def read(self) -> bytes:
-        """Return the next bytes of its stdout; b"" when there will be no more."""
+        """Return the next bytes of its stdout; b"" at the end."""
         assert self._process.stdout is not None
         reading = asyncio.create_task(self._process.stdout.read(CHUNK_BYTES))
         try:
@@ -142,7 +142,7 @@ class ExternalAgentProcess:
         await asyncio.wait([self._stderr], timeout=DRAIN_SECONDS)
         try:
             ended = json.loads(read_bytes(self._folder / process_guard.ENDED))
-        except (OSError, ValueError):  # its guard was killed, and it with the guard
+        except (OSError, ValueError):  # its guard was killed, and the agent with it
             return -signal.SIGKILL
         return int(ended["exit_code"])
 
@@ -165,7 +165,7 @@ class ExternalAgentProcess:
         await self._end()
 
     async def _end(self) -> None:
-        """Close the lifeline; kill what the guard, for whatever reason, did not."""
+        """Close the lifeline; kill the processes that the guard has not killed."""
         if self._lifeline is not None:
             os.close(self._lifeline)
             self._lifeline = None
@@ -174,7 +174,7 @@ class ExternalAgentProcess:
             with suppress(psutil.Error):
                 kill_all([*descendants(self._process.pid), psutil.Process(self._process.pid)])
             await asyncio.wait([self._exited], timeout=REAP_SECONDS)
-        if self._process.returncode != 0:  # the guard was killed: what it had adopted lives
+        if self._process.returncode != 0:  # the guard was killed: its adopted processes live
             kill_all(_orphans(self._folder))
             await asyncio.to_thread(_remove_standins, self._folder)
         for task in (self._stderr, self._exited):
@@ -189,9 +189,9 @@ class ExternalAgentProcess:
                 process.send_signal(number)
 
     async def _until_exited(self) -> None:
-        """Wait until the guard has exited, whatever still holds its pipes.
+        """Wait until the guard has exited, even while its pipes are still open.
 
-        If the guard was killed, what the agent has started may outlive it and hold them.
+        If the guard was killed, descendants of the agent may outlive it and keep them open.
         """
         while self._process.returncode is None:  # noqa: ASYNC110 - `wait` waits for the pipes too
             await asyncio.sleep(EXIT_POLL_SECONDS)
@@ -206,7 +206,7 @@ class ExternalAgentProcess:
 async def _subprocess(
     *command: str, **options: Any
 ) -> tuple[asyncio.subprocess.Process, asyncio.SubprocessTransport]:
-    """Do as `create_subprocess_exec` does with three pipes, and return its transport as well.
+    """Call `create_subprocess_exec` with three pipes, and return its transport as well.
 
     Without the transport the pipes cannot be closed: `wait` returns as soon as the exit code is
     known, and leaves them to the garbage collector.
@@ -225,13 +225,13 @@ async def until_gone(folder: Path) -> None:
             while _living(folder):  # noqa: ASYNC110 - not our child: nothing notifies us
                 await asyncio.sleep(GUARD_POLL_SECONDS)
     except TimeoutError:
-        pass  # somebody froze its guard
+        pass  # another process stopped its guard
     finally:
         forget(folder)
 
 
 def forget(folder: Path) -> None:
-    """Kill the guard of a folder if it still lives, with all below it; remove the folder."""
+    """Kill a folder's guard if it still lives, with its descendants; remove the folder."""
     for process in _living(folder):
         kill_all([*descendants(process.pid), process])
     if is_folder(folder):
@@ -249,7 +249,7 @@ def _remove_standins(folder: Path) -> None:
 
 
 def _living(folder: Path) -> list[psutil.Process]:
-    """Return the guard of a folder if it lives: never another process that has its pid now."""
+    """Return the living guard of a folder, never another process that has its pid now."""
     identity = _identity(folder)
     if identity is None:
         return []
@@ -262,7 +262,7 @@ def _living(folder: Path) -> list[psutil.Process]:
 
 
 def _orphans(folder: Path) -> list[psutil.Process]:
-    """Return whatever was started under a guard, by the environment variable that says so."""
+    """Return all processes started under a guard, found by their environment variable."""
     found = []
     for process in all_processes():
         with suppress(psutil.Error, OSError):

@@ -1,8 +1,8 @@
-"""ExternalAgentRunner: a node done by an external agent: its starts, its failures, its result.
+"""ExternalAgentRunner: a node of an external agent: its starts, its failures, its result.
 
-What comes next follows from the conversation alone, so a worker that was killed continues: an agent
-that was running is gone by then (its process guard kills it), and its session is resumed if the
-agent can do that. Otherwise it begins a new one, with its files and its `_checkpoint.md`.
+The next step follows from the conversation alone, so a restarted worker continues: an agent that
+was running is gone by then (its process guard kills it), and its session is resumed if the agent
+supports that. Otherwise it begins a new session, with its files and its `_checkpoint.md`.
 """
 
 import asyncio
@@ -56,7 +56,7 @@ MARK = "AGIRAPH_RUN"
 
 
 class ExternalAgentRunner:
-    """One node done by an external agent."""
+    """One node that an external agent executes."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class ExternalAgentRunner:
         self._policy_file = ApprovalPolicyFile(worker.runtime.home.path, tool_names())
 
     async def run(self) -> None:
-        """Work until the node is published. Raises NodeLimitReached if it cannot be."""
+        """Work until the node is published. Raises NodeLimitReached if that is impossible."""
         await until_gone(self._worker.files.home.process_guard)
         await report_input_news(self._launcher.sandbox, self._worker.scope, self._worker.report)
         await self._permissions.withdraw_all()
@@ -107,9 +107,9 @@ class ExternalAgentRunner:
             raise NodeLimitReached(str(error)) from None
 
     def _check_rules(self) -> None:
-        """Report which rules cannot be enforced for it, each once a run.
+        """Report the rules that cannot be enforced for the agent, each once a run.
 
-        Raises NodeLimitReached if there are any and the agent is not exempt from them.
+        Raises NodeLimitReached if there are such rules and the agent is not exempt from them.
         """
         worker, agent = self._worker, self._agent
         policy = self._policy_file.current()
@@ -124,7 +124,7 @@ class ExternalAgentRunner:
             worker.report("outside.warning", about, f"{worker.args.run}:{derived_id(text)}")
 
     async def _next(self) -> None:
-        """Do what comes next: publish, give up, wait for an answer, or start the agent."""
+        """Execute the next step: publish, give up, wait for an answer, or start the agent."""
         state = self._state
         if state.result is not None:
             await self._publish(state.result)
@@ -154,7 +154,7 @@ class ExternalAgentRunner:
             raise NodeLimitReached(f"{self._agent.name} waits for a message. {outcome.note}")
 
     async def _start(self) -> None:
-        """Start the agent once, and record how that ended."""
+        """Start the agent once, and record its end."""
         worker = self._worker
         self._check_rules()
         self._bridge.receive(with_followups=self._state.starts == 0)
@@ -192,10 +192,10 @@ class ExternalAgentRunner:
         await self._ask_for_budget()
 
     async def _ask_for_budget(self) -> None:
-        """Ask the human if the agent failed for lack of money; ModelFailure if there is no more.
+        """Ask the human if the agent failed for lack of money; ModelFailure if it stays so.
 
-        A worker that is killed meanwhile starts its agent again, which is refused as before and
-        costs nothing, and asks the same question: it finds the answer.
+        A worker that is killed meanwhile starts its agent again, which is refused as before, costs
+        nothing, and asks the same question: it finds the answer.
         """
         shortage, is_over = (
             self._worker.shortage,
@@ -209,7 +209,7 @@ class ExternalAgentRunner:
     # --- the end of a start ----------------------------------------------------------------------
 
     def _record_end(self, ended: AgentSessionResult, metered: ProxyCostsSettled | None) -> None:
-        """Record and report how a start ended; a start without money does not count as failed."""
+        """Record and report the end of a start; a start without money does not count as failed."""
         worker, shortage = self._worker, self._worker.shortage
         now = worker.runtime.clock.now()
         limit = _limit_of(shortage, now)
@@ -234,13 +234,12 @@ class ExternalAgentRunner:
     def _judge(
         self, ended: AgentSessionResult, limit: LimitReached | None
     ) -> tuple[str | None, str, bool]:
-        """Return the result (None: none yet), the problem, and whether it continues
-        with messages."""
+        """Return the result (None: none yet), the problem, and whether messages continue it."""
         result = self._exchange.text(RESULT) or None
         can_resume = bool(self._agent.preset.resume)
         if ended.is_final:
-            return None, ended.problem, False  # whatever it wrote: what else it did is unknown
-        if limit is not None:  # there is no other turn: what it has counts
+            return None, ended.problem, False  # in any case: its other actions are unknown
+        if limit is not None:  # there is no other turn: its results count
             if not (result or ended.problem or ended.was_interrupted):
                 result, _ = self._last_message(ended.last_message)
             return result, limit.why, False
@@ -256,9 +255,10 @@ class ExternalAgentRunner:
         return result, problem, False
 
     def _last_message(self, text: str) -> tuple[str | None, str]:
-        """Return the last message as the result that was not written; else None and the problem.
+        """Return the last message as the missing result; otherwise None and the problem.
 
-        Of an agent that prints a log, it is a result only beside files that the agent has left.
+        The last output of an agent that prints a log is a result only if the agent has left files
+        too.
         """
         preset, text = self._agent.preset, text.strip()
         if preset.stdout == "word":
@@ -269,7 +269,7 @@ class ExternalAgentRunner:
         return None, NO_FILES + printed
 
     async def _publish(self, result: str) -> None:
-        """Publish what the agent has left. If that is refused, the start has failed."""
+        """Publish the agent's files. If that is refused, the start has failed."""
         if reason := failure_in(result):
             raise NodeLimitReached(f"{self._agent.name} says that it could not do it: {reason}")
         written = self._exchange.text(RESULT) or ExchangeFolder(self._home.published).text(RESULT)
@@ -293,19 +293,19 @@ class ExternalAgentRunner:
         self._worker.conversation.append(AnswerPublished(summary=summary, ts=now()))
 
     def _write_result(self, said: str) -> None:
-        """Write the node's `result.json` from what the agent has said, if it left none."""
+        """Write the node's `result.json` from the agent's text, if the agent left none."""
         schema, path = self._assignment.node.output_schema, self._home.scratch / RESULT_FILE
         if schema is None or is_file(path) or is_file(self._home.published / RESULT_FILE):
             return
         try:
             value = json_in(said, schema)
         except InvalidInput:
-            return  # publishing says what is missing
+            return  # publishing reports the missing file
         replace_file(path, f"{json.dumps(value, ensure_ascii=False)}\n")
 
 
 def _limit_of(shortage: Shortage | None, now: float) -> LimitReached | None:
-    """Return the record of a limit of the node that calls have reached, None for another lack."""
+    """Return the record of a node's limit that calls have reached, None for another shortage."""
     if shortage is None or shortage.budget.scope != "node":
         return None
     return refused_at_door(shortage, now)

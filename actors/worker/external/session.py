@@ -51,11 +51,11 @@ PREVIEW_CHARACTERS = 300
 
 @dataclass(frozen=True, slots=True)
 class AgentSessionResult:
-    """How a session ended. `problem` says why it failed, '' if it did not.
+    """The end of a session. `problem` is the reason of its failure, '' without one.
 
-    `received`: how many of the messages to it its model was given. `was_interrupted`: it was ended
-    for a message that interrupts. `has_spoken`: it wrote or did anything. `is_final`: it must not
-    be started again.
+    `received`: how many of the messages to the agent its model has received. `was_interrupted`: it
+    was ended for a message that interrupts. `has_spoken`: it wrote or did anything. `is_final`: it
+    must not be started again.
     """
 
     problem: str
@@ -140,7 +140,7 @@ class AgentSession:
         problem, received = self._end_reason, self._sent
         if problem is None:
             problem = self._driver.verdict(exit_code, self._process.stderr)
-            if not problem:  # its turn is complete, so its model was given what its tools had read
+            if not problem:  # a complete turn: its model received its tools' output
                 received = max(received, self._read_up_to)
         return AgentSessionResult(
             problem,
@@ -197,7 +197,7 @@ class AgentSession:
             self._worker.conversation.append(record)
 
     def _stream_text(self, *, is_end: bool = False) -> None:
-        """Send what it is writing to those who follow it; `is_end`: it has written that."""
+        """Send its new text to the subscribers; `is_end`: the text is complete."""
         if self._streamed or is_end:
             address, call = self._worker.runtime.address, self._call
             text = "".join(self._streamed)
@@ -207,7 +207,7 @@ class AgentSession:
 
     @property
     def _call(self) -> bytes:
-        """The id of the answer that it is writing."""
+        """The id of the answer that the agent is writing."""
         place = self._worker.transcript.place
         return derived_message_id(self._worker.runtime.address, f"outside.{place}")
 
@@ -244,7 +244,7 @@ class AgentSession:
         self._show_agent()
 
     def _note_read(self, output: str) -> None:
-        """Note which messages a tool has shown out of `_inbox.md`, the oldest first."""
+        """Count the messages that a tool has shown out of `_inbox.md`, the oldest first."""
         messages = self._state.messages
         while self._read_up_to < len(messages) and is_shown_in(messages[self._read_up_to], output):
             self._read_up_to += 1
@@ -256,7 +256,7 @@ class AgentSession:
         self._worker.show("busy", self._launch.agent.name)
 
     def _turn_ended(self) -> None:
-        """Close its stdin when it has done what it was sent, unless a message has arrived."""
+        """Close its stdin when it has finished its input, unless a message has arrived."""
         if not self._is_listening or self._worker.inbox.arrived.is_set():
             return
         self._is_listening = False
@@ -278,7 +278,7 @@ class AgentSession:
     # --- what is done meanwhile ------------------------------------------------------------------
 
     async def _attend(self) -> None:
-        """Pass messages in both directions and check the limits, again and again."""
+        """Pass messages in both directions and check the limits, in a loop."""
         while True:
             if self._follow_pause():
                 await asyncio.sleep(TICK_SECONDS)
@@ -301,7 +301,7 @@ class AgentSession:
                     await self._worker.inbox.arrived.wait()
 
     def _follow_pause(self) -> bool:
-        """Stop the agent and its descendants while the worker is paused; return whether it is."""
+        """Stop the agent's processes while the worker is paused; return whether it is paused."""
         is_shut = self._worker.pause_switch.is_paused
         if is_shut:
             self._process.pause()  # each time: it may have started more meanwhile
@@ -314,7 +314,8 @@ class AgentSession:
     def _warn_of_bound(self) -> bool:
         """Warn it, once a node, that it is near a limit; return whether it was warned.
 
-        One that takes no prompt in the middle of a turn is interrupted: there may be no other turn.
+        An agent that accepts no prompt in the middle of a turn is interrupted: there may be no
+        other turn.
         """
         low, self._worker.low = self._worker.low, None
         if low is None or self._is_at_bound or "bound" in self._state.warned:
@@ -329,7 +330,7 @@ class AgentSession:
         return True
 
     def _deliver(self) -> None:
-        """Write the messages that were not sent to its stdin; all of them are in `_inbox.md`."""
+        """Write the unsent messages to its stdin; all of them are in `_inbox.md`."""
         if self._is_listening:
             messages = self._state.messages
             for message in messages[self._sent :]:
@@ -337,7 +338,7 @@ class AgentSession:
             self._sent = len(messages)
 
     def _interrupt(self) -> None:
-        """Stop its turn; one that cannot be interrupted is ended, to be resumed."""
+        """Stop its turn; an agent that cannot be interrupted is ended, to be resumed."""
         stop = self._driver.interrupt() if self._is_listening else None
         if stop is not None:
             self._process.write(stop)
@@ -373,7 +374,7 @@ class AgentSession:
             self._end("")
 
     def _has_settled_result(self, now: float, seconds: float) -> bool:
-        """Whether its result has been there for so long that it will not end by itself."""
+        """Whether its result has existed for so long that it will not end by itself."""
         found = self._exchange.read(RESULT)
         if found is None:
             return False

@@ -1,8 +1,8 @@
 """TeamBridge: the messages between an external agent and its team.
 
-To the agent: a message is recorded in the conversation before the agent is shown it. From the
-agent: what it wrote is sent under an id that follows from the node and the text, and then recorded;
-so after a crash between the two it is sent again as the same message.
+A message to the agent is recorded in the conversation before the agent sees it. A message of the
+agent is sent under an id that is derived from the node and the text, and then recorded; so after a
+crash between the two it is sent again as the same message.
 """
 
 from contextlib import suppress
@@ -41,7 +41,7 @@ class TeamBridge:
         self._since: dict[str, tuple[tuple[int, int], float]] = {}
 
     def receive(self, *, with_followups: bool = False) -> list[IncomingMessage]:
-        """Record what has arrived, write it into `_inbox.md`, and return it."""
+        """Record the new messages, write them into `_inbox.md`, and return them."""
         worker = self._worker
         received = worker.inbox.take_into(worker.conversation, with_followups=with_followups)
         if received:
@@ -57,9 +57,9 @@ class TeamBridge:
         self._exchange.write_inbox(self._worker.transcript.outside.messages)
 
     async def send_outbox(self, *, has_ended: bool = False) -> bool:
-        """Send what is new in `_outbox.md`; return whether any of it could not be sent.
+        """Send the new messages in `_outbox.md`; return whether any of them was refused.
 
-        A milestone in `_checkpoint.md` is reported too, and that the agent's session was lost.
+        A milestone in `_checkpoint.md` and the loss of the agent's session are reported too.
         `has_ended`: the agent does not write there any more.
         """
         await self._report_lost_session()

@@ -1,6 +1,7 @@
 """The files of a worker that runs on another machine than its home.
 
-`mirror` holds them here like the home: fetched before they are read, sent before anything else
-leaves the process. `changes` decides what is sent (pure), `file_client` speaks with the service
-`files`, `content_cache` keeps large contents by their digests.
+`mirror` stores them here like the home: it fetches them before they are read, and sends changes
+before any message leaves the process. `changes` decides on the changes to send (pure),
+`file_client` sends requests to the service `files`, `content_cache` stores large contents by their
+digests.
 """

@@ -1,8 +1,8 @@
-"""Changes: what was written in some folders since the last look, as steps in a safe order; pure.
+"""Changes: the changes in some folders since the last check, as steps in a safe order; pure.
 
-What is renamed is sent as such, so that a large file is not sent twice and a folder changes its
-name in one step. A journal comes last: what it says has happened is then there. What was removed
-goes before it, but after all that is new: whatever is cut off in between, no content is lost.
+A renamed file is sent as a rename, so that a large file is not sent twice and a folder changes its
+name in one step. A journal comes last, so that the files it refers to exist by then. Removals come
+before it, but after all new files: whatever step is interrupted, no content is lost.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,18 +14,18 @@ from agiraph.storage.files import FolderEntry
 from agiraph.storage.walk import Kind
 
 MADE_AT_ONCE = 256
-"""Changes in one request."""
+"""The most changes in one request."""
 JOURNAL = "conversation.jsonl"
 APPENDED = (f"/{JOURNAL}", "/log.jsonl")
-"""Files that only grow, but for a last line that was torn."""
+"""Files that only grow, except a last line that was torn."""
 OF_MODELS = ("/scratch/", "/published/", "/attempts/")
-"""Folders in which such a name says nothing."""
+"""Folders in which such a name has no meaning."""
 
 Content = tuple[Kind, int, int, int]
 
 
 class Stamp(NamedTuple):
-    """What tells that an entry is as it was."""
+    """The properties that show whether an entry has changed."""
 
     kind: Kind
     size: int
@@ -39,7 +39,7 @@ class Stamp(NamedTuple):
 
     @property
     def content(self) -> Content:
-        """What stays when an entry gets another name."""
+        """The properties that stay the same when an entry gets another name."""
         size = self.size if self.kind == "file" else 0
         return (self.kind, size, self.changed_ns, self.inode)
 
@@ -53,9 +53,9 @@ Stamps = Mapping[str, Stamp]
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """`moves` first, then `written` (folders before what is in them), `removed`, `journals`.
+    """`moves` first, then `written` (folders before their contents), `removed`, `journals`.
 
-    Values are from where on a file is new.
+    The values are the offset from which a file is new.
     """
 
     moves: tuple[tuple[str, str], ...] = ()
@@ -64,9 +64,9 @@ class Changes:
     journals: Mapping[str, int] = field(default_factory=dict)
 
     def groups(self, now: Stamps) -> Iterator[list[str]]:
-        """Yield all paths but the moves, in order, as they fit into a request.
+        """Yield all paths but the moves, in order, in groups that fit into a request.
 
-        A path with more new bytes than that is alone.
+        A path with more new bytes than a request is alone.
         """
         begins = {**self.written, **self.journals}
         group: list[str] = []
@@ -83,7 +83,7 @@ class Changes:
 
 
 def changes(before: Stamps, now: Stamps) -> Changes:
-    """Return what leads from one state to the other."""
+    """Return the changes that lead from one state to the other."""
     known, moves = _moved(before, now)
     looked = {path: _new_from(path, known.get(path), now[path]) for path in sorted(now)}
     new = {path: at for path, at in looked.items() if at is not None}
@@ -95,12 +95,12 @@ def changes(before: Stamps, now: Stamps) -> Changes:
 
 
 def _moved(before: Stamps, now: Stamps) -> tuple[dict[str, Stamp], list[tuple[str, str]]]:
-    """Return what there is once all that has another name has got it, and these moves in order."""
+    """Return the entries after all renames, and these renames in order."""
     known, moves = dict(before), []
     names = _by_content(known)
     for path in sorted(now.keys() - before.keys()):
         if path in known:
-            continue  # it came along with its folder
+            continue  # moved with its folder
         source = _source(path, names.get(now[path].content, {}), now)
         if source is None:
             continue
@@ -124,7 +124,7 @@ def _by_content(known: Stamps) -> dict[Content, dict[str, None]]:
 
 
 def _source(path: str, names: Iterable[str], now: Stamps) -> str | None:
-    """Return which of `names` a new path had before: one that is not there any more."""
+    """Return the earlier name of a new path, of `names`: a name that does not exist any more."""
     inode = now[path].inode
     for name in names:
         is_gone = name not in now or now[name].inode != inode
@@ -147,7 +147,7 @@ def _renamed(path: str, source: str, target: str) -> str:
 
 
 def _new_from(path: str, before: Stamp | None, now: Stamp) -> int | None:
-    """Return from which byte on a file must be sent, None if it is as it was."""
+    """Return the byte from which on a file must be sent, None if it has not changed."""
     if before is None or before.kind != now.kind:
         return 0
     if now.kind == "folder":

@@ -1,7 +1,7 @@
 """ContentCache: large contents that were fetched, by their digests, for all workers of a host.
 
-A content gets the names of the files that have it (hard links), or is copied where it may be
-written. It is hashed whenever it is used: a command may have written to one of its names.
+A content gets the names of the files that have it (hard links), or is copied for a writable file.
+It is hashed before each use: a command may have written to one of its names.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ READ_ONLY = 0o444
 
 
 class ContentCache:
-    """The contents in `folder`, and those that are being fetched."""
+    """The contents in `folder`, and the contents that are being fetched."""
 
     def __init__(self, folder: Path, client: FileClient) -> None:
         self._folder = folder
@@ -28,7 +28,7 @@ class ContentCache:
     async def put(
         self, entry: FileEntry, root: FileRoot, place: Path, tell: Progress, *, is_own: bool
     ) -> None:
-        """Have a file at `place`; with `is_own` it has no other name. Refused, OSError."""
+        """Create a file at `place`; with `is_own` it has no other name. Refused, OSError."""
         mode = READ_ONLY | entry.mode & 0o111
         content = self._folder / f"{entry.digest}.{mode:o}"
         if not await self._has(content, entry.digest):
@@ -48,7 +48,7 @@ class ContentCache:
         return False
 
     async def _fetch(self, entry: FileEntry, root: FileRoot, content: Path, tell: Progress) -> None:
-        """Fetch a content, from where whoever began it has stopped; one process does it at once."""
+        """Fetch a content, or continue an interrupted fetch; only one process does it at a time."""
         part = content.with_name(f"{content.name}.part")
         with opened(part, os.O_RDWR | os.O_CREAT) as fd:
             while not can_lock(fd):  # noqa: ASYNC110 - another process holds it

@@ -1,7 +1,7 @@
-"""FileClient: a worker's requests to the service `files`, asked until they are answered.
+"""FileClient: a worker's requests to the service `files`, repeated until they are answered.
 
-A request that is asked again has the same id and the same effect. While the home's disk is full a
-write waits there, as every write of a worker waits for room on its own disk.
+A repeated request has the same id and the same effect. While the home's disk is full a write waits
+there, as every write of a worker waits for room on its own disk.
 """
 
 import asyncio
@@ -38,16 +38,16 @@ from agiraph.storage.files import read_part
 from transport.errors import DeadlineExceeded, PeerLost
 
 AT_ONCE = 8
-"""Parts of a large file that are under way together."""
+"""The most parts of a large file that are in transit together."""
 ANSWER_SECONDS = 60.0
 
 Reply = TypeVar("Reply", bound=BaseModel)
 Progress = Callable[[str, int, int], None]
-"""Told of each large file: its path, how many bytes are there, how many it has."""
+"""Called for each large file with its path, the number of bytes received, and its size."""
 
 
 class FoundFiles(NamedTuple):
-    """What is below some paths at home; of small files perhaps their contents, by their paths."""
+    """The files below some paths at home; the contents of small files, if requested, by path."""
 
     entries: Sequence[FileEntry]
     version: str
@@ -55,7 +55,7 @@ class FoundFiles(NamedTuple):
 
 
 class FileClient:
-    """One worker's way to the files of its home."""
+    """One worker's access to the files of its home."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
@@ -91,7 +91,7 @@ class FileClient:
                 self._runtime.waits_for_room(False)
 
     async def change(self, *changes: FileChange) -> tuple[int, Refused | None]:
-        """Have changes made, in order; return how many were, and why the next was refused."""
+        """Request changes, in order; return how many were made, and why the next was refused."""
         answer = await self.ask(ChangeFiles(changes=changes), FilesChanged)
         return answer.made, None if answer.made == len(changes) else _refused(answer)
 
@@ -103,7 +103,7 @@ class FileClient:
         *,
         has_contents: bool = False,
     ) -> FoundFiles | None:
-        """Return what is below these paths; None if its version is `known`."""
+        """Return the files below these paths; None if their version is `known`."""
         found: list[FileEntry] = []
         contents: dict[str, bytes] = {}
         while True:
@@ -130,7 +130,7 @@ class FileClient:
     async def fetch(
         self, entry: FileEntry, root: FileRoot, part: Path, have: int, tell: Progress
     ) -> None:
-        """Add what is missing to `part`, which has the first `have` bytes of a large file."""
+        """Add the missing bytes to `part`, which has the first `have` bytes of a large file."""
         while have < entry.size:
             tell(entry.path, have, entry.size)
             offsets = range(have, entry.size, PART_BYTES)[:AT_ONCE]
@@ -142,7 +142,7 @@ class FileClient:
                 have += len(got.data)
 
     async def write(self, place: Path, path: str, begin: int, end: int, mode: int) -> None:
-        """Have more than a part of a file at home too, from `begin` to `end`; Refused, OSError."""
+        """Write a large file at home too, from `begin` to `end`; Refused, OSError."""
         if begin == 0:
             await self._offer(place, path, end, mode)
             return

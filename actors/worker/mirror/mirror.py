@@ -1,13 +1,14 @@
-"""Mirror: the files of a worker's home, as the worker sees and writes them on another machine.
+"""Mirror: the files of a worker's home, as the worker reads and writes them on another machine.
 
-The worker finds everything under the names that it has at home: its own folder, its node, what
-others have published, the input folder. They are fetched before they are needed and again when they
-have changed. What it writes itself is sent before anything else leaves the process (`send_changes`
-is the gate of its endpoint), so the home's copy is never behind what others know of it.
+The worker finds everything under the same names as at home: its own folder, its node, the files
+that other workers have published, the input folder. They are fetched before they are needed and
+again when they have changed. The worker's own changes are sent before any message leaves the
+process (`send_changes` is the gate of its endpoint), so the home's copy is never behind the
+knowledge of other processes.
 
-A process that follows another on the same machine finds its files as that one left them. On any
-other machine it begins with the home's copy. scratch/ is sent as it is written, but for large files
-and large trees, which are sent when the process ends in order: such a loss is what a crash costs.
+A process that follows another on the same machine finds its files unchanged. On any other machine
+it begins with the home's copy. scratch/ is sent as it is written, except large files and large
+trees, which are sent when the process ends in order: a crash loses only these.
 """
 
 import asyncio
@@ -58,7 +59,7 @@ from agiraph.storage.home import AgentHome, Home, NodeHome, plan_copy
 from agiraph.storage.host_folder import HostFolder
 
 READING = frozenset({"bash", "read_file", "read_ref", "list_files", "read_skill", "publish"})
-"""Tools that see what others have written."""
+"""Tools that read the files of other workers."""
 FOR_ALL = ("_messages", "_attachments")
 """Folders that are fetched only for a call that names them: they can be large."""
 FETCHED_AT_ONCE = 16
@@ -66,7 +67,7 @@ UNSENT = Stamp("other", 0, 0, 0, 0)
 
 
 class _Part(NamedTuple):
-    """What is kept the same as at home: paths below a root; `base` is where that is here."""
+    """Files that are kept equal to the home's: paths below a root; here it is at `base`."""
 
     below: tuple[str, ...]
     root: FileRoot
@@ -107,7 +108,7 @@ class Mirror:
     # --- fetching --------------------------------------------------------------------------------
 
     async def open(self) -> None:
-        """Have what the worker needs before it can begin: its own folder, prompts and skills."""
+        """Fetch the files that the worker needs at its start: its own folder, prompts, skills."""
         note, number = self._agent.path / ".incarnation", self._runtime.launch.incarnation
         self._follows = _noted(note) == number - 1
         if not self._follows:
@@ -122,9 +123,9 @@ class Mirror:
             await self._keep(part, found)
 
     async def enter(self, assignment: Assignment, *, is_resumed: bool) -> None:
-        """Have the node's folder, what others have published, and the input folder.
+        """Fetch the node's folder, the files that others have published, and the input folder.
 
-        `is_resumed`: the process before this one held the node too.
+        `is_resumed`: the previous process worked on the node too.
         """
         node = self._run.node(assignment.node.folder)
         parts = [self._of_run(), *self._of_input("")]
@@ -144,7 +145,7 @@ class Mirror:
             await self._keep(part, found)
 
     async def before_call(self, call: ToolCall) -> None:
-        """Let a tool find what others have written; that it has begun is known at home."""
+        """Send changes, so that home knows of the call; then fetch the files of other workers."""
         await self.send_changes()
         if call.name in READING:
             await self.refresh()
@@ -155,7 +156,7 @@ class Mirror:
                     await self._sync(_Part((self._named(place),), "home", self._agent.path))
 
     async def refresh(self) -> None:
-        """Fetch what has changed of the run's files and of what others have published."""
+        """Fetch the changes of the run's files and of the files that others have published."""
         await self._sync(self._of_run())
 
     def _of_run(self) -> _Part:
@@ -168,7 +169,7 @@ class Mirror:
     async def _list(
         self, own: Path, parts: Sequence[_Part], *, keeps: bool
     ) -> tuple[FoundFiles, list[FoundFiles | None]]:
-        """Ask at once what is in a folder that is the worker's own, and what there is of `parts`.
+        """Request the lists of the worker's own folder and of `parts` at once.
 
         With `keeps` the folder is here already.
         """
@@ -176,7 +177,7 @@ class Mirror:
             self._client.list([self._named(own)], has_contents=not keeps),
             *map(self._look, parts),
         )
-        assert first is not None  # no version is known of it
+        assert first is not None  # it has no known version
         return first, others
 
     async def _look(self, part: _Part) -> FoundFiles | None:
@@ -184,11 +185,11 @@ class Mirror:
         return await self._client.list(part.below, part.root, known, has_contents=not known)
 
     async def _sync(self, part: _Part) -> None:
-        """Make a part the same as at home, if it has changed since."""
+        """Make a part equal to the home's, if it has changed since."""
         await self._keep(part, await self._look(part))
 
     async def _keep(self, part: _Part, found: FoundFiles | None) -> None:
-        """Have a part here as it was found at home; None: it has not changed."""
+        """Make a part equal to the files found at home; None: it has not changed."""
         if found is None:
             return
         wanted = {part.base / one.path for one in found.entries}
@@ -198,7 +199,7 @@ class Mirror:
         self._versions[part] = found.version
 
     def _extra(self, below: Iterable[str], base: Path, wanted: set[Path]) -> list[Path]:
-        """Return the files here that are not there, or not any more."""
+        """Return the files that exist here and not at home."""
         tops: list[Path] = []
         for top in (base / path for path in below):
             if top == self._run.nodes:
@@ -249,14 +250,14 @@ class Mirror:
         *,
         is_own: bool = False,
     ) -> None:
-        """Have a file here; the content of a small one is read unless it came along."""
+        """Create a file here; the content of a small file is read unless it is given."""
         place = base / entry.path
         if entry.size > PART_BYTES:
             await self._cache.put(entry, root, place, self._tell, is_own=is_own)
         else:
             if content is None:
                 content = await self._client.read(entry.path, root, entry.size)
-            # What is not our own is compared with home's before the next process uses it.
+            # Files of others are compared with the home's before the next process uses them.
             replace_bytes(place, content, is_synced=is_own)
             set_mode(place, entry.mode)
         self._digests[place] = entry.digest
@@ -268,7 +269,7 @@ class Mirror:
     # --- what is the worker's own ----------------------------------------------------------------
 
     async def _take(self, found: FoundFiles, *, keeps: bool) -> None:
-        """Have the worker's own files; with `keeps` those that are here count, where they differ.
+        """Create the worker's own files; with `keeps`, local files win over the home's.
 
         A journal that is shorter here than at home has lost its end here.
         """
@@ -291,7 +292,7 @@ class Mirror:
             self._sent[entry.path] = self._stamp(place) if is_same else UNSENT
 
     def _make_scratch(self, node: NodeHome) -> None:
-        """Have a folder for scratch files; at home it is made with the first of them."""
+        """Create a folder for scratch files; at home it is created with the first of them."""
         make_folder(node.scratch)
         path = self._named(node.scratch)
         self._sent.setdefault(path, self._stamp(node.scratch))
@@ -304,16 +305,16 @@ class Mirror:
         return UNSENT if status is None else Stamp.of(FolderEntry.of(place.name, status))
 
     async def send_changes(self, *, is_last: bool = False) -> None:
-        """Have all that was written at home too; Refused, OSError."""
+        """Send all changes to the home; Refused, OSError."""
         async with self._turn:
             now = self._tracked.now(self._sent, is_last=is_last)
             if now != self._sent:
                 await self._send(changes(self._sent, now), now)
 
     async def _send(self, todo: Changes, now: dict[str, Stamp]) -> None:
-        """Have changes made at home, in as few requests as can be.
+        """Make changes at home, in as few requests as possible.
 
-        Moves are made one by one: asked again, one would take along what was written behind it.
+        Moves are made one by one: a repeated move would also move a file that was written after it.
         """
         for source, target in todo.moves:
             _, refused = await self._client.change(MoveFile(path=source, target=target))
@@ -329,13 +330,13 @@ class Mirror:
                 continue
             found: dict[str, FileChange] = {}
             for path in group:
-                with suppress(FileNotFoundError):  # it was removed meanwhile, which comes next
+                with suppress(FileNotFoundError):  # removed meanwhile: the next round sends that
                     found[path] = self._change(path, now.get(path), begins.get(path, 0))
             await self._make(found, now)
         self._sent |= {path: now[path] for path in now if now[path].kind == "folder"}
 
     def _change(self, path: str, stamp: Stamp | None, begin: int) -> FileChange:
-        """Return what makes a small entry the same at home; None: it is gone. OSError."""
+        """Return the change that makes a small entry equal at home; None: it is gone. OSError."""
         place = self._agent.path / path
         if stamp is None:
             return RemoveFile(path=path)
@@ -351,7 +352,7 @@ class Mirror:
                 return WriteFile(path=path, data=data, offset=begin, mode=mode, is_synced=is_synced)
 
     async def _make(self, found: Mapping[str, FileChange], now: Mapping[str, Stamp]) -> None:
-        """Have changes made, without those that are rightly refused."""
+        """Make changes at home; leave out the changes that are refused for a good reason."""
         paths = list(found)
         while paths:
             made, refused = await self._client.change(*map(found.__getitem__, paths))
@@ -372,7 +373,7 @@ class Mirror:
         self._made(path, stamp)
 
     def _made(self, path: str, stamp: Stamp | None) -> None:
-        """Note how home has a path, which needs no change any more; None: it is removed."""
+        """Record that home has the current state of a path; None: it is removed."""
         if stamp is not None:
             self._sent[path] = stamp
             return
@@ -380,13 +381,13 @@ class Mirror:
             del self._sent[one]
 
     def _sent_of(self, path: str) -> list[str]:
-        """Return the paths that were sent of an entry: of a folder all that is in it."""
+        """Return the paths that were sent of an entry: of a folder all its contents."""
         if path in self._sent and self._sent[path].kind != "folder":
             return [path]  # there may be thousands: no search for each
         return [one for one in self._sent if one == path or one.startswith(f"{path}/")]
 
     def _check_refusal(self, path: str, error: Refused) -> None:
-        """Raise a refusal, unless the node has been taken from this worker."""
+        """Raise a refusal, unless this worker has lost the node."""
         if isinstance(error, OutOfScope) and self._tracked.of_node(path):
             self._runtime.log.warning("its node's files are not taken any more", reason=str(error))
         elif not isinstance(error, OutOfScope) and self._tracked.in_scratch(path):
@@ -399,7 +400,7 @@ class Mirror:
 
 
 def _noted(path: Path) -> int:
-    """Return the number of the process that wrote here last; -1 if that is unknown."""
+    """Return the number of the process that wrote here last; -1 if it is unknown."""
     try:
         return int(read_bytes(path))
     except (OSError, ValueError):

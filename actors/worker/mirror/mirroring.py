@@ -1,4 +1,4 @@
-"""Mirroring: have a worker's process live in a mirror of its home, from its start to its end."""
+"""Mirroring: runs a worker's process in a mirror of its home, from its start to its end."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -13,7 +13,8 @@ from actors.worker.mirror.mirror import Mirror
 async def mirrored(runtime: Runtime, args: WorkerArgs) -> AsyncIterator[tuple[Mirror, WorkerArgs]]:
     """Yield the mirror, and the arguments with the paths of this machine.
 
-    In the block the runtime's home is the mirror, and nothing leaves the process before its files.
+    In the block the runtime's home is the mirror, and no message leaves the process before its
+    files.
     """
     mirror = Mirror(runtime, args)
     await mirror.open()

@@ -1,4 +1,4 @@
-"""TrackedFiles: what a worker on another machine writes itself, as its folders hold it now."""
+"""TrackedFiles: the current files that a worker on another machine writes itself."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -11,14 +11,14 @@ from agiraph.storage.snapshot import beside
 from agiraph.storage.walk import closing, kind_of
 
 MOST_IN_SCRATCH = 2000
-"""With more files scratch/ is sent only when the process ends in order."""
+"""With more files, scratch/ is sent only when the process ends in order."""
 LARGEST_IN_SCRATCH = PART_BYTES
-"""So is a file in it with more bytes."""
+"""A larger file in scratch/ is also sent only then."""
 MOST = 100_000
 
 
 class TrackedFiles:
-    """A worker's own folder and what it writes of the node that it holds, if it holds one.
+    """A worker's own folder and its files in the folder of its current node, if it has one.
 
     `base` is the agent's home; all paths are relative to it.
     """
@@ -46,9 +46,9 @@ class TrackedFiles:
         return self.node is not None and self.node.scratch in (place, *place.parents)
 
     def is_unsynced(self, path: str, *, is_new: bool) -> bool:
-        """Whether a file need not be on the disk at home before others are told of what is in it.
+        """Whether a file need not be synced to the home's disk before dependent messages.
 
-        A worker at home does not wait for these either: none of them is needed to go on.
+        A worker at home does not wait for these files either: it can continue without them.
         """
         place, own = self._base / path, self._own
         if place in (own.notebook, own.roster) or (self.node and place == self.node.log):
@@ -56,9 +56,9 @@ class TrackedFiles:
         return is_new and place in (own.identity, own.memory, own.history)
 
     def now(self, sent: Mapping[str, Stamp], *, is_last: bool) -> dict[str, Stamp]:
-        """Return what there is; of what is not to be sent yet, what was `sent` of it.
+        """Return the current state; for files that must not be sent yet, their `sent` state.
 
-        With `is_last` everything is, for the next process may run elsewhere.
+        With `is_last` all files are included, because the next process may run elsewhere.
         """
         found: dict[str, Stamp] = {}
         for top in self._tops():

@@ -37,8 +37,8 @@ def _has_no_child(pid: int) -> bool:
     """
     threads = f"/proc/{pid}/task"
     try:
-        for thread in os.listdir(threads):  # the kernel's
-            if Path(threads, thread, "children").read_bytes():  # the kernel's
+        for thread in os.listdir(threads):  # plain: the kernel's
+            if Path(threads, thread, "children").read_bytes():  # plain: the kernel's
                 return False
         return True
     except OSError:

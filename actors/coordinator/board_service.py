@@ -248,7 +248,7 @@ class BoardService:
         self.store.close()
         self.shared_context.close()
 
-    # --- what follows from what ------------------------------------------------------------------
+    # --- the effects of events -------------------------------------------------------------------
 
     def _follow(self, event: e.BoardEvent) -> None:
         put = self._effects.put_nowait

@@ -463,7 +463,7 @@ class CoordinatorActor:
         is_open = self.board_service.board.is_running and self._is_work_under_way()
         return is_open and not self.context.limits.has_tools
 
-    # --- what its parts ask for ------------------------------------------------------------------
+    # --- callbacks for its parts -----------------------------------------------------------------
 
     def _compaction_context(self) -> CompactionContext:
         task = task_of(self.context.transcript, self.context.args, self.runtime.config)

@@ -1,5 +1,5 @@
-"""The service `files`: what workers on other machines read and write in the home, on demand.
+"""The service `files`: reads and writes files of the home for workers on other machines.
 
-`service` takes the requests, `requests` answers them; `access` says which paths a worker may touch,
-`listing` what is there.
+It runs on demand. `service` receives the requests, `requests` answers them; `access` decides which
+paths a worker may read and write, `listing` lists entries.
 """

@@ -1,9 +1,8 @@
-"""Access: which paths of a home a worker may read and write from another machine.
+"""Access: the paths of a home that a worker may read and write from another machine.
 
-The router guarantees the sender's address. The agent's record says which run the worker is in, and
-the board's journal which nodes it holds: no claim of the sender is used. A worker reads the files
-that its scope and its sandbox would show it at home, and writes the files that it would write
-there.
+The router guarantees the sender's address. The agent's record names the worker's run, and the
+board's journal its nodes: no claim of the sender is used. A worker reads the files that its scope
+and its sandbox would show it at home, and writes the files that it would write there.
 
 Each root answers only for the names that it allows:
 
@@ -11,7 +10,8 @@ Each root answers only for the names that it allows:
     input    the input folder, without a home that is inside it
     shared   the names in SHARED; an empty path names all of them
 
-Every place is judged by `may_read` or `to_write` before it is opened, also each entry of a listing.
+Every place is checked by `may_read` or `to_write` before it is opened, also each entry of a
+listing.
 """
 
 import os
@@ -37,7 +37,7 @@ WRITTEN_OF_NODE: Final[dict[str, Kind]] = {
     "scratch": "folder",
     "log.jsonl": "file",
 }
-"""The names in a node's folder that its worker writes, and their kinds. No other kind may take such
+"""The names in a node's folder that its worker writes, and their kinds. No other kind may use such
 a name: a link would lead sandboxes that mount `published/` to another folder."""
 LEFT_OVER: Final = frozenset({"scratch", "log.jsonl"})
 """The names that the last worker of a node may still change when the node has ended."""
@@ -49,18 +49,18 @@ SHARED_PARTS: Final = frozenset((name,) for name in SHARED)
 
 @dataclass(frozen=True, slots=True)
 class WorkerAccess:
-    """What one worker may touch in one run."""
+    """The files that one worker may read and write in one run."""
 
     home: Home
     agent_home: AgentHome
     run: RunHome
     worker: WorkerId
     nodes: tuple[WorkNode, ...]
-    """Those that it was the last to hold."""
+    """The nodes whose last worker it is."""
     scope: Scope
 
     def place(self, path: str, root: FileRoot = "home") -> Path:
-        """Return the place that a path names below a root; it is not judged yet. OutOfScope."""
+        """Return the place that a path names below a root, without any check. OutOfScope."""
         names = names_in(path)
         match root:
             case "home":
@@ -108,7 +108,7 @@ class WorkerAccess:
         return not place.is_relative_to(home) or place.relative_to(home).parts[:1] in SHARED_PARTS
 
     def to_write(self, path: str, kind: Kind | None = None) -> Path:
-        """Return the place that a path names, where this worker may now put an entry of a kind.
+        """Return the place that a path names, if this worker may put an entry of a kind there.
 
         `kind` is None for an entry that is removed. Raises OutOfScope.
         """
@@ -134,7 +134,7 @@ class WorkerAccess:
     def below(self, path: str, root: FileRoot = "home") -> list[tuple[str, Path]]:
         """Return the names and places of the files and folders to list for `path`; OutOfScope.
 
-        A folder is not walked if this worker may read nothing in it.
+        A folder is skipped if this worker may read nothing in it.
         """
         if root == "home":
             base = self.agent_home.path
@@ -144,7 +144,7 @@ class WorkerAccess:
         return [one for one in named if self.may_read(one[1], root)]
 
     def _below(self, path: str) -> Iterator[Path]:
-        """Yield what to look into of the agent's home.
+        """Yield the paths to list of the agent's home.
 
         Of the run's folder these are its own files, of the folder of its nodes the published files
         of other workers.
@@ -163,7 +163,7 @@ class WorkerAccess:
 
 
 def access_of(sender: str, home: Home, boards: BoardCache) -> WorkerAccess:
-    """Return what `sender` may touch in its agent's current run; OutOfScope if nothing."""
+    """Return the access of `sender` in its agent's current run; OutOfScope if it has none."""
     member = member_at(sender, home, boards)
     record, run, board, worker = member.agent, member.run, member.board, member.worker.id
     agent_home = home.agent(record.id)
@@ -175,7 +175,7 @@ def access_of(sender: str, home: Home, boards: BoardCache) -> WorkerAccess:
 
 
 def names_in(path: str) -> tuple[str, ...]:
-    """Return the names in a relative path, () for an empty one; OutOfScope for any other path."""
+    """Return the names in a relative path, () for an empty path; OutOfScope for any other path."""
     names = tuple(name for name in path.split("/") if name not in ("", "."))
     is_relative = not path.startswith("/") and ".." not in names and "\0" not in path
     if not is_relative or not is_utf8(path) or len(path.encode()) > LONGEST_PATH:

@@ -1,6 +1,6 @@
 """Listing: the entries below some paths that a worker may read, with the hashes of contents.
 
-An entry whose name is not UTF-8 is left out, and so is one that is removed meanwhile.
+An entry whose name is not UTF-8 is left out, and so is an entry that is removed meanwhile.
 """
 
 import hashlib
@@ -27,14 +27,14 @@ from agiraph.storage.files import (
 from agiraph.storage.walk import closing, kind_of
 
 AT_ONCE = 10_000
-"""Entries in one answer."""
+"""The most entries in one answer."""
 ANSWER_BYTES = 4 << 20
 """Bytes of names and targets of links in one answer, so that it fits into a message. Each name may
 be in it twice, with its content."""
 
 
 class Found(NamedTuple):
-    """A path as the worker knows it, and where that is here."""
+    """A path in the form that the worker uses, and its place here."""
 
     path: str
     place: Path
@@ -42,13 +42,13 @@ class Found(NamedTuple):
 
 
 class Digests:
-    """The hashes of files' contents, each as long as its size and time of change are the same."""
+    """The hashes of files' contents, each valid while its size and time of change are the same."""
 
     def __init__(self) -> None:
         self._known: dict[Path, tuple[tuple[int, int, int], str]] = {}
 
     def of(self, found: Found, *, anyones: bool) -> str:
-        """Return the SHA-256 of a file; "" if it cannot be read, or is not there any more."""
+        """Return the SHA-256 of a file; "" if it cannot be read, or does not exist any more."""
         entry = found.entry
         stamp = (entry.size, entry.changed_ns, entry.inode)
         known = self._known.get(found.place)
@@ -62,7 +62,7 @@ class Digests:
 
 
 def list_files(access: WorkerAccess, asked: ListFiles, digests: Digests) -> FilesListed:
-    """Return what `asked` names and the worker may read; OutOfScope, OSError."""
+    """Return the requested entries that the worker may read; OutOfScope, OSError."""
     found = sorted(
         {one.path: one for path in asked.below for one in _found(access, path, asked.root)}.values()
     )
@@ -90,11 +90,11 @@ def _count_that_fits(found: Sequence[Found]) -> int:
 
 
 def _contents(found: Sequence[Found], root: FileRoot) -> dict[str, bytes]:
-    """Return what is in files, as far as it fits into a message."""
+    """Return the contents of files, as far as they fit into a message."""
     contents, room = {}, PART_BYTES
     for path, place, entry in found:
         if entry.kind == "file" and entry.size <= room:
-            with suppress(OSError):  # gone meanwhile, or not for us: whoever reads it is told
+            with suppress(OSError):  # gone or unreadable: a later read reports it
                 data, size = read_part(place, 0, entry.size, anyones=root != "home")
                 if size == entry.size:
                     contents[path] = data
@@ -112,7 +112,7 @@ def _found(access: WorkerAccess, path: str, root: FileRoot) -> list[Found]:
 
 
 def _below(top: Path) -> list[tuple[Path, FolderEntry]]:
-    """Return a file, or a folder with all that is in it, by paths relative to it; [] if missing."""
+    """Return a file, or a folder with its contents, by paths relative to it; [] if missing."""
     status = status_of(top)
     if status is None:
         return []

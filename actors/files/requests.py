@@ -1,4 +1,4 @@
-"""FileRequests: what is answered to a worker on another machine that reads and writes files."""
+"""FileRequests: answers the requests of workers on other machines to read and write files."""
 
 import os
 from collections.abc import Sequence
@@ -45,7 +45,7 @@ LONGEST_REASON = 1000
 
 
 class FileRequests:
-    """Answers the requests for the files of one home; `transfers` are the large files under way."""
+    """Answers the requests for the files of one home; `transfers` are unfinished large files."""
 
     def __init__(self, home: Home) -> None:
         self._home = home
@@ -53,7 +53,7 @@ class FileRequests:
         self.transfers = Transfers(home.system.transfers)
 
     def answer(self, sender: str, body: MessageBody) -> MessageBody:
-        """Do what a request asks for; whatever is in its way is a refusal."""
+        """Execute a request; any error is a refusal."""
         try:
             return self._act(sender, body)
         except (AgiraphError, OSError, ValueError) as error:
@@ -102,7 +102,7 @@ def change_all(access: WorkerAccess, changes: Sequence[FileChange]) -> FilesChan
 
 
 def change(access: WorkerAccess, one: FileChange) -> None:
-    """Write, make, move or remove what a worker may; OutOfScope, InvalidInput, OSError."""
+    """Write, create, move or remove an entry for a worker; OutOfScope, InvalidInput, OSError."""
     match one:
         case WriteFile(path=path, data=data, offset=0, mode=mode):
             replace_bytes(access.to_write(path, "file"), data, mode, is_synced=one.is_synced)

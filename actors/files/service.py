@@ -1,8 +1,8 @@
-"""FilesActor: gives workers on other machines the files they read, and takes those they write.
+"""FilesActor: sends files to workers on other machines, and writes the files that they send.
 
-The requests of one sender are answered in the order in which they came, each in a thread, so that
-a slow disk or a large file keeps nobody else waiting. A sender whose address has a newer process
-is refused: what it would write belongs to the other one by now.
+The requests of one sender are answered in order, each in a thread, so that a slow disk or a large
+file does not delay other senders. A sender whose address has a newer process is refused: its files
+belong to that process by now.
 """
 
 import asyncio
@@ -45,7 +45,7 @@ class FilesActor:
 
     async def _answer(self, call: CallInFlight, body: MessageBody) -> MessageBody:
         async with self._turns.setdefault(call.sender, asyncio.Lock()):
-            call.ends_with_sender = False  # a thread cannot be ended, and the next one waits for it
+            call.ends_with_sender = False  # a thread cannot be ended; the next call waits for it
             return await asyncio.to_thread(self._requests.answer, call.sender, body)
 
 

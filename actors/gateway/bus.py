@@ -18,7 +18,7 @@ from agiraph.messages.child import ChildInfo, ChildTable, ListChildren
 from transport.errors import DeadlineExceeded, Nacked, NotStored, TransportError
 
 FAILED_AFTER_SECONDS = 1.0
-"""The supervisor is asked whether an entity was given up that has not answered for so long."""
+"""After this time without an answer the supervisor is asked whether the entity was given up."""
 
 
 class GatewayBus:
@@ -53,7 +53,7 @@ class GatewayBus:
             raise _as_api_error(error, to) from error
 
     async def _why(self, service: str) -> str:
-        """Return the cause for which a service does not run, to end an error; '' if it runs."""
+        """Return why a service does not run, as the end of an error text; '' if it runs."""
         row = await self._child(service) if service != SUPERVISOR else None
         is_away = row is not None and row.state in ("starting", "backing_off")
         return f": it is restarted after {row.cause}" if row and is_away and row.cause else ""
@@ -78,7 +78,7 @@ class GatewayBus:
         return row.cause or "" if row is not None and row.state == "failed" else None
 
     async def _child(self, address: str) -> ChildInfo | None:
-        """Return a process's row of the supervisor's table, None if it has none or is silent."""
+        """Return a process's row of the supervisor's table, None without one or an answer."""
         try:
             table = await self.ask(SUPERVISOR, ListChildren(), ChildTable)
         except ApiError:

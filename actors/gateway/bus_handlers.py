@@ -1,7 +1,7 @@
-"""The bus loop of the human: one handler per kind of message that arrives there.
+"""The bus loop of the human: one handler for each kind of message.
 
-A durable message is done once its effect is on disk; on a full disk that waits for room. One that
-is delivered again has no second effect: its id is known.
+A durable message is acknowledged once its effect is on disk; on a full disk it waits for room. A
+repeated message has no second effect: its id is known.
 """
 
 from functools import partial
@@ -28,14 +28,14 @@ from agiraph.tools.approvals.wording import approval_as_read
 from transport.endpoint import Received
 
 LONGEST_SECONDS = 1e9
-"""The longest deadline, some thirty years: a later one is no date."""
+"""The longest deadline, some thirty years: a later deadline is no valid date."""
 NOBODY = AgentId("")
 REPORTED = {"question", "channel", "kind", "urgency", "options", "deadline_at", "default"}
-"""Fields of a question that its event has too."""
+"""The fields of a question that its event contains too."""
 
 
 async def attend(gateway: Gateway, runtime: Runtime, handler: ContextRequestHandler) -> None:
-    """Handle messages for ever; those for the context database beside the others."""
+    """Handle messages forever; messages for the context database beside the others."""
     while True:
         received = await runtime.receive()
         if handler.begin(received):
@@ -142,10 +142,11 @@ async def _on_question(gateway: Gateway, received: Received, body: AskQuestion) 
 
 
 def _as_read(gateway: Gateway, body: AskQuestion, sender: str) -> tuple[AskQuestion, str]:
-    """Return a question with the text that a person reads, and why it is refused, '' if it is not.
+    """Return a question with the text for the person, and why it is refused ('': it is not).
 
-    The effect of an answer is in `about`: for an approval and for a raise the text and the answers
-    follow from it, and no text of the sender counts. Any other question is about no action.
+    The effect of an answer is in `about`: for an approval and for a budget increase the text and
+    the possible answers are derived from it, and the sender's text is ignored. Any other question
+    is about no action.
     """
     match body.kind:
         case "approval":
@@ -163,7 +164,7 @@ def _as_read(gateway: Gateway, body: AskQuestion, sender: str) -> tuple[AskQuest
 
 
 def _names_of(gateway: Gateway, sender: str) -> tuple[str, ...]:
-    """Return the name and role of an entity by the home's records, () if they have none of it."""
+    """Return an entity's name and role from the home's records, () if they do not contain it."""
     if is_coordinator(sender):
         return (COORDINATOR_NAME,)
     agent = gateway.agents.get(agent_of(sender) or NOBODY)
@@ -189,7 +190,7 @@ def _money_as_read(gateway: Gateway, body: AskQuestion) -> AskQuestion:
 
 
 def _named(gateway: Gateway, body: AskQuestion, identity: str) -> str:
-    """Return the name of the agent or the node of a budget for people; '' if that is its key."""
+    """Return the name of a budget's agent or node for people; '' if that is its key."""
     budget, agent = named_in(identity), gateway.agents.get(body.agent)
     if budget is None or agent is None:
         return ""
@@ -199,12 +200,12 @@ def _named(gateway: Gateway, body: AskQuestion, identity: str) -> str:
     try:
         found = gateway.boards.get(gateway.agents.run_of(agent, run)).nodes.get(NodeId(node))
     except (AgiraphError, ApiError, OSError):
-        return ""  # a damaged board hides the name alone
+        return ""  # a damaged board hides the name only
     return found.name if found else ""
 
 
 def _is_about_own_money(gateway: Gateway, body: AskQuestion) -> bool:
-    """Whether a question for more money is about the asking agent's own: its answer raises that."""
+    """Whether a question for more money is about the asking agent's own budget."""
     short = named_in(body.about.shortage) if body.kind == BUDGET and body.about else None
     if short is None:
         return body.kind != BUDGET
@@ -214,7 +215,7 @@ def _is_about_own_money(gateway: Gateway, body: AskQuestion) -> bool:
 
 
 def _deadline_seconds(gateway: Gateway, body: AskQuestion) -> float | None:
-    """Return how long a question without a deadline waits; None: for ever."""
+    """Return how long a question without a deadline waits; None: forever."""
     policy = gateway.config.questions
     if body.kind != "question":
         return policy.approval_deadline_seconds

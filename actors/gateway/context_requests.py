@@ -1,8 +1,9 @@
-"""ContextRequestHandler: what arrives on the bus for the context database, done beside all else.
+"""ContextRequestHandler: handles bus messages for the context database, beside all others.
 
-A durable message is done once what it says is in the database, or cannot be written because that is
-damaged: then the agent's events say so. On a full disk it waits. One that was written before is not
-written again: a person may have removed since what it says.
+A durable message is acknowledged once its contents are in the database, or cannot be written
+because the database is damaged: then the agent's events report it. On a full disk the message
+waits. A message that was written before is not written again: a person may have removed its
+contents since.
 """
 
 from collections.abc import Awaitable, Callable
@@ -36,7 +37,7 @@ CANDIDATES = 60
 
 
 class ContextRequestHandler:
-    """Does what messages want of the context database of a gateway."""
+    """Handles the messages for the context database of a gateway."""
 
     def __init__(self, gateway: Gateway, runtime: Runtime) -> None:
         self._gateway, self._runtime = gateway, runtime
@@ -44,7 +45,7 @@ class ContextRequestHandler:
         self.tasks = BackgroundTasks()
 
     def begin(self, received: Received) -> bool:
-        """Begin with a message that is for the context database; False: it is none."""
+        """Begin to handle a message for the context database; return False for another message."""
         match received.body:
             case LearnFromRun(run=run):
                 self.tasks.start(self._write(received, partial(self._learn, run)))
@@ -59,7 +60,7 @@ class ContextRequestHandler:
         return True
 
     async def run(self) -> None:
-        """Let what has begun go on until this is cancelled; an error there is raised here."""
+        """Let the started tasks run until this is cancelled; an error in a task is raised here."""
         try:
             await self.tasks.until_broken()
         finally:
@@ -67,7 +68,7 @@ class ContextRequestHandler:
             await self.tasks.stop()
 
     async def _write(self, received: Received, work: Callable[[], Awaitable[None]]) -> None:
-        """Do what a durable message wants, once, and be done with it."""
+        """Execute a durable message once, and acknowledge it."""
         id = received.header.id.hex()
         async with self._runtime.handling(received):
             try:
@@ -86,7 +87,7 @@ class ContextRequestHandler:
         await reporter.report("context.unavailable", agent, received.header.id, {"reason": why})
 
     async def _learn(self, run: FinishedRun) -> None:
-        """Write down what a run taught, with what the person has said in it."""
+        """Write the lessons of a run, with the person's messages during the run."""
         found = learned(run.model_copy(update={"human": said_in(self._gateway, run)}))
         await self._gateway.context.use(lambda store: store.add(found.nodes, found.edges))
 
@@ -105,7 +106,7 @@ class ContextRequestHandler:
         await self._gateway.context.use(lambda store: store.add([made]))
 
     async def _find(self, received: Received, asked: FindEarlierWork) -> None:
-        """Answer with what concerns a goal, or with why that cannot be said."""
+        """Answer with the notes that concern a goal, or with the reason why there are none."""
         project, now = project_of(asked.input_dir, asked.agent), self._gateway.clock.now()
 
         def look_up(store: ContextStore) -> RelevantContext:
@@ -130,10 +131,10 @@ class ContextRequestHandler:
 
 
 def hits_of_project(store: ContextStore, asked: FindEarlierWork, now: float) -> list[ContextHit]:
-    """Return the notes of a run's own project that fit its goal, the best first.
+    """Return the notes of a run's own project that match its goal, the best first.
 
-    With them come those of a scan of its input folder, which may be below the repository's top, and
-    the notes that the person has added for all projects.
+    These include the notes from a scan of its input folder, which may be below the repository's
+    top, and the notes that the person has added for all projects.
     """
     places: list[str | None] = [project_of(asked.input_dir, asked.agent), None]
     if asked.input_dir:
@@ -150,7 +151,7 @@ def hits_of_project(store: ContextStore, asked: FindEarlierWork, now: float) -> 
 
 
 def said_in(gateway: Gateway, run: FinishedRun) -> tuple[SaidByHuman, ...]:
-    """Return what the person answered and wrote to an agent while a run went on."""
+    """Return the person's answers and messages to an agent during a run."""
     said = []
     for message in gateway.messages.said_by_human(run.agent, run.started, run.ended):
         question = gateway.questions.get(message.question_id) if message.question_id else None

@@ -92,13 +92,13 @@ async def _serve(gateway: Gateway, runtime: Runtime) -> None:
 
 
 def _address(url: str, http: HttpConfig) -> dict[str, Any]:
-    """Return what clients on this machine need to know; `cert` is whom they will meet there."""
+    """Return the address for clients on this machine; `cert` is the certificate to expect."""
     known: dict[str, Any] = {"url": url, "pid": os.getpid()}
     return known | {"cert": os.path.abspath(http.tls_cert)} if http.tls_cert else known
 
 
 async def _watch(server: HttpServer, keep: Callable[[], None]) -> None:
-    """Turn an unexpected end of the HTTP server into one of this process.
+    """Raise an error when the HTTP server ends unexpectedly, to end this process too.
 
     Meanwhile `keep` writes the files again by which clients find it, if they were removed.
     """
@@ -114,8 +114,8 @@ async def _watch(server: HttpServer, keep: Callable[[], None]) -> None:
 def _own_listener(runtime: Runtime) -> socket.socket:
     """Listen on the port of this home, and store it if it is new.
 
-    A port that another program has is given up for good: if each of two homes kept the same port,
-    their addresses would depend on which of them starts first.
+    A port that another program uses is given up permanently: if two homes kept the same port, their
+    addresses would depend on which of them starts first.
     """
     http, own = runtime.config.http, read_port(runtime.home.path)
     listener = bind(http, own)

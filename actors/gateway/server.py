@@ -1,6 +1,6 @@
 """Where and how the gateway listens: its port, TLS, and the limits of its connections.
 
-It listens elsewhere than on loopback only with TLS, or when the settings explicitly say so.
+It listens on other addresses than loopback only with TLS, or if the settings explicitly allow it.
 """
 
 import socket
@@ -18,9 +18,9 @@ PORTS_TRIED = 100
 def bind(http: HttpConfig, own_port: int | None) -> socket.socket:
     """Return a socket that listens on `http.port`; if that is 0, on the port of the home.
 
-    This is `own_port`; if there is none, or if another program has it, the first free one from
-    FIRST_PORT, or any if none of PORTS_TRIED is free. A port that stays the same keeps bookmarks,
-    open pages and tunnels valid. Raises Refused if the gateway cannot listen.
+    This is `own_port`; without one, or if another program uses it, the first free port from
+    FIRST_PORT, or any port if none of PORTS_TRIED is free. A port that stays the same keeps
+    bookmarks, open pages and tunnels valid. Raises Refused if the gateway cannot listen.
     """
     own = [own_port] if own_port else []
     ports = [http.port] if http.port else [*own, *range(FIRST_PORT, FIRST_PORT + PORTS_TRIED), 0]
@@ -41,9 +41,9 @@ def url_of(listener: socket.socket, scheme: str = "http") -> str:
 
 
 def tls_of(http: HttpConfig) -> ssl.SSLContext | None:
-    """Return what TLS is spoken with, None without TLS; raise Refused naming what is wrong.
+    """Return the TLS context, None without TLS; raise Refused naming the invalid setting.
 
-    Refuses, too, what would open the API to the network in the clear.
+    Also refuses settings that would open the API to the network without encryption.
     """
     refusal = http.why_refused()
     if refusal is not None:
@@ -54,7 +54,7 @@ def tls_of(http: HttpConfig) -> ssl.SSLContext | None:
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     try:
         context.load_cert_chain(http.tls_cert, http.tls_key)
-    except OSError as error:  # ssl.SSLError is one
+    except OSError as error:  # ssl.SSLError is a subclass
         raise Refused(
             f"http.tls_cert '{http.tls_cert}' and http.tls_key '{http.tls_key}' cannot be used "
             f"({error.strerror or error})"
@@ -67,7 +67,7 @@ def server_of(
 ) -> HttpServer:
     """Return the server of `app` within the limits of the settings.
 
-    uvicorn's bound on a head is twice the settings': the access middleware answers 431 before it.
+    uvicorn's limit on a head is twice the settings': the access middleware answers 431 before it.
     """
     limits = ConnectionLimits(
         connections=http.connections,

@@ -1,4 +1,5 @@
-"""What this machine is: its processors, memory and system, and the labels that follow from it."""
+"""The facts about this machine: its processors, memory and system, and the labels derived from
+them."""
 
 import platform
 
@@ -11,7 +12,7 @@ from agiraph.messages.host import MachineFacts
 
 
 def machine_facts() -> MachineFacts:
-    """Return what this machine is now."""
+    """Return the current facts about this machine."""
     return MachineFacts(
         version=__version__,
         platform=platform.platform(),

@@ -1,8 +1,8 @@
 """Host: the process of a machine that has joined a home: relay, processes, bus and lease.
 
-While there is a lease, the processes that the home's supervisor asked for run; when it ends, all of
+While there is a lease, the processes that the home's supervisor requested run; when it ends, all of
 them are killed at once (and if this process hangs, its relay kills it, which ends them, too). It
-tries for ever to reach the home again.
+tries forever to reach the home again.
 """
 
 import asyncio
@@ -57,13 +57,13 @@ from transport.watchdog import steady_seconds
 
 HELLO_SECONDS: Final = 10.0
 RETRY_SECONDS: Final = (0.5, 1.0, 2.0, 5.0)
-"""The pauses before another hello; the last is that of all others."""
+"""The pauses before another hello; the last value is used for all further pauses."""
 RENEW_SECONDS: Final = 2.0
 ANSWER_SECONDS: Final = 5.0
 LOOK_SECONDS: Final = 0.2
-"""How often the lease is looked at: a machine that slept wakes with one that has ended."""
+"""How often the lease is checked: a machine that slept may wake after its lease has ended."""
 KILL_SECONDS: Final = 0.4
-"""How long after the lease's end the relay kills us, if we have not killed all by then."""
+"""How long after the lease's end the relay kills this process, unless all were killed by then."""
 LEASE_WAIT_SECONDS: Final = 5.0
 GRACE_SECONDS: Final = 2.0
 REPORT_SECONDS: Final = 2.0
@@ -73,9 +73,9 @@ DAY_SECONDS: Final = 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class HostOptions:
-    """What a host process is started with. `kinds` says which function runs a worker.
+    """The arguments of a host process. `kinds` maps a kind of process to its function.
 
-    `say` is told of each change, in a line.
+    `say` receives a line about each change.
     """
 
     folder: HostFolder
@@ -111,7 +111,7 @@ class Host:
         self._processes: HostProcesses
 
     async def run(self) -> None:
-        """Serve the home until told to stop; raises Refused, Corrupt, OSError."""
+        """Serve the home until the process is stopped; raises Refused, Corrupt, OSError."""
         make_private(self._folder.path)
         lock = HomeLock(self._folder.path, self._folder.lock, "the host's folder", "agiraph-host")
         lock.acquire()
@@ -137,7 +137,7 @@ class Host:
             lock.release()
 
     async def _shut_down(self) -> None:
-        """Have all processes end in order while the lease is kept, then leave the bus."""
+        """End all processes in order while the lease is renewed, then leave the bus."""
         self._tell("stopping")
         self._is_stopping = True
         self._renew_now.set()
@@ -169,7 +169,7 @@ class Host:
             await asyncio.sleep(RELAY_AGAIN_SECONDS)
 
     async def _keep_room(self) -> None:
-        """Remove what no worker has needed for long, at the start and then once a day."""
+        """Remove files that no worker has needed for long, at the start and then once a day."""
         while True:
             in_use = {address.replace("/", ".") for address in self._processes.running}
             try:
@@ -182,7 +182,7 @@ class Host:
     # --- the home -------------------------------------------------------------------------------
 
     async def _talk(self) -> None:
-        """Say hello until the home lets us in, answer, and renew the lease; for ever."""
+        """Say hello until the home admits the host, answer, and renew the lease; forever."""
         incarnation, attempt = self._folder.next_start(), 0
         await self._processes.prepared()  # the first worker would wait for it
         while True:
@@ -201,7 +201,7 @@ class Host:
             await asyncio.sleep(RETRY_SECONDS[min(attempt, len(RETRY_SECONDS) - 1)])
 
     async def _serve(self, incarnation: int) -> None:
-        """Be on the bus until the home does not let us in any more; raises TransportError."""
+        """Stay on the bus until the home no longer admits the host; raises TransportError."""
         endpoint = Endpoint(
             url=self._record.url,
             address=self._address,
@@ -263,7 +263,7 @@ class Host:
         return None
 
     async def _spawn(self, body: SpawnOnHost) -> int:
-        """Start what is asked for by the supervisor that the lease is of; raises Refused."""
+        """Start a process for the supervisor that granted the lease; raises Refused."""
 
         def is_leased() -> bool:
             return self._lease.epoch == body.epoch and self._lease.is_valid(steady_seconds())
@@ -281,7 +281,7 @@ class Host:
         self._reports.start(self._report(exited))
 
     async def _report(self, exited: ExitedOnHost) -> None:
-        """Report an end until the home keeps the message."""
+        """Report an exit until the home stores the message."""
         while True:
             await self._changed.until(lambda: self._endpoint is not None)
             assert self._endpoint is not None
@@ -298,11 +298,11 @@ class Host:
         while True:
             epoch = self._lease.epoch
             await self._renew(endpoint)
-            if epoch in ("", self._lease.epoch):  # a new supervisor waits to hear what runs here
+            if epoch in ("", self._lease.epoch):  # a new supervisor waits for the list of processes
                 await self._renew_now.next(self._renew_seconds)
 
     async def _renew(self, endpoint: Endpoint) -> None:
-        """Ask for the lease once more, and take what is answered."""
+        """Request the lease once more, and apply the answer."""
         asked = self._question()
         limit = self._lease.seconds / 3 or ANSWER_SECONDS
         try:
@@ -350,7 +350,7 @@ class Host:
         )
 
     async def _keep_to_lease(self) -> None:
-        """Kill everything as soon as there is no lease for it."""
+        """Kill all processes as soon as there is no lease for them."""
         while True:
             left = self._lease.left(steady_seconds())
             await asyncio.sleep(min(LOOK_SECONDS, left) if left else LOOK_SECONDS)
@@ -371,7 +371,7 @@ class Host:
             self._tell(f"{text}; the lease ends in {left:.0f} s", "away")
 
     def _tell(self, text: str, state: str = "") -> None:
-        """Say a line, unless it is about the state that was told last."""
+        """Print a line, unless the last line was about the same state."""
         if (state or text) != self._said and not self._is_stopping:
             self._said = state or text
             self._options.say(text)

@@ -1,7 +1,7 @@
 """HostProcesses: the processes of entities on this machine: started, signalled, watched, killed.
 
-They are started by the same launchers as those of the home's own machine, in a mirror of the home
-and with the url of this machine's relay.
+The launchers of the home's own machine start them, in a mirror of the home and with the url of this
+machine's relay.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ SPAWNER_POLICY: Final = RestartPolicy("permanent", 5, 60.0, endless=True)
 
 @dataclass(slots=True)
 class HostedEntity:
-    """The last incarnation of an address here: being started, running, or how it ended."""
+    """The last incarnation of an address here: being started, running, or its exit."""
 
     incarnation: int
     started: "asyncio.Future[LocalHandle]"
@@ -45,7 +45,7 @@ class HostedEntity:
 
     @property
     def process(self) -> LocalHandle | None:
-        """Its process, None before it exists and if it could not be made."""
+        """Its process, None before it exists and if it could not be created."""
         is_made = self.started.done() and not self.started.cancelled()
         return self.started.result() if is_made and not self.started.exception() else None
 
@@ -57,9 +57,9 @@ class HostedEntity:
 
 
 class HostProcesses:
-    """All processes of entities here. Nothing is touched before `open`.
+    """All processes of entities here. No file or process is touched before `open`.
 
-    `url` is the relay's; `exited` is told of each end, and again when it is asked for.
+    `url` is the relay's; `exited` is called for each exit, and again for each request.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class HostProcesses:
         self._tasks = BackgroundTasks()
 
     def open(self) -> None:
-        """Kill what an earlier host process left in this folder, and prepare the launchers."""
+        """Kill leftovers of an earlier host process in this folder, and prepare the launchers."""
         if left := kill_leftovers(self._home, ()):
             self._log.warning("killed leftovers of an earlier host process", pids=left)
         is_subreaper = adopt_orphans()
@@ -106,11 +106,11 @@ class HostProcesses:
 
     @property
     def running(self) -> dict[str, HostedEntity]:
-        """What runs, or is about to."""
+        """The entities that have a process, or are about to."""
         return {address: one for address, one in self._entities.items() if one.is_running}
 
     def rows(self) -> tuple[HostProcess, ...]:
-        """Return what runs, with what the kernel knows of each."""
+        """Return the running processes, with the kernel's facts about each."""
         return tuple(
             _row(address, one.incarnation, one.process)
             for address, one in self.running.items()
@@ -120,7 +120,7 @@ class HostProcesses:
     # --- starting -------------------------------------------------------------------------------
 
     async def spawn(self, packed: bytes) -> int:
-        """Start the process of a launch and return its pid; one that runs already is confirmed.
+        """Start the process of a launch and return its pid; a running process is confirmed.
 
         Raises Refused, Unavailable.
         """
@@ -147,7 +147,7 @@ class HostProcesses:
         return (await started).pid
 
     def _own(self, packed: bytes) -> ActorLaunch:
-        """Return a launch as it is carried out here; raises Refused."""
+        """Return a launch adapted to this machine; raises Refused."""
         try:
             launch = ActorLaunch.unpack(packed)
         except (ValueError, TypeError, KeyError) as error:
@@ -161,7 +161,7 @@ class HostProcesses:
         return replace(launch, home=self._home, router_url=self._url, entry=entry)
 
     async def _start(self, launch: ActorLaunch, entity: HostedEntity) -> None:
-        """Make the process; the future gets it, or why there is none."""
+        """Create the process; the future receives it, or the error."""
         kills, files = self._kills, ProcessFiles(self._home, launch.address, launch.incarnation)
         has_secrets = bool(further_variables(launch, self._environ))
         launcher = self._exec if has_secrets or self._fork is None else self._fork
@@ -172,12 +172,12 @@ class HostProcesses:
             entity.started.set_exception(
                 error if isinstance(error, Unavailable) else Unavailable(f"not started: {error}")
             )
-            entity.started.exception()  # who waits for it is told; nobody may
+            entity.started.exception()  # its waiter gets the error; there may be no waiter
             raise
         process = LocalHandle(spawned, files)
         self._tasks.start(self._watch(Address(launch.address), entity, process))
         entity.started.set_result(process)
-        if kills != self._kills:  # all was killed meanwhile
+        if kills != self._kills:  # all were killed meanwhile
             await kill_process(process)
 
     async def prepared(self) -> None:
@@ -193,7 +193,7 @@ class HostProcesses:
     # --- ending ---------------------------------------------------------------------------------
 
     def signal(self, address: Address, incarnation: int, number: int) -> None:
-        """Signal a process, with SIGTERM and SIGKILL its group; report again one that ended."""
+        """Signal a process (its group for SIGTERM and SIGKILL); report again a past exit."""
         entity = self._entities.get(address)
         if entity is None or entity.incarnation != incarnation:
             self._exited(ExitedOnHost(address=address, incarnation=incarnation))
@@ -211,7 +211,7 @@ class HostProcesses:
             self._tasks.start(self._kill(entity))
 
     async def kill_all(self) -> int:
-        """Kill everything that runs, with all that it started; return how many processes it was."""
+        """Kill all processes with all descendants; return the number of processes."""
         self._kills += 1
         running = list(self.running.values())
         await asyncio.gather(*map(self._kill, running))
@@ -219,13 +219,13 @@ class HostProcesses:
         return len(running)
 
     async def stop(self, grace_seconds: float) -> None:
-        """Have everything that runs end in order, within three times the grace; then the launchers.
+        """End all processes in order, within three times the grace; then the launchers.
 
-        For the home these ends come from outside: it starts the entities elsewhere.
+        For the home these exits come from outside: it starts the entities elsewhere.
         """
         ended = [self._end(one, grace_seconds) for one in self.running.values()]
         await asyncio.gather(*ended)
-        await self._tasks.until_empty()  # each end is reported
+        await self._tasks.until_empty()  # each exit is reported
         if self._fork is not None:
             await self._fork.stop()
 
@@ -240,7 +240,7 @@ class HostProcesses:
             await kill_process(await asyncio.shield(entity.started))
 
     def kill_orphans(self) -> None:
-        """Kill descendants without an owner, each after its moment to end by itself."""
+        """Kill descendants without an owner, each after a moment in which it may end by itself."""
         self._orphans.kill()
 
     def _forget_oldest(self) -> None:
@@ -272,7 +272,7 @@ def _row(address: str, incarnation: int, process: LocalHandle | None) -> HostPro
 def _exit_of(
     address: Address, entity: HostedEntity, how: ProcessExit, process: LocalHandle
 ) -> ExitedOnHost:
-    """Return how a process ended; one that ended because this host stops was ended from outside."""
+    """Return a process's exit; an exit because this host stops counts as from outside."""
     left = process.evidence()
     is_ours = entity.is_stopping and how.is_clean
     return ExitedOnHost(

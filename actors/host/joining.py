@@ -1,4 +1,4 @@
-"""Joining a home with an invitation, and leaving it: one question each, over a connection of it."""
+"""Joining a home with an invitation, and leaving it: one request each, over its own connection."""
 
 import asyncio
 from typing import Final
@@ -26,17 +26,17 @@ ANSWER_SECONDS: Final = 15.0
 
 
 class KeyUnknown(Refused):
-    """The home does not know the key that it was shown."""
+    """The home does not know the key of this host."""
 
 
 class NotReached(Unavailable):
-    """The home was asked nothing: there was no way to it."""
+    """The home was not reached, so it has received no request."""
 
 
 async def join_home(
     folder: HostFolder, invitation: Invitation, name: str, labels: tuple[str, ...]
 ) -> HostRecord:
-    """Make this machine a host of the home that invited it; return what was written down.
+    """Join the home that invited this machine; return the host's record.
 
     The key is written first, and stays if no answer comes: the home may have admitted it. Raises
     Refused, Unavailable, OSError.

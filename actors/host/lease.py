@@ -1,10 +1,11 @@
-"""What a host may run: until when (its lease), and which launch of an address. Pure.
+"""The lease of a host, and the decision about each launch of an address. Pure.
 
-A lease counts from the moment at which the host asked for it, by the host's own clock; the home
-counts from its answer, which is later. So the host has killed what it runs before the home starts
-it elsewhere, whatever the network does to questions and answers, and whatever their clocks say.
+A lease counts from the host's request, by the host's own clock; the home counts from its answer,
+which is later. So the host has killed its processes before the home starts them elsewhere, whatever
+happens to questions and answers on the network, and whatever their clocks show.
 
-What was started for one supervisor is not for the next one (`epoch`): it is killed first.
+Processes that were started for one supervisor do not continue for the next (`epoch`): they are
+killed first.
 """
 
 import math
@@ -18,7 +19,7 @@ LaunchVerdict = Literal["start", "replace", "confirm", "ended", "stale"]
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """Until when, by the host's clock, and for which supervisor; none was granted at first."""
+    """The end of the lease, by the host's clock, and its supervisor; at first there is no lease."""
 
     epoch: str = ""
     ends_at: float = -math.inf
@@ -33,13 +34,13 @@ class Lease:
         return max(0.0, self.ends_at - now)
 
     def must_end(self, granted: LeaseRenewed) -> bool:
-        """Whether an answer comes of another supervisor than the one that all was started for."""
+        """Whether an answer comes from another supervisor than the current lease."""
         return self.epoch not in ("", granted.epoch)
 
     def renewed(self, granted: LeaseRenewed, now: float) -> "Lease":
-        """Return the lease after an answer; one to a question that was never asked counts nothing.
+        """Return the lease after an answer; an answer to a later question is ignored.
 
-        Answers may come in any order: a late one does not shorten the lease.
+        Answers may arrive in any order: a late answer does not shorten the lease.
         """
         if granted.sent_at > now:
             return self
@@ -50,9 +51,9 @@ class Lease:
 
 
 def verdict_on_launch(incarnation: int, known: int | None, is_running: bool) -> LaunchVerdict:
-    """Return what to do with a launch; `known` is the address's last incarnation on this host.
+    """Return the verdict on a launch; `known` is the address's last incarnation on this host.
 
-    A launch may come twice, or late.
+    A launch may arrive twice, or late.
     """
     if known is None or (incarnation > known and not is_running):
         return "start"

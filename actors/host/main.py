@@ -1,4 +1,4 @@
-"""`agiraph-host`: runs the host process of a folder, which it has join a home first if invited."""
+"""`agiraph-host`: runs the host process of a folder, and first joins a home with an invitation."""
 
 import gc
 import os
@@ -33,7 +33,7 @@ from agiraph.storage.host_folder import (
 EXIT_REFUSED = 1
 EXIT_USAGE = 2
 EXIT_CRASHED = 70
-"""Whoever runs the host, as systemd does, starts it again."""
+"""The program that runs the host, such as systemd, starts it again."""
 INVITATION_VARIABLE = "AGIRAPH_INVITATION"
 NAME_VARIABLE = "AGIRAPH_HOST_NAME"
 LABELS_VARIABLE = "AGIRAPH_HOST_LABELS"
@@ -68,13 +68,13 @@ def command(kinds: Mapping[str, str], folder: Path | None) -> None:
 
 
 def main(kinds: Mapping[str, str] = KINDS) -> None:
-    """Run the command; `kinds` says which function runs a worker."""
+    """Run the command; `kinds` maps each kind of process to the function that runs it."""
     command(obj=kinds)
 
 
 def run(named: Path | None, environ: dict[str, str], kinds: Mapping[str, str]) -> int:
     """Run the host of a folder to its end; raises AgiraphError, OSError."""
-    gc.freeze()  # what is imported stays
+    gc.freeze()  # the imported modules stay
     gc.enable()
     os.umask(0o077)
     line = environ.pop(INVITATION_VARIABLE, "")  # no process of a worker may see it
@@ -91,7 +91,7 @@ def run(named: Path | None, environ: dict[str, str], kinds: Mapping[str, str]) -
 
 
 def _joined(folder: HostFolder | None, line: str, environ: Mapping[str, str]) -> HostFolder:
-    """Return the folder of a host that joins by an invitation, unless it did so before."""
+    """Return the folder of a host; join by an invitation unless it has joined before."""
     if line.startswith("/"):
         line = Path(line).read_text()  # plain: the file that a person or an orchestrator gave
     named = environ.get(NAME_VARIABLE) or read_invitation(line, 0).name or own_name()
@@ -105,18 +105,18 @@ def _joined(folder: HostFolder | None, line: str, environ: Mapping[str, str]) ->
 def join(
     invitation: Invitation, name: str, labels: tuple[str, ...], folder: HostFolder
 ) -> HostRecord:
-    """Join a home and say so; raises Refused, Unavailable, OSError."""
+    """Join a home and print that; raises Refused, Unavailable, OSError."""
     record = run_loop(join_home(folder, invitation, name, labels))
     say(f"joined the home at {record.url} as host {record.name}; its files: {folder.path}")
     return record
 
 
 def own_name() -> str:
-    """Return what this machine is called, as the name of a host."""
+    """Return this machine's name in the form of a host's name."""
     return slug(socket.gethostname().partition(".")[0], fallback="host")
 
 
 def say(text: str) -> None:
-    """Print a line; one that cannot be written (a full disk) is lost."""
+    """Print a line; a line that cannot be written (full disk) is lost."""
     with suppress(OSError):
         print(f"agiraph-host: {text}", file=sys.stderr, flush=True)

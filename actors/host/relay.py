@@ -1,6 +1,6 @@
 """The relay's process: carries the frames of all processes of a host, and watches the host's.
 
-It reads its settings, and then the host's deadlines, from a pipe; that it is closed ends it.
+It reads its settings, and then the host's deadlines, from a pipe; it ends when the pipe is closed.
 """
 
 import os
@@ -30,7 +30,7 @@ LENGTH = struct.Struct("=I")
 
 @dataclass(slots=True)
 class RelayProcess:
-    """The relay as its host sees it; who starts it also waits for it (`pid`)."""
+    """The relay as its host sees it; the code that starts it also waits for it (`pid`)."""
 
     pid: int
     _pipe: int
@@ -48,12 +48,12 @@ class RelayProcess:
         return cls(pid, pipe)
 
     def allow_until(self, until: float) -> None:
-        """Have the relay kill us unless we say so again before `until`, by `steady_seconds`."""
-        with suppress(BlockingIOError, BrokenPipeError):  # it hangs, or has ended: not our end
+        """Set the time, by `steady_seconds`, when the relay kills this process unless set again."""
+        with suppress(BlockingIOError, BrokenPipeError):  # it hangs or has ended: we continue
             os.write(self._pipe, pack_deadline(until))
 
     def close(self) -> None:
-        """Let it end."""
+        """Close the pipe, which ends the relay."""
         os.close(self._pipe)
 
 
@@ -97,7 +97,7 @@ def _read_settings(pipe: int) -> dict[str, Any] | None:
 
 
 def _read_exactly(pipe: int, size: int) -> bytes:
-    """Return so many bytes, or none at the end of the pipe."""
+    """Return `size` bytes, or none at the end of the pipe."""
     data = b""
     while len(data) < size:
         part = os.read(pipe, size - len(data))

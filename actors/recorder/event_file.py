@@ -1,8 +1,8 @@
 """events.jsonl of one agent: one event a line, each numbered by `seq` and written once.
 
-What was reported is known again by its source. The sources of the newest events are in memory, a
-bounded number for each open file; an event that is not newer than what was forgotten is looked for
-in the log, about the time that it says it happened.
+A repeated report is recognized by its source. The sources of the newest events are in memory, a
+limited number for each open file; an event that is not newer than the forgotten sources is looked
+up in the log, near the time that it reports.
 """
 
 import json
@@ -18,24 +18,24 @@ from agiraph.storage.segment_reader import SegmentReader
 from agiraph.storage.segments import SEGMENT_BYTES, LogPosition, SegmentedJournal
 
 REMEMBERED: Final = 500
-"""Sources in memory for each open log."""
+"""The sources in memory for each open log."""
 
 TAIL_BYTES: Final = 1 << 18
 """How much of the newest full segment is read for them if the active file is short."""
 
 SLACK_SECONDS: Final = 5.0
-"""By how much an event may be written later than one that happened after it."""
+"""By how much an event may be written later than an event that happened after it."""
 
 SEARCHED: Final = 5_000
 PAGE: Final = 500
 
 SOURCE = "source"
-"""Which part of which report a line came from; what makes a report that comes again a repeat."""
+"""The report and the part of it that a line came from; it identifies a repeated report."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClosedLog:
-    """What is kept of a log that was closed, so that opening it again reads next to nothing."""
+    """The remembered facts of a closed log, so that opening it again reads almost nothing."""
 
     place: LogPosition | None
     newest: float
@@ -44,8 +44,8 @@ class ClosedLog:
 class EventFile(SegmentedJournal):
     """The log of one agent; one process writes it.
 
-    `before` is what `close` returned the last time, if this process had it open. Raises Corrupt,
-    OSError when it cannot be opened.
+    `before` is the last result of `close`, if this process had it open. Raises Corrupt, OSError
+    when it cannot be opened.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class EventFile(SegmentedJournal):
         self._recall(path)
 
     def take_turn(self) -> bool:
-        """Return whether a segment became full since this was asked for the last time."""
+        """Return whether a segment has become full since the last call."""
         has_turned, self.has_turned = self.has_turned, False
         return has_turned
 
@@ -76,7 +76,7 @@ class EventFile(SegmentedJournal):
             self._remember(str(record.get(SOURCE)), record["ts"])
 
     def append_events(self, events: Sequence[tuple[str, Event]]) -> list[Event]:
-        """Write (source, event) pairs and wait until they are on disk, as `write_events`."""
+        """Write (source, event) pairs like `write_events`, and wait until they are on disk."""
         new = self.write_events(events)
         self.sync()
         return new
@@ -84,7 +84,7 @@ class EventFile(SegmentedJournal):
     def write_events(self, events: Sequence[tuple[str, Event]]) -> list[Event]:
         """Write (source, event) pairs in one piece; return the new events with their seq.
 
-        They count when `sync` has returned. Raises OSError.
+        They are durable when `sync` has returned. Raises OSError.
         """
         new: list[Event] = []
         records: list[JsonObject] = []
@@ -110,7 +110,7 @@ class EventFile(SegmentedJournal):
         return hash(source) in self._sources or (ts <= self._floor and self._is_logged(source, ts))
 
     def _is_logged(self, source: str, ts: float) -> bool:
-        """Whether an event stands in the log, written not long after its time."""
+        """Whether the log contains an event, written not long after its time."""
         sought = json.dumps({SOURCE: source}, ensure_ascii=False, separators=(",", ":"))[1:-1]
         after = self._last_before(ts - SLACK_SECONDS)
         end = after + SEARCHED
@@ -135,6 +135,6 @@ class EventFile(SegmentedJournal):
         return low
 
     def shut(self) -> ClosedLog:
-        """Close the file; return what opens it quickly again."""
+        """Close the file; return the facts that make opening it again quick."""
         self.close()
         return ClosedLog(self.place, self._newest)

@@ -1,9 +1,9 @@
-"""The process `recorder`: writes what happened, and the messages between entities, to disk.
+"""The process `recorder`: writes events, and the messages between entities, to disk.
 
 It is the only writer of two things: each agent's `events.jsonl`, from the reports of all actors,
 and each run's `_messages/`, from the router's copies (marked TAP) of the texts between entities.
-What arrives within a moment is written together: one fsync per agent and batch. A message is done
-only when it is on disk, and one that is delivered again leaves no second trace.
+Messages that arrive within a moment are written together: one fsync per agent and batch. A message
+is acknowledged only when it is on disk, and a repeated message leaves no second trace.
 """
 
 import asyncio
@@ -83,7 +83,7 @@ async def serve(runtime: Runtime) -> None:
 
 
 async def _notify(runtime: Runtime, new: Sequence[Event]) -> None:
-    """Notify the followers of the logs of what was written."""
+    """Notify the readers of the logs about the new events."""
     last = {event.agent_id: event for event in new}
     if not last:
         return
@@ -106,15 +106,15 @@ class MessageBatcher:
         self._arrived = Signal()
 
     async def read(self) -> None:
-        """Take in messages for ever."""
+        """Receive messages forever."""
         while True:
             self._waiting.append(await self._runtime.receive_ahead())
             self._arrived.set()
 
     async def receive(self, most: int) -> list[Received]:
-        """Wait for a message; return it with what comes soon after it, `most` in all.
+        """Wait for a message; return it with the messages soon after it, `most` in all.
 
-        One over which the recorder died before comes alone.
+        A message over which the recorder has crashed before comes alone.
         """
         await self._arrived.until(lambda: bool(self._waiting))
         if len(self._waiting) < most:
@@ -126,7 +126,7 @@ class MessageBatcher:
 
 @dataclass(frozen=True, slots=True)
 class UnwritableLog:
-    """Why an agent's events and messages cannot be written, and how many are lost by now."""
+    """Why an agent's events and messages cannot be written, and how many have been lost."""
 
     reason: str
     lost: int
@@ -139,7 +139,7 @@ class UnwritableLog:
 
 
 class Recorder:
-    """Turns batches of messages into lines and files. Pure but for the disk."""
+    """Turns batches of messages into lines and files. Pure except for the disk."""
 
     def __init__(
         self,
@@ -159,9 +159,9 @@ class Recorder:
         self._syncing = ThreadPoolExecutor(SYNCING, "sync")
 
     def tidy(self) -> list[Event]:
-        """Bring every agent's log into the form and under the bounds of today.
+        """Convert every agent's log to the current format, and apply the limits on its size.
 
-        Returns the events that report what was deleted.
+        Returns the events that report the deletions.
         """
         try:
             folders = entries(self._home.agents)
@@ -180,7 +180,7 @@ class Recorder:
             return []
 
     def record(self, batch: Sequence[Received]) -> list[Event]:
-        """Write a batch down and return the events that are new, with their seq, in order."""
+        """Write a batch and return the events that are new, with their seq, in order."""
         reported: dict[AgentId, list[tuple[str, Event]]] = {}
         for received in batch:
             if isinstance(received.body, ReportEvents):
@@ -196,12 +196,12 @@ class Recorder:
         return new
 
     def _sync(self) -> None:
-        """Wait until what was written is on disk."""
+        """Wait until everything written is on disk."""
         written = [file for file in self._events.values() if file.is_behind]
         if len(written) > 1:
             list(self._syncing.map(EventFile.try_sync, written))
         for file in written:
-            file.sync()  # what had no room waits for it here, one after the other
+            file.sync()  # a file without room on the disk waits for it here, one after the other
 
     def _record_events(self, agent: AgentId, events: list[tuple[str, Event]]) -> list[Event]:
         if not is_plain_name(agent):
@@ -220,7 +220,7 @@ class Recorder:
         file = self._events_of(agent)
         try:
             new = file.write_events(events)
-        except FileNotFoundError:  # its folder went to the archive; the log continues there
+        except FileNotFoundError:  # its folder is in the archive now; the log continues there
             self._drop(agent)
             file = self._events_of(agent)
             new = file.write_events(events)
@@ -231,7 +231,7 @@ class Recorder:
             self._events.pop(agent).close()
 
     def _set_aside(self, agent: AgentId, error: Corrupt | OSError, lost: int) -> None:
-        """Go on without one agent's log; its own event says so as soon as it can be written."""
+        """Continue without one agent's log; its own event reports that once it can be written."""
         if isinstance(error, OSError) and not is_about_place(error):
             raise error
         self._drop(agent)
@@ -241,7 +241,7 @@ class Recorder:
             self._log.error("an agent is set aside", agent=agent, lost=lost, reason=str(error))
 
     def _delete_old(self, agent: AgentId) -> list[Event]:
-        """Delete the segments that the settings keep no longer; return the event about it."""
+        """Delete the segments that the settings no longer keep; return the event about it."""
         kept, path = self._retention, self._folder_of(agent).events
         if kept.events_days is None and kept.events_bytes is None:
             return []
@@ -256,7 +256,7 @@ class Recorder:
             "bytes": sum(segment.size for segment in doomed),
         }
         event = Event(type=DELETED, agent_id=agent, ts=self._now(), entity=RECORDER, data=data)
-        # Reported before it is done: after a crash in between it is reported under the same key.
+        # Reported before the deletion: after a crash in between it is reported with the same key.
         key = f"{DELETED}:{data['first']}-{data['last']}"
         new = self._events_of(agent).append_events([(key, event.model_copy(update={"key": key}))])
         for segment in doomed:
@@ -329,13 +329,13 @@ class Recorder:
 
 
 def newest_ts(segment: Segment) -> float:
-    """Return the time of a segment's last event; one that cannot be read is of today."""
+    """Return the time of a segment's last event; an unreadable segment counts as new."""
     records = read_tail(segment.path)
     return float(records[-1]["ts"]) if records else math.inf
 
 
 def _source(received: Received, key: str, number: int) -> str:
-    """Return what makes an event that comes again the same: no worker can take another's key."""
+    """Return the source that identifies a repeated event: no worker can use another's key."""
     header = received.header
     if key and is_worker(header.sender) and not key.startswith(f"{header.sender}:"):
         return f"{header.sender}:{key}"
@@ -351,7 +351,7 @@ def name_of(address: str) -> str:
 
 
 def _named(address: str, claimed: str) -> str:
-    """Return the name that an address is logged under: what it claims if that is its own."""
+    """Return the name for an address in the log: its claimed name if that is its own."""
     shown = shown_name(address, claimed)
     return name_of(address) if shown == address else shown
 

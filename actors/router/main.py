@@ -1,4 +1,4 @@
-"""The router's process: imports little, holds no secret but the key of the tickets, and routes.
+"""The router's process: imports little, has no secret but the key of the tickets, and routes.
 
 Its mailboxes are in `{home}/system/mailboxes.db`, which no other process opens.
 """
@@ -19,12 +19,12 @@ from transport.stored_mailboxes import StoredMailboxes
 BAD_CONFIG = 64
 NO_SPACE = 74
 
-# The addresses of `agiraph.core.ids`, which this process does without.
+# The addresses of `agiraph.core.ids`, which this process does not import.
 TOPOLOGY = Topology(
     controller="supervisor",
     known=frozenset({"supervisor", "recorder", "broker", "human"}),
     tap="recorder",
-    tapped=frozenset({"text"}),  # the recorder writes down what entities say to each other
+    tapped=frozenset({"text"}),  # the recorder writes the messages between entities
     kept_prefixes=("console/", "host/"),
     host_prefix="host/",
     guest_prefix="invite/",
@@ -65,13 +65,13 @@ def main(launch: ActorLaunch) -> int:
 
 
 def uplink_of(launch: ActorLaunch) -> UplinkSettings | None:
-    """Return where other machines connect; None: this home has this machine alone."""
+    """Return the settings for other machines; None if the home has only this machine."""
     uplink = launch.args.get("uplink")
     return UplinkSettings(**uplink) if uplink else None
 
 
 def open_mailboxes(launch: ActorLaunch) -> StoredMailboxes:
-    """Return the mailboxes of the home, as durable as `router.durability` says.
+    """Return the mailboxes of the home, as durable as `router.durability` requires.
 
     Raises StoreRefused, NotStored.
     """

@@ -1,4 +1,4 @@
-"""What to start and what to end, from what is known of the hosts that the home starts. Pure."""
+"""The decision which of the home's own hosts to start and to end. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ class OwnHost:
     """A host that the home has started.
 
     `is_ready`: it has joined and can be reached. `is_gone`: it has ended, its lease too, or it has
-    not joined in time. `idle_seconds` is for how long it has run nothing.
+    not joined in time. `idle_seconds` is the time since it last ran a process.
     """
 
     name: str
@@ -21,7 +21,7 @@ class OwnHost:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How many there may be, and how long one may be idle."""
+    """The least and the most hosts, and how long a host may be idle."""
 
     least: int
     most: int
@@ -30,14 +30,14 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """How many hosts to start, and which to end."""
+    """The number of hosts to start, and the names of hosts to end."""
 
     start: int = 0
     end: tuple[str, ...] = ()
 
 
 def decide(hosts: Sequence[OwnHost], limits: Limits, *, is_needed: bool) -> Decision:
-    """Return what to do now; `is_needed`: work waits for a host, or all machines are busy.
+    """Return the decision; `is_needed`: work waits for a host, or all machines are busy.
 
     One host is started at a time: whether another is needed shows when it runs.
     """

@@ -1,4 +1,4 @@
-"""What launchers share: why a host that one started is no more, and by what it knows its own."""
+"""Shared by launchers: the reason why a host has ended, and the label of a home's own hosts."""
 
 import hashlib
 import json
@@ -11,17 +11,17 @@ from agiraph.storage.home import Home
 
 @dataclass(frozen=True, slots=True)
 class HostEnd:
-    """Why a host has ended: its process, its machine (`node_lost`), or nobody knows it (`gone`)."""
+    """Why a host has ended: its process, its machine (`node_lost`), or unknown (`gone`)."""
 
     kind: Literal["exited", "node_lost", "gone", "late"]
     text: str
 
 
 class LauncherFailed(Exception):
-    """The launcher could not do what it was asked; its text says why."""
+    """The launcher could not execute a request; its text is the reason."""
 
 
 def label_of(home: Home) -> str:
-    """Return what marks what a home has started in a cluster: a digest of its public key."""
+    """Return the label of a home's resources in a cluster: a digest of its public key."""
     public = json.loads(read_bytes(home.system.uplink_key))["public"]
     return hashlib.sha256(public.encode()).hexdigest()[:16]

@@ -1,8 +1,8 @@
-"""KubernetesLauncher: hosts as pods, by the cluster's HTTP API.
+"""KubernetesLauncher: hosts as pods, through the cluster's HTTP API.
 
-Inside a cluster it speaks with the service account of the home's pod, which may create, list and
-delete pods of its namespace; outside with the current context of `~/.kube/config` (a token, or
-files of a client's certificate).
+Inside a cluster it uses the service account of the home's pod, which may create, list and delete
+pods of its namespace; outside it uses the current context of `~/.kube/config` (a token, or files of
+a client's certificate).
 """
 
 import asyncio
@@ -38,7 +38,7 @@ MOST_TEXT: Final = 300
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """How the API of a cluster is reached; `token_file` is read anew for each call."""
+    """The API of a cluster, and its credentials; `token_file` is read again for each call."""
 
     url: str
     namespace: str
@@ -47,7 +47,7 @@ class Cluster:
     token_file: Path | None = None
 
     def headers(self) -> dict[str, str]:
-        """Return what authenticates a call."""
+        """Return the headers that authenticate a call."""
         token = self.token
         if self.token_file is not None:
             token = self.token_file.read_text().strip()  # plain: mounted by Kubernetes
@@ -55,7 +55,7 @@ class Cluster:
 
 
 class KubernetesLauncher:
-    """Starts pods; those of this home have its label."""
+    """Starts pods; the pods of this home have its label."""
 
     def __init__(self, settings: ScalerConfig, home: Home, cluster: Cluster) -> None:
         self._label = label_of(home)
@@ -72,18 +72,18 @@ class KubernetesLauncher:
         )
 
     async def start(self, name: str, line: str) -> None:
-        """Make a pod with its invitation."""
+        """Create a pod with its invitation."""
         await self._call("POST", self._pods, json=pod(name, line, self._label, self._settings))
 
     async def instances(self) -> dict[str, HostEnd | None]:
-        """Return the pods of this home, with why they have ended if they have."""
+        """Return the pods of this home, each with the reason of its end, None while it lives."""
         listed = await self._call(
             "GET", self._pods, params={"labelSelector": f"{HOME_LABEL}={self._label}"}
         )
         return {item["metadata"]["name"]: end_of(item) for item in listed["items"]}
 
     async def end(self, name: str) -> None:
-        """Delete a pod, if it is there."""
+        """Delete a pod, if it exists."""
         await self._call("DELETE", f"{self._pods}/{name}", may_lack=True)
 
     async def close(self) -> None:
@@ -107,7 +107,7 @@ class KubernetesLauncher:
 
 
 def pod(name: str, line: str, label: str, settings: ScalerConfig) -> dict[str, Any]:
-    """Return the manifest of a host's pod. The invitation in it works once."""
+    """Return the manifest of a host's pod. The invitation in it is valid once."""
     memory = f"{settings.memory_mb}Mi"
     cpu = f"{round(1000 * settings.cpus)}m"
     volumes = {"host": FOLDER, "tmp": "/tmp"}
@@ -170,7 +170,7 @@ def end_of(item: Mapping[str, Any]) -> HostEnd | None:
 
 
 def find_cluster(kubeconfig: Path = KUBECONFIG, account: Path = ACCOUNT) -> Cluster:
-    """Return the cluster that we are in, or that of the kubeconfig; raises Refused."""
+    """Return the cluster of this pod, or of the kubeconfig; raises Refused."""
     if account.is_dir():
         namespace = (account / "namespace").read_text().strip()  # plain: mounted by Kubernetes
         tls = ssl.create_default_context(cafile=str(account / "ca.crt"))
@@ -211,7 +211,7 @@ def _of_kubeconfig(config: Any) -> Cluster:
 
 
 def _message(answer: httpx.Response) -> str:
-    """Return what the API says of a refusal."""
+    """Return the API's text of a refusal."""
     try:
         return str(answer.json()["message"])[:MOST_TEXT]
     except (ValueError, KeyError, TypeError):

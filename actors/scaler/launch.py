@@ -1,4 +1,4 @@
-"""Launcher: what starts and ends the hosts of a home, somewhere; `launcher_for` makes it."""
+"""Launcher: the interface that starts and ends hosts of a home; `launcher_for` creates one."""
 
 import os
 from typing import Protocol
@@ -11,20 +11,20 @@ from agiraph.storage.home import Home
 
 
 class Launcher(Protocol):
-    """Where hosts are started; each method raises LauncherFailed."""
+    """Starts and ends hosts at one kind of place; each method raises LauncherFailed."""
 
     async def start(self, name: str, line: str) -> None:
         """Start a host that joins by this invitation."""
 
     async def instances(self) -> dict[str, HostEnd | None]:
-        """Return what was started and not ended, with why it has ended if it has."""
+        """Return the started hosts, each with the reason of its end, None while it lives."""
         ...
 
     async def end(self, name: str) -> None:
         """End a host, if there is one of this name."""
 
     async def close(self) -> None:
-        """Let go: this process ends."""
+        """Release all resources: this process ends."""
 
 
 def launcher_for(config: Config, home: Home) -> Launcher:

@@ -1,6 +1,6 @@
 """LocalLauncher: hosts as processes on the home's own machine, each in a folder below the home.
 
-They end with this process: what the next one finds in the folders is nobody's.
+They end with this process: folders that the next process finds belong to no host.
 """
 
 import asyncio
@@ -52,7 +52,7 @@ class LocalLauncher:
             raise LauncherFailed(f"{folder}: {error.strerror or error}") from None
 
     async def instances(self) -> dict[str, HostEnd | None]:
-        """Return what was started and not ended, with why it has ended if it has."""
+        """Return the started hosts, each with the reason of its end, None while it lives."""
         return {
             name: None
             if process.returncode is None
@@ -74,7 +74,7 @@ class LocalLauncher:
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
-    """End a process: asked first, then killed; its children end with it."""
+    """End a process: SIGTERM, then SIGKILL; its children end with it."""
     with suppress(ProcessLookupError):
         process.terminate()
     try:

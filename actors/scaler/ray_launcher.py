@@ -1,9 +1,8 @@
 """RayLauncher: hosts as Ray actors on an existing cluster (extra `agiraph[ray]`).
 
-Each host has a placement group of its own, so that Ray finds it a node with the processors and the
-memory that it asks for. The actor runs `agiraph-host` and says whether that still runs. Actors are
-detached and named after this home, so they outlive the scaler. Everything here blocks, and runs in
-one thread.
+Each host has its own placement group, so that Ray finds a node with the requested processors and
+memory. The actor runs `agiraph-host` and reports whether that still runs. Actors are detached and
+named after this home, so they outlive the scaler. All calls here block, and run in one thread.
 """
 
 import asyncio
@@ -33,7 +32,7 @@ Result = TypeVar("Result")
 
 
 class HostRunner:
-    """What runs in the cluster: one host process, in a folder of the node."""
+    """The actor in the cluster: one host process, in a folder of the node."""
 
     def __init__(self, command: Sequence[str], name: str, line: str) -> None:
         folder = self._folder = tempfile.mkdtemp(prefix=f"{name}-")
@@ -47,11 +46,11 @@ class HostRunner:
         )
 
     def exit_code(self) -> int | None:
-        """Return with what the host has ended, None while it runs."""
+        """Return the exit code of the host, None while it runs."""
         return self._process.poll()
 
     def end(self) -> None:
-        """End the host: asked first, then killed."""
+        """End the host: SIGTERM, then SIGKILL."""
         self._process.terminate()
         try:
             self._process.wait(END_SECONDS)
@@ -77,7 +76,7 @@ class RayLauncher:
         self._ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
         try:
             self._thread.submit(self._connect).result()
-        except Exception as error:  # whatever Ray raises: it has no common class
+        except Exception as error:  # any exception of Ray: they have no common class
             address = settings.ray_address
             raise Refused(f"no Ray cluster at {address} (scaler.ray_address): {error}") from None
 
@@ -90,11 +89,11 @@ class RayLauncher:
         )
 
     async def start(self, name: str, line: str) -> None:
-        """Have Ray place a host; it waits there if no node has room."""
+        """Request a host from Ray; the request waits there if no node has room."""
         await self._run(lambda: self._start(name, line))
 
     async def instances(self) -> dict[str, HostEnd | None]:
-        """Return the hosts in the cluster, with why they have ended if they have."""
+        """Return the hosts in the cluster, each with the reason of its end, None while it lives."""
         return await self._run(self._instances)
 
     async def end(self, name: str) -> None:
@@ -102,14 +101,14 @@ class RayLauncher:
         await self._run(lambda: self._end(name))
 
     async def close(self) -> None:
-        """Let go of the cluster; hosts stay, and are found again."""
+        """Disconnect from the cluster; hosts stay, and are found again."""
         await self._run(self._ray.shutdown)
         self._thread.shutdown()
 
     async def _run(self, work: Callable[[], Result]) -> Result:
         try:
             return await asyncio.get_running_loop().run_in_executor(self._thread, work)
-        except Exception as error:  # whatever Ray raises
+        except Exception as error:  # any exception of Ray
             raise LauncherFailed(f"Ray: {error}") from None
 
     def _start(self, name: str, line: str) -> None:
@@ -131,7 +130,7 @@ class RayLauncher:
         )
 
     def _instances(self) -> dict[str, HostEnd | None]:
-        """Return a row for each placement group; only its actor's own answer says that it lives."""
+        """Return a row for each placement group; only its actor's answer proves that it lives."""
         groups = self._ray.util.placement_group_table().values()
         return {
             group["name"]: self._end_of(group["name"], group["state"])
@@ -140,7 +139,7 @@ class RayLauncher:
         }
 
     def _end_of(self, name: str, state: str) -> HostEnd | None:
-        """Return why a host has ended, as its actor and Ray say; None while it runs or waits."""
+        """Return why a host has ended, from its actor and Ray; None while it runs or waits."""
         if state == "PENDING":
             return None
         if state == "RESCHEDULING":

@@ -1,4 +1,4 @@
-"""Scaler: compares every moment what is needed with what there is, and starts and ends hosts."""
+"""Scaler: compares the needed and the existing hosts periodically, and starts and ends hosts."""
 
 import asyncio
 import os
@@ -27,7 +27,7 @@ LOOK_SECONDS = 1.0
 ASK_SECONDS = 10.0
 CHANGE_SECONDS = 60.0
 BUSY = 1.0
-"""How much each processor has to do on a machine that is busy."""
+"""The load of each processor on a machine that counts as busy."""
 LONGEST_WAIT_SECONDS = 120.0
 
 MakeLauncher = Callable[[Config, Home], Launcher]
@@ -45,16 +45,16 @@ class Scaler:
         self._limits = Limits(settings.min_hosts, settings.max_hosts, settings.idle_seconds)
         self._labels = frozenset((*settings.labels, *found_labels()))
         self._since: dict[str, float] = {}
-        """When each of ours was seen first."""
+        """When each own host was first seen."""
         self._worked: dict[str, float] = {}
-        """When each of ours was seen at work last."""
+        """When each own host was last seen at work."""
         self._told: set[str] = set()
-        """Those of ours whose end is in the log."""
+        """The own hosts whose end is in the log."""
         self._failures = 0
         self._closed_until = 0.0
 
     async def run(self) -> None:
-        """Look for ever."""
+        """Compare forever."""
         while True:
             try:
                 await self.look()
@@ -65,7 +65,7 @@ class Scaler:
             await asyncio.sleep(LOOK_SECONDS)
 
     async def look(self) -> None:
-        """Start and end what is to be; raises LauncherFailed, TransportError."""
+        """Start and end hosts as decided; raises LauncherFailed, TransportError."""
         table = await self._ask(ListHosts())
         if not isinstance(table, HostTable):
             return
@@ -82,7 +82,7 @@ class Scaler:
         decision = decide(own, self._limits, is_needed=self._is_needed(table))
         for name in decision.end:
             row = rows.get(name)
-            if row is None or not row.processes:  # else what it ran waits for the end of its lease
+            if row is None or not row.processes:  # else its processes wait for the end of its lease
                 await self._end(name, is_known=row is not None)
         if table.listens_at and now >= self._closed_until:
             for _ in range(decision.start):
@@ -91,7 +91,7 @@ class Scaler:
     def _own(
         self, name: str, row: HostInfo | None, ends: dict[str, HostEnd | None], now: float
     ) -> OwnHost:
-        """Return what is known of one of ours; why it is no more is logged."""
+        """Return the facts about an own host; log the reason of its end once."""
         since = self._since.setdefault(name, now)
         if row is None or row.state != "ready" or row.processes:
             self._worked[name] = now
@@ -112,7 +112,7 @@ class Scaler:
         )
 
     def _is_needed(self, table: HostTable) -> bool:
-        """Whether a host of ours would take work that waits, or all machines are busy."""
+        """Whether a host of ours would take waiting work, or all machines are busy."""
         if any(self._labels.issuperset(labels) for labels in table.unplaced):
             return True
         if table.workers == 0 or self._runtime.config.hosts.launcher == "local":
@@ -124,7 +124,7 @@ class Scaler:
         return min((os.getloadavg()[0] / cores(), *loads)) >= BUSY
 
     async def _start(self) -> None:
-        """Invite a host and have it started."""
+        """Invite a host and start it."""
         name = AUTO_PREFIX + short_id()
         asked = InviteHost(
             name=name, labels=self._settings.labels, seconds=self._settings.start_seconds
@@ -138,7 +138,7 @@ class Scaler:
         await self._launcher.start(name, answer.line)
 
     async def _end(self, name: str, *, is_known: bool) -> None:
-        """Take a host's work and key, then end it; who must work there keeps it."""
+        """Remove a host's work and key, then end it; a host with work that cannot move stays."""
         if is_known:
             answer = await self._ask(ChangeHost(name=name, how="remove"), CHANGE_SECONDS)
             if isinstance(answer, RefusedReply):
@@ -162,7 +162,7 @@ class Scaler:
 
 
 async def serve(runtime: Runtime, make: MakeLauncher = launcher_for) -> None:
-    """Scale until cancelled; the launcher then ends what cannot live without this process."""
+    """Scale until cancelled; the launcher then ends hosts that cannot live without this process."""
     launcher = make(runtime.config, runtime.home)
     await runtime.ready()
     try:

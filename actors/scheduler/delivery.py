@@ -1,4 +1,4 @@
-"""A firing on its way: to its agent's coordinator, who acts on it, or as a callback."""
+"""The delivery of a firing: to its agent's coordinator, which acts on it, or as a callback."""
 
 import os
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ KEPT_OUTPUT = 4000
 
 
 class NoReceiver(Exception):
-    """The agent is not there now: it is in the archive, or was brought back and not resumed."""
+    """The agent is unavailable: it is in the archive, or was brought back and not resumed."""
 
 
 async def deliver(runtime: Runtime, agent: AgentId, firing: TriggerRun, now: float) -> None:
@@ -42,7 +42,7 @@ async def deliver(runtime: Runtime, agent: AgentId, firing: TriggerRun, now: flo
 
 
 async def carry_out(runtime: Runtime, agent: AgentId, firing: TriggerRun, now: float) -> None:
-    """Run a firing's callback and report how it ended. Raises TransportError."""
+    """Run a firing's callback and report its result. Raises TransportError."""
     from agiraph.tools.command import forget_command
 
     await _report(runtime, agent, "trigger.fired", firing, now, {"about": firing.about})
@@ -67,7 +67,7 @@ async def _report(
 
 @dataclass(frozen=True, slots=True)
 class CallbackResult:
-    """How a callback ended: in words, whether it succeeded, and the end of its output."""
+    """The result of a callback: in words, whether it succeeded, and the end of its output."""
 
     text: str
     is_well: bool
@@ -77,10 +77,10 @@ class CallbackResult:
 async def run_callback(
     home: Home, config: Config, agent: AgentId, firing: TriggerRun
 ) -> CallbackResult:
-    """Run the callback of a firing, or return how the run that a crash interrupted has ended.
+    """Run the callback of a firing, or return the result of a run that a crash interrupted.
 
-    A callback is a command that the settings name, with limits and an environment of its own. It
-    runs at most once for each firing; its runner leaves the outcome in the firing's folder.
+    A callback is a command that the settings name, with its own limits and environment. It runs at
+    most once for each firing; its runner leaves the outcome in the firing's folder.
     """
     from agiraph.tools.command import CommandLimits, recover_command, run_command
 
@@ -117,7 +117,7 @@ async def run_callback(
 def environment_of(
     config: Config, home: Home, agent: AgentId, firing: TriggerRun
 ) -> dict[str, str]:
-    """Return the variables of a callback: those of a model's shell, and its trigger's."""
+    """Return the variables of a callback: those for a model's shell, and its trigger's."""
     allowed = {name: os.environ[name] for name in config.shell.environment if name in os.environ}
     return allowed | {
         "AGIRAPH_HOME": str(home.path),

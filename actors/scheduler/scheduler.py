@@ -1,7 +1,8 @@
-"""The scheduler: waits for the next due time or for events, and delivers what fires.
+"""The scheduler: waits for the next due time or for events, and delivers firings.
 
-A firing is on disk before it is delivered, and stays in the outbox of its trigger set until it is;
-its id follows from trigger and occasion. So each occasion fires once, wherever the process dies.
+A firing is on disk before it is delivered, and stays in the outbox of its trigger set until then;
+its id is derived from trigger and occasion. So each occasion fires once, wherever the process
+crashes.
 """
 
 import asyncio
@@ -31,16 +32,16 @@ LONGEST_SLEEP_SECONDS = 60.0
 
 
 class TimeSource:
-    """The machine's time, and waiting for it; tests pass one that they set by hand."""
+    """The machine's time, and waiting for it; tests pass a clock that they set by hand."""
 
     def now(self) -> float:
         """Return wall time in seconds since the epoch."""
         return time.time()
 
     async def wait(self, until: float | None, news: asyncio.Event) -> None:
-        """Return at `until` (None: never) or when `news` is set, at the latest.
+        """Return at `until` (None: never), or earlier when `news` is set.
 
-        It looks again every minute: clocks are set, laptops sleep.
+        It also returns every minute, because clocks are set and laptops sleep.
         """
         seconds = None
         if until is not None:
@@ -68,12 +69,12 @@ class Scheduler:
         self._reload_at = 0.0
 
     async def run(self) -> None:
-        """Schedule for ever."""
+        """Schedule forever."""
         self._store.load()
         await first_to_end(self._receive(), self._fire_due(), self._background.until_broken())
 
     async def close(self) -> None:
-        """Cancel the callbacks that run."""
+        """Cancel the running callbacks."""
         await self._background.stop()
 
     # --- messages -----------------------------------------------------------------------------
@@ -115,25 +116,25 @@ class Scheduler:
             for book in list(self._store.trigger_sets.values()):
                 try:
                     await self._settle(book, has_grown=book.agent in grown)
-                except Corrupt as error:  # the others' triggers continue
+                except Corrupt as error:  # the triggers of other agents continue
                     self._runtime.log.warning("triggers cannot be used", reason=str(error))
             await self._time.wait(self._next(), self._news)
 
     def _reload_damaged(self) -> None:
-        """Read again, now and then, the triggers that could not be read."""
+        """Read the damaged triggers again at intervals."""
         now = self._time.now()
         if self._store.damaged and now >= self._reload_at:
             self._reload_at = now + RELOAD_SECONDS
             self._store.load_again()
 
     def _next(self) -> float | None:
-        """Return when something is due or tried again; None: only a message changes anything."""
+        """Return the next time at which work is due or retried; None: only after a message."""
         reload = self._reload_at if self._store.damaged else None
         due = [book.next_due for book in self._store.trigger_sets.values()]
         return min((at for at in (*due, self._retry_at, reload) if at is not None), default=None)
 
     async def _settle(self, book: TriggerSet, *, has_grown: bool) -> None:
-        """Apply what happened to a trigger set, fire what is due, and deliver what has fired."""
+        """Apply events to a trigger set, fire due triggers, and deliver the firings."""
         now = self._time.now()
         is_due = book.next_due is not None and book.next_due <= now
         if (is_due or book.outbox) and not self._store.is_there(book.agent):

@@ -32,7 +32,7 @@ Report = Callable[[Event], None]
 
 
 class TriggerRequests:
-    """Carries out requests. Their effects are on disk when it replies."""
+    """Executes requests. Their effects are on disk when it replies."""
 
     def __init__(self, store: TriggerStore, config: Config, report: Report) -> None:
         self._store = store
@@ -41,7 +41,7 @@ class TriggerRequests:
         self._send_event = report
 
     def answer(self, received: Received, now: float) -> MessageBody | None:
-        """Carry a request out and return the reply; None for other messages."""
+        """Execute a request and return the reply; None for other messages."""
         body = received.body
         if not isinstance(body, CreateTrigger | ChangeTrigger | ListTriggers | TriggerFailed):
             return None
@@ -114,7 +114,7 @@ class TriggerRequests:
 
 
 def _check_maker(sender: str, trigger: Trigger) -> None:
-    """Raise Refused if a worker would change what it has not made."""
+    """Raise Refused if a worker would change a trigger that it has not created."""
     by = trigger.created_by
     if is_worker(sender) and by != sender and not is_name_of(sender, by):
         raise Refused(f"{sender} has not made trigger '{trigger.id}': '{by}' or a person may")

@@ -18,7 +18,7 @@ EMPTY_BYTES = 3
 
 
 class TriggerStore:
-    """Reads (with `load`) and writes `agents/*/triggers.json`; nobody else does."""
+    """Reads (with `load`) and writes `agents/*/triggers.json`; it is their only writer."""
 
     def __init__(
         self,
@@ -40,17 +40,17 @@ class TriggerStore:
         self._without: set[AgentId] = set()
 
     def load(self) -> None:
-        """Read every trigger set; a damaged one hides itself alone."""
+        """Read every trigger set; a damaged file affects only its own agent."""
         for name in AgentFolders(self._home.agents, self._log).names():
             self._load_one(AgentId(name))
 
     def load_again(self) -> None:
-        """Read the damaged ones again: a person may have repaired them."""
+        """Read the damaged files again: a person may have repaired them."""
         for agent in list(self.damaged):
             self._reload(agent)
 
     def has_any(self, agent: AgentId) -> bool:
-        """Whether an agent has triggers that can be used; those of one that was away are read."""
+        """Whether an agent has usable triggers; reads the triggers of an agent that was away."""
         if not any(agent in known for known in (self.trigger_sets, self.damaged, self._without)):
             self._reload(agent)
         return agent in self.trigger_sets
@@ -77,7 +77,7 @@ class TriggerStore:
             self._quarantine(agent, error)
 
     def _quarantine(self, agent: AgentId, error: Exception) -> Corrupt:
-        """Keep an agent's triggers from firing, report why, and return the error to raise."""
+        """Stop an agent's triggers, report the reason, and return the error to raise."""
         if isinstance(error, OSError) and not is_about_place(error):
             raise error
         damage = Corrupt(f"the triggers of agent '{agent}' cannot be used: {error}")
@@ -90,7 +90,7 @@ class TriggerStore:
         return damage
 
     def book(self, agent: AgentId) -> TriggerSet:
-        """Return an agent's trigger set, an empty one if it has none; Corrupt, InvalidInput."""
+        """Return an agent's trigger set, an empty set if it has none; Corrupt, InvalidInput."""
         if not self.is_there(agent):
             self.forget(agent)
             raise InvalidInput(f"there is no agent '{agent}'")
@@ -101,7 +101,7 @@ class TriggerStore:
         return self.trigger_sets.get(agent) or TriggerSet(agent, self._bounds)
 
     def save(self, book: TriggerSet) -> None:
-        """Write a trigger set to disk; forget that of an archived agent. Raises Corrupt."""
+        """Write a trigger set to disk; forget the set of an archived agent. Raises Corrupt."""
         if not self.is_there(book.agent):
             self.forget(book.agent)
             return
@@ -113,20 +113,20 @@ class TriggerStore:
             raise self._quarantine(book.agent, error) from error
 
     def forget(self, agent: AgentId) -> None:
-        """Drop what is held of an agent that is away; its file is read when it is back."""
+        """Forget the triggers of an agent that is away; its file is read when it is back."""
         self.trigger_sets.pop(agent, None)
         self._logs.pop(agent, None)
 
     def is_there(self, agent: AgentId) -> bool:
-        """Whether an agent has a folder: one in the archive has none here."""
+        """Whether an agent has a folder; archived agents have none here."""
         return is_folder(self._folder(agent).path)
 
     def catch_up(self, book: TriggerSet, now: float) -> bool:
-        """Apply what was logged since the last time; return whether a trigger changed. Corrupt."""
+        """Apply the events since the last call; return whether a trigger changed. Corrupt."""
         log, is_changed = self._log_of(book.agent), False
         try:
             if book.seen > log.last():
-                book.seen = log.last()  # a person cut the log back
+                book.seen = log.last()  # a person has truncated the log
             while events := log.page(book.seen, PAGE):
                 is_changed |= book.apply(events, now)
         except (OSError, Corrupt) as error:
@@ -134,7 +134,7 @@ class TriggerStore:
         return is_changed
 
     def start_watching(self, book: TriggerSet) -> None:
-        """Let a trigger set that read no events so far begin at the log's end; Corrupt."""
+        """Let a trigger set that has read no events begin at the log's end; Corrupt."""
         try:
             book.seen = self._log_of(book.agent).last()
         except (OSError, Corrupt) as error:

@@ -1,8 +1,8 @@
-"""The memory of a process that forks, on huge pages, if the kernel can do that.
+"""The memory of a process that forks, on huge pages, if the kernel supports that.
 
-A fork copies the table of its parent's pages, and the end of a process takes it apart: with two
-forks a quarter of the time in which a parked entity wakes. On pages of 2 MiB the table is a
-five-hundredth as long. What a child writes to is still copied in pages of 4 KiB.
+A fork copies the table of its parent's pages, and the end of a process destroys it: with two forks
+a quarter of the time in which a parked entity wakes. On pages of 2 MiB the table is a
+five-hundredth as long. Memory that a child writes to is still copied in pages of 4 KiB.
 """
 
 import ctypes
@@ -15,7 +15,7 @@ MADV_COLLAPSE = 25
 
 
 def collapse() -> None:
-    """Put together what is our own and can be written; an older kernel refuses, and all stays.
+    """Move our own writable memory to huge pages; an older kernel refuses without effect.
 
     See `madvise(2)`, MADV_COLLAPSE, since Linux 6.1.
     """

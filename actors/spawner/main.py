@@ -1,18 +1,18 @@
-"""The spawner: has everything an actor needs imported already, and forks actors on request.
+"""The spawner: imports everything that an actor needs in advance, and forks actors on request.
 
 It is exec'd fresh, runs one thread (checked before each fork) and never opens a socket of the bus.
-Preloaded objects are frozen out of the collector's reach, so that children continue sharing their
-memory. When the supervisor has ended, however, so have all actors: the spawner kills what commands
-of models are left on that home, and ends.
+Preloaded objects are excluded from garbage collection, so that children continue sharing their
+memory. When the supervisor has ended, however, so have all actors: the spawner kills the remaining
+commands of models on that home, and ends.
 
-Each actor is forked twice: the process between ends at once, so that the supervisor, a subreaper,
-becomes the actor's parent and is notified of its end, also when the spawner is dead.
+Each actor is forked twice: the intermediate process ends at once, so that the supervisor, a
+subreaper, becomes the actor's parent and is notified of its exit, also when the spawner is dead.
 
     supervisor -> spawner   {"log": file, "prepares"}, then {"id", "launch", "environ", "parent"}
     spawner -> supervisor   {"ready": [modules]}, then {"id", "pid"} or {"id", "error"}
 
-Frames are four bytes of length and a msgpack map, over a stream socket: a launch may be larger
-than what one packet can hold.
+Frames are four bytes of length and a msgpack map, over a stream socket: a launch may be larger than
+one packet.
 """
 
 import gc
@@ -42,35 +42,35 @@ MODULES = (
     *("transport.codec", "transport.endpoint", "actors.runtime.runtime"),
     *("actors.recorder.recorder", "actors.scheduler.scheduler"),
 )
-"""What services import; the spawner is ready with it."""
+"""The modules that services import; the spawner is ready after importing them."""
 
 AGENT_MODULES = (
     *("actors.coordinator.main", "actors.worker.main"),
     *("actors.runtime.gated_endpoint", "actors.worker.mirror.mirroring"),
 )
-"""What agents import, the last two on other machines; done while nothing is requested."""
+"""The modules that agents import, the last two on other machines; imported while it is idle."""
 
 AGENTS = ("coordinator", "worker")
 SPAWNER_FD = 3
 LOOK_SECONDS = 0.01
 QUIET_SECONDS = 0.5
-"""For so long nothing is requested before that is prepared which the first coordinator can do
-without: until then the processors have other things to do. The next process waits for it."""
+"""How long the spawner must be idle before it prepares parts that the first coordinator does not
+need: until then the processors have other work. A request waits for the preparation."""
 
 
 class Piece(NamedTuple):
-    """Something to prepare, which children then share, once nothing was requested for so long."""
+    """A preparation that children share, made once the spawner was idle for its quiet time."""
 
     prepare: Callable[[], object]
     quiet_seconds: float = 0.0
 
 
 def main(fd: int = SPAWNER_FD) -> int:
-    """Serve the supervisor at the other end of `fd` until it closes it."""
+    """Serve the supervisor at the other end of `fd` until the supervisor closes it."""
     set_title("agiraph: spawner")
     supervisor_pid = os.getppid()
     link = socket.socket(fileno=fd)
-    gc.disable()  # children enable it; what is imported is theirs, too
+    gc.disable()  # children enable it; the imported modules are theirs, too
     modules = preload(MODULES)
     log = receive_frame(link)
     if log is None:
@@ -102,14 +102,14 @@ def main(fd: int = SPAWNER_FD) -> int:
 
 
 def prepare_all(pieces: list[Piece]) -> None:
-    """Prepare what is left to prepare, for all children to share."""
+    """Make all remaining preparations, for all children to share."""
     while pieces:
         pieces.pop(0).prepare()
     gc.freeze()
 
 
 def requests(link: socket.socket, pieces: list[Piece]) -> Iterator[dict[str, Any]]:
-    """Yield requests until the other end is closed; prepare piece by piece while there is none."""
+    """Yield requests until the other end is closed; make preparations while there is none."""
     while True:
         if pieces and not select.select([link], [], [], pieces[0].quiet_seconds)[0]:
             pieces.pop(0).prepare()
@@ -122,7 +122,7 @@ def requests(link: socket.socket, pieces: list[Piece]) -> Iterator[dict[str, Any
 
 
 def probe() -> None:
-    """Find out what the sandbox can do here."""
+    """Find the capabilities of the sandbox here."""
     from agiraph.tools.sandbox.probe import probe
 
     probe()
@@ -143,7 +143,7 @@ def prepare_texts() -> None:
 
 
 def prepare_schemas() -> None:
-    """Have the JSON Schema of a team's turns checked: the first check takes 40 milliseconds."""
+    """Check the JSON Schema of a team's turns: the first check takes 40 milliseconds."""
     from agiraph.agentic_team.decisions import SCHEMA
     from agiraph.core.results import check_schema, misfits
 
@@ -151,7 +151,7 @@ def prepare_schemas() -> None:
 
 
 def clean_up(homes: Collection[Path], supervisor_pid: int, linger_seconds: float) -> None:
-    """Kill the commands that dead actors left; a supervisor that still runs does it itself.
+    """Kill the commands left by dead actors; a supervisor that still runs does it itself.
 
     On a host they are killed at once: elsewhere their actors may be started a second later.
     """
@@ -167,7 +167,7 @@ def clean_up(homes: Collection[Path], supervisor_pid: int, linger_seconds: float
 
 
 def preload(names: tuple[str, ...]) -> list[str]:
-    """Import each module that exists; one that exists and fails to import raises."""
+    """Import each module that exists; a module that exists and fails to import raises."""
     loaded = []
     for name in names:
         try:
@@ -181,7 +181,7 @@ def preload(names: tuple[str, ...]) -> list[str]:
 
 
 def answer(link: socket.socket, request: dict[str, Any]) -> dict[str, Any]:
-    """Fork the requested actor and return its pid, or why it could not be."""
+    """Fork the requested actor and return its pid, or the error."""
     try:
         return {"id": request["id"], "pid": fork_actor(link, request)}
     except (OSError, RuntimeError, ValueError, TypeError) as error:
@@ -189,7 +189,7 @@ def answer(link: socket.socket, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def fork_actor(link: socket.socket, request: dict[str, Any]) -> int:
-    """Fork twice, wait until the actor is adopted, have it begin; return its pid."""
+    """Fork twice, wait until the actor is adopted, let it begin; return its pid."""
     launch = ActorLaunch.unpack(request["launch"])
     assert_single_thread()
     go_read, go_write = os.pipe()
@@ -217,7 +217,7 @@ def _between(
     request: dict[str, Any],
     pipes: tuple[int, int, int, int],
 ) -> None:
-    """Fork the actor, report its pid and end: never returns."""
+    """Fork the actor, report its pid and exit: never returns."""
     go_read, go_write, pid_read, pid_write = pipes
     code = 1
     try:

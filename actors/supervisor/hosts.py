@@ -129,7 +129,7 @@ class Hosts:
             host.lease = unknown_lease(self._time(), seconds)
             self._set_timer(name, host)
 
-    # --- who may connect ------------------------------------------------------------------------
+    # --- keys that may connect ------------------------------------------------------------------
 
     def uplink(self) -> dict[str, str] | None:
         """Return the router's settings for other machines, None if it should not listen."""

@@ -77,7 +77,7 @@ class RemoteHandle:
         """Return the traces that its host reported of its end."""
         return self._evidence
 
-    # --- what its host says ---------------------------------------------------------------------
+    # --- reports of its host --------------------------------------------------------------------
 
     def runs(self, process: HostProcess) -> None:
         """Record that its host runs it."""

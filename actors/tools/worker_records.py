@@ -31,7 +31,7 @@ class WorkerRecords:
         self._policies = ApprovalPolicyFile(home.path, tool_names())
 
     def sender(self, sender: str) -> Member | None:
-        """Return the worker that sends; None for a process that always runs at home."""
+        """Return the worker at this address; None for a process that always runs at home."""
         return member_at(sender, self._home, self._boards) if is_worker(sender) else None
 
     def check_own_tool(self, sender: str, tool: str, arguments: JsonObject) -> None:
@@ -51,10 +51,10 @@ class WorkerRecords:
                 raise Refused(denied_by_rule(denied))
 
     def check_redirect(self, sender: str, url: str) -> None:
-        """Raise Refused if a rule denies or asks about a page to which another one redirects.
+        """Raise Refused if a rule denies, or asks about, a page to which another page redirects.
 
         The entity was asked about the first address only. It is not known here whether its commands
-        run in a sandbox and what its run has spent, so rules with these conditions count.
+        run in a sandbox and how much its run has spent, so rules with these conditions count.
         """
         member = self.sender(sender)
         names = (member.worker.name, member.worker.role) if member else (COORDINATOR_NAME,) * 2
@@ -71,7 +71,7 @@ class WorkerRecords:
 
 
 def _has_own_tool(member: Member, tool: str) -> bool:
-    """Whether a worker may call a tool of Agiraph: the list of its node counts before its own.
+    """Whether a worker may call a tool of Agiraph: its node's list takes precedence over its own.
 
     An external agent has its own tools, and a worker that only answers has none.
     """

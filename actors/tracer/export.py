@@ -21,7 +21,7 @@ NANOSECONDS = 1_000_000_000
 class SpanExporter:
     """Sends spans to one collector; `send` blocks, so call it in a thread.
 
-    A bare address gets the usual path behind it. Raises ImportError.
+    The usual path is appended to a bare address. Raises ImportError.
     """
 
     def __init__(self, endpoint: str, service: str, timeout_seconds: float) -> None:

@@ -1,8 +1,8 @@
-"""The tracer: reads each agent's log from a cursor and sends the spans of it to a collector.
+"""The tracer: reads each agent's log from a cursor and sends its spans to a collector.
 
 A page of events is applied to a copy of the builder's state; the copy replaces the state, on disk
-too, once the collector has the spans. So a collector that is away delays spans and loses none, and
-a tracer that is killed sends at most one page again: the same spans, under the same ids.
+too, once the collector has the spans. So an unavailable collector delays spans and loses none, and
+a tracer that is killed sends at most one page again: the same spans, with the same ids.
 """
 
 import asyncio
@@ -42,10 +42,10 @@ Send = Callable[[Sequence[Span]], bool]
 
 
 class Tracer:
-    """Sends the spans of all agents; its state is how far each log was sent, and what is open.
+    """Sends the spans of all agents; its state is the position in each log, and the open spans.
 
     `send` blocks and returns whether the collector has the spans. The first tracer of a home
-    ignores what was over before `since`. Raises Corrupt.
+    ignores work that ended before `since`. Raises Corrupt.
     """
 
     def __init__(
@@ -70,11 +70,11 @@ class Tracer:
             self._save()
 
     def notify(self) -> None:
-        """Look again: some log has grown."""
+        """Check the logs again: some log has grown."""
         self._news.set()
 
     async def run(self) -> None:
-        """Send for ever."""
+        """Send forever."""
         wait = FIRST_WAIT_SECONDS
         while True:
             if await self.send_pending():
@@ -87,7 +87,7 @@ class Tracer:
                 wait = min(2 * wait, LONGEST_WAIT_SECONDS)
 
     async def send_pending(self) -> bool:
-        """Send what all logs hold by now; return whether the collector accepted it."""
+        """Send all new events of all logs; return whether the collector accepted them."""
         for agent in self._folders.names():
             while True:
                 sent = await self._page(agent)
@@ -121,7 +121,7 @@ class Tracer:
             seq = events[-1].seq
 
     def _page_of(self, agent: str, cursor: int) -> list[Event]:
-        """Return the next events of an agent; a damaged log ends where it is damaged."""
+        """Return the next events of an agent; a damaged log ends at the damage."""
         try:
             return self._log_of(agent).page(cursor, PAGE)
         except (Corrupt, UnsafeFile) as error:
@@ -166,7 +166,7 @@ def main(launch: ActorLaunch) -> int:
 
 
 async def serve(runtime: Runtime) -> None:
-    """Trace until cancelled, then send what is left."""
+    """Trace until cancelled, then send the rest."""
     telemetry = runtime.config.telemetry
     try:
         exporter = SpanExporter(

@@ -460,7 +460,7 @@ class WorkerActor:
             await self._single.conclude()
         return not self.context.transcript.is_published
 
-    # --- what its parts ask for ------------------------------------------------------------------
+    # --- callbacks for its parts -----------------------------------------------------------------
 
     def _compaction_context(self) -> CompactionContext:
         """Return the node's assignment, and the worker's files in summary."""

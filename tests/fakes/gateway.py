@@ -184,7 +184,7 @@ class World:
 
         return asyncio.run_coroutine_threadsafe(run(), self.loop).result(DEADLINE_SECONDS)
 
-    # --- what is on disk ---
+    # --- files on disk ---
 
     def add_agent(self, id: str = AGENT, name: str = "survey", **facts: Any) -> Agent:
         """Write an agent as its coordinator would."""
@@ -272,7 +272,7 @@ class World:
                 record = event.model_dump(mode="json") | {"source": f"x:{number}"}
                 file.write(json.dumps(record).encode() + b"\n")
 
-    # --- who answers on the bus ---
+    # --- answers on the bus ---
 
     def _answer_on_the_bus(self) -> None:
         answers = self.line.answers

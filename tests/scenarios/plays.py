@@ -191,7 +191,7 @@ def does_something(command: click.Command) -> bool:
     return not isinstance(command, click.Group) or command.invoke_without_command
 
 
-# --- what must not stand on a terminal -----------------------------------------------------------
+# --- texts that a terminal must not show ---------------------------------------------------------
 
 TRACEBACK: Final = {"a traceback": r"Traceback \(most recent|^ +File \".*\", line \d+"}
 LEAKS: Final = TRACEBACK | {

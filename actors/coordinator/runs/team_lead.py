@@ -99,7 +99,7 @@ class TeamLead:
         made = self._context.event("team.turn", turn.payload(), "", ts=event.ts)
         return [made.model_copy(update={"key": key, "node_id": event.node_id})]
 
-    # --- what has been said ----------------------------------------------------------------------
+    # --- the dialogue so far ---------------------------------------------------------------------
 
     def _next(self) -> Attempt:
         """Return the first turn that has not ended, with the dialogue before it."""

@@ -1,4 +1,4 @@
-"""ServerCommand: how a server's process is started: as it is, in the sandbox, or in a container."""
+"""ServerCommand: the command of a server's process: direct, in the sandbox, or in a container."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -18,12 +18,12 @@ PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS")
 INHERITED = (*PLACES, *PROXIES, *CERTIFICATES, *(name.lower() for name in PROXIES))
 SANDBOX_HOME = "/tmp"
-"""In the sandbox a server's HOME is a folder of its own that is removed with it."""
+"""In the sandbox a server's HOME is its own folder, which is removed with it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServerCommand:
-    """What to run: words, environment, and folder (None: any)."""
+    """The command: words, environment, and folder (None: any)."""
 
     words: tuple[str, ...]
     environment: Mapping[str, str]
@@ -31,9 +31,9 @@ class ServerCommand:
 
 
 def command_of(settings: McpServerConfig, environ: Mapping[str, str], home: Path) -> ServerCommand:
-    """Return what starts a server. Raises Refused if the sandbox that it needs does not work.
+    """Return the command of a server. Raises Refused if a required sandbox does not work.
 
-    `home` is the home of Agiraph, of which a server sees only what its settings name.
+    `home` is the home of Agiraph, of which a server sees only the folders that its settings name.
     """
     inherited = {name: environ[name] for name in INHERITED if environ.get(name)}
     environment = inherited | settings.env
@@ -46,7 +46,7 @@ def command_of(settings: McpServerConfig, environ: Mapping[str, str], home: Path
 
 
 def _in_docker(settings: McpServerConfig, environment: Mapping[str, str]) -> ServerCommand:
-    """Return how a server with `wrap: docker IMAGE` is started.
+    """Return the command of a server with `wrap: docker IMAGE`.
 
     The command line names its secrets without their values; of this machine it sees the folders
     that its settings name. The container ends when its stdin is closed.

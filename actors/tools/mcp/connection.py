@@ -1,7 +1,7 @@
-"""McpConnection: connects to a server when it is needed, and keeps the catalog of its tools.
+"""McpConnection: connects to a server when it is needed, and stores the catalog of its tools.
 
-The server is started with the first request, and again with the next one after it has died. The
-catalog is stored in the home for all who build a toolbox; this process is its writer.
+The server is started with the first request, and again with the next request after it has died. The
+catalog is stored in the home for all processes that build a toolbox; this process is its writer.
 """
 
 import asyncio
@@ -33,14 +33,14 @@ RETRY_SECONDS = 2.0
 LINE_LIMIT = 2000
 LINES_SHOWN = 3
 SHOWN_OF_LINE = 200
-"""Of the last LINES_SHOWN lines of a server that does not start, so much is shown of each."""
+"""The shown characters of each of the last LINES_SHOWN lines of a server that does not start."""
 NO_SDK = "the MCP SDK is not installed: pip install 'agiraph[mcp]'"
 
 
 class McpConnection:
     """The connection with one server, and its catalog.
 
-    `environ` holds the variables that its settings name.
+    `environ` contains the variables that its settings name.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class McpConnection:
         self.catalog = ToolCatalog(server=server)
 
     async def session(self) -> McpSession:
-        """Return a session that is up. Raises Refused if the server cannot be used."""
+        """Return a connected session. Raises Refused if the server cannot be used."""
         async with self._connecting:
             if self._session is not None and self._session.is_up:
                 return self._session
@@ -76,11 +76,11 @@ class McpConnection:
                 raise Refused(problem) from None
 
     async def current_catalog(self, *, refresh: bool) -> ToolCatalog:
-        """Return what the server offers, or with a problem why that is not known."""
+        """Return the server's tools, or a catalog with the problem that hides them."""
         try:
             session = await self.session()
         except Refused:
-            return self.catalog  # it has the problem
+            return self.catalog  # it contains the problem
         try:
             if refresh or self._changed.is_set():
                 await self._list_tools(session)
@@ -109,7 +109,7 @@ class McpConnection:
         return f"; it wrote: {' / '.join(self._said)}"
 
     async def close(self) -> None:
-        """Close the connection, which ends a server's process of ours."""
+        """Close the connection, which ends a server's local process."""
         session, self._session = self._session, None
         if session is not None:
             await session.close()
@@ -160,7 +160,7 @@ class McpConnection:
             self._said.append(one_line(text, SHOWN_OF_LINE))
 
     async def _list_tools(self, session: McpSession) -> None:
-        """Make and store the catalog. Raises Refused if the server does not list its tools."""
+        """Create and store the catalog. Raises Refused if the server does not list its tools."""
         self._changed.clear()
         client = session.client
         offers = client.server_capabilities

@@ -62,7 +62,7 @@ async def serve(runtime: Runtime) -> None:
 
 
 class ToolHost:
-    """The shell round one server."""
+    """The shell around one server."""
 
     def __init__(
         self, runtime: Runtime, server: str, settings: McpServerConfig, connection: McpConnection
@@ -109,7 +109,7 @@ class ToolHost:
         await self._in_flight.reply(received, ToolsListed(catalog=catalog))
 
     def _refusal(self, error: Exception) -> str:
-        """Log why a request is refused, and return it."""
+        """Log the reason of a refusal, and return it."""
         self._runtime.log.warning("a request is refused", reason=str(error))
         return str(error)
 
@@ -133,7 +133,7 @@ class ToolHost:
         try:
             await asyncio.to_thread(self._callers.check_server, call.sender)
             async with self._slots:
-                await self._connection.session()  # its time is not the call's
+                await self._connection.session()  # this time does not count for the call
                 tool = self._connection.tool(body.tool)
                 catalog, arguments = self._connection.catalog, body.arguments
                 await asyncio.to_thread(
@@ -147,7 +147,7 @@ class ToolHost:
         except Refused as error:
             return _failed(self._connection.redacted(str(error)))
         except Exception as error:
-            # A call that fails in an unforeseen way must not end all the others.
+            # An unforeseen failure of one call must not end the other calls.
             self._runtime.log.exception("a call crashed", tool=body.tool)
             return _failed(f"{body.tool} broke ({type(error).__name__})")
         mark = secrets.token_hex(MARK_BYTES)

@@ -1,8 +1,8 @@
 """IncomingMessages: the messages of a server, in a form that the SDK can read.
 
-Each answer is mended (`agiraph.mcp.mending`) before the SDK sees it. What cannot be read as a
-message is logged; if it is the answer to a request, that request fails at once, instead of waiting
-for its time to be over.
+Each answer is repaired (`agiraph.mcp.mending`) before the SDK sees it. A line that cannot be read
+as a message is logged; if it is the answer to a request, that request fails at once, instead of
+waiting for its timeout.
 """
 
 import json
@@ -23,7 +23,7 @@ LOGGED: Final = 300
 
 
 class OutgoingMessages:
-    """The stream to a server; notes which method each open request has, by its id."""
+    """The stream to a server; records the method of each open request, by its id."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -144,13 +144,13 @@ class IncomingMessages:
                 yield from self._messages_of(found)
 
     def _is_answer(self, said: Any) -> bool:
-        """Whether something answers an open request."""
+        """Whether a value answers an open request."""
         if not isinstance(said, Mapping) or "method" in said:
             return False
         return bool({"result", "error"} & set(said)) and str(said.get("id")) in self._open
 
     def _answer(self, said: Mapping[str, Any]) -> Any:
-        """Return the answer that an object is, though it is not one by the letter."""
+        """Return an object as an answer although it breaks the protocol's form."""
         from mcp.shared.message import SessionMessage
         from mcp.types import JSONRPCResponse
 
@@ -169,7 +169,7 @@ class IncomingMessages:
         return SessionMessage(JSONRPCError(jsonrpc="2.0", id=self._closed(id), error=error))
 
     def _closed(self, id: str) -> int | str:
-        """Note that a request is answered; return its id as it was sent."""
+        """Record that a request is answered; return its id as it was sent."""
         self._open.pop(id, "")
         return int(id) if id.isdigit() else id
 

@@ -1,7 +1,7 @@
-"""What a server is asked over a session, and its answers as text.
+"""The requests to a server over a session, and its answers as text.
 
-An error of the connection is McpConnectionLost: it is not known whether what was asked has
-happened. Any other error is the server's own answer, and Refused.
+An error of the connection is McpConnectionLost: it is not known whether the server has executed the
+request. Any other error is the server's own answer, and Refused.
 """
 
 from collections.abc import Awaitable, Callable
@@ -34,13 +34,13 @@ LISTS = {
 
 
 class McpConnectionLost(Refused):
-    """The connection failed while something was asked."""
+    """The connection failed during a request."""
 
 
 async def call_tool(
     session: McpSession, tool: ServedTool, arguments: JsonObject, progress: "ProgressFnT"
 ) -> tuple[str, bool]:
-    """Return what a tool returns as text, and whether that is an error of the tool's.
+    """Return the result of a tool as text, and whether it is an error of the tool.
 
     Raises Refused, McpConnectionLost.
     """

@@ -1,8 +1,9 @@
-"""Pipes to a server that runs as a process of ours: one JSON-RPC message a line.
+"""Pipes to a server that runs as a local process: one JSON-RPC message a line.
 
-Not the SDK's own `stdio_client`: its time grows with the square of a line's length (24 seconds of
-processor for a result of 50 MB, here 0.4), it has no limit, and one line that is not UTF-8 ends it.
-The order of the shutdown is the protocol's: stdin is closed, then SIGTERM, then SIGKILL.
+It replaces the SDK's `stdio_client`, whose time grows with the square of a line's length (24
+seconds of processor for a result of 50 MB, here 0.4), which has no limit, and which ends at one
+line that is not UTF-8. The shutdown follows the protocol: stdin is closed, then SIGTERM, then
+SIGKILL.
 """
 
 import asyncio
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from mcp.shared.message import SessionMessage
 
 LINE_BYTES = 64 << 20
-"""The longest message of a server; the call that a longer one answers fails."""
+"""The longest message of a server; a call with a longer answer fails."""
 STDERR_LINE_BYTES = 1 << 16
 CHUNK_BYTES = 1 << 16
 STOP_SECONDS = 2.0
@@ -34,19 +35,19 @@ DRAIN_SECONDS = 1.0
 SHOWN_BYTES = 200
 ID = rb'"id"\s*:\s*(\d+|"(?:[^"\\]|\\.)*")'
 ID_FIRST = re.compile(rb"\s*\{[^{\[]*?" + ID)
-"""The id of a message, where it comes before the result."""
+"""The id of a message, if it precedes the result."""
 ID_LAST = re.compile(rb"[,{]\s*" + ID + rb"\s*\}\s*\Z")
-"""The id where it is the last field."""
+"""The id if it is the last field."""
 
 BYTE_ORDER_MARK = "\ufeff"
 NO_JSON = "json_invalid"
 HALF: Final = "hex escape"
-"""The words of pydantic's reader of JSON for half of a surrogate pair."""
+"""The words of pydantic's JSON parser for half of a surrogate pair."""
 ESCAPE = re.compile(
     r"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|(?P<half>u[dD][89a-fA-F]..)|.)", re.DOTALL
 )
 DEEP: Final = "recursion limit"
-"""The words of pydantic's reader of JSON for a text that is nested too deeply."""
+"""The words of pydantic's JSON parser for a text that is nested too deeply."""
 
 OnLine = Callable[[str], None]
 
@@ -79,7 +80,7 @@ async def over_pipes(command: ServerCommand, on_line: OnLine) -> "AsyncIterator[
         yield from_server, to_server
     finally:
         for stream in (to_session, from_server, to_server, from_session):
-            stream.close()  # what is read from now on is dropped
+            stream.close()  # later output is dropped
         try:
             await _stop(process)
             await asyncio.wait(tasks, timeout=DRAIN_SECONDS)
@@ -116,7 +117,7 @@ async def _write(process: Process, from_session: Any, to_session: Any) -> None:
                 process.stdin.write(f"{text}\n".encode("utf-8", "replace"))
                 await process.stdin.drain()
     except OSError:
-        to_session.close()  # the session sees the end; its requests would wait for ever
+        to_session.close()  # the session sees the end; its requests would wait forever
 
 
 async def _read_stderr(process: Process, on_line: OnLine) -> None:
@@ -130,9 +131,9 @@ async def _read_stderr(process: Process, on_line: OnLine) -> None:
 def message_of(line: Line, on_line: OnLine) -> "SessionMessage | ValueError | None":
     """Return the message in a line of a server, None if there is none.
 
-    JSON that is no message is the error that says so, which holds it (`incoming.py` reads what can
-    be read of it). Bytes that are not UTF-8 are replaced. A line that cannot be read is an error of
-    the request that it answers, if its id can be found; `on_line` gets its beginning.
+    For JSON that is no message, return the error, which contains the value (`incoming.py` parses it
+    as far as possible). Bytes that are not UTF-8 are replaced. A line that cannot be read is an
+    error of the request that it answers, if its id can be found; `on_line` gets its beginning.
     """
     from mcp.shared.message import SessionMessage
     from mcp.types import INTERNAL_ERROR, ErrorData, JSONRPCError, jsonrpc_message_adapter
@@ -203,7 +204,7 @@ async def _has_exited(process: Process) -> bool:
     """Whether the process exits within STOP_SECONDS."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(STOP_SECONDS):
-            # `Process.wait` also waits for the pipes, which a child of it may hold.
+            # `Process.wait` also waits for the pipes, which a child of it may keep open.
             while process.returncode is None:  # noqa: ASYNC110
                 await asyncio.sleep(POLL_SECONDS)
     return process.returncode is not None

@@ -1,7 +1,7 @@
 """McpSession: one connection with a server, from its start to its end.
 
-The SDK requires that a connection is closed by the task that opened it; so a task of its own opens
-it, waits until it is to be closed or the server has ended, and closes it.
+The SDK requires that a connection is closed by the task that opened it; so one task opens it, waits
+until it must be closed or the server has ended, and closes it.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ class McpSession:
 
     `on_change` is called when the server's tools have changed, `on_odd` with each line that is no
     message. `left_out` are the entries left out of its lists. `was_rejected`: the server does not
-    know this session any more, so it has not carried out the last request.
+    know this session any more, so it has not executed the last request.
     """
 
     def __init__(
@@ -58,12 +58,12 @@ class McpSession:
         return self._up.is_set() and not self._ended.is_set()
 
     def reject(self) -> None:
-        """Note that the server does not know this session any more."""
+        """Record that the server does not know this session any more."""
         self.was_rejected = True
         self._ended.set()
 
     def mark_lost(self) -> None:
-        """Note that the connection is lost: something that was asked over it failed."""
+        """Record that the connection is lost: a request over it failed."""
         self._ended.set()
 
     async def open(self, transport: Transport, within_seconds: float) -> None:
@@ -86,7 +86,7 @@ class McpSession:
             raise Refused(reason_of(error) if error else "it ended at once")
 
     async def close(self) -> None:
-        """Close the connection, which ends a server's process of ours."""
+        """Close the connection, which ends a server's local process."""
         self._closing.set()
         task = self._task
         if task is None:
@@ -95,13 +95,13 @@ class McpSession:
             task.cancel()
         await asyncio.wait({task})
         if not task.cancelled():
-            task.exception()  # retrieved: it was reported, or nobody needs it
+            task.exception()  # retrieved: it was reported, or is not needed
 
     async def _hold(self, transport: Transport) -> None:
         from mcp import Client
         from mcp.types import Implementation
 
-        logging.getLogger("mcp").setLevel(logging.CRITICAL)  # its tracebacks are not for our log
+        logging.getLogger("mcp").setLevel(logging.CRITICAL)  # its tracebacks must not enter our log
         opened = Client(
             self._followed(transport),
             client_info=Implementation(name=CLIENT_NAME, version="1"),
@@ -122,7 +122,7 @@ class McpSession:
 
     @contextlib.asynccontextmanager
     async def _followed(self, transport: Transport) -> AsyncIterator[Any]:
-        """Yield the streams of a transport: answers are mended, and their end is noted."""
+        """Yield the streams of a transport: answers are repaired, and their end is recorded."""
         async with transport as (read, write):
             outgoing = OutgoingMessages(write)
             incoming = IncomingMessages(
@@ -155,11 +155,11 @@ class McpSession:
                 async for _ in changes:
                     self._on_change()
         except (ListenNotSupportedError, SubscriptionLost, MCPError, TimeoutError):
-            pass  # an older server sends notifications; of any other it is seen at its next start
+            pass  # older servers send notifications; others are listed at their next start
 
 
 def reason_of(error: BaseException) -> str:
-    """Return an error's message; of a group, that of the first one."""
+    """Return an error's message; of a group, the message of its first error."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     if isinstance(error, OSError) and error.strerror:

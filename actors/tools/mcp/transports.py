@@ -1,4 +1,4 @@
-"""Transports: HTTP to a server that runs elsewhere (pipes to one of ours: `pipes.py`)."""
+"""Transports: HTTP to a server that runs elsewhere (local processes: `pipes.py`)."""
 
 import contextlib
 import os
@@ -17,7 +17,7 @@ ANSWER_BYTES = 64 << 20
 """The largest answer, and the largest event of a stream of answers."""
 SESSION_HEADER = "mcp-session-id"
 UNKNOWN_SESSION = (400, 404)
-"""How servers answer a session that they do not know; the protocol requires 404."""
+"""The answers of servers to an unknown session; the protocol requires 404."""
 Transport = AbstractAsyncContextManager["TransportStreams"]
 
 
@@ -28,7 +28,7 @@ async def over_http(
     """Yield the streams to a server that runs elsewhere.
 
     `on_rejected` is called when it does not know our session any more: it has been restarted. The
-    SDK follows redirects within the origin alone, and bounds each event of a stream.
+    SDK follows redirects only within the origin, and limits each event of a stream.
     """
     import httpx2
     from mcp.client.streamable_http import streamable_http_client

@@ -1,7 +1,7 @@
-"""ReaderProcess: a separate process for parsing what strangers wrote, called over its pipes.
+"""ReaderProcess: a separate process for parsing untrusted content, called over its pipes.
 
 It is started by the first request, exits with its parent, and is killed when it takes too long or
-when the request is cancelled; the next request starts another one. It runs in the sandbox, where
+when the request is cancelled; the next request starts another process. It runs in the sandbox, if
 that works.
 """
 
@@ -27,7 +27,7 @@ PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 
 
 def own_code() -> list[Path]:
-    """Return the folders of this program's own code: the package, and what it imports."""
+    """Return the folders of this program's own code: the package, and its imports."""
     folders = (Path(entry) for entry in sys.path if entry)
     found = [folder for folder in folders if folder.name in PACKAGES and folder.is_dir()]
     return [Path(agiraph.__file__).parent, *dict.fromkeys(found)]
@@ -76,7 +76,7 @@ class ReaderProcess:
                 await self.close()
                 raise Refused("its reader crashed") from None
             except BaseException:
-                await self.close()  # nobody would read the answer
+                await self.close()  # no code would read the answer
                 raise
         if not answer.pop("ok"):
             raise Refused(str(answer["reason"]))

@@ -1,8 +1,8 @@
 """WebActor: answers calls of the web tools, one task a call; holds the keys of search services.
 
-A worker has its calls answered only if it has the tool, whatever its process sends.
+A worker's calls are answered only if the worker has the tool, whatever its process sends.
 
-A call whose sender is gone is cancelled: to read the web twice does no harm.
+A call whose sender is gone is cancelled: reading the web twice does no harm.
 """
 
 import asyncio
@@ -72,7 +72,7 @@ class WebActor:
         except Refused as error:
             return ToolResult(content=str(error), is_error=True)
         except Exception as error:
-            # One page that goes wrong in an unforeseen way must not end all the others.
+            # An unforeseen failure of one page must not end the other calls.
             self._runtime.log.exception("a call crashed", tool=body.tool)
             reason = f"{body.tool} broke ({type(error).__name__}: {error})"
             return ToolResult(content=reason, is_error=True)
@@ -129,7 +129,7 @@ def main(launch: ActorLaunch) -> int:
 
 
 async def serve(runtime: Runtime) -> None:
-    """Search and read until it is stopped, or has nothing to do."""
+    """Search and read until the process is stopped or idle."""
     config, environ = runtime.config.web, dict(os.environ)
     wall = await asyncio.to_thread(find_sandbox, runtime.config.sandbox)
     reader = ReaderProcess(environ, wall, runtime.home.path, READER_MEMORY_MB)

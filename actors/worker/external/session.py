@@ -152,7 +152,7 @@ class AgentSession:
             is_final=self._is_final,
         )
 
-    # --- what the agent writes -------------------------------------------------------------------
+    # --- the agent's output ----------------------------------------------------------------------
 
     async def _read_to_end(self) -> None:
         """Handle its stdout to the end, and wait for its exit."""
@@ -275,7 +275,7 @@ class AgentSession:
         self._process.write(self._driver.answer(requested.request, refusal))
         self._show_agent()
 
-    # --- what is done meanwhile ------------------------------------------------------------------
+    # --- messages and limits ---------------------------------------------------------------------
 
     async def _attend(self) -> None:
         """Pass messages in both directions and check the limits, in a loop."""

@@ -266,7 +266,7 @@ class Mirror:
         step = f"fetching {path}: {have * 100 // size} %"
         self._runtime.status(EntityState(state="busy", step=step))
 
-    # --- what is the worker's own ----------------------------------------------------------------
+    # --- the worker's own files ------------------------------------------------------------------
 
     async def _take(self, found: FoundFiles, *, keeps: bool) -> None:
         """Create the worker's own files; with `keeps`, local files win over the home's.

@@ -153,7 +153,7 @@ class Place:
     def close(self) -> None:
         remove_tree(self.root.parent)
 
-    # --- the scope of each sender, in other words than those of the service ---------------------
+    # --- the scope of each sender, in other words than in the service ---------------------------
 
     def may_read(self, sender: str, name: str) -> bool:
         one = self.others if sender == WORKERS[-1] else self.desk
@@ -199,7 +199,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     place.close()
 
 
-# --- what is asked -------------------------------------------------------------------------------
+# --- requests ------------------------------------------------------------------------------------
 
 ODD = (
     *("", ".", "./", "..", "a//b", "//", "/", "./.", "x/..", "\0", "a\nb", "\x1b[2J", "\x7f"),
@@ -251,7 +251,7 @@ def changes(path: st.SearchStrategy[str]) -> st.SearchStrategy[Any]:
     )
 
 
-# --- what comes back -----------------------------------------------------------------------------
+# --- answers -------------------------------------------------------------------------------------
 
 
 def contents_in(answer: MessageBody) -> Iterator[bytes]:

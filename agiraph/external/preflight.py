@@ -196,7 +196,7 @@ def why_not_confined(agent: ExternalAgent, sandbox: Sandbox, environ: Mapping[st
     advice = f" ({sandbox.advice})" if sandbox.advice else ""
     return (
         f"its own sandbox does not work ({problem}), and there is none of Agiraph's: "
-        f"{sandbox.why_missing}{advice}. To let it run in none, see docs/outside.md"
+        f"{sandbox.why_missing}{advice}. To let it run in none, see docs/external-agents.md"
     )
 
 

@@ -17,7 +17,7 @@ from agiraph.core.models import Worker, WorkNode
 from agiraph.mcp.catalog import ServedTool, ToolCatalog, is_served, server_of
 from agiraph.settings.mcp_servers import EVERYONE, McpServerConfig
 
-CONFIGURED: Final = "the home's agiraph.yaml (docs/mcp.md)"
+CONFIGURED: Final = "the home's agiraph.yaml (docs/tools.md)"
 Servers = Mapping[str, McpServerConfig]
 Catalogs = Mapping[str, ToolCatalog]
 

@@ -196,7 +196,7 @@ def list_servers(ctx: click.Context, kept: bool, home: Path, as_json: bool) -> N
     `mcp.start_seconds`, is `unusable`, with the reason. Tools that are not offered are named as
     left out, with the reason.
     """
-    none = "no tool servers; configure them under mcp.servers in agiraph.yaml (docs/mcp.md)"
+    none = "no tool servers; configure them under mcp.servers in agiraph.yaml (docs/tools.md)"
     starts_nothing = kept or not (is_elsewhere() or settings_of(home).mcp.servers)
     with (connect_to_read if starts_nothing else connect_or_start)(home) as client:
         found = client.servers(afresh=not kept)

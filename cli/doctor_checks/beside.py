@@ -61,7 +61,7 @@ def check_agents(context: DoctorContext) -> DoctorCheck:
     if refused := [agent for agent in free if not agent.preset.rule_exempt]:
         detail += f"; refused, as your approvals.yaml cannot be enforced: {_names(refused)}"
         advice.append(
-            "use agents that ask, or set `rule_exempt: true` for these (docs/outside.md, Rules)"
+            "use agents that ask, or set `rule_exempt: true` for these (docs/external-agents.md, Rules)"
         )
     if exempt := [agent for agent in free if agent.preset.rule_exempt]:
         detail += f"; not bound by your approvals.yaml: {_names(exempt)}"
@@ -96,13 +96,13 @@ def check_servers(context: DoctorContext) -> DoctorCheck:
 
     servers = context.settings().mcp.servers
     if not servers:
-        return ok("none is configured (docs/mcp.md)")
+        return ok("none is configured (docs/tools.md)")
     if importlib.util.find_spec("mcp") is None:
         return fail("no MCP SDK", "pip install 'agiraph[mcp]'")
     known = {**read_secrets(context.home.system.secrets), **context.environ}
     problems = [why_unusable(name, servers[name], known) for name in sorted(servers)]
     if found := "; ".join(filter(None, problems)):
-        return warn(found, "see docs/mcp.md")
+        return warn(found, "see docs/tools.md")
     return ok(", ".join(sorted(servers)))
 
 
@@ -153,7 +153,7 @@ def check_channels(context: DoctorContext) -> DoctorCheck:
 
     channels = context.settings().channels
     if not channels:
-        return ok("none is configured (docs/channels.md)")
+        return ok("none is configured (docs/humans.md)")
     plain = {name: one.model_dump(mode="json") for name, one in channels.items()}
     missing = sorted(name for name in variables_in(plain) if not context.environ.get(name))
     if missing:

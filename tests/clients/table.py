@@ -1,4 +1,4 @@
-"""The table of docs/outside.md; pure but for `write`."""
+"""The table of docs/external-agents.md; pure but for `write`."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 from tests.clients.catalog import CASES, KILLED, Row
 from tests.clients.judge import Cell
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "outside.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "external-agents.md"
 BEGIN, END = "<!-- clients: begin -->", "<!-- clients: end -->"
 COLUMNS = (
     "agent",

@@ -278,4 +278,4 @@ class NotificationDispatcher:
 
 def named(channels: Iterable[str]) -> str:
     """Return names for an error message: what would have been possible."""
-    return ", ".join(sorted(channels)) or "none; see docs/channels.md"
+    return ", ".join(sorted(channels)) or "none; see docs/humans.md"

@@ -16,7 +16,7 @@ from agiraph.llm.wire.request_rules import from_url
 from agiraph.llm.wire.responses_rules import CONTENT
 from agiraph.models.registry import ModelTraits
 
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "door.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "llm-proxy.md"
 TRAITS = ModelTraits(api="openai", max_tokens_field="max_completion_tokens")
 ASKED: dict[str, JsonObject] = {
     "anthropic": {

@@ -4,5 +4,5 @@
 `process` starts and stops that process, `schemas` says what an answer must look like (a grammar
 allows nothing else), `prompts` renders a request for a model of that size and reads its answer,
 `provider` is the Provider of it all. `agiraph.models.local_weights` finds its file.
-docs/local.md says what such a model can do, which is little.
+docs/models.md says what such a model can do, which is little.
 """

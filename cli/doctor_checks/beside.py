@@ -61,7 +61,8 @@ def check_agents(context: DoctorContext) -> DoctorCheck:
     if refused := [agent for agent in free if not agent.preset.rule_exempt]:
         detail += f"; refused, as your approvals.yaml cannot be enforced: {_names(refused)}"
         advice.append(
-            "use agents that ask, or set `rule_exempt: true` for these (docs/external-agents.md, Rules)"
+            "use agents that ask, or set `rule_exempt: true` for these"
+            " (docs/external-agents.md, Rules)"
         )
     if exempt := [agent for agent in free if agent.preset.rule_exempt]:
         detail += f"; not bound by your approvals.yaml: {_names(exempt)}"

@@ -106,6 +106,17 @@ def _rough(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         yield place
 
 
+def _lent(place: Place) -> Iterator[Place]:
+    """Yield a place to a module; stop the agents that are left at its end.
+
+    A coordinator that still answers a message would ask the brain of the next module.
+    """
+    yield place
+    for agent in {*place.begun, *place.working()}:
+        place.stop(agent)
+    assert "Traceback" not in place.traces()
+
+
 @pytest.fixture(scope="module")
 def place(_common: Place) -> Iterator[Place]:
     """Return a place whose entities never park, where other files have been before.
@@ -114,8 +125,7 @@ def place(_common: Place) -> Iterator[Place]:
     have a context of 26,000 tokens, a token of openai/dear costs a hundredth of a cent, and no
     model of the service `refused` answers.
     """
-    yield _common
-    assert "Traceback" not in _common.traces()
+    yield from _lent(_common)
 
 
 @pytest.fixture(scope="module")
@@ -125,8 +135,7 @@ def drowsy_place(_drowsy: Place) -> Iterator[Place]:
     The service `weak`, of Anthropic's format, has the fallback openai/other there. Big teams work
     there all at once, and a refused call waits only for a moment.
     """
-    yield _drowsy
-    assert "Traceback" not in _drowsy.traces()
+    yield from _lent(_drowsy)
 
 
 @pytest.fixture(scope="module")
@@ -136,5 +145,4 @@ def rough_place(_rough: Place) -> Iterator[Place]:
     Workers change a repository that is their input in worktrees; external agents may make six model
     calls a node.
     """
-    yield _rough
-    assert "Traceback" not in _rough.traces()
+    yield from _lent(_rough)

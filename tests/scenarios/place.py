@@ -32,7 +32,8 @@ OF_THEIR_OWN = ("console", "_supervisor")
 class Place(House):
     """A house whose supervisor stands for a whole module; one agent after the other works in it.
 
-    `begun` are the agents that were started and not stopped; at its end a test stops its own.
+    `begun` are the agents that were started and not stopped: a test's are stopped at its end, those
+    of a module's fixtures at the end of the module.
     """
 
     program: tuple[str, ...] = (FRONT_DOOR, "_supervisor")
@@ -246,6 +247,11 @@ class Place(House):
     def titles(self) -> list[str]:
         """Return the titles of all processes of this home."""
         return [title_of(process) for process in processes_of(self.home)]
+
+    def working(self) -> list[str]:
+        """Return the ids of all agents whose coordinator has a process."""
+        lead = "agiraph: coordinator "
+        return [title.removeprefix(lead) for title in self.titles() if title.startswith(lead)]
 
 
 MakePlace = Callable[..., Place]

@@ -1,9 +1,9 @@
-"""Authorization: who may send which message, and what its body may claim about the sender; pure.
+"""Authorization: the permitted senders of each message, and their permitted claims; pure.
 
 The router guarantees only the sender's address. Every process checks each message against RULES
 before it acts on it: an entity reports, asks and spends only for itself and its own agent; a
 coordinator also for its workers, whose processes it starts and stops. Claims that depend on state
-(which runs an agent has, who holds a node) are checked by the service that has that state.
+(the runs of an agent, the worker of a node) are checked by the service that has that state.
 
 A new message type needs a line in RULES, which is also the list of all messages.
 """
@@ -70,7 +70,7 @@ def refusal(sender: str, to: str, body: BaseModel) -> str | None:
     return f"{sender} is not authorized to send {to} this {getattr(body, 'TYPE', 'message')}"
 
 
-# --- who speaks ----------------------------------------------------------------------------------
+# --- senders -------------------------------------------------------------------------------------
 
 
 def is_person(sender: str) -> bool:
@@ -90,9 +90,9 @@ def is_worker(address: str) -> bool:
 
 
 def shown_name(sender: str, claimed: str) -> str:
-    """Return the name under which a sender is shown: the one it claims, if its address confirms it.
+    """Return the name to show for a sender: the claimed name, if its address confirms it.
 
-    So only the human has the human's authority, and no worker can pose as another one.
+    So only the human has the human's authority, and no worker can pose as another worker.
     """
     if is_person(sender):
         return HUMAN_NAME
@@ -123,12 +123,12 @@ def _only(*senders: str) -> Rule:
 
 
 def _reply(_sender: str, _to: str, _body: MessageBody) -> bool:
-    """An answer is accepted only by its requester; an unrequested one by nobody."""
+    """An answer is accepted only by its requester, and never without a request."""
     return False
 
 
 def _anybody(_sender: str, _to: str, _body: MessageBody) -> bool:
-    """Any sender may: it is about the sender itself, or requests public information."""
+    """Any sender may send it: it concerns the sender itself, or requests public information."""
     return True
 
 
@@ -187,12 +187,12 @@ def _host(sender: str, _to: str, _body: MessageBody) -> bool:
 
 
 def _guest(sender: str, _to: str, _body: MessageBody) -> bool:
-    """Who holds an invitation may join, and nothing else."""
+    """The holder of an invitation may only join."""
     return sender.startswith(INVITE_PREFIX)
 
 
 def _worker(sender: str, _to: str, _body: MessageBody) -> bool:
-    """The service `files` checks which paths."""
+    """The service `files` checks the paths."""
     return is_worker(sender)
 
 
@@ -237,7 +237,7 @@ def _ready(sender: str, _to: str, body: child.ChildReady) -> bool:
 
 
 def _dead_letter(sender: str, _to: str, body: control.DeadLetter) -> bool:
-    """Only the receiver of a letter may give it up, since it may be sent back there."""
+    """Only the receiver of a letter may report it dead, since the letter may be sent back to it."""
     return body.to == sender
 
 
@@ -246,7 +246,7 @@ def _model_call(sender: str, _to: str, body: model.CallModel) -> bool:
 
 
 def _overheard(sender: str, to: str, body: model.StreamDelta) -> bool:
-    """From the broker to who listens; from a worker the output of its own external agent."""
+    """From the broker to subscribers; from a worker the output of its own external agent."""
     return sender == BROKER or (to == BROKER and body.entity == sender)
 
 

@@ -12,7 +12,7 @@ from agiraph.messages.body import MessageBody
 class ViewBoard(MessageBody):
     """Request the board. To a coordinator; answered by `board.state`.
 
-    With `waiter`, only the rows of what it waits for: `nodes`, or all that it created.
+    With `waiter`, only the rows of the nodes that it waits for: `nodes`, or all that it created.
     """
 
     TYPE = "board.view"
@@ -30,8 +30,8 @@ class BoardState(MessageBody):
 class AskRoster(MessageBody):
     """Request the roster of the team. Worker to its coordinator; answered by `board.roster`.
 
-    Sent without waiting for an answer it does not wake a parked coordinator, and is answered by
-    a separate message of that type.
+    If the worker does not wait for the answer, the request does not wake a parked coordinator, and
+    is answered by a separate message of that type.
     """
 
     TYPE = "board.ask_roster"
@@ -64,9 +64,9 @@ class NodeCreatedReply(MessageBody):
 
 
 class HireWorker(WorkerSpec, MessageBody):
-    """Add a worker to the team. Worker that may lead to its coordinator, for the node `holder`.
+    """Add a worker to the team. Worker with the right to lead to its coordinator, for `holder`.
 
-    Answered by `board.changed`.
+    `holder` is the worker's node. Answered by `board.changed`.
     """
 
     TYPE = "board.hire"
@@ -76,7 +76,7 @@ class HireWorker(WorkerSpec, MessageBody):
 
 
 class LaunchTeam(MessageBody):
-    """Open a stage below the node `holder`. Worker that may lead to its coordinator.
+    """Open a stage below the node `holder`. Worker with the right to lead to its coordinator.
 
     Answered by `board.changed`.
     """

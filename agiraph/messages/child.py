@@ -29,7 +29,7 @@ CauseKind = Literal[
 
 
 class ExitCause(Record):
-    """Why a process ended: a description (`text`), and what the kernel and its own log report.
+    """Why a process ended: a description (`text`), and the reports of the kernel and its own log.
 
     `step` is the last activity that it reported; `stderr` its last lines, secrets redacted.
     """
@@ -43,13 +43,13 @@ class ExitCause(Record):
 
 
 class ChildSpec(Record):
-    """How the supervisor starts a child, and what it does when the child exits.
+    """How the supervisor starts a child, and how it reacts when the child exits.
 
-    `args` is passed to the actor unchanged. `owner` is notified when the child is given up.
-    A child is marked failed after more than `intensity` restarts by its own fault within
-    `period_seconds`, unless it is a service, which is never given up. It runs on the machine
-    `host` (`home`: the home's own; None: whichever suits), on one that has all `labels`; `stays`
-    says why it can run on the home's machine only, if that is so.
+    `args` is passed to the actor unchanged. `owner` is notified when the child is given up. A child
+    is marked failed after more than `intensity` restarts by its own fault within `period_seconds`,
+    unless it is a service, which is never given up. It runs on the machine `host` (`home`: the
+    home's own; None: any suitable machine), on a machine that has all `labels`; `stays` is the
+    reason why it can run on the home's machine only, '' if there is none.
     """
 
     address: Address
@@ -103,8 +103,8 @@ class StartChild(MessageBody):
 class ChildStarted(MessageBody):
     """The child's process exists. Supervisor to the requester.
 
-    `host` is told of one that was moved: where it runs, or is started next if it has no process;
-    empty is the home's machine.
+    `host` is set for a child that was moved: the host where it runs, or is started next if it has
+    no process; empty for the home's machine.
     """
 
     TYPE = "child.started"
@@ -198,7 +198,7 @@ class AttachConsole(MessageBody):
 
 
 class AttachTicket(MessageBody):
-    """What a console needs to connect to the router."""
+    """The data that a console needs to connect to the router."""
 
     TYPE = "child.ticket"
     address: Address

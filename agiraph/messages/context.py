@@ -1,6 +1,6 @@
-"""Context: what workers read from and put into the context that their run shares.
+"""Context: requests of workers to read and change the context that their run shares.
 
-Values travel as JSON text: what a model writes may be larger than msgpack's numbers.
+Values travel as JSON text: numbers written by a model may be larger than msgpack allows.
 """
 
 from typing import Literal

@@ -1,6 +1,6 @@
-"""Context database: what runs teach, and what earlier ones have taught.
+"""Context database: knowledge from runs, and knowledge of earlier runs.
 
-The human gateway is the only writer and reader of the database; all of these are for it.
+The human gateway is the only writer and reader of the database and receives all requests.
 """
 
 from agiraph.context.learned import FinishedRun
@@ -12,9 +12,9 @@ from agiraph.messages.body import MessageBody
 
 
 class LearnFromRun(MessageBody):
-    """A run, or a cycle of an infinite one, has ended: write down what it taught.
+    """A run, or a cycle of an infinite run, has ended: store its knowledge.
 
-    Coordinator to the human gateway, which adds what the person has answered and said.
+    Coordinator to the human gateway, which adds the person's answers and messages.
     """
 
     TYPE = "contextdb.learn"
@@ -23,10 +23,10 @@ class LearnFromRun(MessageBody):
 
 
 class RememberThis(MessageBody):
-    """Write one thing down. Entity to the human gateway.
+    """Store one fact. Entity to the human gateway.
 
-    `input_dir` is the folder of the run's input: the project that it is about. `by` is the name of
-    who has learned it.
+    `input_dir` is the folder of the run's input: the project of the fact. `by` is the name of the
+    author.
     """
 
     TYPE = "contextdb.remember"
@@ -39,9 +39,9 @@ class RememberThis(MessageBody):
 
 
 class FindEarlierWork(MessageBody):
-    """What has earlier work taught that concerns this goal? Coordinator to the human gateway.
+    """Request the notes of earlier work that concern this goal. Coordinator to the human gateway.
 
-    `tokens` is how much of a prompt it may take up, `notes` whether those of other projects count.
+    `tokens` is the limit of the notes in a prompt, `notes` whether to include other projects.
     """
 
     TYPE = "contextdb.find"

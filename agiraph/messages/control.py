@@ -6,7 +6,7 @@ from agiraph.messages.body import MessageBody
 class Stop(MessageBody):
     """Stop: cancel calls in flight, record that, send bye, exit 0. Supervisor to any process.
 
-    With `after_step` a worker first ends the step that it is in, and parks (exit 77).
+    With `after_step` a worker first finishes its current step, and parks (exit 77).
     """
 
     TYPE = "control.stop"

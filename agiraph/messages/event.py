@@ -16,9 +16,9 @@ class ReportEvents(MessageBody):
 
 
 class EventAppended(MessageBody):
-    """An event is in the log, and all before it. Recorder to the human gateway.
+    """An event and all earlier ones are in the log. Recorder to the human gateway.
 
-    For followers and metrics. `counts` are the types of the events with it.
+    For followers and metrics. `counts` are the numbers of events appended with it, by type.
     """
 
     TYPE = "event.appended"
@@ -29,7 +29,7 @@ class EventAppended(MessageBody):
 class EventsGrew(MessageBody):
     """The logs of these agents have grown. Recorder to the scheduler and the tracer.
 
-    They read what they need.
+    They read the events that they need.
     """
 
     TYPE = "event.grew"

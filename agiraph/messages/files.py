@@ -1,9 +1,9 @@
 """Files: between an entity on another machine and the home, by the service `files`.
 
-Paths are relative to a root, by default the agent's home (`runs/R/workers/W/conversation.jsonl`).
-A sender reads what its scope lets it read, and writes only its own folder and the folder of the
-node that it holds.
-All are passing requests: whoever gets no answer asks again, and nothing changes twice by it.
+Paths are relative to a root, by default the agent's home (`runs/R/workers/W/conversation.jsonl`). A
+sender may read the paths in its scope, and write only its own folder and the folder of its current
+node. All are passing requests: a sender without an answer repeats its request, and a repeated
+request changes nothing twice.
 """
 
 from typing import Annotated, Literal
@@ -15,10 +15,10 @@ from agiraph.messages.body import MessageBody
 from agiraph.storage.file_records import FileEntry, FileOffer, FileRoot
 
 DISK_FULL = "DiskFull"
-"""The kind of a refusal for lack of room at home: whoever gets it asks again later."""
+"""The kind of a refusal for lack of disk space at home: the sender repeats the request later."""
 
 PART_BYTES = 1 << 20
-"""The most that one message carries of a file."""
+"""The largest part of a file in one message."""
 
 MOST_PATHS = 100
 """Paths in one request for a listing."""
@@ -30,10 +30,10 @@ MOST_CHANGES = 1000
 class ListFiles(MessageBody):
     """Request all entries below these paths that the sender may read. Worker to `files`.
 
-    A path that is not there has none; an empty one at the root `shared` names all that is shared.
-    `known` is the `version` of an earlier answer: if nothing has
-    changed, the answer is empty and has the same version. `after` is the last path of the part
-    before. `has_contents`: what is in small files is wanted too. Answered by `files.listed`.
+    A missing path has no entries; an empty path at the root `shared` names all shared files.
+    `known` is the `version` of an earlier answer: if nothing has changed, the answer is empty and
+    has the same version. `after` is the last path of the part before. `has_contents`: contents of
+    small files are requested too. Answered by `files.listed`.
     """
 
     TYPE = "files.list"
@@ -45,9 +45,9 @@ class ListFiles(MessageBody):
 
 
 class FilesListed(MessageBody):
-    """The entries, in the order of their paths; `has_more`: these are not all.
+    """The entries, in the order of their paths; `has_more`: the list is not complete.
 
-    `contents` of files by their paths, at most 1 MiB in all: what is missing has to be read.
+    `contents` of files by their paths, at most 1 MiB in all: the other files have to be read.
     """
 
     TYPE = "files.listed"
@@ -77,9 +77,9 @@ class FilePart(MessageBody):
 
 
 class WriteFile(Record):
-    """Make a file end with `data` at `offset`; with offset 0 it is replaced as a whole.
+    """Write `data` at `offset` as the end of a file; with offset 0 replace the whole file.
 
-    Refused if the file is shorter. `is_synced`: it is on the disk when the answer comes.
+    Refused if the file is shorter. `is_synced`: it is on the disk when the answer arrives.
     """
 
     kind: Literal["write"] = "write"
@@ -100,16 +100,16 @@ class MakeEntry(Record):
 
 
 class RemoveFile(Record):
-    """Remove a file, a link, or a folder with all that is in it."""
+    """Remove a file, a link, or a folder with all its contents."""
 
     kind: Literal["remove"] = "remove"
     path: str
 
 
 class MoveFile(Record):
-    """Rename a file or folder to `target`, a path too.
+    """Rename a file or folder to `target`, also a path.
 
-    If only the target is there, it has been done before.
+    If only the target exists, the move was already done.
     """
 
     kind: Literal["move"] = "move"
@@ -123,7 +123,7 @@ FileChange = Annotated[WriteFile | MakeEntry | RemoveFile | MoveFile, Field(disc
 class ChangeFiles(MessageBody):
     """Make changes, one after the other, until one is refused. Worker to `files`.
 
-    Answered by `files.changed`, or refused as a whole, with nothing lost by asking again.
+    Answered by `files.changed`, or refused as a whole; it is safe to repeat it.
     """
 
     TYPE = "files.change"
@@ -142,7 +142,7 @@ class FilesChanged(MessageBody):
 class OfferFile(MessageBody):
     """Announce a large file. Worker to `files`; answered by `files.wanted`.
 
-    Its content is sent by `files.send`; the last part puts it at its path.
+    Its content is sent by `files.send`; the last part moves it to its path.
     """
 
     TYPE = "files.offer"
@@ -150,7 +150,7 @@ class OfferFile(MessageBody):
 
 
 class FileWanted(MessageBody):
-    """Which byte is needed next; `size` itself if the file is there (by its content's hash)."""
+    """The offset of the next byte needed; `size` if the file is there (by its content's hash)."""
 
     TYPE = "files.wanted"
     offset: int

@@ -1,7 +1,7 @@
 """Hosts: the other machines of a home, how they join it, and the processes that run on them.
 
 A host's address is `host/{name}`; its connection is authenticated by its CURVE key. An invitation
-is a key, too: whoever connects with it has the address `invite/{id}` and may only join.
+is also a key: a machine that connects with it has the address `invite/{id}` and may only join.
 """
 
 from typing import Literal
@@ -20,7 +20,7 @@ MOST_PROCESSES = 10_000
 class HostProcess(Record):
     """A process of an entity on a host; `started_at` in seconds since the epoch.
 
-    One that `waits_for_room` on the disk of its host may be silent meanwhile.
+    A process that `waits_for_room` on the disk of its host may be silent meanwhile.
     """
 
     address: Address
@@ -44,11 +44,11 @@ class KnownHosts(MessageBody):
 
 
 class HostRefused(MessageBody):
-    """Somebody was refused over the uplink, for the audit. Router to supervisor to human.
+    """A connection to the uplink was refused; for the audit. Router to supervisor to human.
 
     `peer` is an IP address, or the owner of the key (`host/{name}`, `invite/{id}`). Each refusal is
-    told once a minute; `held_back` is how many others were not told before it. What the router
-    tells is a passing message.
+    reported once a minute; `held_back` is the number of refusals since that were not reported. The
+    router sends it as a passing message.
     """
 
     TYPE = "host.refused"
@@ -61,8 +61,8 @@ class HostRefused(MessageBody):
 class UplinkState(MessageBody):
     """Where the uplink listens. Router to supervisor, when that changes and after its hello.
 
-    `url` has the port that was chosen if the settings name none (0); it is empty while the router
-    cannot listen, for the reason in `problem`. It tries again by itself.
+    `url` has the chosen port if the settings name none (0); it is empty while the router cannot
+    listen, for the reason in `problem`. The router retries by itself.
     """
 
     TYPE = "host.listens"
@@ -97,12 +97,12 @@ class LeaveHome(MessageBody):
 
 
 class RenewLease(MessageBody):
-    """The host is there, and runs these processes. Host to supervisor, regularly.
+    """The host is connected, and runs these processes. Host to supervisor, regularly.
 
-    `sent_at` is read from the host's monotonic clock and comes back in the answer, `host.lease`;
-    `now` is its wall clock. `facts` are in the first of each connection. A host that `is_stopping`
-    gets no new work: it ends its processes, which are started elsewhere, then itself. `epoch` is
-    that of the lease that it has, empty if it has none.
+    `sent_at` is read from the host's monotonic clock and returned in the answer, `host.lease`;
+    `now` is its wall clock. `facts` are in the first message of each connection. A host that
+    `is_stopping` gets no new work: it ends its processes, which are started on other machines, then
+    itself. `epoch` is the epoch of its lease, empty if it has none.
     """
 
     TYPE = "host.renew"
@@ -120,8 +120,8 @@ class RenewLease(MessageBody):
 class LeaseRenewed(MessageBody):
     """The host may run its processes until `sent_at + seconds`, by its own clock.
 
-    It asks again after `renew_seconds`. `epoch` changes with each start of the supervisor: what the
-    host started for another one it kills before anything else. Supervisor to host.
+    It renews the lease after `renew_seconds`. `epoch` changes with each start of the supervisor:
+    the host first kills the processes that it started in another epoch. Supervisor to host.
     """
 
     TYPE = "host.lease"
@@ -164,8 +164,8 @@ class SignalOnHost(MessageBody):
 class ExitedOnHost(MessageBody):
     """A process has ended. Host to supervisor.
 
-    `tail` are the last lines of its stderr; `step` and `was_ready` are what it noted in its file of
-    attempts; `oom_kills` is how many processes the kernel killed for lack of memory meanwhile.
+    `tail` are the last lines of its stderr; `step` and `was_ready` are from its file of attempts;
+    `oom_kills` is the number of processes that the kernel killed for lack of memory meanwhile.
     """
 
     TYPE = "host.exited"
@@ -184,7 +184,7 @@ class ExitedOnHost(MessageBody):
 class InviteHost(MessageBody):
     """Make an invitation, which ends when it is used or after `seconds`. Human to supervisor.
 
-    `name` and `labels` are those that the host will have; without a name it chooses its own.
+    `name` and `labels` are given to the host; without a name it chooses its own.
     """
 
     TYPE = "host.invite"
@@ -192,7 +192,7 @@ class InviteHost(MessageBody):
     labels: tuple[str, ...] = ()
     seconds: float = Field(default=3600.0, gt=0)
     url: str | None = None
-    """How the other machine reaches this one, where that is not the address listened at."""
+    """The url by which the other machine reaches this one, if the listening address differs."""
 
 
 class HostInvited(MessageBody):
@@ -212,9 +212,9 @@ class ListHosts(MessageBody):
 class HostTable(MessageBody):
     """All hosts that have joined. `listens_at` is the uplink's url, empty if it is closed.
 
-    `problem` is why the router cannot listen, empty if it does or is not to. `unplaced` has, of
-    each process that no machine can take and that asks for none by name, the labels that it needs;
-    `workers` is how many workers have a process.
+    `problem` is why the router cannot listen, empty if it does or should not. `unplaced` has the
+    required labels of each process that no machine can take and that requests no machine by name;
+    `workers` is the number of workers with a process.
     """
 
     TYPE = "host.table"
@@ -229,9 +229,10 @@ class HostTable(MessageBody):
 class ChangeHost(MessageBody):
     """Change a host. Human to supervisor; answered by `host.table`.
 
-    `cordon`: it gets no new work; `drain`: cordon it and move what it runs elsewhere; `remove`:
-    drain it and refuse its key from then on; `label`: replace the labels given by a person. A host
-    with what cannot be moved is removed only by `force`: that is killed, and waits for a machine.
+    `cordon`: it gets no new work; `drain`: cordon it and move its processes to other machines;
+    `remove`: drain it and refuse its key from then on; `label`: replace the labels given by a
+    person. A host with processes that cannot be moved is removed only by `force`: they are killed,
+    and wait for a machine.
     """
 
     TYPE = "host.change"
@@ -245,8 +246,8 @@ class ChangeHost(MessageBody):
 class MoveChild(MessageBody):
     """Move an entity to another machine, between two of its steps. Human to supervisor.
 
-    `host` is a host's name, `home`, or empty: whichever suits. Answered by `child.started` once it
-    runs there, or refused and left where it is.
+    `host` is a host's name, `home`, or empty for any suitable machine. Answered by `child.started`
+    once it runs there, or refused; then it stays where it is.
     """
 
     TYPE = "child.move"

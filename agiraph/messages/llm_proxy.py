@@ -6,13 +6,13 @@ from agiraph.messages.body import MessageBody
 
 
 class OpenProxy(MessageBody):
-    """Let the sender's external agent call models. Worker to broker.
+    """Permit the sender's external agent to call models. Worker to broker.
 
     Answered by `door.opened` or `control.refused`. `model` is used for every unknown model name
-    (`claude-sonnet-5`, `any`); `models` may be requested by their full names. A grant that the
-    worker had before is closed; a repeated message is answered with the same grant. `trigger`
-    is that of each call's ModelRequest. `bounds` limit all calls of this `attempt` at the node,
-    over all grants.
+    (`claude-sonnet-5`, `any`); `models` may be requested by their full names. The worker's earlier
+    grant is closed; a repeated message is answered with the same grant. `trigger` is the trigger of
+    each call's ModelRequest. `bounds` limit all calls of this `attempt` at the node, over all
+    grants.
     """
 
     TYPE = "door.open"
@@ -40,11 +40,11 @@ class ProxyOpened(MessageBody):
 
 
 class ProxyCallFailed(MessageBody):
-    """A call of the external agent failed; the agent was informed too. Broker to worker.
+    """A call of the external agent failed; the agent received the error too. Broker to worker.
 
-    `kind` is a FailureKind: `out_of_budget` is a question for the human, whatever the agent
-    does; `shortage` is the spent budget. If that is the node's limit, the node ends, and nobody
-    is asked.
+    `kind` is a FailureKind: `out_of_budget` is a question for the human, whatever the agent does;
+    `shortage` is the spent budget. If that is the node's limit, the node ends, and no question is
+    asked.
     """
 
     TYPE = "door.failed"

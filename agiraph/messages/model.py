@@ -56,10 +56,10 @@ class ModelDelta(MessageBody):
 
 
 class SubscribeToStream(MessageBody):
-    """Receive what this agent's models write, for some seconds. Console, human gateway to broker.
+    """Subscribe to the text of this agent's models for some seconds. To the broker.
 
-    First comes what was streamed so far of the calls that are not over, if the sender was not
-    subscribed, or with `from_start`.
+    Sent by consoles and the human gateway. First the text streamed so far by open calls is sent, if
+    the sender was not subscribed, or with `from_start`.
     """
 
     TYPE = "model.listen"
@@ -68,11 +68,11 @@ class SubscribeToStream(MessageBody):
 
 
 class StreamDelta(MessageBody):
-    """A piece of text streamed for `entity`. Broker to the consoles and gateway that listen.
+    """A piece of text streamed for `entity`. Broker to the subscribed consoles and gateway.
 
     A worker sends the output of its external agent to the broker. `call` identifies the answer,
-    `at` is how many characters of it the broker had before `text`. `restarted`: discard what was
-    streamed of it before, for this `reason`. `is_end`: nothing more comes; `reason` if it failed.
+    `at` is how many characters of it the broker had before `text`. `restarted`: discard the text
+    streamed before, for this `reason`. `is_end`: the stream ends; `reason` if it failed.
     """
 
     TYPE = "model.overheard"
@@ -96,7 +96,7 @@ class ListModels(MessageBody):
     """Request the providers and models, and whether they are usable.
 
     Coordinator or human gateway to the broker. `asks_servers`: the model servers on this machine
-    are asked whether they answer.
+    are also contacted.
     """
 
     TYPE = "model.list"
@@ -107,7 +107,7 @@ class ModelCatalog(MessageBody):
     """One row per provider (name, usable, reason, default model, base_url, models); the default.
 
     For each known model: name, strength, context, and its prices (`input`, `output`). `why` is the
-    reason for the default, or says how to get one.
+    reason for the default, or describes how to get a default.
     """
 
     TYPE = "model.catalog"
@@ -119,8 +119,8 @@ class ModelCatalog(MessageBody):
 class CheckModel(MessageBody):
     """Ask whether this model could be called. To the broker; `control.ok` or `control.refused`.
 
-    Its window, or that of a fallback, must have room for a goal of `characters`, and it must have
-    tools if there is something that it `needs_tools` for, and a price if dollars limit it.
+    Its window, or a fallback's window, must have room for a goal of `characters`, and it must
+    support tools if `needs_tools` names a use of them, and have a price if dollars limit it.
     """
 
     TYPE = "model.check"
@@ -141,7 +141,7 @@ class CountTokens(MessageBody):
 
 
 class TokensCounted(MessageBody):
-    """How many tokens a request has, by the model's own tokenizer; None: it is out of reach."""
+    """How many tokens a request has, by the model's own tokenizer; None: it is not reachable."""
 
     TYPE = "model.tokens"
     tokens: int | None
@@ -164,9 +164,9 @@ class RaiseBudget(MessageBody):
 class SetBudgetMessage(MessageBody):
     """Set this budget. Human gateway to the broker; answered by its state, `model.budgets`.
 
-    The units in `keep` stay unchanged; in the others earlier raises are void. A budget without
-    any limit permits everything, even where the settings have a limit. `models` are those that
-    must have a price if it is in dollars.
+    The units in `keep` stay unchanged; in the others earlier raises are void. A budget without any
+    limit permits everything, even where the settings have a limit. `models` must have a price if
+    the budget is in dollars.
     """
 
     TYPE = "model.set_budget"
@@ -197,7 +197,7 @@ class AskBudgets(MessageBody):
 class BudgetTable(MessageBody):
     """Current budgets. Broker to the requester; after a change only the changed one.
 
-    A budget that was set to no limit is included, one that never had a limit is not.
+    A budget that was set to no limit is included, a budget that never had a limit is not.
     """
 
     TYPE = "model.budgets"
@@ -223,7 +223,7 @@ class AskUsage(MessageBody):
 class UsageTable(MessageBody):
     """Usage by entity address, and in rows if requested. Broker to the requester.
 
-    `budgets` are those of the subject of the request, with what is spent.
+    `budgets` are the budgets of the subject of the request, with the spent amounts.
     """
 
     TYPE = "model.usage"

@@ -73,7 +73,7 @@ class FailNodeMessage(MessageBody):
 class CancelNodeMessage(MessageBody):
     """Stop working on this node; its result is no longer needed. Coordinator to worker.
 
-    With `is_moved` another worker is to have it: the worker sends `node.released`.
+    With `is_moved` the node is to be given to another worker: the worker sends `node.released`.
     """
 
     TYPE = "node.cancel"
@@ -84,7 +84,7 @@ class CancelNodeMessage(MessageBody):
 
 
 class NodeReleasedMessage(MessageBody):
-    """The worker has let go of a node that is to be moved: nothing of it writes there any more.
+    """The worker has released a node that is to be moved: none of its processes writes there now.
 
     Worker to coordinator.
     """
@@ -111,7 +111,7 @@ class RetryNodeMessage(MessageBody):
 class CancelByHuman(MessageBody):
     """Cancel a node. Human gateway to coordinator; answered by `control.ok`.
 
-    Refused if it has ended otherwise. `because` is the human's reason.
+    Refused if it has ended in another way. `because` is the human's reason.
     """
 
     TYPE = "node.cancel_by_human"
@@ -121,10 +121,11 @@ class CancelByHuman(MessageBody):
 
 
 class MoveByHuman(MessageBody):
-    """Give a node to another worker, or to one with another model. Human gateway to coordinator.
+    """Give a node to another worker, or to a worker with another model. Human to coordinator.
 
-    Answered by `control.ok`; refused if it has ended and cannot be tried again, or if nobody could
-    do it so. `worker` is an id. `because` is the human's reason.
+    Sent by the human gateway; answered by `control.ok`. Refused if it has ended and cannot be tried
+    again, or if no worker could do it with these terms. `worker` is an id. `because` is the human's
+    reason.
     """
 
     TYPE = "node.move_by_human"

@@ -11,9 +11,9 @@ from agiraph.messages.body import MessageBody
 class AskQuestion(MessageBody):
     """Ask the human. Entity to the human gateway; later answered by `question.answered`.
 
-    `deadline_seconds` count from the first time it was asked. `about` is the action to be
-    approved; the human reads a text that the gateway writes from it. `run` is the run that ends
-    the question with it. A `shared` question is one for all entities of the agent that ask it
+    `deadline_seconds` count from the first time it was asked. `about` is the action to be approved;
+    the gateway writes the text for the human from it. `run` is the run whose end also ends the
+    question. A `shared` question is a single question for all entities of the agent that ask it
     under the same id.
     """
 
@@ -37,10 +37,10 @@ class AskQuestion(MessageBody):
 class QuestionAnswered(MessageBody):
     """The outcome of a question. Human gateway to the asker.
 
-    answered: `answer` is the human's, given by `by` over `via`. expired: nobody answered in
-    time, which is not a refusal; `default` is what the asker said would apply then. withdrawn:
-    it is no longer asked. `away` says that the human is away and until when, '' if not. `about`
-    is the action: an answer about an action other than the asker's is ignored.
+    answered: `answer` is the human's, given by `by` over `via`. expired: there was no answer in
+    time, which is not a refusal; `default` is the answer that the asker set for this case.
+    withdrawn: it is no longer asked. `away` states that the human is away and until when, '' if
+    not. `about` is the action: an answer about an action other than the asker's is ignored.
     """
 
     TYPE = "question.answered"

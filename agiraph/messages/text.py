@@ -7,8 +7,8 @@ from agiraph.messages.body import MessageBody
 class TextMessage(MessageBody):
     """Text from one entity to another. `from_name` is the sender's name as shown to the receiver.
 
-    A reply has the id of the message that it answers (in hexadecimal) and quotes its beginning.
-    Of a text to several receivers each has a message; `copy_of` is the id of the first.
+    A reply has the id of the message that it answers (in hexadecimal) and quotes its beginning. A
+    text to several receivers is a message for each; `copy_of` is the id of the first.
     """
 
     TYPE = "text"

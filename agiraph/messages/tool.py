@@ -17,7 +17,7 @@ class CallTool(MessageBody):
 
 
 class ToolResult(MessageBody):
-    """What the model reads. The tool's process to the requester."""
+    """The result for the model. The tool's process to the requester."""
 
     TYPE = "tool.result"
     content: str
@@ -40,11 +40,11 @@ class ToolProgress(MessageBody):
 
 
 class ListTools(MessageBody):
-    """Request what the server offers, starting it if necessary. Answered by `tool.listed`.
+    """Request the tools of the server, starting it if necessary. Answered by `tool.listed`.
 
     Any entity, or the human gateway, to a `tools/` process; a worker that has none of the server's
-    tools and may lend none is refused. `afresh`: ask the server again.
-    Sent before a call that must not happen twice, to wake the process.
+    tools and may grant none is refused. `afresh`: request the list from the server again. Sent
+    before a call that must not happen twice, to wake the process.
     """
 
     TYPE = "tool.list"
@@ -52,7 +52,7 @@ class ListTools(MessageBody):
 
 
 class ToolsListed(MessageBody):
-    """What a server offers, or (in `catalog.problem`) why that is not known."""
+    """The tools of a server, or (in `catalog.problem`) why they are not known."""
 
     TYPE = "tool.listed"
     catalog: ToolCatalog

@@ -78,7 +78,7 @@ class TriggerFired(FiringDetails, MessageBody):
 
 
 class TriggerFailed(MessageBody):
-    """A firing's action cannot be done until someone fixes the cause. Coordinator to scheduler.
+    """A firing's action cannot be done until its cause is fixed. Coordinator to scheduler.
 
     The scheduler pauses the trigger.
     """

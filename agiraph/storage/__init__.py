@@ -1,2 +1,1 @@
-"""The files of a home, and the only module that opens them: paths, journals, segments,
-snapshots."""
+"""The files of a home, opened only here: paths, journals, segments, snapshots."""

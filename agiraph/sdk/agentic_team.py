@@ -1,7 +1,7 @@
 """AgenticTeamMCPClient: the Agentic Team's tools of our MCP server, called in this process.
 
-The server is in memory: no other program is started for it, and nothing listens. It works on the
-supervisor of its home, as all of the Python API does.
+The server is in memory: no other program is started for it, and no port is opened. It uses the
+supervisor of its home, like the rest of the Python API.
 """
 
 import asyncio
@@ -37,9 +37,9 @@ Result = TypeVar("Result", bound=BaseModel)
 class AgenticTeamMCPClient:
     """A client of the Agentic Team, over the Model Context Protocol in memory.
 
-    `home` is a folder, by default that of the command line; `model` is provider/model of the roles
-    that name no agent. Each call connects by itself, and has a supervisor as `Runtime` does; in an
-    `async with` block one connection and one supervisor are kept. Needs `agiraph[mcp]`.
+    `home` is a folder, by default the home of the command line; `model` is provider/model of the
+    roles that name no agent. Each call has its own connection, and its supervisor as `Runtime`
+    does; in an `async with` block one connection and one supervisor are kept. Needs `agiraph[mcp]`.
     """
 
     def __init__(
@@ -62,9 +62,9 @@ class AgenticTeamMCPClient:
     ) -> TeamRunView:
         """Give a task to the team, and return its turns and its `final_output`.
 
-        `on_progress` is called with each turn in words. A team that has not ended after
-        `wait_seconds`, or whose call is cancelled, goes on: `turns` shows how it stands. Raises
-        InvalidInput for what cannot be, as the server words it.
+        `on_progress` is called with a description of each turn. A team that has not ended after
+        `wait_seconds`, or whose call is cancelled, continues: `turns` shows its state. Raises
+        InvalidInput with the server's message for invalid arguments.
         """
         if not task.strip():
             raise InvalidInput("the task is empty")
@@ -85,15 +85,15 @@ class AgenticTeamMCPClient:
         return await self._call("execute", TeamRunView, arguments, progress)
 
     async def turns(self, agent: str) -> TeamRunView:
-        """Return what the team of an agent has said."""
+        """Return the turns of an agent's team."""
         return await self._call("turns", TeamRunView, {"agent": agent})
 
     async def list_agents(self) -> TeamAgentsResult:
-        """Return the roles, and what does the work of each."""
+        """Return the roles, and the agent of each role."""
         return await self._call("list_agents", TeamAgentsResult, {"model": self._model})
 
     async def config(self) -> TeamRolesView:
-        """Return the team: its roles, its lead and its bounds."""
+        """Return the team: its roles, its lead and its limits."""
         return await self._call("config", TeamRolesView)
 
     async def validate(self, *, offline: bool = False) -> TeamValidationResult:
@@ -106,14 +106,14 @@ class AgenticTeamMCPClient:
         return await self._call("health", TeamHealthResult, {"model": self._model})
 
     async def __aenter__(self) -> "AgenticTeamMCPClient":
-        """Keep a connection and a supervisor until the block is left."""
+        """Open a connection and a supervisor for the block."""
         async with AsyncExitStack() as stack:
             self._client = await stack.enter_async_context(self._connected())
             self._kept = stack.pop_all()
         return self
 
     async def __aexit__(self, *exc: object) -> None:
-        """Close the connection, and take the supervisor away unless others use it."""
+        """Close the connection, and stop the supervisor unless it is used by others."""
         kept, self._kept, self._client = self._kept, None, None
         if kept is not None:
             await kept.aclose()

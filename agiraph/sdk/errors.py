@@ -1,11 +1,11 @@
-"""The errors of the Python API; each is an `agiraph.AgiraphError`, as all that Agiraph raises.
+"""The errors of the Python API; each is an `agiraph.AgiraphError`, like all errors of Agiraph.
 
 AgiraphError
-├── InvalidInput        a task, a plan or an option that cannot be
-├── RunFailed           the run ended without its goal; `result` has what there is
+├── InvalidInput        an invalid task, plan or option
+├── RunFailed           the run ended without its goal; `result` has its partial results
 │   ├── RunTimeout          it was stopped at its timeout
 │   ├── DeadlockError       nodes wait for each other in a cycle
-│   └── OutputInvalid       the answer is not what the task asks for
+│   └── OutputInvalid       the answer does not fit the task's format
 ├── NotReachable        no gateway answers on the home
 └── SupervisorFailed    the supervisor did not start
 """
@@ -51,7 +51,7 @@ class OutputInvalid(RunFailed):
 
 
 class DeadlockError(RunFailed):
-    """Nodes wait for each other for ever: `cycle` has their names, each held up by the next."""
+    """Nodes wait for each other forever: `cycle` has their names, each blocked by the next."""
 
     failure_class = "deadlock"
 

@@ -1,4 +1,4 @@
-"""What a stream of a run yields: records that differ in `type`, made from the agent's events."""
+"""The events of a run's stream: records that differ in `type`, made from the agent's events."""
 
 import asyncio
 from collections.abc import Callable
@@ -33,7 +33,7 @@ class NodeComplete:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeFailed:
-    """A node failed; the board or the coordinator may have it tried again."""
+    """A node failed; the board or the coordinator may retry it."""
 
     node_id: str
     reason: str
@@ -52,7 +52,7 @@ class MessageSent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextWritten:
-    """What a model answered besides its tool calls."""
+    """The text of a model's answer, without its tool calls."""
 
     from_id: str
     text: str
@@ -75,7 +75,7 @@ class QuestionAsked:
     type: Literal["question"] = "question"
 
     def answer(self, text: str) -> None:
-        """Answer it; ApiError (status 409) if it is answered already."""
+        """Answer it. Raises ApiError (status 409) if it is already answered."""
         self.deliver(self.question_id, text)
 
     async def aanswer(self, text: str) -> None:
@@ -97,7 +97,7 @@ class DeadlockNoticed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunStart:
-    """The run has begun: the agent that carries it out, by id and name."""
+    """The run has begun: the agent of the run, by id and name."""
 
     agent_id: str
     agent_name: str
@@ -107,7 +107,7 @@ class RunStart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunEnd:
-    """The last event: `status` is completed, failed or stopped, `result` all that came of it."""
+    """The last event: `status` is completed, failed or stopped, `result` the result of the run."""
 
     status: str
     reason: str
@@ -129,7 +129,7 @@ RunEvent = (
 
 
 def told(event: "Event", deliver: Callable[[str, str], None]) -> RunEvent | None:
-    """Return what a stream tells of an event of the log, None if nothing.
+    """Return the stream's event for an event of the log, None if there is none.
 
     `deliver` answers a question: its id, the text.
     """

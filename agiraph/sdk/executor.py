@@ -1,4 +1,4 @@
-"""Scheduler and Executor: a graph that was built by hand, carried out as it stands."""
+"""Scheduler and Executor: run a manually built graph without changing it."""
 
 from collections.abc import AsyncGenerator, Collection, Generator
 from typing import Final, Unpack
@@ -16,10 +16,10 @@ GOAL: Final = "Carry out the plan, and sum up what came of it."
 
 
 class Scheduler:
-    """A checked graph, and which of its nodes may begin.
+    """A checked graph, and the order in which its nodes may begin.
 
-    Raises DeadlockError for nodes that wait for each other in a cycle, InvalidInput for whatever
-    else keeps it from being run.
+    Raises DeadlockError for nodes that wait for each other in a cycle, InvalidInput for all other
+    problems that prevent its execution.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -33,7 +33,8 @@ class Scheduler:
         self.graph: Graph = graph
 
     def ready(self, completed: Collection[str] = ()) -> list[str]:
-        """Return the ids of the nodes that may begin once these are completed; InvalidInput."""
+        """Return the ids of the nodes that may begin after the `completed` ones. Raises
+        InvalidInput."""
         ids = [node.id for node in self.graph.nodes]
         for done in completed:
             if done not in ids:
@@ -46,12 +47,12 @@ class Scheduler:
 
 
 class Executor:
-    """Carries out the graph of a scheduler, without a model that leads.
+    """Runs the graph of a scheduler, without a leading model.
 
-    The output is the summary of the graph's last node, of several each below its name; with
-    `summary` the model of the coordinator is asked once for it. A node that is not completed fails
-    the run, unless it is `optional`. If the graph has managers, what workers write to the
-    coordinator is answered by its model. The other arguments are those of `Runtime`.
+    The output is the summary of the graph's last node, or of each last node below its name; with
+    `summary` the coordinator's model is called once for it. A node that is not completed fails the
+    run, unless it is `optional`. If the graph has managers, the coordinator's model answers the
+    workers' messages to it. The other arguments are those of `Runtime`.
     """
 
     def __init__(
@@ -65,19 +66,19 @@ class Executor:
         self._summary = summary
 
     def run(self, scheduler: Scheduler) -> Result[str]:
-        """Carry it out. Raises as `Runtime.run`."""
+        """Run it. Raises as `Runtime.run`."""
         return self._runtime.run(self._task(scheduler))
 
     async def arun(self, scheduler: Scheduler) -> Result[str]:
-        """Carry it out from an event loop."""
+        """Run it from an event loop."""
         return await self._runtime.arun(self._task(scheduler))
 
     def run_stream(self, scheduler: Scheduler) -> Generator[RunEvent, None, None]:
-        """Carry it out and yield what happens, as `Runtime.run_stream`."""
+        """Run it and yield its events, as `Runtime.run_stream`."""
         return self._runtime.run_stream(self._task(scheduler))
 
     def arun_stream(self, scheduler: Scheduler) -> AsyncGenerator[RunEvent, None]:
-        """Carry it out and yield what happens, as `Runtime.arun_stream`."""
+        """Run it and yield its events, as `Runtime.arun_stream`."""
         return self._runtime.arun_stream(self._task(scheduler))
 
     def _task(self, scheduler: Scheduler) -> Task[str]:

@@ -1,7 +1,7 @@
-"""Functions as tools: `@tool` marks one, and a runtime's are served by a process of their own.
+"""Functions as tools: `@tool` marks them, and a process of their own serves them.
 
-The process (`tool_server`) is a server of tools as any other: its calls have approvals, timeouts,
-interruption and journaled outcomes, and its death is its own.
+The process (`tool_server`) is a server of tools like any other: its calls have approvals, timeouts,
+interruption and journaled outcomes, and its crash affects no other process.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ MISSING: Final = "'{}' is not installed: pip install 'agiraph[python]'"
 
 @dataclass(frozen=True, slots=True)
 class FunctionTerms:
-    """How a function may be called: `repeatable`, if a second time changes nothing more."""
+    """How a function may be called; `repeatable`: a second call has no further effect."""
 
     repeatable: bool = False
 
@@ -42,9 +42,9 @@ def tool(*, repeatable: bool = False) -> Callable[[Function], Function]: ...
 def tool(
     function: Function | None = None, /, *, repeatable: bool = False
 ) -> Function | Callable[[Function], Function]:
-    """Mark a typed function, plain or `async`, as one that teams may call; it stays as it is.
+    """Mark a typed function, plain or `async`, as a tool of teams; it is returned unchanged.
 
-    Its parameters need type hints and its docstring says what it does: models read both. With
+    Its parameters need type hints and its docstring a description: models read both. With
     `repeatable` it is called again if its process dies during a call. Raises InvalidInput.
     """
 
@@ -70,7 +70,7 @@ def _check(function: Callable[..., Any]) -> None:
 
 
 def terms_of(function: Callable[..., Any]) -> FunctionTerms:
-    """Return how a function is marked; InvalidInput if it is none of `@tool`."""
+    """Return the terms of a marked function. Raises InvalidInput if it has no `@tool`."""
     terms = getattr(function, MARK, None)
     if not isinstance(terms, FunctionTerms):
         raise InvalidInput(f"{function!r} is no tool: mark it with @agiraph.tool")
@@ -78,7 +78,10 @@ def terms_of(function: Callable[..., Any]) -> FunctionTerms:
 
 
 def check_tools(functions: Sequence[Callable[..., Any]]) -> tuple[Callable[..., Any], ...]:
-    """Return the functions of a runtime, once it is sure that they can be served; InvalidInput."""
+    """Return the functions of a runtime after checking that they can be served.
+
+    Raises InvalidInput.
+    """
     if callable(functions):
         raise InvalidInput("tools are a list of functions (possible: tools=[function])")
     for function in functions:
@@ -114,9 +117,10 @@ def _check_types(function: Callable[..., Any]) -> None:
 
 @contextmanager
 def served(home: Path, functions: Sequence[Callable[..., Any]]) -> Iterator[tuple[str, ...]]:
-    """Have a server of these functions registered in a home; yield its name, in a tuple.
+    """Register a server of these functions in a home; yield a tuple with its name.
 
-    They have been checked (`check_tools`); nothing is registered for none. Raises InvalidInput.
+    They have been checked (`check_tools`); without functions no server is registered. Raises
+    InvalidInput.
     """
     if not functions:
         yield ()
@@ -146,6 +150,6 @@ def _pickled(functions: Sequence[Callable[..., Any]]) -> bytes:
 
     try:
         pickled: bytes = cloudpickle.dumps(list(functions))
-    except Exception as error:  # whatever a captured object's own pickling raises
+    except Exception as error:  # any error that a captured object's own pickling raises
         raise InvalidInput(f"the tools cannot be sent to their process: {error}") from None
     return pickled

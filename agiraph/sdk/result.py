@@ -1,4 +1,4 @@
-"""Result: what came of a run: its output, files, log, usage, and the nodes that failed."""
+"""Result: the result of a run: its output, files, log, usage, and the nodes that failed."""
 
 import time
 from collections.abc import Mapping
@@ -16,9 +16,9 @@ Out = TypeVar("Out")
 
 @dataclass(frozen=True, slots=True)
 class NodeFailure:
-    """Why a node failed: its name, the reason in a sentence, and the last lines that it left.
+    """Why a node failed: its name, the reason in a sentence, and its last lines of output.
 
-    `last_lines` are those of the worker's process or of its error (a traceback, if there was one).
+    `last_lines` are from the worker's process or its error (a traceback, if there was one).
     """
 
     node: str
@@ -28,7 +28,7 @@ class NodeFailure:
 
     @property
     def failure_class(self) -> FailureClass:
-        """What kind of failure it was, by its reason."""
+        """The kind of the failure, derived from its reason."""
         return failure_class(self.reason)
 
     def __str__(self) -> str:
@@ -47,11 +47,11 @@ class RunLog(tuple[EventView, ...]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result(Generic[Out]):
-    """What came of a run.
+    """The result of a run.
 
-    `output` is what the `output_format` of the task says; `text` the answer as it was written.
-    `files` leads from NODE/PATH to the file that the node published, on this machine. `usage` has
-    tokens and US dollars (None: a price is not known). `board` has the nodes as they ended;
+    `output` has the type that the task's `output_format` sets; `text` is the answer as written.
+    `files` maps NODE/PATH to the file that the node published, on this machine. `usage` has tokens
+    and US dollars (None: a price is not known). `board` has the final state of the nodes;
     `incomplete` names the nodes of the plan that a completed run did not complete.
     """
 
@@ -69,7 +69,7 @@ class Result(Generic[Out]):
 
     @property
     def graph(self) -> Graph:
-        """The nodes as they ended; it can be drawn, and run again."""
+        """The nodes in their final state; it can be drawn, and run again."""
         return Graph.of_nodes(self.board.nodes)
 
 

@@ -1,4 +1,4 @@
-"""Runtime: carries out tasks, from a script, a notebook, or inside an event loop."""
+"""Runtime: runs tasks from a script, a notebook, or inside an event loop."""
 
 import asyncio
 import inspect
@@ -30,7 +30,7 @@ Out = TypeVar("Out")
 
 
 class RuntimeOptions(TypedDict, total=False):
-    """The arguments of `Runtime` besides its model, for what is made with one."""
+    """The arguments of `Runtime` besides its model, for functions that create a runtime."""
 
     planning_mode: PlanningMode | None
     mcp_servers: Sequence[str]
@@ -44,18 +44,18 @@ class RuntimeOptions(TypedDict, total=False):
 
 
 class Runtime:
-    """What carries out tasks: models, a budget, and the home in which its teams work.
+    """Runs tasks, with its models, its budget, and the home in which its teams work.
 
-    `model_provider` is provider/model, `planning_mode` says when nodes are planned ("dynamic": as
-    the team goes, "static": all before the first step, "hybrid": a skeleton before it); both are by
-    default as the settings say. With `approve_plan` a plan is a question first. `home` is a folder,
-    by default that of the command line. If a supervisor runs on it that one is used, else one is
-    started for each run; `with Runtime(...)` (or `async with`) keeps it over several runs. `budget`
-    (US dollars, or a text such as "500k-tokens") and `timeout` (seconds) are those of each run.
-    `tools` are functions marked with `@agiraph.tool`, which all entities of its runs may call.
-    `on_question` gets each question of a team and returns the answer, or None to leave it to the
-    other channels; in the asynchronous calls it may be a coroutine. Raises InvalidInput for what
-    cannot be.
+    `model_provider` is provider/model, `planning_mode` says when nodes are planned ("dynamic":
+    during the run, "static": all before the first step, "hybrid": a skeleton before it); the
+    settings are the default of both. With `approve_plan` a plan is a question first. `home` is a
+    folder, by default the home of the command line. If a supervisor runs on it, that supervisor is
+    used, else one is started for each run; `with Runtime(...)` (or `async with`) keeps it over
+    several runs. `budget` (US dollars, or a text such as "500k-tokens") and `timeout` (seconds)
+    apply to each run. `tools` are functions marked with `@agiraph.tool`, which all entities of its
+    runs may call. `on_question` gets each question of a team and returns the answer, or None to
+    leave it to the other channels; in the asynchronous calls it may be a coroutine. Raises
+    InvalidInput for invalid arguments.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class Runtime:
         }
 
     def run(self, task: Task[Out]) -> Result[Out]:
-        """Carry out a task and return its result.
+        """Run a task and return its result.
 
         Raises RunFailed (RunTimeout, DeadlockError, OutputInvalid), NotReachable, ApiError,
         SupervisorFailed. Ctrl-C and every other exception stop the team.
@@ -111,14 +111,14 @@ class Runtime:
         raise AssertionError("a stream ends with RunEnd")
 
     def run_stream(self, task: Task[Any]) -> Generator[RunEvent, None, None]:
-        """Carry out a task and yield what happens, `RunEnd` at last; leaving it stops the team."""
+        """Run a task and yield its events, `RunEnd` last; closing the stream stops the team."""
         stream = self._stream(self._begin(task))
-        # A stream that stands half read when the program ends can later not be closed any more.
+        # A half-read stream can no longer be closed when the program has ended.
         finalize(stream, _close, ref(stream))
         return stream
 
     async def arun(self, task: Task[Out]) -> Result[Out]:
-        """Carry out a task from an event loop; a cancellation stops the team. Raises as `run`."""
+        """Run a task from an event loop; a cancellation stops the team. Raises as `run`."""
         left = threading.Event()
         run = self._begin(task, left)
         async with aclosing(self._astream(run, left)) as stream:
@@ -128,7 +128,7 @@ class Runtime:
         raise AssertionError("a stream ends with RunEnd")
 
     async def arun_stream(self, task: Task[Any]) -> AsyncGenerator[RunEvent, None]:
-        """Carry out a task and yield what happens, as `run_stream`, in an event loop."""
+        """Run a task and yield its events, as `run_stream`, in an event loop."""
         left = threading.Event()
         async with aclosing(self._astream(self._begin(task, left), left)) as stream:
             async for event in stream:
@@ -173,25 +173,25 @@ class Runtime:
                 yield event
 
     def __enter__(self) -> "Runtime":
-        """Have a supervisor until the block is left."""
+        """Find or start a supervisor for the block."""
         self._kept.enter_context(supervised(self.home))
         return self
 
     def __exit__(self, *exc: object) -> None:
-        """Take it away again, unless others use it."""
+        """Stop the supervisor, unless it is used by others."""
         self._kept.close()
 
     async def __aenter__(self) -> "Runtime":
-        """Have a supervisor until the block is left."""
+        """Find or start a supervisor for the block."""
         return await asyncio.to_thread(self.__enter__)
 
     async def __aexit__(self, *exc: object) -> None:
-        """Take it away again, unless others use it."""
+        """Stop the supervisor, unless it is used by others."""
         await asyncio.to_thread(self._kept.close)
 
 
 def _check_servers(home: Path, named: Sequence[str]) -> None:
-    """Raise InvalidInput for a server of tools that is not set up in a home, or is not lent."""
+    """Raise InvalidInput for a server of tools that is not set up in a home, or not granted."""
     own = Home(home).config
     config = load_config(*([own] if is_file(own) else []))
     granted_to_all(with_registered(Home(home), config.mcp.servers, named), named)
@@ -211,7 +211,7 @@ def _close(stream: "ref[Generator[RunEvent, None, None]]") -> None:
 async def _in_thread(
     make: Callable[[], Generator[RunEvent, None, None]], left: threading.Event
 ) -> AsyncGenerator[RunEvent, None]:
-    """Yield what a generator yields in a thread of its own; left early, it is told by `left`."""
+    """Yield the items of a generator that runs in its own thread; `left` signals an early end."""
     loop = asyncio.get_running_loop()
     found: asyncio.Queue[RunEvent | BaseException | None] = asyncio.Queue()
 
@@ -239,7 +239,7 @@ async def _in_thread(
 
 
 async def _joined(thread: threading.Thread) -> None:
-    """Return when a thread has ended, also when we are cancelled meanwhile."""
+    """Wait until a thread has ended, even if we are cancelled meanwhile."""
     joining = asyncio.ensure_future(asyncio.to_thread(thread.join))
     cancelled = False
     while not joining.done():

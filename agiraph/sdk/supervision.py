@@ -1,4 +1,4 @@
-"""The supervisor that a program works on: that of its home, or one of its own for as long."""
+"""The supervisor for a program: the one of its home, or its own for the duration of a block."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -15,10 +15,10 @@ LOOK_SECONDS = 0.1
 
 @contextmanager
 def supervised(home: Path, meanwhile: Callable[[], None] = lambda: None) -> Iterator[None]:
-    """Have a supervisor on a home: the one that runs, else one that is started and taken away.
+    """Use the running supervisor of a home, or start one for the block and stop it afterwards.
 
-    It is not taken away while others use it. `meanwhile` is called several times a second while one
-    starts, and may raise. Raises SupervisorFailed, NotReachable.
+    It is not stopped while others use it. `meanwhile` is called several times a second while the
+    supervisor starts, and may raise. Raises SupervisorFailed, NotReachable.
     """
     with shared_supervisor(home) as share:
         if _is_reachable(home, meanwhile):
@@ -30,7 +30,7 @@ def supervised(home: Path, meanwhile: Callable[[], None] = lambda: None) -> Iter
         try:
             own.start(meanwhile=meanwhile)
         except SupervisorFailed:
-            if not _is_reachable(home, meanwhile):  # else somebody has started one meanwhile
+            if not _is_reachable(home, meanwhile):  # else another process has started one
                 raise
         yield
     finally:
@@ -38,7 +38,7 @@ def supervised(home: Path, meanwhile: Callable[[], None] = lambda: None) -> Iter
 
 
 def _is_reachable(home: Path, meanwhile: Callable[[], None]) -> bool:
-    """Whether a gateway runs on this home; waits for one that starts. Raises NotReachable."""
+    """Whether a gateway runs on this home; wait for a starting gateway. Raises NotReachable."""
     give_up_at = time.monotonic() + START_SECONDS
     while True:
         try:

@@ -1,4 +1,4 @@
-"""Task: a goal for a team, what it may read, and what its answer must be."""
+"""Task: a goal for a team, its readable input, and the format of its answer."""
 
 import json
 import math
@@ -25,13 +25,13 @@ OutputFormat = Literal["markdown", "json"]
 
 
 class Task(Generic[Out]):
-    """A goal, `prompt`, and on what terms a team works on it.
+    """A goal, `prompt`, and the terms on which a team works on it.
 
-    `output_format` is what `Result.output` will be: "markdown" (text), "json" (a parsed value), or
-    a pydantic model, of which it is an instance then. `input` is a folder that the team may read;
-    `plan` a `Graph`, the text of a plan file, or a mapping of the same form. `budget` is in US
-    dollars, or a text such as "500k-tokens"; `timeout` in seconds. `model` overrides the model of
-    the runtime. Raises InvalidInput for what cannot be.
+    `output_format` is the format of `Result.output`: "markdown" (text), "json" (a parsed value), or
+    a pydantic model, whose instance it is then. `input` is a folder that the team may read; `plan`
+    a `Graph`, the text of a plan file, or a mapping of the same form. `budget` is in US dollars, or
+    a text such as "500k-tokens"; `timeout` in seconds. `model` overrides the model of the runtime.
+    Raises InvalidInput for invalid arguments.
     """
 
     @overload
@@ -130,7 +130,7 @@ def _schema_of(wanted: OutputFormat | type[BaseModel]) -> dict[str, Any] | None:
 
 
 def _text_of(plan: str | Mapping[str, Any] | Graph | None) -> str | None:
-    """Return the text of a plan that can be followed; InvalidInput names each mistake."""
+    """Return the text of a valid plan. Raises InvalidInput that names each mistake."""
     if plan is None:
         return None
     if isinstance(plan, Graph):
@@ -156,7 +156,7 @@ def _json_of(plan: Mapping[str, Any]) -> str:
 
 
 def seconds_of(timeout: float | None) -> float | None:
-    """Return a timeout in seconds; InvalidInput."""
+    """Return a timeout in seconds. Raises InvalidInput."""
     if timeout is None:
         return None
     if not isinstance(timeout, int | float) or not 0 < timeout < math.inf:
@@ -165,5 +165,5 @@ def seconds_of(timeout: float | None) -> float | None:
 
 
 def limit_of(budget: float | str | None) -> NamedLimit:
-    """Return what a run may spend: a number is US dollars; InvalidInput."""
+    """Return the budget of a run; a number is US dollars. Raises InvalidInput."""
     return NamedLimit() if budget is None else parse_budget(str(budget))

@@ -1,4 +1,4 @@
-"""team: a goal for named roles that work side by side, in one call."""
+"""team: a goal for named roles that work in parallel, in one call."""
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
@@ -13,10 +13,10 @@ from agiraph.sdk.task import Task
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """One worker of a team: its name, what it does in full (`prompt`), and its title.
+    """One worker of a team: its name, its full task (`prompt`), and its title.
 
-    `model` is provider/model, by default that of the team; `tools` are the tools that it may use,
-    by default all.
+    `model` is provider/model, by default the team's; `tools` are the tools that it may use, by
+    default all.
     """
 
     name: str
@@ -32,10 +32,9 @@ def team(
     model_provider: str | None = None,
     **options: Unpack[RuntimeOptions],
 ) -> Result[str]:
-    """Have a team of these roles work on a goal; the coordinator sums up what they publish.
+    """Let a team of these roles work on a goal; the coordinator summarizes their results.
 
-    `options` are those of `Runtime`. Raises as `Runtime.run`; InvalidInput for roles that cannot
-    be.
+    `options` are those of `Runtime`. Raises as `Runtime.run`; InvalidInput for invalid roles.
     """
     return Runtime(model_provider, **options).run(Task(goal, plan=team_plan(roles)))
 

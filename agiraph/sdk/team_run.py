@@ -1,4 +1,4 @@
-"""TeamRun: one task on a supervisor: begins the run, follows its events, gathers the result."""
+"""TeamRun: one task on a supervisor: begin the run, follow its events, collect the result."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -38,14 +38,14 @@ Out = TypeVar("Out")
 
 
 class RunCancelled(AgiraphError):
-    """Whoever followed the run has left it; the team was stopped."""
+    """The caller that followed the run has left it; the team was stopped."""
 
 
 class TeamRun(Generic[Out]):
     """One run of `task` in a home on which a supervisor runs. To be used once, in one thread.
 
-    `terms` are further fields of the request. `is_cancelled` is asked several times a second;
-    `timeout` (seconds) counts where the task has none.
+    `terms` are further fields of the request. `is_cancelled` is called several times a second;
+    `timeout` (seconds) applies if the task has none.
     """
 
     def __init__(
@@ -69,16 +69,16 @@ class TeamRun(Generic[Out]):
         self._is_suspended = False
 
     def check(self) -> None:
-        """Raise RunCancelled if whoever follows the run has left it."""
+        """Raise RunCancelled if the caller that follows the run has left it."""
         if self._is_cancelled():
             raise RunCancelled("the run was left by its caller and is stopped")
 
     def events(self, servers: tuple[str, ...] = ()) -> Iterator[RunEvent]:
-        """Yield what happens, RunEnd at last; however this is left, the team works no more.
+        """Yield the run's events, RunEnd last; any exit from this generator ends the team's work.
 
         `servers` are further servers of tools that all its entities have.
 
-        Raises InvalidInput for what cannot be begun, RunTimeout, DeadlockError, RunCancelled,
+        Raises InvalidInput for an invalid request, RunTimeout, DeadlockError, RunCancelled,
         NotReachable, ApiError, OutputInvalid.
         """
         agent_id = agent_id_for(self._task.name or self._task.prompt, self._run)
@@ -114,7 +114,7 @@ class TeamRun(Generic[Out]):
         return failed
 
     def _given_up(self, client: Client, agent_id: AgentId, error: RunFailed) -> RunFailed:
-        """Return the error of a run that was stopped, with what there is."""
+        """Return the error of a run that was stopped, with its partial results."""
         with suppress(AgiraphError):
             error.result = self._result(client, client.agent(agent_id))
         return error
@@ -136,7 +136,7 @@ class TeamRun(Generic[Out]):
                 if event is None and now >= look_at:
                     look_at = now + REFRESH_SECONDS
                     self._look(client, agent)
-            # The agent's record may say that it has ended before all events have come.
+            # The agent's record may have the end before all events have arrived.
             while not self._has_told_end and (event := follower.next(REFRESH_SECONDS)) is not None:
                 yield from self._see(event)
 
@@ -162,7 +162,7 @@ class TeamRun(Generic[Out]):
             yield shown
 
     def _look(self, client: Client, agent: AgentId) -> None:
-        """Take the status from the agent's record, which may be there when no event is.
+        """Read the status from the agent's record, which may be newer than the events.
 
         Raises RunFailed for a run that a failed service suspends.
         """
@@ -175,7 +175,7 @@ class TeamRun(Generic[Out]):
                 raise _suspended(found.outage)
 
     def _ended(self, client: Client, agent: AgentId) -> AgentView:
-        """Return the agent as it ended; its record may come a moment after the event."""
+        """Return the agent in its final state; its record may arrive a moment after the event."""
         give_up_at = time.monotonic() + RECORD_SECONDS
         while (found := client.agent(agent)).status not in ENDED_AGENT:
             if time.monotonic() >= give_up_at:
@@ -184,7 +184,7 @@ class TeamRun(Generic[Out]):
         return found
 
     def _result(self, client: Client, agent: AgentView) -> Result[Any]:
-        """Return all that came of the run; its output is None if it did not reach its goal."""
+        """Return the result of the run; its output is None if it did not reach its goal."""
         board = client.board(agent.id, run=self._run)
         text = self._answer_text(client, agent)
         usage = Usage()
@@ -228,17 +228,17 @@ class TeamRun(Generic[Out]):
         return agent.reason or str(next(told_last, "") or "")
 
     def _answer(self, question: str, text: str) -> None:
-        with Client.for_home(self._home) as client:  # maybe in another thread than ours
+        with Client.for_home(self._home) as client:  # possibly in another thread than ours
             client.answer(question, text)
 
     def _stop(self, agent: AgentId) -> None:
-        """Stop the team; what is gone already needs no stop."""
+        """Stop the team; a team that no longer exists needs no stop."""
         with suppress(AgiraphError), Client.for_home(self._home) as client:
             client.stop(agent)
 
 
 def _created(client: Client, request: CreateAgentRequest) -> AgentView:
-    """Create the agent of a run; InvalidInput if its request is refused for what it asks for."""
+    """Create the agent of a run. Raises InvalidInput if the content of its request is refused."""
     try:
         return client.create_agent(request)
     except ApiError as error:

@@ -36,7 +36,7 @@ def make_server(functions: Sequence[Callable[..., Any]]) -> "MCPServer":
 
 
 def _telling(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function so that what it raises reaches its caller, with the lines that did."""
+    """Return the function with its exceptions passed to the caller, including their traceback."""
     if inspect.iscoroutinefunction(function):
 
         @wraps(function)
@@ -61,14 +61,14 @@ def _told() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        frames = traceback.extract_tb(error.__traceback__)[2:]  # those of the function itself
+        frames = traceback.extract_tb(error.__traceback__)[2:]  # the frames of the function itself
         where = "".join(traceback.format_list(frames[-SHOWN_FRAMES:]))
         said = "".join(traceback.format_exception_only(error))
         raise ToolError(f"{said}{where}".rstrip()) from error
 
 
 def main() -> None:
-    """Serve the functions in the file that the command line names, until stdin is closed."""
+    """Serve the functions in the file named on the command line, until stdin is closed."""
     functions = pickle.loads(read_bytes(Path(sys.argv[1]), MOST_BYTES))
     asyncio.run(make_server(functions).run_stdio_async())
 

@@ -1,8 +1,8 @@
-"""AnswerDelivery: one task that ends the questions nobody can answer, and delivers each outcome.
+"""AnswerDelivery: one task that ends questions without a receiver, and delivers each outcome.
 
-It expires questions whose deadline has passed, withdraws those of workers that have left their
-team and of runs that have ended, and sends each outcome to its askers. All of it follows from the
-database and the boards, so everything that was missed while the gateway was down is done at its
+It expires questions whose deadline has passed, withdraws the questions of workers that have left
+their team and of runs that have ended, and sends each outcome to its askers. All of it follows from
+the database and the boards, so all work that was missed while the gateway was down is done at its
 next start, under the same ids.
 """
 
@@ -38,11 +38,11 @@ from agiraph.readmodel.boards import BoardReader
 RETRY_SECONDS = 1.0
 RAISE_SECONDS = 10.0
 LATER = 500
-"""From this status on, a message may be delivered later; below, never."""
+"""From this status on, a message may be delivered later; below it, never."""
 LONGEST_SLEEP_SECONDS = 60.0
-"""A clock that was set forward, or a machine that slept, is noticed within this time."""
+"""A change of the clock, or a machine's sleep, is noticed within this time."""
 CHECK_SECONDS = 1.0
-"""The boards of askers are read at most this often, however much happens on them."""
+"""The boards of askers are read at most this often, however many events they have."""
 LEFT = "the one who asked has left the team"
 ENDED = "its run has ended"
 
@@ -73,20 +73,20 @@ class AnswerDelivery:
         self._news = Signal()
         self._check_at: float | None = self._clock.monotonic()
         self.absence: Callable[[], str] = lambda: ""
-        """Returns in words that the human is away, and until when."""
+        """Returns a text that the human is away and until when, '' if not."""
 
     def notify(self) -> None:
-        """Look again: a question was asked or has ended."""
+        """Check again: a question was asked or has ended."""
         self._news.set()
 
     def on_event(self, agent: AgentId) -> None:
-        """Look soon whether askers in this agent, where something happened, have left."""
+        """Check soon whether askers of this agent, which had an event, have left."""
         if self._check_at is None and self._questions.open(agent):
             self._check_at = self._clock.monotonic() + CHECK_SECONDS
             self._news.set()
 
     async def run(self) -> None:
-        """Work for ever."""
+        """Deliver until cancelled."""
         while True:
             if self._check_at is not None and self._check_at <= self._clock.monotonic():
                 self._check_at = None
@@ -96,7 +96,7 @@ class AnswerDelivery:
             await self._news.next(self._sleep_seconds(is_all_out))
 
     def _sleep_seconds(self, is_all_out: bool) -> float | None:
-        """Return when to look again if nothing wakes us; None: there is nothing to wait for."""
+        """Return the seconds until the next check if nothing wakes us; None: no check is due."""
         seconds = [] if is_all_out else [RETRY_SECONDS]
         if self._check_at is not None:
             seconds.append(self._check_at - self._clock.monotonic())
@@ -113,7 +113,7 @@ class AnswerDelivery:
                 self._questions.withdraw_one(case.question.id, reason, self._clock.now())
 
     def withdraw_if_over(self, id: str) -> None:
-        """Withdraw a question before it is answered, if its run has ended a moment ago."""
+        """Withdraw a question before it is answered, if its run has just ended."""
         case = self._questions.find_live(id)
         if case and case.question.status == "open" and self._why_orphaned(case) == ENDED:
             self._questions.withdraw_one(case.question.id, ENDED, self._clock.now())
@@ -142,7 +142,7 @@ class AnswerDelivery:
     # --- outcomes --------------------------------------------------------------------------------
 
     async def _deliver_all(self) -> bool:
-        """Try every undelivered outcome once; return whether none is left."""
+        """Try every undelivered outcome once; return whether all are delivered."""
         for record in self._questions.undelivered():
             for ask in record.undelivered:
                 try:
@@ -181,7 +181,7 @@ class AnswerDelivery:
         self._questions.delivered(question.id, ask)
 
     async def _raise_budget(self, question: Question) -> None:
-        """Have the broker raise the budget as the human answered, once for each question.
+        """Raise the budget at the broker as the human answered, once for each question.
 
         The askers get their answers after it: only the human may raise. Raises ApiError.
         """
@@ -198,7 +198,7 @@ def has_run_ended(question: Question, board: Board) -> bool:
 
 
 def raise_in(question: Question) -> RaiseBudget | None:
-    """Return the raise that the answer to a spent budget asks for, None if it asks for none."""
+    """Return the raise that the answer to a spent budget requests, None if it requests none."""
     about, answer = question.about, question.answer or ""
     if question.kind != BUDGET or question.status != "answered" or about is None:
         return None

@@ -1,6 +1,6 @@
-"""Standing approvals: what "allow always" has allowed, until it is revoked.
+"""Standing approvals: the permissions of "allow always" answers, until they are revoked.
 
-They are answered questions, so an approval and what it allows from then on are one record, and its
+They are answered questions, so an approval and the actions that it permits are one record, and its
 revocation is another.
 """
 
@@ -15,14 +15,14 @@ from agiraph.tools.approvals.policy import remembers
 
 
 def standing(questions: QuestionStore, agent: str | None = None) -> list[QuestionRecord]:
-    """Return the approvals that stand, of one agent or of all, oldest first."""
+    """Return the approvals in force, of one agent or of all, oldest first."""
     return [
         case for case in questions.live() if case.stands and agent in (None, case.question.agent)
     ]
 
 
 def answer_by_standing(questions: QuestionStore, question: Question, now: float) -> bool:
-    """Answer an approval that an earlier "allow always" covers; return whether one does."""
+    """Answer an approval that an earlier "allow always" covers; return whether one exists."""
     about = question.about
     if question.kind != "approval" or about is None or question.status != "open":
         return False
@@ -39,9 +39,10 @@ def answer_by_standing(questions: QuestionStore, question: Question, now: float)
 
 
 def revoke(questions: QuestionStore, id: str, now: float) -> ApprovalView:
-    """Revoke an approval, if it still stands; return what it was.
+    """Revoke an approval, if it is still in force; return the approval.
 
-    `id` may be how it begins. ApiError 404 lists those that stand, 409 those that it may be.
+    `id` may be the beginning of an id. Raises ApiError 404 with the approvals in force, or 409 with
+    the ids that begin with `id`.
     """
     given = {str(case.question.id): case for case in questions.given(id)}
     meant = ids_meant(id, given)

@@ -1,4 +1,4 @@
-"""Bus: the calls by which the API and the inbox reach the other processes of a home.
+"""Bus: the calls of the API and the inbox to the other processes of a home.
 
 The human gateway implements it over its endpoint (`actors/gateway/bus.py`); for a home without
 processes, `agiraph/api/offline/stored_services.py` answers from files.
@@ -48,11 +48,11 @@ class Bus(Protocol):
         refused: int = CONFLICT,
         id: bytes | None = None,
     ) -> Reply:
-        """Ask `to` and return its reply, an `expect`. `id` is the id of the request.
+        """Send a request to `to` and return its reply, an `expect`. `id` is the request's id.
 
-        A process that is being restarted is asked again within that time. Raises ApiError with the
-        reason: 422 if a name or value was wrong, `refused` if it was refused otherwise, 409 if the
-        process was given up, 504 if no reply came in time, 503 if it cannot be reached now.
+        The request is repeated within that time if the process is being restarted. Raises ApiError
+        with the reason: 422 if a name or value was wrong, `refused` for another refusal, 409 if the
+        process was given up, 504 if no reply arrived in time, 503 if it cannot be reached now.
         """
 
     async def send(self, to: str, body: BaseModel, *, id: bytes) -> None:
@@ -65,4 +65,4 @@ class Bus(Protocol):
         """Send a passing message without waiting; it may be lost."""
 
     def report(self, *events: Event) -> None:
-        """Send events to the recorder in the background, again until they are stored."""
+        """Send events to the recorder in the background, repeatedly until they are stored."""

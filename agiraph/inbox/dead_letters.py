@@ -29,7 +29,7 @@ class DeadLetterStore:
         return True
 
     def find(self, id: str) -> DeadLetter:
-        """Return a letter; ApiError 404 lists the known."""
+        """Return a letter. Raises ApiError 404 that lists the known ids."""
         found = self.database.rows("SELECT letter FROM letters WHERE id = ?", id)
         if not found:
             known = [row[0] for row in self.database.rows("SELECT id FROM letters ORDER BY number")]
@@ -46,7 +46,7 @@ class DeadLetterStore:
         return view
 
     def sent_by(self, cause: str) -> DeadLetterView | None:
-        """Return the letter that a call has sent back, None if it has sent none."""
+        """Return the letter that a call has sent back, None if there is none."""
         found = self.database.rows('SELECT "view" FROM sent_letters WHERE cause = ?', cause)
         with self.database.parsing():
             return DeadLetterView.model_validate_json(found[0][0]) if found else None

@@ -2,10 +2,10 @@
 
 The state is the fold of a journal of these records:
 
-    begun     a key came for the first time, with the fingerprint of its call; nothing is done yet
-    answered  the call was carried out, and this is its answer
+    begun     a new key, with the fingerprint of its call; the call has had no effect yet
+    answered  the call was executed, and this is its answer
 
-A key that has begun and has no answer was cut off: its call is carried out again, with the same
+A key that has begun and has no answer was interrupted: its call is executed again, with the same
 cause (`agiraph.api.call_cause`). Only successful answers are kept: a refused call has no effect.
 """
 
@@ -28,7 +28,7 @@ JsonObject = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class StoredAnswer:
-    """What is known of one key; `body` is None until the call was answered."""
+    """The record of one key; `body` is None until the call was answered."""
 
     print: str
     at: float
@@ -38,7 +38,7 @@ class StoredAnswer:
 
 
 class IdempotencyStore:
-    """The keys, in one journal on disk; what is too old is left out. Raises Corrupt, OSError."""
+    """The keys, in one journal on disk; old keys are removed. Raises Corrupt, OSError."""
 
     def __init__(self, path: Path, now: float, most: int = MOST_KEPT) -> None:
         self._path = path
@@ -48,9 +48,9 @@ class IdempotencyStore:
         self._open()
 
     def begin(self, key: str, print: str, now: float) -> StoredAnswer:
-        """Return what is known of a key, which is written down if it is new.
+        """Return the record of a key, which is stored if it is new.
 
-        Raises ApiError 422 if it came before with another call.
+        Raises ApiError 422 if it was used before with another call.
         """
         known = self._kept.get(key)
         if known is None:
@@ -66,11 +66,11 @@ class IdempotencyStore:
         return known
 
     def __contains__(self, key: str) -> bool:
-        """Whether a key came before."""
+        """Whether a key was used before."""
         return key in self._kept
 
     def answered(self, key: str, status: int, media_type: str, body: str) -> None:
-        """Write down what a call was answered; wait until it is on disk."""
+        """Store the answer of a call; wait until it is on disk."""
         record = {"type": "answered", "key": key, "status": status, "media_type": media_type}
         self._write({**record, "body": body})
 
@@ -89,7 +89,7 @@ class IdempotencyStore:
         self._journal.records = []
 
     def _make_room(self, now: float) -> None:
-        """Forget what is too old, and of too many the older half."""
+        """Remove old keys; if there are still too many, remove the older half."""
         if len(self._kept) < self._most:
             return
         self._journal.close()
@@ -118,7 +118,7 @@ def _apply(kept: dict[str, StoredAnswer], record: JsonObject) -> None:
 
 
 def _shorten(path: Path, records: list[JsonObject], since: float, most: int) -> None:
-    """Rewrite a journal with the keys that came after `since`, the newest `most` of them."""
+    """Rewrite a journal with the keys used after `since`, the newest `most` of them."""
     begun = {r["key"]: r["at"] for r in records if r.get("type") == "begun"}
     newest = sorted(begun, key=lambda key: begun[key], reverse=True)
     gone = {key for place, key in enumerate(newest) if place >= most or begun[key] <= since}

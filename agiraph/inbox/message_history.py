@@ -1,4 +1,4 @@
-"""MessageHistory: all messages to and from the person, over all agents, and what he has read."""
+"""MessageHistory: all messages to and from the person, over all agents, and the read marks."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
@@ -16,7 +16,7 @@ COLUMNS: Final = ", ".join(["seq", *(f'"{field}"' for field in FIELDS)])
 READ_AT_ONCE: Final = 500
 SHOWN_TEXTS: Final = 3
 LOOKED_THROUGH: Final = 200
-"""Messages that are searched for the latest texts, which the error for a wrong id lists."""
+"""Messages searched for the latest texts, which the error for a wrong id lists."""
 
 LAST: Final = 2**63 - 1
 
@@ -51,7 +51,7 @@ class MessageHistory:
         question_id: str | None = None,
         in_reply_to: str | None = None,
     ) -> bool:
-        """Write a message to disk; return False if its id was there already."""
+        """Write a message to disk; return False if its id already exists."""
         if id in self:
             return False
         message = ConversationMessageView.model_validate(
@@ -74,7 +74,7 @@ class MessageHistory:
         return True
 
     def numbers(self, ids: Sequence[str]) -> dict[str, int]:
-        """Return the numbers of the messages with these ids; what is no message has none."""
+        """Return the numbers of the messages with these ids; unknown ids are left out."""
         marks = ", ".join("?" * len(ids))
         return dict(self.database.rows(f"SELECT id, seq FROM messages WHERE id IN ({marks})", *ids))
 
@@ -89,13 +89,13 @@ class MessageHistory:
         return last or 0
 
     def since(self, seq: int) -> Iterator[ConversationMessageView]:
-        """Yield the messages of all agents that stand after number `seq`."""
+        """Yield the messages of all agents after number `seq`."""
         while found := self._read("seq > ? ORDER BY seq LIMIT ?", seq, READ_AT_ONCE):
             yield from found
             seq = found[-1].seq
 
     def find(self, agent: str, id: str) -> ConversationMessageView:
-        """Return an agent's message by its id or the beginning of it; ApiError 404, or 409."""
+        """Return an agent's message by its id or a beginning of it. Raises ApiError 404, or 409."""
         wanted = "id >= ? AND id < ? AND +agent = ? LIMIT 2"  # by the index of ids
         found = self._read(wanted, id, f"{id}\U0010ffff", agent)
         if len(found) == 1:
@@ -109,7 +109,7 @@ class MessageHistory:
         raise ApiError(404, f"unknown message '{id}' (the last to you: {listing})")
 
     def unanswered(self, agent: str, name: str) -> ConversationMessageView | None:
-        """Return the last text of somebody that the person has not written to them since."""
+        """Return the last text of a sender to whom the person has not written since."""
         texts = "agent = ? AND other = ? AND kind IN ('text', 'nudge') ORDER BY seq DESC LIMIT 1"
         last = self._read(texts, agent, key_of(name))
         return last[0] if last and last[0].sender != HUMAN_NAME else None
@@ -117,17 +117,17 @@ class MessageHistory:
     def said_by_human(
         self, agent: str, since: float, until: float
     ) -> list[ConversationMessageView]:
-        """Return what the person wrote to an agent's team and answered between two times."""
+        """Return the messages and answers of the person to an agent's team between two times."""
         wanted = """agent = ? AND "from" = ? AND ts BETWEEN ? AND ? ORDER BY seq"""
         return self._read(wanted, agent, HUMAN_NAME, since, until)
 
     def read_to(self, agent: str) -> int:
-        """Return up to which message the person has read all of an agent's, 0 if none."""
+        """Return the number up to which the person has read all of an agent's messages, else 0."""
         found = self.database.rows("SELECT seq FROM read_cursors WHERE agent = ?", agent)
         return int(found[0][0]) if found else 0
 
     def read_with(self, agent: str) -> dict[str, int]:
-        """Return up to which message he has read the conversations that he has read further in.
+        """Return the read marks of single conversations that the person has read further.
 
         By the name of the entity, as its messages write it.
         """
@@ -144,7 +144,7 @@ class MessageHistory:
     def mark_read(self, agent: str, seq: int | None = None, entity: str | None = None) -> None:
         """Record that the person has read an agent's messages up to `seq`, by default all.
 
-        With `entity` only those of the one of that name, and never fewer than before.
+        With `entity` only the messages of that entity; a mark is never moved back.
         """
         seq = self._count if seq is None else min(seq, self._count)
         if entity is None:
@@ -160,7 +160,7 @@ class MessageHistory:
         self.when_changed(agent)
 
     def unread(self, agent: str) -> dict[str, int]:
-        """Return how many messages to the person nobody has read yet, by who sent them.
+        """Return the number of unread messages to the person, by sender.
 
         A question that is settled needs no reading.
         """
@@ -189,9 +189,9 @@ class MessageHistory:
     ) -> ConversationPageView:
         """Return up to `limit` messages of one agent: the first ones after number `after`.
 
-        With `before`: the last ones that stand after `after` and before that number. With `entity`:
-        only what was said to or by the one of that name, or to all. With `search`: only what has
-        these words in it.
+        With `before`: the last messages between `after` and that number. With `entity`: only
+        messages to or from the entity of that name, or to all. With `search`: only messages that
+        contain these words.
         """
         end, is_backwards = LAST if before is None else before, before is not None
         page = self._stretch(agent, entity, after, end, limit, search, is_backwards=is_backwards)
@@ -239,7 +239,7 @@ class MessageHistory:
 
 
 def _statement(message: ConversationMessageView) -> Statement:
-    """Return what writes a message down."""
+    """Return the statement that stores a message."""
     other = key_of(message.to if message.sender == HUMAN_NAME else message.sender)
     shown = message.model_dump(by_alias=True)
     marks = ", ".join("?" * (len(FIELDS) + 2))

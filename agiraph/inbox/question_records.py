@@ -1,7 +1,7 @@
-"""QuestionRecord: one question to the human, its outcome, and to whom that has yet to be delivered.
+"""QuestionRecord: one question to the human, its outcome, and the pending deliveries of that.
 
-It is the fold of records; `agiraph.inbox.questions` says which there are. Its outcome,
-as the conversation and the events show it, follows.
+It is the fold of records; `agiraph.inbox.questions` lists their types. Its outcome, as shown in the
+conversation and the events, is derived from it.
 """
 
 from dataclasses import dataclass, field, replace
@@ -29,9 +29,9 @@ JsonObject = dict[str, Any]
 class QuestionRecord:
     """One question. `asked_as` is the id its asker gave it, `asks` the messages that asked it.
 
-    `question.id` differs from `asked_as` only if another asker used the same id before. `askers` is
-    the sender of an asking message where it is not `asker`. `answered_as` is the cause of the call
-    that answered it.
+    `question.id` differs from `asked_as` only if another asker used the same id before. `askers`
+    has the sender of each asking message that is not from `asker`. `answered_as` is the cause of
+    the call that answered it.
     """
 
     question: Question
@@ -47,7 +47,7 @@ class QuestionRecord:
 
     @property
     def undelivered(self) -> tuple[str, ...]:
-        """The asking messages whose senders have yet to get the outcome."""
+        """The asking messages whose senders have not received the outcome yet."""
         if self.question.status == "open":
             return ()
         return tuple(ask for ask in self.asks if ask not in self.delivered)
@@ -62,12 +62,12 @@ class QuestionRecord:
 
     @property
     def stands(self) -> bool:
-        """Whether it is such an approval, and was not revoked."""
+        """Whether it is an approval for later actions, and was not revoked."""
         return self.was_given and not self.is_revoked
 
     @property
     def is_live(self) -> bool:
-        """Whether it may still have an effect: it is open, stands, or has yet to be delivered."""
+        """Whether it may still have an effect: it is open, in force, or not delivered yet."""
         return self.question.status == "open" or self.stands or bool(self.undelivered)
 
     def asker_of(self, ask: str) -> str:
@@ -87,7 +87,7 @@ def first_record(record: JsonObject) -> QuestionRecord:
 
 
 def record_after(case: QuestionRecord, record: JsonObject) -> QuestionRecord:
-    """Return a question as it is after one more record."""
+    """Return a question after one more record."""
     match record["type"]:
         case "asked_again":
             asker = record.get("asker", case.asker)
@@ -146,7 +146,7 @@ def _with(question: Question, **changes: Any) -> Question:
 def write_outcome(thread: MessageHistory, question: Question, reason: str = "") -> None:
     """Write the outcome of a question into the conversation, once.
 
-    A question that a standing approval answered was never shown, and its answer is not either.
+    A question that a standing approval answered was never shown, so its answer is not shown either.
     """
     if (question.answered_by or "").startswith(BY_APPROVAL):
         return
@@ -164,7 +164,7 @@ def write_outcome(thread: MessageHistory, question: Question, reason: str = "") 
 
 
 def outcome_event(question: Question, reason: str = "") -> tuple[str, dict[str, Any]]:
-    """Return the type and the data of the event that reports it."""
+    """Return the type and the data of the event that reports the outcome."""
     data = {
         "question_id": question.id,
         "question": question.question,

@@ -1,19 +1,19 @@
-"""QuestionStore: questions to the human, their outcomes, and what has yet to be delivered.
+"""QuestionStore: questions to the human, their outcomes, and their pending deliveries.
 
-Those that may still have an effect (open ones, standing approvals, undelivered outcomes) are in
+Questions that may still have an effect (open ones, standing approvals, undelivered outcomes) are in
 memory, the others are read from the database. A question is the fold of records of these types:
 
-    asked      a new question, with the address of its asker and the id of the message
-    asked_again  it is asked again (by its asker after a restart, or, if it is shared, by
-               another entity): one more message to reply to. Under the same id, but with other
-               words or about another action, it is a new question
-    answered   a person's answer; the first one holds
-    expired    its deadline has passed without one
-    withdrawn  nobody waits for an answer: its asker said so, or has left
-    revoked    what an approval allowed for always is no longer allowed
-    delivered  the router has the outcome as the answer to one message
+  asked        a new question, with the address of its asker and the id of the message
+  asked_again  it is asked again (by its asker after a restart, or, if it is shared, by
+               another entity): another message to reply to. The same id with another text or
+               about another action is a new question
+  answered     a person's answer; the first answer counts
+  expired      its deadline has passed without an answer
+  withdrawn    its asker no longer waits for an answer, or has left
+  revoked      the permission of an "allow always" answer is withdrawn
+  delivered    the router has the outcome as the answer to one message
 
-Each question gets exactly one of answered, expired and withdrawn, here and nowhere else.
+Each question gets exactly one of answered, expired and withdrawn, only in this module.
 """
 
 from collections.abc import Callable, Iterator
@@ -34,7 +34,7 @@ from agiraph.storage.journal import JsonObject
 
 CASES: Final = TypeAdapter(QuestionRecord)
 MOST_MEANT: Final = 20
-"""How many questions an error lists that begin with the id a person gave."""
+"""The maximum number of questions in an error about an ambiguous id."""
 
 
 class QuestionStore:
@@ -43,14 +43,14 @@ class QuestionStore:
     def __init__(self, database: GatewayDatabase) -> None:
         self.database = database
         self.when_changed: Callable[[QuestionId], None] = lambda _id: None
-        live = self._read("is_live = 1 ORDER BY +number")  # by the index of those alone
+        live = self._read("is_live = 1 ORDER BY +number")  # by the index of live questions
         self._live = {case.question.id: case for case in live}
 
     def ask(self, body: AskQuestion, asker: str, ask: str, ts: float) -> Question | None:
-        """Store a question; return it if it is new, None if it was known already.
+        """Store a question; return it if it is new, None if it is already known.
 
         `ask` is the id of the message that asked, in hexadecimal, `ts` when it was sent: its
-        deadline counts from there, however often it is asked again.
+        deadline counts from that time, however often it is asked again.
         """
         if self.asked_by(ask) is not None:
             return None
@@ -76,15 +76,15 @@ class QuestionStore:
         return question
 
     def get(self, id: str) -> Question | None:
-        """Return a question, None if there is none of this id."""
+        """Return a question, None if no question has this id."""
         case = self._find(id)
         return case.question if case else None
 
     def meant(self, text: str) -> str:
-        """Return the id that a person means: it, or the only one that begins so.
+        """Return the full id for a text: the id itself, or the only id that begins with it.
 
-        Open questions count first. Raises ApiError 404 with the open ones, 409 with those that it
-        may be.
+        Open questions take precedence. Raises ApiError 404 with the open ones, 409 with the
+        possible ids.
         """
         found = open_ids_meant(text, (question.id for question in self.open()))[:MOST_MEANT]
         if not found:
@@ -106,10 +106,10 @@ class QuestionStore:
     def answer(
         self, id: str, answer: str, by: str, at: float, via: str = "", cause: str = ""
     ) -> Question:
-        """Store the answer and return the question; raise ApiError 404 or 409.
+        """Store the answer and return the question. Raises ApiError 404 or 409.
 
-        The error for a second or a late answer says what holds instead. The same `cause` again is
-        the same answer.
+        The error for a second or a late answer names the outcome instead. A repeated call with the
+        same `cause` is the same answer.
         """
         if cause and self._case(id).answered_as == cause:
             return self._case(id).question
@@ -134,17 +134,17 @@ class QuestionStore:
         return [self._case(question.id).question for question in over]
 
     def next_deadline(self) -> float | None:
-        """Return when the next open question expires; None if none ever does."""
+        """Return the time at which the next open question expires; None if there is none."""
         times = [q.deadline_at for q in self.open() if q.deadline_at is not None]
         return min(times, default=None)
 
     def withdraw(self, agent: str) -> None:
-        """Withdraw the open questions of an agent that is archived; nobody waits for them."""
+        """Withdraw the open questions of an archived agent, which has no askers."""
         for question in self.open(agent):
             self._write({"type": "withdrawn", "id": question.id})
 
     def withdraw_own(self, asker: str, asked_as: str, reason: str, at: float) -> Question | None:
-        """Withdraw an open question for its asker; None if this asker has none of that id."""
+        """Withdraw an open question for its asker; None if this asker has none with that id."""
         for case in self.live():
             is_its = case.asker == asker and case.asked_as == asked_as and not case.is_shared
             if is_its and case.question.status == "open":
@@ -152,7 +152,7 @@ class QuestionStore:
         return None
 
     def withdraw_one(self, id: QuestionId, reason: str, at: float) -> Question:
-        """Withdraw an open question. Its askers get that as the outcome, in case one waits."""
+        """Withdraw an open question; its askers get that as the outcome, as one may wait."""
         record = {"type": "withdrawn", "id": id, "silent": False}
         self._write(record | {"reason": reason, "at": at})
         return self._case(id).question
@@ -162,7 +162,7 @@ class QuestionStore:
         self._write({"type": "delivered", "id": id, "ask": ask})
 
     def undelivered(self) -> list[QuestionRecord]:
-        """Return the questions whose outcome has yet to be delivered to somebody."""
+        """Return the questions whose outcome has not been delivered to every asker."""
         return [case for case in self.live() if case.undelivered]
 
     def live(self) -> list[QuestionRecord]:
@@ -170,7 +170,7 @@ class QuestionStore:
         return list(self._live.values())
 
     def find_live(self, id: str) -> QuestionRecord | None:
-        """Return a question that may still have an effect, None if this one has none."""
+        """Return a question that may still have an effect, else None."""
         return self._live.get(QuestionId(id))
 
     def listed(self, most: int, status: QuestionStatus | None = None) -> list[Question]:
@@ -189,20 +189,20 @@ class QuestionStore:
         return [question for question in waiting if agent in (None, question.agent)]
 
     def asking(self) -> set[str]:
-        """Return the addresses of all who have an open question."""
+        """Return the addresses of all askers with an open question."""
         return {record.asker for record in self.live() if record.question.status == "open"}
 
     def asker_of(self, id: str) -> str:
-        """Return the address of who asked a question first; ApiError 404."""
+        """Return the address of a question's first asker. Raises ApiError 404."""
         return self._case(id).asker
 
     def given(self, id: str) -> list[QuestionRecord]:
-        """Return the approvals given for always, revoked or not, whose ids begin with `id`."""
+        """Return the "allow always" approvals, revoked or not, whose ids begin with `id`."""
         wanted = "was_given AND id >= ? AND id < ? ORDER BY id LIMIT ?"
         return self._read(wanted, id, f"{id}\U0010ffff", MOST_MEANT)
 
     def revoke(self, id: str, at: float) -> None:
-        """Revoke what the answer to an approval has allowed for always."""
+        """Revoke the permission of an "allow always" answer."""
         self._write({"type": "revoked", "id": id, "at": at})
 
     def _find(self, id: str) -> QuestionRecord | None:
@@ -246,7 +246,7 @@ class QuestionStore:
 
 
 def _after(record: JsonObject, case_of: Callable[[str], QuestionRecord]) -> QuestionRecord:
-    """Return a question as it is after a record."""
+    """Return a question after a record."""
     if record["type"] == "asked":
         return first_record(record)
     return record_after(case_of(record["id"]), record)
@@ -267,10 +267,10 @@ def _written(case: QuestionRecord) -> Iterator[Statement]:
 
 
 def asks_the_same(question: Question, body: AskQuestion) -> bool:
-    """Whether what is asked under an id is what was asked under it before.
+    """Whether a repeated id asks the same question as before.
 
-    An answer must never apply to anything else. A question about an action is known by the action
-    (its words may change: how much is spent by now), any other by its words.
+    An answer must never apply to another question. A question about an action is identified by the
+    action (its text may change, for example the spent amount), any other by its text.
     """
     if question.kind != body.kind or (question.about is None) != (body.about is None):
         return False

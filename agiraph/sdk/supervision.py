@@ -1,4 +1,4 @@
-"""The supervisor for a program: the one of its home, or its own for the duration of a block."""
+"""The supervisor for a program: the home's running one, or its own for the length of a block."""
 
 import time
 from collections.abc import Callable, Iterator

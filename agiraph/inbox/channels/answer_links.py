@@ -1,4 +1,4 @@
-"""AnswerLinks: the links of notices: those that answer a question, and the key that signs them."""
+"""AnswerLinks: the links in notices that answer a question, and the key that signs them."""
 
 import secrets
 from pathlib import Path
@@ -12,7 +12,7 @@ PATH = "/answer/"
 
 
 class AnswerLinks:
-    """Makes and reads the links of one home; the key file is created when it is first needed."""
+    """Creates and reads the links of one home; the key file is created at its first use."""
 
     def __init__(self, key_file: Path, good_for_seconds: float) -> None:
         self._key_file = key_file
@@ -21,7 +21,7 @@ class AnswerLinks:
         self.base = ""
 
     def link_of(self, notice: Notice) -> str | None:
-        """Return the link by which this notice's question is answered, None if it is about none."""
+        """Return the link that answers this notice's question, None if it has no question."""
         if notice.question_id is None:
             return None
         expires_at = notice.ts + self._good_for
@@ -32,7 +32,7 @@ class AnswerLinks:
         return f"{self.base}{UI_PATH}{f'agents/{notice.agent}' if notice.agent else ''}"
 
     def question_of(self, token: str, now: float) -> str:
-        """Return the question that a link's token is for; raise InvalidInput."""
+        """Return the question of a link's token. Raises InvalidInput."""
         return read_answer_token(self.key, token, now)
 
     @property

@@ -1,7 +1,7 @@
-"""Channels: the table of their kinds, what each is given, and how a delivery may fail.
+"""Channels: the table of their kinds, the input of a delivery, and its failure.
 
 A kind is a module with a coroutine `deliver(settings, notification, timeout_seconds)`, which raises
-DeliveryFailed and never blocks the event loop. It is imported when it first delivers.
+DeliveryFailed and never blocks the event loop. It is imported at its first delivery.
 """
 
 import importlib
@@ -16,7 +16,7 @@ from agiraph.settings.channels import ChannelConfig, ChannelKind
 class Notification:
     """One delivery: its id is the same at each attempt.
 
-    `link` leads to where its question is answered, `page` to its agent in the web UI.
+    `link` leads to the page that answers its question, `page` to its agent in the web UI.
     """
 
     id: str
@@ -26,9 +26,9 @@ class Notification:
 
 
 class DeliveryFailed(Exception):
-    """The receiver did not take it; it may later, after `retry_after` seconds if it said so.
+    """The receiver did not accept it; it may later, after `retry_after` seconds if it said so.
 
-    People read the reason: it must hold no secret of the channel.
+    The reason is shown to people: it must not contain a secret of the channel.
     """
 
     def __init__(self, reason: str, retry_after: float = 0.0) -> None:

@@ -1,11 +1,11 @@
-"""The dispatcher: reads what is new, records which channels get it, and delivers it to each.
+"""The dispatcher: read new notices, record the channels that get them, and deliver them.
 
-Its sources are journals, read from cursors that are written in the same record as what was found
+Its sources are journals, read from cursors that are written in the same record as the notices found
 there. So a question asked while the gateway died is delivered once to each channel by the next
 incarnation. A receiver may get a delivery twice (if the gateway is killed between the receiver's
 reply and our record of it), under the same id.
 
-Each channel has a task of its own; one that hangs delays neither the bus nor the other channels.
+Each channel has a task of its own; a slow channel delays neither the bus nor the other channels.
 """
 
 import asyncio
@@ -39,13 +39,13 @@ from agiraph.settings.channels import MissingChannelVariable, filled_in
 POLL_SECONDS = 120.0
 GRACE_SECONDS = 5.0
 UNRECORDED = 1000
-"""Events that are read without a notice before the cursor is recorded."""
+"""Events without a notice after which the cursor is recorded."""
 
 
 class NotificationDispatcher:
     """One task for the sources and one for each channel; the caller runs `run`.
 
-    `environ` holds the variables that the settings of channels name.
+    `environ` contains the variables that the settings of channels name.
     """
 
     def __init__(
@@ -74,21 +74,21 @@ class NotificationDispatcher:
 
     @property
     def queue(self) -> DeliveryQueue:
-        """What was noticed, and what has yet to be delivered."""
+        """The notices, and the pending deliveries."""
         return self._journal.queue
 
     def on_message(self) -> None:
-        """Look again: the message history has grown."""
+        """Check again: the message history has grown."""
         self._news.set()
 
     def on_event(self, agent: AgentId | str) -> None:
-        """Look again: an agent's event log has grown."""
+        """Check again: an agent's event log has grown."""
         if self._reads_events:
             self._grown.add(str(agent))
             self._news.set()
 
     def write(self, record: dict[str, Any]) -> None:
-        """Record a person's decision (away, back, again), and look what follows from it."""
+        """Record a person's decision (away, back, again), and wake the tasks of all channels."""
         self._journal.write(record)
         for due in self._due.values():
             due.set()
@@ -98,7 +98,7 @@ class NotificationDispatcher:
         return any(EVENT_KINDS.intersection(one.notices) for one in self.settings.values())
 
     async def run(self) -> None:
-        """Deliver for ever; without channels return at once."""
+        """Deliver until cancelled; without channels return at once."""
         self._open()
         if not self.settings:
             return
@@ -108,7 +108,7 @@ class NotificationDispatcher:
                 group.create_task(self._serve(name))
 
     def _open(self) -> None:
-        """Record which channels there are; the first ones start with what comes from now on."""
+        """Record the configured channels; a new channel starts with the next notice."""
         seqs: dict[str, int] | None = {} if self._reads_events else None
         if seqs is not None and not self.queue.reads_events:
             seqs |= {agent.id: self._last_event(agent) for agent in self._agents.all()}
@@ -123,11 +123,11 @@ class NotificationDispatcher:
         except Corrupt:
             return 0
 
-    # --- what is new ---
+    # --- new notices ---
 
     async def _read(self) -> None:
         while True:
-            if self._reads_events:  # all of them now and then: a signal may have been lost
+            if self._reads_events:  # all of them regularly: a signal may have been lost
                 self._grown.update(agent.id for agent in self._agents.all())
             with suppress(TimeoutError):
                 async with asyncio.timeout(POLL_SECONDS):
@@ -140,7 +140,7 @@ class NotificationDispatcher:
                 agent = self._grown.pop()
                 try:
                     self._read_events(agent)
-                except (Corrupt, ApiError) as error:  # of one agent; the others' notices go out
+                except (Corrupt, ApiError) as error:  # only for this agent
                     self._log.warning("events cannot be read", agent=agent, reason=str(error))
                 await asyncio.sleep(0)
             await self._news.next()
@@ -169,7 +169,7 @@ class NotificationDispatcher:
             self._journal.write({"type": "passed", "events": {id: after}})
 
     def _record(self, notice: Notice | None, read: dict[str, Any]) -> None:
-        """Record a notice that some channel wants, and how far its source was read."""
+        """Record a notice for its channels, with the new cursor of its source."""
         if notice is None:
             return
         record = self.queue.noticing(notice, self.settings, self._clock.now(), read)
@@ -179,10 +179,10 @@ class NotificationDispatcher:
         for name in record["to"]:
             self._due[name].set()
 
-    # --- what goes out ---
+    # --- deliveries ---
 
     async def _serve(self, name: str) -> None:
-        """Deliver to one channel what is due, one after the other."""
+        """Deliver the due notices to one channel, one after the other."""
         holds = self._bounds.while_away == "wait"
         while True:
             now = self._clock.now()
@@ -233,7 +233,7 @@ class NotificationDispatcher:
             raise DeliveryFailed(str(wrong)) from None
 
     async def test(self, name: str, notice: Notice, id: str) -> None:
-        """Deliver a notice now, once, without recording it; raise DeliveryFailed."""
+        """Deliver a notice now, once, without recording it. Raises DeliveryFailed."""
         await self._attempt(name, notice, id)
 
     async def _reschedule(self, delivery: Delivery, error: str, retry_after: float) -> None:
@@ -277,5 +277,5 @@ class NotificationDispatcher:
 
 
 def named(channels: Iterable[str]) -> str:
-    """Return names for an error message: what would have been possible."""
+    """Return the possible names for an error message."""
     return ", ".join(sorted(channels)) or "none; see docs/humans.md"

@@ -18,7 +18,7 @@ PORTS = {"starttls": 587, "ssl": 465, "none": 25}
 async def deliver(
     settings: ChannelConfig, notification: Notification, timeout_seconds: float
 ) -> None:
-    """Send the notification to one address by one server; return when the server has accepted."""
+    """Send the notification to one address; return when the server has accepted it."""
     try:
         mail = mail_of(settings, notification)
         await asyncio.to_thread(_send, settings, mail, timeout_seconds)
@@ -63,5 +63,5 @@ def mail_of(settings: ChannelConfig, notification: Notification) -> EmailMessage
 
 
 def _one_line(text: str) -> str:
-    """Return text that can stand in a header, whatever an entity is called."""
+    """Return text that is valid in a header, for any name of an entity."""
     return "".join(c if c.isprintable() else " " for c in text)

@@ -1,4 +1,4 @@
-"""What becomes a notice: messages, questions and failures, and events that end a run. Pure."""
+"""Sources of notices: messages, questions and failures, and events that end a run. Pure."""
 
 from agiraph.core.ids import HUMAN_NAME
 from agiraph.core.models import Agent, Event, Question
@@ -50,10 +50,10 @@ def _of_question(question: Question, agent_name: str) -> Notice:
 
 
 def notice_of_event(event: Event, agent: Agent) -> Notice | None:
-    """Return the notice of an event, None if nobody is notified of it.
+    """Return the notice of an event, None if it has none.
 
-    A coordinator that was given up is a message already; its `agent.failed` names the address. Of
-    calls that were refused because the budget is spent, the first of a run is notified.
+    A coordinator that was given up already has a message; its `agent.failed` has the address. Of
+    the calls that were refused because the budget is spent, only the first of a run has a notice.
     """
     match event.type:
         case "agent.completed":

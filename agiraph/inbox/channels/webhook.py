@@ -16,7 +16,7 @@ LONGEST_RETRY_AFTER = 3600.0
 async def deliver(
     settings: ChannelConfig, notification: Notification, timeout_seconds: float
 ) -> None:
-    """POST to the URL of the settings; every status but 2xx is a failure.
+    """POST to the URL of the settings; every status except 2xx is a failure.
 
     The URL is the person's configuration, so it may be on this machine.
     """
@@ -30,7 +30,7 @@ async def deliver(
     client = await asyncio.to_thread(httpx.AsyncClient, timeout=timeout_seconds)
     try:
         async with (
-            asyncio.timeout(timeout_seconds),  # the client's own is for each piece that arrives
+            asyncio.timeout(timeout_seconds),  # the client's own timeout is for each received piece
             client,
             client.stream("POST", settings.url, content=body, headers=headers) as response,
         ):
@@ -39,7 +39,7 @@ async def deliver(
     except (TimeoutError, httpx.TimeoutException):
         raise DeliveryFailed(f"no answer within {timeout_seconds:g} s") from None
     except (httpx.HTTPError, httpx.InvalidURL) as error:
-        raise DeliveryFailed(type(error).__name__) from None  # its text may hold the URL
+        raise DeliveryFailed(type(error).__name__) from None  # its text may contain the URL
     if not 200 <= status < 300:
         wait = min(float(later), LONGEST_RETRY_AFTER) if later.isdecimal() else 0.0
         where = f", a redirect to {_host_of(target)}" if target else ""

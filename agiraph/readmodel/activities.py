@@ -1,4 +1,4 @@
-"""What each entity last reported that it does, and what the gateway has counted; in memory only."""
+"""The last reported activity of each entity, and the gateway's counters; in memory only."""
 
 from bisect import bisect_left
 from collections import Counter
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from agiraph.core.models import EntityState
 
 BOUNDS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0)
-"""Upper bounds of a histogram's buckets, in seconds; what is longer is in the last one."""
+"""Upper bounds of a histogram's buckets, in seconds; longer times are in the last bucket."""
 
 MOST = 20_000
 
@@ -30,7 +30,7 @@ class EntityActivities:
         return True
 
     def get(self, address: str, incarnation: int | None = None) -> EntityState | None:
-        """Return the last state of an address (of this incarnation, if one is named)."""
+        """Return the last state of an address (of this incarnation, if given)."""
         known = self._latest.get(address)
         if known is None or incarnation not in (None, known[0]):
             return None
@@ -39,18 +39,18 @@ class EntityActivities:
 
 @dataclass(slots=True)
 class Histogram:
-    """How long something took, by buckets."""
+    """Durations, counted by buckets."""
 
     counts: list[int] = field(default_factory=lambda: [0] * (len(BOUNDS) + 1))
     total_seconds: float = 0.0
 
     def add(self, seconds: float) -> None:
-        """Count one."""
+        """Count one duration."""
         self.counts[bisect_left(BOUNDS, seconds)] += 1
         self.total_seconds += seconds
 
     def cumulative(self) -> list[tuple[str, float]]:
-        """Return (bound, how many took at most so long), as Prometheus wants it."""
+        """Return pairs of a bound and the number of durations up to it, as Prometheus requires."""
         found, so_far = [], 0
         for bound, count in zip((*map(str, BOUNDS), "+Inf"), self.counts, strict=True):
             so_far += count
@@ -60,11 +60,11 @@ class Histogram:
 
 @dataclass(slots=True)
 class GatewayCounters:
-    """Events by type, and how long notices took to go out by each channel."""
+    """Counts of events by type, and the delivery times of notices by channel."""
 
     events: Counter[str] = field(default_factory=Counter)
     deliveries: dict[str, Histogram] = field(default_factory=dict)
 
     def delivered(self, channel: str, seconds: float) -> None:
-        """Count a notice that went out so long after its cause."""
+        """Count a notice that was delivered this many seconds after its cause."""
         self.deliveries.setdefault(channel, Histogram()).add(seconds)

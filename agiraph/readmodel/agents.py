@@ -25,8 +25,8 @@ Stamp = tuple[int, int]
 class AgentDirectory:
     """Reads `agents/*/agent.json`, which the coordinators replace as a whole.
 
-    Or those in another `folder`, which `where` names in errors. Names that people type are
-    compared with what exists and never become part of a path.
+    Or the agents in another `folder`, which `where` names in errors. Names that people type are
+    compared with existing names and never become part of a path.
     """
 
     def __init__(self, home: Home, folder: Path | None = None, where: str = "") -> None:
@@ -45,13 +45,13 @@ class AgentDirectory:
         return sorted(found, key=lambda agent: (agent.created_at, agent.id))
 
     def get(self, id: AgentId | str) -> Agent | None:
-        """Return the agent with exactly this id, None if there is none or its record is damaged."""
+        """Return the agent with exactly this id, None if it is missing or its record is damaged."""
         return self._load_whole(self._home(id)) if _may_be_a_name(id) else None
 
     def find(self, named: str) -> Agent:
-        """Return the agent with this id or name, or the only one whose id or name begins so.
+        """Return the agent with this id or name, or the only one whose id or name begins with it.
 
-        Raises ApiError 404 or, for several, 409; 500 if the record of that one is damaged.
+        Raises ApiError 404 or, for several, 409; 500 if its record is damaged.
         """
         exact = self._load(self._home(named)) if _may_be_a_name(named) else None
         if exact is not None:
@@ -76,9 +76,9 @@ class AgentDirectory:
         return self._logs[agent.id]
 
     def run_of(self, agent: Agent, run: str | None = None) -> RunHome | None:
-        """Return the folder of an agent's current run, None before its first; or of an older one.
+        """Return the folder of an agent's current run (None before its first), or of a given run.
 
-        Raises ApiError 404 that lists the known.
+        Raises ApiError 404 that lists the known runs.
         """
         if run is None:
             return self._home(agent.id).run(agent.run) if agent.run else None
@@ -146,9 +146,9 @@ def _may_be_a_name(id: str) -> bool:
 
 
 def agent_summary(agent: Agent, status: str, **shown: object) -> AgentView:
-    """Return an agent as listings show it; `status` is what its processes say it is.
+    """Return an agent as listings show it; `status` is the state of its processes.
 
-    `shown` are those fields of the view that its record does not hold.
+    `shown` are the fields of the view that are not in its record.
     """
     failed = class_of(status, agent.reason)
     of_run = {

@@ -22,7 +22,7 @@ NO_STAGE = -1
 
 
 class FoldedJournal(NamedTuple):
-    """The board of a journal that has so many bytes, how much has happened on it, and where."""
+    """The board of a journal of `size` bytes, the number of its events, and their end."""
 
     size: int
     board: Board
@@ -31,18 +31,18 @@ class FoldedJournal(NamedTuple):
 
 
 class BoardReader:
-    """Reads boards; of a journal that has grown only what is new is read and folded."""
+    """Board cache; applies only the new records of a journal that has grown."""
 
     def __init__(self) -> None:
         self._folded: dict[Path, FoldedJournal] = {}
         self._facts: dict[Path, tuple[int, RunFacts | None]] = {}
 
     def get(self, run: RunHome | None) -> Board:
-        """Return the board of a run, an empty one before there is any."""
+        """Return the board of a run, an empty board before its first event."""
         return self.with_seq(run)[0]
 
     def with_seq(self, run: RunHome | None) -> tuple[Board, int]:
-        """Return the board of a run and how much has happened on it."""
+        """Return the board of a run and the number of its events."""
         if run is None:
             return Board(), 0
         journal = Path(run.journal)
@@ -58,9 +58,9 @@ class BoardReader:
         return known.board, known.seq
 
     def facts(self, run: RunHome) -> RunFacts | None:
-        """Return the facts of a run, None before it has begun; for a thread, too.
+        """Return the facts of a run, None before it has begun; also for use in threads.
 
-        Of a run whose board is not shown, only the facts are kept.
+        Only the facts are kept for a run whose board is not shown.
         """
         journal = Path(run.journal)
         status = status_of(journal)
@@ -77,7 +77,7 @@ class BoardReader:
         return board_view(*self.with_seq(run))
 
     def at(self, run: RunHome | None, seq: int) -> Board:
-        """Return the board as it was when so much had happened on it; ApiError 404 if less has."""
+        """Return the board after its first `seq` events. Raises ApiError 404 if it has fewer."""
         now, last = self.with_seq(run)
         if seq == last or run is None:
             return now
@@ -88,7 +88,7 @@ class BoardReader:
 
 
 def _folded_on(journal: Path, size: int, known: FoldedJournal | None) -> FoldedJournal:
-    """Return what a journal comes to now that it has `size` bytes."""
+    """Return the fold of a journal that now has `size` bytes."""
     try:
         read = read_on(journal, known.at if known else None)
     except FileNotFoundError:
@@ -129,7 +129,7 @@ def board_view(board: Board, seq: int) -> BoardView:
 
 
 def node_view(board: Board, node: WorkNode) -> NodeView:
-    """Return one node; other nodes and the worker in it by name."""
+    """Return one node; other nodes and its worker by name."""
     times = board.times.get(node.id) or NodeTimes(created=0.0)
     holder = node.assigned_worker
     result = node.summary or node.reason
@@ -152,9 +152,9 @@ def node_view(board: Board, node: WorkNode) -> NodeView:
 
 
 def node_detail(board: Board, node: WorkNode, earlier: Sequence[int] = ()) -> NodeDetailView:
-    """Return one node with its references and where its files are.
+    """Return one node with its references and the path of its files.
 
-    `earlier` are its attempts whose published files were put aside.
+    `earlier` are its attempts whose published files were set aside.
     """
     facts = node_view(board, node).model_dump()
     more = {"path": f"nodes/{node.folder}", "earlier_attempts": earlier}
@@ -162,7 +162,7 @@ def node_detail(board: Board, node: WorkNode, earlier: Sequence[int] = ()) -> No
 
 
 def earlier_attempts(run: RunHome, node: WorkNode) -> tuple[int, ...]:
-    """Return the attempts of a node whose published files were put aside, the first one first."""
+    """Return the attempts of a node whose published files were set aside, the first one first."""
     if not node.completed_before:
         return ()
     try:
@@ -175,7 +175,7 @@ def earlier_attempts(run: RunHome, node: WorkNode) -> tuple[int, ...]:
 def worker_view(
     board: Board, agent: AgentId, worker: Worker, status: str, **shown: object
 ) -> WorkerView:
-    """Return one worker; `shown` are those fields of the view that the board does not know."""
+    """Return one worker; `shown` are the fields of the view that the board does not have."""
     known = {
         "node": board.nodes[worker.node].name if worker.node else None,
         "node_id": worker.node,

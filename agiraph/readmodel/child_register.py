@@ -1,11 +1,11 @@
 """The child register: children, desired states and incarnations, as events in a journal.
 
-`system/children.journal` folds to `RegisteredChildren`; every change is written before it is acted
-on. An incarnation's number is written before its process exists and is never given out again, not
-even after its address was forgotten. If the journal has lost its end, or was removed, the numbers
-that the router has recorded are not given out again either: it refuses all but the highest. What
-only notes what has happened counts at once while the disk is full, and is written with the next
-change that can be.
+`system/children.journal` folds to `RegisteredChildren`; every change is written before it takes
+effect. An incarnation's number is written before its process exists and is never reused, not even
+after its address was forgotten. If the journal has lost its end, or was removed, the numbers that
+the router has recorded are not reused either: it refuses all but the highest. Records of past
+events take effect at once while the disk is full, and are written with the next change that
+succeeds.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,14 +27,14 @@ Desired = Literal["running", "stopped", "exited", "failed", "parked"]
 
 
 class ChildDeclared(Record):
-    """A child was asked for."""
+    """A child was requested."""
 
     type: Literal["declared"] = "declared"
     spec: ChildSpec
 
 
 class DesiredStateSet(Record):
-    """What is wanted of a child from now on, or what became of it."""
+    """A new desired state of a child, or its final state."""
 
     type: Literal["desired"] = "desired"
     address: str
@@ -50,7 +50,7 @@ class ChildForgotten(Record):
 
 
 class IncarnationAssigned(Record):
-    """This number belongs to a process that is about to begin."""
+    """This number belongs to a process that is about to start."""
 
     type: Literal["incarnation"] = "incarnation"
     address: str
@@ -58,9 +58,9 @@ class IncarnationAssigned(Record):
 
 
 class ProcessStarted(Record):
-    """The process of an incarnation; (boot, pid, started_at) names it beyond a reuse of its pid.
+    """The process of an incarnation; (boot, pid, started_at) identify it if its pid is reused.
 
-    On another machine, `host`, it is written before the process is asked for, without these three,
+    On another machine, `host`, it is written before the process is requested, without these three,
     and again when it has ended.
     """
 
@@ -88,14 +88,14 @@ class RegisteredChild:
 
 @dataclass(frozen=True, slots=True)
 class RegisteredChildren:
-    """All children, in the order in which they were asked for."""
+    """All children, in the order of their requests."""
 
     rows: Mapping[str, RegisteredChild] = field(default_factory=dict)
     incarnations: Mapping[str, int] = field(default_factory=dict)
     processes: Mapping[str, ProcessStarted] = field(default_factory=dict)
 
     def next_incarnation(self, address: str) -> int:
-        """Return the number that the next process of an address will carry."""
+        """Return the number of the next process of an address."""
         return self.incarnations.get(address, 0) + 1
 
 
@@ -123,7 +123,7 @@ def apply(table: RegisteredChildren, event: TableEvent) -> RegisteredChildren:
 
 
 def fold(records: Iterable[JsonObject]) -> RegisteredChildren:
-    """Return the table that a journal's records make; raises ValueError for a record of no kind."""
+    """Return the table of a journal's records. Raises ValueError for a record of unknown type."""
     table = RegisteredChildren()
     for record in records:
         table = apply(table, _EVENT.validate_python(record))
@@ -150,7 +150,7 @@ def compacted(table: RegisteredChildren) -> list[JsonObject]:
 
 
 def lost_from(table: RegisteredChildren, recorded: Mapping[str, int]) -> list[str]:
-    """Return the addresses of which the router knows a later incarnation than the table.
+    """Return the addresses for which the router knows a later incarnation than the table.
 
     There are none unless the journal was cut, removed, or replaced by an older copy.
     """
@@ -163,11 +163,11 @@ def lost_from(table: RegisteredChildren, recorded: Mapping[str, int]) -> list[st
 
 SLACK_RECORDS = 256
 COUNTED_ELSEWHERE = (HOST_PREFIX, INVITE_PREFIX)
-"""Addresses whose incarnations are not given out by the supervisor."""
+"""Addresses whose incarnations are not assigned by the supervisor."""
 
 
 class ChildRegister:
-    """The one writer of `system/children.journal`, which is rewritten once it has grown.
+    """The only writer of `system/children.journal`, which is rewritten when it has grown.
 
     `recorded` are the incarnations that the router knows. Raises Corrupt, ValueError.
     """
@@ -186,13 +186,13 @@ class ChildRegister:
             self._journal = Journal(path)
 
     def write(self, *events: TableEvent) -> None:
-        """Write events after those not written yet, then apply them. On OSError none is applied."""
+        """Write events after the unwritten ones, then apply them. On OSError none is applied."""
         self._journal.append(*self._unwritten, *(to_record(event) for event in events))
         self._unwritten.clear()
         self._apply(events)
 
     def note(self, event: TableEvent) -> None:
-        """Apply an event, and write it as soon as the disk has room for it."""
+        """Apply an event, and write it as soon as the disk has space."""
         self._apply([event])
         self._unwritten.append(to_record(event))
         try:
@@ -206,19 +206,19 @@ class ChildRegister:
             self.table = apply(self.table, event)
 
     def declare(self, spec: ChildSpec) -> None:
-        """Note that a child should run; nothing is written if the journal says so already."""
+        """Record that a child should run; write nothing if the journal already has that state."""
         row = self.table.rows.get(spec.address)
         if row is None or row.spec != spec or row.desired != "running":
             self.write(ChildDeclared(spec=spec))
 
     def allot(self, address: str) -> int:
-        """Return the next incarnation of an address; it is never given out again."""
+        """Return the next incarnation of an address; it is never reused."""
         number = max(self.table.next_incarnation(address), self._recorded.get(address, 0) + 1)
         self.write(IncarnationAssigned(address=address, incarnation=number))
         return number
 
     def rest(self, event: DesiredStateSet) -> None:
-        """Note what became of a child, if it is one that is remembered."""
+        """Record the final state of a child that is in the table."""
         if event.address in self.table.rows:
             self.note(event)
 
@@ -233,7 +233,7 @@ class ChildRegister:
 
 
 def kind_of_service(service: str) -> str:
-    """Return the kind of a service's process: its address, but for those on demand."""
+    """Return the kind of a service's process: its address, except for services on demand."""
     if service == WEB:
         return "web"
     return "tools" if service.startswith(TOOLS_PREFIX) else service

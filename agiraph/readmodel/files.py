@@ -1,7 +1,7 @@
-"""The confined file browser: what lies under one folder, no links, no `..`, no way out.
+"""The confined file browser: files below one folder, without links and `..`.
 
-Agents' shells write in these folders while we read them: `agiraph.storage.files` opens what a
-person asks for, and here its refusals become answers.
+Agents' shells write in these folders while we read them: `agiraph.storage.files` opens the
+requested files, and its refusals become answers of the API here.
 """
 
 import base64
@@ -25,11 +25,11 @@ ENTRY_LIMIT = 5000
 def browse(
     root: Path, path: str, offset: int = 0, limit: int = READ_LIMIT, depth: int = 1
 ) -> FolderView | FileContentView:
-    """Return the folder or the stretch of a file at `path` (parts joined by `/`) under `root`.
+    """Return the folder or the part of a file at `path` (parts joined by `/`) under `root`.
 
-    Of a folder also what is in its folders, `depth` levels in all.
+    For a folder also the contents of its folders, `depth` levels in all.
 
-    Raises ApiError: 403 for a way out, a link or what is no file, 404 if there is nothing.
+    Raises ApiError: 403 for a path outside, a link or a special file, 404 if it is missing.
     """
     with opened(root, path) as (fd, shown):
         if stat.S_ISDIR(os.fstat(fd).st_mode):
@@ -50,7 +50,7 @@ def _parts(path: str) -> list[str]:
 
 @contextmanager
 def opened(root: Path, path: str) -> Iterator[tuple[int, str]]:
-    """Hand out the file or folder at `path` under `root`, open, and the path as it is shown.
+    """Yield the open file or folder at `path` under `root`, and the path for display.
 
     `path` may be spelled with escapes (`agiraph.storage.file_names`). Raises ApiError as `browse`
     does.
@@ -64,8 +64,11 @@ def opened(root: Path, path: str) -> Iterator[tuple[int, str]]:
 
 
 def path_below(root: Path, path: str) -> tuple[str, Path]:
-    """Return a path under `root` as it is shown, and where it is: at the exact name if that exists,
-    else at the name that its escapes mean. Raises ApiError 403 for a way out."""
+    """Return a path under `root` for display, and its real path.
+
+    That is the exact name if it exists, else the name with its escapes decoded. Raises ApiError 403
+    for a path outside.
+    """
     parts = _parts(path)
     exact = root.joinpath(*parts)
     meant = unspelled("/".join(parts))
@@ -103,7 +106,7 @@ def _file_or_folder(place: Path) -> int:
 def _list(fd: int, shown: str, depth: int) -> FolderView:
     try:
         found = entries_below(fd, ENTRY_LIMIT + 1, depth - 1)
-    except PermissionError:  # one of the folders in it may not be read
+    except PermissionError:  # one of its folders may not be readable
         found = entries_below(fd, ENTRY_LIMIT + 1, 0)
     whole = [one for one in found if not is_part(one[1].name)]
     entries = [_entry(path, entry, shown) for path, entry in sorted(whole, key=_place)]
@@ -113,7 +116,7 @@ def _list(fd: int, shown: str, depth: int) -> FolderView:
 
 
 def _place(found: tuple[Path, FolderEntry]) -> list[tuple[bool, str]]:
-    """Return where an entry stands: folders first, by name, each before what is in it."""
+    """Return the sort key of an entry: folders first, by name, each before its contents."""
     path, entry = found
     above = [(False, part) for part in path.parts[:-1]]
     return [*above, (entry.kind != "folder", entry.name)]
@@ -152,7 +155,7 @@ def _read(fd: int, shown: str, offset: int, limit: int) -> FileContentView:
 
 
 def _as_text(data: bytes, goes_on: bool) -> tuple[str, int] | None:
-    """Return the text and how many bytes it took; a character cut at the end is left for later."""
+    """Return the text and the number of its bytes; a character cut at the end is left for later."""
     for cut in range(4 if goes_on else 1):
         end = len(data) - cut
         try:

@@ -1,8 +1,8 @@
 """Copies of the services' files of a home, in a temporary folder: opening them may write.
 
-A database is locked when it is opened, a journal is cut back to its last whole line.
-All of that happens to the copies; the home itself stays as it is. Agents' files are not copied:
-reading them writes nothing.
+A database is locked when it is opened, a journal is truncated to its last whole line. All of that
+happens to the copies; the home itself is not changed. Agents' files are not copied: reading them
+writes nothing.
 """
 
 import errno
@@ -55,11 +55,11 @@ class CopiedHome(Home):
 
     @property
     def copied_context(self) -> Path:
-        """The copy of the context database, once `copy_context` has made it."""
+        """The copy of the context database, after `copy_context`."""
         return self.copies / "context.db"
 
     def copy_context(self) -> None:
-        """Copy the context database, which may be large and is seldom asked for; OSError."""
+        """Copy the context database, which may be large and is seldom requested. Raises OSError."""
         for name in ("context.db", "context.db-wal"):
             (self.copies / name).unlink(missing_ok=True)  # plain: in the new temporary folder
             copy_if_there(self.path / name, self.copies / name)
@@ -68,7 +68,7 @@ class CopiedHome(Home):
 
     @contextmanager
     def opening(self) -> Iterator[None]:
-        """Let what is wrong with a copy that is opened in the block be told of the original."""
+        """Report errors of a copy that is opened in the block as errors of the original."""
         try:
             yield
         except (Corrupt, sqlite3.DatabaseError) as error:
@@ -78,10 +78,10 @@ class CopiedHome(Home):
 
 @contextmanager
 def copied(home: Path) -> Iterator[CopiedHome]:
-    """Yield a home with copies that are removed at the end; HomeHeld, OSError.
+    """Yield a home with copies that are removed at the end. Raises HomeHeld, OSError.
 
-    Nobody wrote into them while they were copied: a supervisor holds the home before it starts who
-    could, and whether one does is looked at afterwards.
+    No process wrote to the files while they were copied: a supervisor holds the home before it
+    starts a writer, and this is checked after the copy.
     """
     with tempfile.TemporaryDirectory(prefix="agiraph-read-") as folder:
         found = CopiedHome(home, Path(folder).resolve())
@@ -96,7 +96,7 @@ def copied(home: Path) -> Iterator[CopiedHome]:
 
 
 def _copy_catalogs(source: Path, target: Path) -> None:
-    """Copy what each MCP server offers."""
+    """Copy the tool catalogs of the MCP servers."""
     target.mkdir()  # plain: in the new temporary folder
     with suppress(FileNotFoundError):
         for entry in entries(source):
@@ -104,7 +104,7 @@ def _copy_catalogs(source: Path, target: Path) -> None:
 
 
 def copy_if_there(source: Path, target: Path) -> None:
-    """Copy a file, if there is one, without waiting for the disk."""
+    """Copy a file, if it exists, without waiting for the disk."""
     try:
         descriptor = open_file(source)
     except FileNotFoundError:

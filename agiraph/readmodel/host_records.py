@@ -45,7 +45,7 @@ class RegistryFile(Record):
 
 
 def read_record(file: Path, kind: type[Kept]) -> Kept | None:
-    """Return the record in a file, None if there is no file; raises Corrupt, OSError."""
+    """Return the record in a file, None if there is no file. Raises Corrupt, OSError."""
     try:
         return kind.model_validate_json(read_bytes(file))
     except FileNotFoundError:

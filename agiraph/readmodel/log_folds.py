@@ -1,4 +1,4 @@
-"""LogFolds: what was made of growing logs, so that something is made of each line only once."""
+"""LogFolds: cached folds of growing logs, so that each line is processed only once."""
 
 import threading
 from collections import OrderedDict
@@ -22,7 +22,7 @@ NO_RUN: Final = b"null"
 
 
 class _LogFold(Generic[Made]):
-    """What was made of one log, up to the line `after`."""
+    """The fold of one log, up to the line `after`."""
 
     def __init__(self, path: Path, made: Made) -> None:
         self.reader, self.made = SegmentReader(path), made
@@ -31,9 +31,9 @@ class _LogFold(Generic[Made]):
 
 
 class LogFolds(Generic[Made]):
-    """The folds of the logs that were asked for last, MOST of them; for endpoints in threads.
+    """The folds of the most recently requested logs, MOST of them; for endpoints in threads.
 
-    `add` adds a line to what was made of those before it.
+    `add` adds a line to the fold of the lines before it.
     """
 
     def __init__(self, add: Callable[[Made, Line], None]) -> None:
@@ -43,10 +43,10 @@ class LogFolds(Generic[Made]):
 
     @contextmanager
     def current(self, path: Path, of: str, make: Callable[[], Made]) -> Iterator[Made]:
-        """Yield what is made of a log as it is now, to be read within the block only.
+        """Yield the fold of a log up to now, to be read within the block only.
 
-        `of` tells several folds of one log apart, `make` returns one of no lines. Raises Corrupt,
-        OSError.
+        `of` distinguishes several folds of one log, `make` returns the fold of no lines. Raises
+        Corrupt, OSError.
         """
         with self._turn:
             fold = self._folds.pop((path, of), None) or _LogFold(path, make())
@@ -54,7 +54,7 @@ class LogFolds(Generic[Made]):
             if len(self._folds) > MOST:
                 self._folds.popitem(last=False)
         with fold.turn:
-            if fold.after > fold.reader.last():  # it is another log
+            if fold.after > fold.reader.last():  # the log was replaced
                 fold.made, fold.after = make(), 0
             while lines := fold.reader.lines(fold.after, PAGE):
                 for line in lines:
@@ -64,7 +64,7 @@ class LogFolds(Generic[Made]):
 
 
 def add_to_timeline(made: RunTimeline, line: Line) -> None:
-    """Add an event to its run; those of other runs are not even parsed, damaged ones skipped."""
+    """Add an event to its run; events of other runs are not even parsed, damaged ones skipped."""
     made.seq, text = line
     if made.run.encode() not in text and NO_RUN not in text:
         return

@@ -1,4 +1,4 @@
-"""Media types by a file's name, and which of them a browser would run or follow."""
+"""Media types by file name, and the types that a browser would run or follow."""
 
 import re
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ INERT = {
     ".mp4": "video/mp4",
     ".webm": "video/webm",
 }
-"""Shown in place. SVG is missing on purpose: it can hold scripts."""
+"""Types shown in the page. SVG is missing on purpose: it can contain scripts."""
 
 TEXTS = re.compile(
     r"\.(txt|log|jsonl|ya?ml|toml|ini|cfg|conf|py|m?js|[jt]sx|ts|css|sh|sql|[ch](pp)?|rs|go|java)"
@@ -50,7 +50,7 @@ class ServedType:
 
 
 def kind_of(name: str) -> ServedType:
-    """Return how a file of this name is served."""
+    """Return how a file with this name is served."""
     suffix = PurePosixPath(name).suffix.lower()
     if suffix in INERT:
         return ServedType(INERT[suffix], False)

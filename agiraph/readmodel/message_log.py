@@ -1,10 +1,10 @@
 """The message log of a run: every text between two entities, a file each, in order.
 
     _messages/0001_alice_to_bob.md      FROM, TO, TIME and the text: for people and models
-    _messages/.journal.jsonl            the same as records, in segments; what counts
+    _messages/.journal.jsonl            the same as records, in segments; authoritative
 
-The record is written first and the file made from it, so after a crash the file is made again
-under the same number, and a message that is delivered again (same id) leaves no second trace.
+The record is written first and the file made from it, so after a crash the file is made again under
+the same number, and a message that is delivered again (same id) is not added twice.
 """
 
 from collections.abc import Iterator
@@ -22,17 +22,17 @@ from agiraph.storage.segments import SEGMENT_BYTES, SegmentedJournal
 
 JOURNAL = ".journal.jsonl"
 REMEMBERED: Final = 4_096
-"""Ids that a repeat is known by: the router redelivers what was last under way, no more."""
+"""Remembered ids to detect repeats: the router redelivers only the last messages in flight."""
 
 RENDERED: Final = 16
-"""Files that are looked for when the log is opened: a crash leaves out the last one, no more."""
+"""Number of files to check when the log is opened: a crash leaves out only the last one."""
 
 TAIL_BYTES: Final = 1 << 18
 PAGE: Final = 500
 
 
 class MessageLog:
-    """The log of one run, which one process writes; it makes the files that a crash left out."""
+    """The log of one run, written by one process; it makes the files that a crash left out."""
 
     def __init__(self, folder: Path, most_bytes: int = SEGMENT_BYTES) -> None:
         self._folder = folder
@@ -114,8 +114,8 @@ def read_messages(
 ) -> list[MessageView]:
     """Return up to `limit` messages after line `after` of a log that may be growing.
 
-    With `entity`: only what the one of that name wrote or was written, with `other` only to or by
-    that one. With `before`: the last ones before that line. Raises Corrupt, OSError.
+    With `entity`: only messages from or to that name, with `other` only between both. With
+    `before`: the last messages before that line. Raises Corrupt, OSError.
     """
     reader, found = SegmentReader(folder / JOURNAL), list[MessageView]()
     wanted = {name.casefold() for name in (entity, other) if name}
@@ -133,7 +133,7 @@ def read_messages(
 
 
 def _wanted(folder: Path, lines: list[Line], names: set[str]) -> Iterator[MessageView]:
-    """Yield the messages that all of these have written or were written; Corrupt."""
+    """Yield the messages that have all of these names as sender or receiver. Raises Corrupt."""
     for seq, line in lines:
         record = parse_line(line.rstrip(b"\n"))[0]
         if record is None:

@@ -1,4 +1,4 @@
-"""Names in calls of the API: what they mean, or the refusal that lists what they may mean."""
+"""Names in calls of the API: the thing that they identify, or the refusal with the candidates."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
@@ -18,7 +18,7 @@ CONFLICT = 409
 
 @contextmanager
 def _refusing() -> Iterator[None]:
-    """Let a name that means nothing, or not one thing, be refused."""
+    """Convert an error about an unknown or ambiguous name to a refusal."""
     try:
         yield
     except Ambiguous as error:
@@ -34,15 +34,16 @@ def meant(
     show: Callable[[Thing], str] = str,
     known: Collection[str] | None = None,
 ) -> Thing:
-    """Return what `agiraph.core.naming.meant` does; raise ApiError 404, 409 that lists them."""
+    """Return the result of `agiraph.core.naming.meant`. Raises ApiError 404, 409 with the
+    candidates."""
     with _refusing():
         return naming.meant(kind, text, names, show, known)
 
 
 def node_named(board: Board, text: str) -> WorkNode:
-    """Return a node by name, id, folder or the beginning of one; ApiError 404, 409."""
+    """Return a node by name, id, folder or the beginning of one. Raises ApiError 404, 409."""
     try:
-        return find_node(board, text)  # exactly, however it is written
+        return find_node(board, text)  # an exact match, in any case
     except InvalidInput:
         nodes = board.nodes
     names = [(name, id) for id, node in nodes.items() for name in (node.name, id)]
@@ -52,7 +53,7 @@ def node_named(board: Board, text: str) -> WorkNode:
 def member_named(agent: Agent, board: Board, text: str, kind: str = "entity") -> Worker | None:
     """Return a worker by name, id or the beginning of one, None for the coordinator.
 
-    Of several of one name it is the one on the team. Raises ApiError 404, 409.
+    Of several workers with one name, return the one on the team. Raises ApiError 404, 409.
     """
     try:
         return find_worker(board, text)

@@ -1,7 +1,7 @@
 """Outages: services that cannot be kept running, and the runs that they suspend; pure.
 
-A service is restarted for ever, after growing pauses. Once it has failed more often in a row than
-an entity may (`supervisor.intensity`), and until it is ready again, it is an outage. A run is
+A service is restarted without a limit, after growing pauses. After more consecutive failures than
+an entity may have (`supervisor.intensity`), and until it is ready again, it is an outage. A run is
 suspended by an outage if one of its entities waits for an answer of the service and no other entity
 can continue. Both are in the process table, and no record is needed: the run continues by itself
 when the service answers. Commands that wait for a suspended run end after twice as many failures;
@@ -19,7 +19,7 @@ LASTING: Final = 2
 
 
 def outages_of(table: Iterable[ChildInfo], most_faults: int) -> dict[str, ServiceOutage]:
-    """Return the services that have failed more than `most_faults` times in a row, by address."""
+    """Return the services with more than `most_faults` consecutive failures, by address."""
     return {
         child.address: ServiceOutage(
             service=child.address,
@@ -39,7 +39,7 @@ def outage_of_run(
 ) -> ServiceOutage | None:
     """Return the outage that suspends the run of a team, None if the run can continue.
 
-    Of several outages, the service that fails most often counts.
+    Of several outages, return the service with the most failures.
     """
     awaited = {at for child in team if child.state == "ready" for at in child.awaits}
     needed = [outages[at] for at in awaited if at in outages]
@@ -50,7 +50,7 @@ def outage_of_run(
 
 
 def _can_continue(child: ChildInfo, stuck: set[str]) -> bool:
-    """Whether a process does something, or will when it has started, without the `stuck` ones."""
+    """Whether a process works, or will after its start, without the `stuck` processes."""
     match child.state:
         case "ready":
             return child.doing.state == "busy" and stuck.isdisjoint(child.awaits)

@@ -1,12 +1,12 @@
-"""StatusReader: how entities, workers and agents stand. Every listing has it from here.
+"""StatusReader: the statuses of entities, workers and agents, for every listing.
 
-One is made for each request: what it has read once it does not read again.
+One is made for each request: it reads each file only once.
 
-In this order: a process that is down or about to start is that; what holds an entity (it is paused,
-it has asked the human) is read from its own file, whoever has been restarted; a coordinator whose
-run stands still is shown as that, and an entity that waits for a service that cannot be kept
-running as that; a live process does what it last reported, here or else with its heartbeat. Without
-a supervisor no agent works.
+The status is decided in this order: a process that is down or about to start has that status; a
+reason that stops an entity (it is paused, it has asked the human) is read from its own file, after
+any restart; a coordinator whose run stands still has that status, and an entity that waits for a
+failing service has that status; a live process has its last reported activity, here or else with
+its heartbeat. Without a supervisor no agent works.
 """
 
 from collections.abc import Container, Iterable
@@ -49,9 +49,9 @@ AT_REST = (None, "idle", "ready", "waiting_for_nodes", "waiting_for_human", "par
 class StatusReader:
     """Decides statuses from records, questions, the supervisor's table and reports.
 
-    `table` is empty if the supervisor did not answer; `asking` are the addresses of all who have
-    an open question. A service that fails more than `most_faults` times in a row suspends the runs
-    that need it.
+    `table` is empty if the supervisor did not answer; `asking` are the addresses of all entities
+    with an open question. A service that fails more than `most_faults` times in a row suspends the
+    runs that need it.
     """
 
     def __init__(
@@ -75,11 +75,11 @@ class StatusReader:
         return self._children.get(address)
 
     def activity(self, address: str) -> EntityState | None:
-        """Return what an entity does or waits for; None if its process' state is all there is."""
+        """Return the activity or wait of an entity; None if only its process' state is known."""
         child = self._children.get(address)
         if child is not None and child.state not in ("starting", "ready", "parked"):
             return None
-        if child is not None and child.doing.state == "waiting_for_room":  # seen from outside
+        if child is not None and child.doing.state == "waiting_for_room":  # observed from outside
             return child.doing
         if (held := self._hold_of(address)).state:
             return held
@@ -96,7 +96,7 @@ class StatusReader:
         return self._reported(child) or self._question_of(address) or rest
 
     def worker(self, agent: Agent, worker: Worker) -> str:
-        """Return a worker's status: as on the board, unless it is held or its process is down."""
+        """Return a worker's status: as on the board, unless it is stopped by a person or down."""
         if worker.status == "stopped":
             return worker.status
         address = worker_address(agent.id, worker.id)
@@ -108,7 +108,7 @@ class StatusReader:
         return state if state in HELD else worker.status
 
     def agent(self, agent: Agent) -> str:
-        """Return an agent's status: as in its record, unless its team is held or down for good."""
+        """Return an agent's status: as in its record, unless its team is stopped or down."""
         if agent.status in ENDED_AGENT:
             return agent.status
         address = coordinator_address(agent.id)
@@ -132,7 +132,7 @@ class StatusReader:
         return "stopped" if supervisor and supervisor.state == "stopped" else "working"
 
     def outage(self, agent: Agent) -> ServiceOutage | None:
-        """Return the service whose repeated failure suspends an agent's run, None if none does.
+        """Return the service whose repeated failure suspends an agent's run, None if there is none.
 
         A run between two cycles needs the scheduler, which begins the next one.
         """
@@ -162,7 +162,7 @@ class StatusReader:
         return Standstill(since=max(one.since for one in waiting), waiting=tuple(waiting))
 
     def wait_of(self, address: str) -> tuple[str, float] | None:
-        """Return what a worker without a process waits for, and since when, as on the board."""
+        """Return the wait of a worker without a process, and since when, as on the board."""
         agent = self._agents.get(agent_of(address) or "")
         if agent is None:
             return None
@@ -178,7 +178,7 @@ class StatusReader:
         return f"waits for {names or 'a message'}", wait.ts
 
     def _team_waits(self, agent: Agent) -> bool:
-        """Whether the human's answers are all that the workers who hold nodes wait for."""
+        """Whether all workers with nodes wait only for the human's answers."""
         try:
             board = self._boards.get(self._agents.run_of(agent))
         except (AgiraphError, OSError):
@@ -190,8 +190,8 @@ class StatusReader:
     def _reported(self, child: ChildInfo) -> EntityState | None:
         """Return the latest report of a live process.
 
-        A gateway that was restarted has none yet of one that is busy for a while, and a heartbeat
-        carries none of an entity that is idle.
+        A gateway that was restarted has no report yet of a process that is busy for a while, and
+        the heartbeat of an idle entity contains none.
         """
         known = self._activities.get(child.address, child.incarnation)
         if known is not None or child.doing.state in ("", "idle"):
@@ -199,7 +199,7 @@ class StatusReader:
         return child.doing
 
     def _question_of(self, address: str) -> EntityState | None:
-        """Return that an entity waits for the human, if it has said nothing but a question."""
+        """Return the wait for the human of an entity that has reported only a question."""
         if address not in self._asking:
             return None
         return EntityState(state="waiting_for_human")
@@ -227,7 +227,7 @@ class StatusReader:
         return worker.name, board.nodes[worker.node].name if worker.node else ""
 
     def _standstill_of(self, address: str) -> Standstill | None:
-        """Return that the run of a coordinator stands still and nobody but itself can act."""
+        """Return the standstill of a coordinator's run if only the coordinator itself can act."""
         id = agent_of(address)
         if (
             id is None

@@ -1,8 +1,8 @@
 """The thread with an agent: one sequence of messages and steps, made of its event log.
 
-Several events may tell of one thing: a model's answer, the message that it becomes, and its arrival
-have the id of that message; a tool call and its end have the id of their step. They are one entry,
-with the `seq` of the first of them, so that an entry keeps its id and its place.
+Several events may concern the same entry: a model's answer, the message that it becomes, and its
+arrival have the id of that message; a tool call and its end have the id of their step. They are one
+entry, with the `seq` of the first of them, so that an entry keeps its id and its place.
 """
 
 from collections.abc import Iterable, Mapping
@@ -19,10 +19,10 @@ from agiraph.logs.event_text import is_for, sentence_of
 EVERYONE: Final = "*"
 STRETCH: Final = 500
 LOOKED_AROUND: Final = 500
-"""Events before and after a page in which the rest of its entries is looked for."""
+"""Events before and after a page in which the rest of its entries is searched."""
 
 MOST_STRETCHES: Final = 20
-"""Stretches of the log that one page reads at most: a filter may let little through."""
+"""The maximum number of log sections read for one page: a filter may match few entries."""
 
 SHOWN_ELSEWHERE: Final = frozenset({"send_message", "ask_human", "check_messages", "finish"})
 """Tools whose effect is an entry of its own, unless the call fails."""
@@ -30,14 +30,14 @@ SHOWN_ELSEWHERE: Final = frozenset({"send_message", "ask_human", "check_messages
 
 @dataclass(frozen=True, slots=True)
 class ThreadFilter:
-    """Which entries are wanted: of the conversation with `entity`, of `kinds`, with `search`."""
+    """Filter of entries: the conversation with `entity`, `kinds`, text that contains `search`."""
 
     entity: str | None = None
     kinds: frozenset[ThreadKind] = frozenset()
     search: str = ""
 
     def takes(self, entry: ThreadEntryView) -> bool:
-        """Whether an entry is wanted."""
+        """Whether an entry matches."""
         if self.kinds and entry.kind not in self.kinds:
             return False
         if self.entity is not None and not _is_with(entry, self.entity.casefold()):
@@ -54,12 +54,12 @@ class Thread:
     _retrying: dict[str, str] = field(default_factory=dict)
 
     def add_all(self, events: Iterable[Event]) -> list[ThreadEntryView]:
-        """Add events; return the entries that they made or changed, as they are now."""
+        """Add events; return the created and changed entries in their new state."""
         changed = {entry.id: entry for event in events if (entry := self.add(event)) is not None}
         return list(changed.values())
 
     def add(self, event: Event) -> ThreadEntryView | None:
-        """Add an event; return the entry that it made or changed."""
+        """Add an event; return the created or changed entry."""
         entry = self._entry(event)
         if entry is None:
             return None
@@ -107,7 +107,7 @@ class Thread:
                 return _noted(event, kind, _own_id(event))
 
     def _message(self, event: Event) -> ThreadEntryView:
-        """Return a message; of a text to several receivers all copies are one."""
+        """Return a message; all copies of a text to several receivers are one entry."""
         id = _text(event, "copy_of", "id") or _own_id(event)
         known = self.entries.get(id)
         sender = _text(event, "from")
@@ -120,7 +120,7 @@ class Thread:
                      answer=known.answer if known else None)  # fmt: skip
 
     def _answer(self, event: Event) -> ThreadEntryView | None:
-        """Return a model's answer; an answer that is a message already stays this message."""
+        """Return a model's answer; an answer that is already a message stays this message."""
         text, call = _text(event, "text"), _text(event, "call") or None
         id = _text(event, "message") or _own_id(event)
         known = self.entries.get(id)
@@ -160,10 +160,9 @@ class Thread:
 def thread_page(
     log: EventLog, after: int, limit: int, before: int | None, wanted: ThreadFilter
 ) -> ThreadPageView:
-    """Return the entries that changed after event `after`, or with `before` the last that began
-    before that event.
+    """Return the entries that changed after event `after`, or those before `before`.
 
-    Raises Corrupt, OSError.
+    With `before`: the last entries that began before that event. Raises Corrupt, OSError.
     """
     if before is not None:
         return _page_before(log, before, limit, wanted)
@@ -174,7 +173,7 @@ def thread_page(
 
 
 def thread_before(log: EventLog, before: int) -> Thread:
-    """Return the thread of the events before `before`, from not too long ago."""
+    """Return the thread of the events before `before`, limited to recent events."""
     thread = Thread()
     thread.add_all(log.pick_before(before, LOOKED_AROUND)[0])
     return thread
@@ -183,7 +182,7 @@ def thread_before(log: EventLog, before: int) -> Thread:
 def numbered(
     entries: Iterable[ThreadEntryView], numbers: Mapping[str, int]
 ) -> list[ThreadEntryView]:
-    """Return entries with the numbers under which the person's inbox counts them, by their ids."""
+    """Return entries with their numbers in the person's inbox, by their ids."""
     return [
         entry.model_copy(update={"number": numbers[entry.id]}) if entry.id in numbers else entry
         for entry in entries
@@ -235,7 +234,7 @@ def _made(
 
 
 def _noted(event: Event, kind: ThreadKind, id: str) -> ThreadEntryView:
-    """Return an entry that tells of an event itself."""
+    """Return an entry for an event itself."""
     sender = _name(event.entity)
     named = (_text(event, "worker"), _text(event, "name"))
     return _made(event, kind, id, sender, about=_names(sender, event.entity, *named),
@@ -290,6 +289,6 @@ def _name(named: str) -> str:
 
 
 def _names(*named: str) -> tuple[str, ...]:
-    """Return the names that something concerns in small letters, with and without their number."""
+    """Return the names in an event in lower case, with and without their number."""
     last = [one.rpartition("/")[2].casefold() for one in named if one]
     return tuple(dict.fromkeys((*last, *map(_name, last))))

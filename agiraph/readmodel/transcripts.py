@@ -19,7 +19,7 @@ from agiraph.storage.walk import UnsafeFile
 JsonObject = dict[str, Any]
 MOST_BYTES: Final = 1 << 30
 LOOKED_BACK: Final = 400
-"""Records before the end of a call in which its beginning is looked for."""
+"""Records before the end of a call in which its beginning is searched."""
 
 PLAIN = re.compile(r"[a-z0-9]+")
 
@@ -29,7 +29,7 @@ def transcript_page(
 ) -> TranscriptPageView:
     """Return the first `limit` records after line `after`, or with `before` the last before it.
 
-    With `search`: those with these words in their text or in the arguments of their calls; with
+    With `search`: records with these words in their text or in the arguments of their calls; with
     `step`: the start and the end of the tool call of this step. Raises ApiError 500 if the journal
     is damaged.
     """
@@ -40,7 +40,7 @@ def transcript_page(
 
 
 class _Journal:
-    """The lines of one journal, and which of them are wanted."""
+    """The lines of one journal, with a filter."""
 
     def __init__(self, path: Path, search: str, step: str) -> None:
         try:
@@ -54,7 +54,7 @@ class _Journal:
         self._asked, self._search, self._step = search, search.casefold(), step
 
     def page(self, after: int, limit: int, before: int | None) -> TranscriptPageView:
-        """Return one stretch; `previous` and `next` lead to more that is wanted."""
+        """Return one page; `previous` and `next` lead to further matching records."""
         lines = self._lines
         end = len(lines) if before is None else min(len(lines), max(0, before - 1))
         start = min(after, end)
@@ -73,7 +73,7 @@ class _Journal:
         )
 
     def _first(self, numbers: Sequence[int], limit: int) -> Iterator[int]:
-        """Yield the first so many of these lines that are wanted."""
+        """Yield the first `limit` of these lines that match."""
         left = limit
         for number in numbers:
             if left == 0:
@@ -97,7 +97,7 @@ class _Journal:
 
     @cached_property
     def _of_step(self) -> frozenset[int]:
-        """The lines that tell of the call of `step`, an answer's place and the call's index."""
+        """The lines of the call of `step`, which is an answer's place and the call's index."""
         place, _, index = self._step.rpartition(".")
         steps = numbered_steps(map(self._record, range(len(self._lines))))
         names = ((number, step_place(epoch, position)) for number, epoch, position in steps)
@@ -117,7 +117,7 @@ class _Journal:
 
     @cached_property
     def _plain(self) -> bytes:
-        """The longest part of the search that stands in a line as it is."""
+        """The longest part of the search that is unchanged in a line."""
         return max(PLAIN.findall(self._asked.lower()), key=len, default="").encode()
 
     def _record(self, number: int) -> JsonObject:
@@ -140,7 +140,7 @@ class _Journal:
         return TranscriptEntryView.model_validate(facts)
 
     def _call_of(self, number: int, record: JsonObject) -> JsonObject:
-        """Return the input of a call, and of one that has ended when it began and how it ended."""
+        """Return the input of a call, and of an ended call also its start and exit code."""
         found: JsonObject = {}
         id, has_ended = record.get("call_id"), record["kind"] == "tool.finished"
         for line in range(number - 1, max(-1, number - 1 - LOOKED_BACK), -1):

@@ -19,7 +19,7 @@ class EntityActivities:
         self._latest: dict[str, tuple[int, EntityState]] = {}
 
     def record(self, address: str, incarnation: int, doing: EntityState) -> bool:
-        """Store a reported state; return whether it differs from the one before."""
+        """Store a reported state; return whether it differs from the last one."""
         known = self._latest.get(address)
         if known is not None and (known[0] > incarnation or known == (incarnation, doing)):
             return False

@@ -53,7 +53,7 @@ def node_named(board: Board, text: str) -> WorkNode:
 def member_named(agent: Agent, board: Board, text: str, kind: str = "entity") -> Worker | None:
     """Return a worker by name, id or the beginning of one, None for the coordinator.
 
-    Of several workers with one name, return the one on the team. Raises ApiError 404, 409.
+    If several workers have one name, return the worker on the team. Raises ApiError 404, 409.
     """
     try:
         return find_worker(board, text)

@@ -1,4 +1,4 @@
-"""What `channels:` in agiraph.yaml says of each channel; secrets are in variables, `${NAME}`."""
+"""The settings of `channels:` in agiraph.yaml; secrets are in variables, `${NAME}`."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
@@ -14,7 +14,7 @@ ChannelKind = Literal["webhook", "email", "desktop"]
 NoticeKind = Literal["questions", "approvals", "finished", "failed", "out_of_budget", "messages"]
 
 BUILT_IN = ("cli", "console", "web")
-"""Channels that every home has. A question for one of them goes to all that want questions."""
+"""Channels that every home has. A question for one of them goes to all channels for questions."""
 
 SECRETS = ("secret", "password")
 FIELDS: Mapping[ChannelKind, frozenset[str]] = {
@@ -31,7 +31,7 @@ OF_ALL = frozenset({"kind", "notices", "urgent_only"})
 
 
 class ChannelConfig(BaseModel):
-    """One channel. `notices` are the kinds it takes; which other fields count depends on `kind`."""
+    """One channel. `notices` are the kinds it receives; the other valid fields depend on `kind`."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid")
 
@@ -54,7 +54,7 @@ class ChannelConfig(BaseModel):
     def _fits_its_kind(self) -> "ChannelConfig":
         own = FIELDS[self.kind]
         foreign = sorted(self.model_fields_set - own - OF_ALL)
-        # What was read back from a launch names every field; only values that say something count.
+        # Settings that were read back from a launch name every field; default values are ignored.
         foreign = [name for name in foreign if getattr(self, name) != _default_of(name)]
         if foreign:
             possible = ", ".join(sorted(own | OF_ALL))
@@ -72,25 +72,25 @@ def _default_of(name: str) -> Any:
 
 
 def channels_named(named: str, channels: Mapping[str, ChannelConfig]) -> list[str]:
-    """Return the configured channels that a name or a kind means, none for another word."""
+    """Return the configured channels with a name or kind, none for another word."""
     if named in channels:
         return [named]
     return [name for name, settings in channels.items() if settings.kind == named]
 
 
 def check_channel(named: str, channels: Mapping[str, ChannelConfig]) -> None:
-    """Raise InvalidInput, which lists what exists, unless a question can go to what is named."""
+    """Raise InvalidInput with the possible names unless a question can go to the named channel."""
     if named not in BUILT_IN and not channels_named(named, channels):
         kinds = [settings.kind for settings in channels.values()]
         raise unknown("channel", named, list(dict.fromkeys((*BUILT_IN, *channels, *kinds))))
 
 
 class MissingChannelVariable(Exception):
-    """A channel names a variable that is not set where the supervisor was started."""
+    """A channel names a variable that is not set in the supervisor's environment."""
 
 
 def filled_in(settings: ChannelConfig, environ: Mapping[str, str]) -> ChannelConfig:
-    """Return the settings with every `${NAME}` replaced; raise MissingChannelVariable naming it."""
+    """Return the settings with every `${NAME}` replaced. Raises MissingChannelVariable."""
 
     def missing(name: str) -> MissingChannelVariable:
         return MissingChannelVariable(f"the variable {name} is not set")
@@ -101,7 +101,7 @@ def filled_in(settings: ChannelConfig, environ: Mapping[str, str]) -> ChannelCon
 
 
 def without_secrets(channels: Mapping[str, Any]) -> dict[str, Any]:
-    """Return channels (as plain values) with what is secret in them blotted out, for people."""
+    """Return channels (as plain values) with their secrets redacted, for people."""
     return {name: _blotted(settings) for name, settings in channels.items()}
 
 
@@ -116,7 +116,7 @@ def _blotted(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def shown_url(url: str) -> str:
-    """Return a URL without what may be secret in it: the path of a Slack or Discord hook is."""
+    """Return a URL without its secret parts, for example the path of a Slack or Discord hook."""
     if VARIABLE.fullmatch(url):
         return url
     parts = urlsplit(url)

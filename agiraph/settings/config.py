@@ -1,6 +1,6 @@
-"""Settings: `configs/agiraph.yaml` holds every default, a person's own file is laid over it.
+"""Settings: `configs/agiraph.yaml` has every default, overridden by a person's own file.
 
-An error names the file, the line, the key and what was possible.
+An error names the file, the line, the key and the possible values.
 """
 
 from fnmatch import fnmatchcase
@@ -35,7 +35,7 @@ class ConfigSection(BaseModel):
 
 
 class ModelsConfig(ConfigSection):
-    """Which models are used when nothing else is said."""
+    """The models to use if no other is named."""
 
     default: str
     worker: str
@@ -48,7 +48,7 @@ class ModelsConfig(ConfigSection):
 
 
 class BudgetsConfig(ConfigSection):
-    """What may be spent where nothing else is said; None: no bound."""
+    """Default budgets; None: no limit."""
 
     run_usd: float | None = Field(ge=0, allow_inf_nan=False)
     run_tokens: int | None = Field(ge=0)
@@ -64,7 +64,7 @@ class BudgetsConfig(ConfigSection):
 
 
 class RunConfig(ConfigSection):
-    """Bounds of one run."""
+    """Limits of one run."""
 
     max_concurrent: int = Field(ge=1)
     max_iterations: int = Field(ge=1)
@@ -88,7 +88,7 @@ class RunConfig(ConfigSection):
 
 
 class SharedConfig(ConfigSection):
-    """Bounds of the context that a run's team shares."""
+    """Limits of the context that a run's team shares."""
 
     max_keys: int = Field(ge=1)
     max_value_bytes: int = Field(ge=1)
@@ -96,7 +96,7 @@ class SharedConfig(ConfigSection):
 
 
 class ShellConfig(ConfigSection):
-    """Bounds of one shell command of a model."""
+    """Limits of one shell command of a model."""
 
     timeout_seconds: int = Field(ge=1)
     max_timeout_seconds: int = Field(ge=1)
@@ -125,7 +125,8 @@ class SandboxConfig(ConfigSection):
         return self
 
     def has_network(self, *called: str) -> bool:
-        """Whether the commands of who is called so (its name, its role) have the network."""
+        """Whether the commands of an entity called by these (its name, its role) have the
+        network."""
         refused = any(
             fnmatchcase(own.casefold(), wanted.casefold())
             for own in called
@@ -144,7 +145,7 @@ class TriggersConfig(ConfigSection):
 
 
 class QuestionsConfig(ConfigSection):
-    """How long questions to the human wait, and what holds if nobody answers them."""
+    """How long questions to the human wait, and the outcome without an answer."""
 
     deadline_seconds: float | None = Field(gt=0)
     urgent_deadline_seconds: float | None = Field(gt=0)
@@ -153,7 +154,7 @@ class QuestionsConfig(ConfigSection):
 
 
 class WorktreesConfig(ConfigSection):
-    """Who works in git worktrees of the input, and where what they make ends."""
+    """The workers that use git worktrees of the input, and the target of their changes."""
 
     workers: Literal["autonomous", "all", "none"]
     merge: Literal["branch", "checkout"]
@@ -161,7 +162,7 @@ class WorktreesConfig(ConfigSection):
 
 
 class FilesConfig(ConfigSection):
-    """Bounds of the file tools, and of folders that people download."""
+    """Limits of the file tools, and of folders that people download."""
 
     read_limit: int = Field(ge=100)
     zip_bytes: int = Field(ge=1024)
@@ -202,7 +203,7 @@ class McpConfig(ConfigSection):
 
 
 class MemoryConfig(ConfigSection):
-    """Bounds of memories, and what a coordinator does to keep its agent's in order."""
+    """Limits of memories, and how a coordinator maintains its agent's memory."""
 
     file_limit: int = Field(ge=1000)
     total_limit: int = Field(ge=1000)
@@ -220,7 +221,7 @@ class MemoryConfig(ConfigSection):
 
 
 class ContextConfig(ConfigSection):
-    """The context database: what is written into it, and what of it enters prompts."""
+    """The context database: whether runs write to it, and its share of prompts."""
 
     learn: bool
     prompt_tokens: int = Field(ge=0)
@@ -231,7 +232,7 @@ class ContextConfig(ConfigSection):
 
 
 class BrokerConfig(ConfigSection):
-    """How calls to providers are tried again."""
+    """How calls to providers are retried."""
 
     attempts: int = Field(ge=1)
     first_delay_seconds: float = Field(ge=0)
@@ -246,7 +247,7 @@ class BrokerConfig(ConfigSection):
 
 
 class DoorConfig(ConfigSection):
-    """What the broker's LLM proxy accepts from external agents."""
+    """Limits of the broker's LLM proxy for external agents."""
 
     body_bytes: int = Field(ge=1024)
     connections: int = Field(ge=1)
@@ -272,19 +273,19 @@ class SupervisorConfig(ConfigSection):
 
 
 class RouterConfig(ConfigSection):
-    """How messages that wait are kept."""
+    """How waiting messages are stored."""
 
     durability: Literal["full", "normal"]
 
 
 class BusConfig(ConfigSection):
-    """How actors speak with the router."""
+    """How actors communicate with the router."""
 
     noise: float = Field(ge=0, le=0.5)
 
 
 class HttpConfig(ConfigSection):
-    """Where the HTTP API listens, and what it takes from whom."""
+    """Where the HTTP API listens, and its limits for callers."""
 
     host: str
     port: int = Field(ge=0, le=65535)
@@ -312,7 +313,7 @@ class HttpConfig(ConfigSection):
     audit_files: int = Field(ge=1, le=1000)
 
     def why_refused(self) -> str | None:
-        """Return why the gateway must not listen like that, None if it may."""
+        """Return why the gateway must not listen with these settings, None if it may."""
         if bool(self.tls_cert) != bool(self.tls_key):
             return "http.tls_cert and http.tls_key: name both of them, or neither"
         if is_loopback(self.host) or self.tls_cert or self.insecure:
@@ -325,7 +326,7 @@ class HttpConfig(ConfigSection):
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach what listens on `host`."""
+    """Whether only this machine can reach a server that listens on `host`."""
     if host.lower() in ("127.0.0.1", "localhost"):
         return True
     import ipaddress  # here: this module is imported by every process
@@ -349,7 +350,7 @@ class GatewayConfig(ConfigSection):
 
 
 class TelemetryConfig(ConfigSection):
-    """Where traces go, if anywhere."""
+    """Where traces are sent, if anywhere."""
 
     otlp_endpoint: str = Field(pattern=r"^(https?://\S+)?$")
     service_name: str = Field(min_length=1)
@@ -358,7 +359,7 @@ class TelemetryConfig(ConfigSection):
 
 
 class RetentionConfig(ConfigSection):
-    """How long logs are kept; None: for ever."""
+    """How long logs are kept; None: without a limit."""
 
     segment_bytes: int = Field(ge=1000)
     events_days: float | None = Field(gt=0)
@@ -366,7 +367,7 @@ class RetentionConfig(ConfigSection):
 
 
 class LogConfig(ConfigSection):
-    """What is logged."""
+    """Which messages are logged, and in which form."""
 
     level: Literal["debug", "info", "warning", "error"]
     format: Literal["text", "json"] = "text"
@@ -414,18 +415,18 @@ def configs_folder() -> Path:
 
 
 def ui_folder() -> Path:
-    """Return the folder with the built web page; in a clone it is there after `make ui`."""
+    """Return the folder with the built web page; in a clone `make ui` creates it."""
     return _shipped("ui", "frontend/dist")
 
 
 def _shipped(name: str, in_clone: str) -> Path:
-    """Return a folder that comes with the wheel under `name`, and stands elsewhere in a clone."""
+    """Return a folder that the wheel has under `name`, and a clone under `in_clone`."""
     bundled = Path(__file__).parents[1] / "_bundled"
     return bundled / name if bundled.is_dir() else Path(__file__).parents[2] / in_clone
 
 
 def load_config(*files: Path) -> Config:
-    """Return the defaults with `files` laid over them; InvalidInput names the place."""
+    """Return the defaults overridden by `files`. Raises InvalidInput that names the place."""
     values = _read(configs_folder() / "agiraph.yaml")[0]
     places: dict[KeyPath, str] = {}
     for file in files:
@@ -475,7 +476,7 @@ def _explain_one(problem: dict[str, Any], places: dict[KeyPath, str]) -> str:
     key = ".".join(path)
     if problem["type"] == "extra_forbidden":
         return f"{place}: unknown key '{key}' (possible: {', '.join(_possible(path[:-1]))})"
-    if path[:1] in (("channels",), ("mcp",)):  # what was given there may be a secret
+    if path[:1] in (("channels",), ("mcp",)):  # the value there may be a secret
         return f"{place}: {key}: {misfit_in_words(problem)}"
     return f"{place}: {key}: {misfit_in_words(problem)} (got {problem['input']!r})"
 

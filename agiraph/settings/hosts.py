@@ -1,4 +1,4 @@
-"""The settings of other machines: how they reach a home, and which it starts by itself."""
+"""The settings of other machines: their connection to a home, and their automatic start."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, Final, Literal
@@ -33,7 +33,7 @@ class HostsConfig(BaseModel):
 
 
 class ScalerConfig(BaseModel):
-    """Which hosts the home starts and ends by itself, if `hosts.launcher` says where."""
+    """The hosts that the home starts and ends by itself, if `hosts.launcher` is set."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid")
 
@@ -67,7 +67,7 @@ AT_HOME: Final[Mapping[str, Mapping[str, str]]] = {
 def config_for_hosts(config: Mapping[str, Any]) -> dict[str, Any]:
     """Return a Config, as plain values, for a process on another machine.
 
-    Channels and MCP servers run at home, and their settings may hold secrets: a host gets only
+    Channels and MCP servers run at home, and their settings may contain secrets: a host gets only
     their names and the rules for their use.
     """
     channels = {

@@ -1,4 +1,4 @@
-"""What `mcp.servers` in agiraph.yaml says of each server; secrets are in variables, `${NAME}`."""
+"""The settings of `mcp.servers` in agiraph.yaml; secrets are in variables, `${NAME}`."""
 
 import hashlib
 import json
@@ -11,7 +11,7 @@ from agiraph.core.redaction import BLOT
 from agiraph.settings.variables import VARIABLE
 
 SEPARATOR = "__"
-"""Stands between a server's name and its tool's."""
+"""The separator between a server's name and its tool's name."""
 EVERYONE = "*"
 TAKEN = frozenset({"web"})
 OF_COMMANDS = ("args", "env", "cwd", "wrap", "writable", "readable", "network")
@@ -20,11 +20,12 @@ ServerName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,31}$")]
 
 
 class McpServerConfig(BaseModel):
-    """One server: either a `command` that speaks over its stdin and stdout, or the `url` of one.
+    """One server: either a `command` that uses its stdin and stdout, or the `url` of a server.
 
-    `grant` names who has its tools unasked: workers or their roles, `coordinator`, `*`. With `lend`
-    coordinators may give them to the workers they create. `only` are patterns of the tools that
-    there are for us, `repeatable` of those that may be called twice beside what the server says.
+    `grant` names the entities that always have its tools: workers or their roles, `coordinator`,
+    `*`. With `lend` coordinators may give them to the workers they create. `only` are patterns of
+    the tools that are available, `repeatable` of further tools that may be called twice, besides
+    those that the server marks.
     """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid")
@@ -66,7 +67,7 @@ def _default_of(name: str) -> Any:
 
 
 def check_names(servers: Mapping[str, McpServerConfig]) -> None:
-    """Raise ValueError for a name that would be mistaken for something else."""
+    """Raise ValueError for a name that would be ambiguous."""
     for name in servers:
         if name in TAKEN:
             raise ValueError(f"'{name}' is taken by a tool of Agiraph's own; choose another name")
@@ -75,13 +76,13 @@ def check_names(servers: Mapping[str, McpServerConfig]) -> None:
 
 
 def fingerprint(settings: McpServerConfig) -> str:
-    """Return what changes when the settings do: what was found out under others is void."""
+    """Return a value that changes with the settings: results for other settings are invalid."""
     said = json.dumps(settings.model_dump(mode="json"), sort_keys=True)
     return hashlib.blake2b(said.encode(), digest_size=8).hexdigest()
 
 
 def without_secrets(servers: Mapping[str, Any]) -> dict[str, Any]:
-    """Return servers (as plain values) with what may be secret in them blotted out, for people."""
+    """Return servers (as plain values) with possible secrets redacted, for people."""
     return {name: _blotted(settings) for name, settings in servers.items()}
 
 

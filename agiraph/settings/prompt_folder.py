@@ -1,8 +1,8 @@
-"""Where prompts are read from: a person's own folder, `{home}/prompts`, laid over the shipped one.
+"""The folders of prompts: a person's own folder, `{home}/prompts`, overrides the shipped one.
 
-A file there stands for the shipped one of the same name (`coordinator.md`, `tools/bash.md`); what
-is not there is as shipped. The process that renders prompts says once, at its start, which home it
-serves; before that, and in the command line, the shipped texts count.
+A file there replaces the shipped file of the same name (`coordinator.md`, `tools/bash.md`); other
+files are as shipped. The process that renders prompts sets its home once, at its start; before
+that, and in the command line, the shipped texts are used.
 """
 
 import os
@@ -22,17 +22,17 @@ def shipped() -> Path:
 
 
 def lay_over(folder: Path) -> None:
-    """Let the prompts in `folder` count before the shipped ones, in this process from now on."""
+    """Let the prompts in `folder` override the shipped ones, in this process from now on."""
     _own[:] = [folder] if folder.is_dir() else []
 
 
 def folders() -> tuple[Path, ...]:
-    """Return where prompts are looked for, first come first."""
+    """Return the folders of prompts, in order of precedence."""
     return (*_own, shipped())
 
 
 def read(name: str) -> str:
-    """Return the text of a prompt as it is written (`tools/bash.md`); OSError."""
+    """Return the unrendered text of a prompt (`tools/bash.md`). Raises OSError."""
     for folder in folders():
         path = f"{folder}/{name}"
         try:
@@ -46,5 +46,5 @@ def read(name: str) -> str:
 
 @lru_cache(maxsize=256)
 def _text(path: str, _changed_at: int) -> str:
-    """Return a file's text, read once for as long as nobody changes it."""
+    """Return a file's text, read again only after a change."""
     return read_text(Path(path))

@@ -14,7 +14,7 @@ KEY_SUFFIXES = ("_API_KEY", ADDRESS_SUFFIX, "_AUTH_TOKEN")
 GIT_CONFIGURATION_VARIABLES = (
     *("XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"),
 )
-"""Variables of a person that say where git's configuration is."""
+"""Variables of a person that contain the path of git's configuration."""
 
 GIT_COMMAND_VARIABLES = (
     *("GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "VISUAL", "EDITOR", "GIT_PAGER", "PAGER", "GIT_SSH"),

@@ -1,9 +1,9 @@
-"""Single values of a YAML text changed in its lines: everything else in it stays as it was written.
+"""Single values of a YAML text changed in its lines: the rest of the text stays unchanged.
 
-A place is found by the marks of the parsed text and its characters are replaced. What comes out is
-read again: if it is not what was wanted, the collection above the place is written anew, at last
-the change is refused. So an edit may cost comments inside the value that it replaces, never more,
-and never a value.
+A place is found by the marks of the parsed text and its characters are replaced. The result is
+parsed again: if it differs from the wanted values, the collection above the place is rewritten, and
+finally the change is refused. So an edit may lose comments inside the value that it replaces, but
+no other comment and never a value.
 """
 
 import copy
@@ -25,7 +25,8 @@ STEP: Final = 2
 class YamlChange:
     """A value for the place `path` (keys, and numbers of list items), or its removal.
 
-    The number after the last one adds an item. A collection that loses its last key is removed too.
+    The number after the last item adds an item. A collection that loses its last key is removed
+    too.
     """
 
     path: KeyPath
@@ -37,7 +38,7 @@ def edited(text: str, changes: Sequence[YamlChange]) -> str:
     """Return the text with these changes made, one after the other.
 
     Raises Refused for a place that does not exist or cannot be changed in the text, yaml.YAMLError
-    for a text that is no YAML.
+    for a text that is not YAML.
     """
     for change in changes:
         text = _changed(text, change)
@@ -76,7 +77,7 @@ def _at(values: Any, path: KeyPath) -> Any:
 
 
 def _with(values: Any, path: KeyPath, value: Any) -> Any:
-    """Return a copy of plain values with one of them set; what leads to it is created."""
+    """Return a copy of plain values with one of them set; missing parents are created."""
     if not path:
         return value
     part, rest = path[0], path[1:]
@@ -89,7 +90,7 @@ def _with(values: Any, path: KeyPath, value: Any) -> Any:
 
 
 def _pruned(values: Any, path: KeyPath) -> KeyPath | None:
-    """Return what is to be removed with a place: the collections that hold nothing else."""
+    """Return the path to remove for a place: the outermost collection without other values."""
     try:
         _at(values, path)
     except (KeyError, IndexError, TypeError):
@@ -106,7 +107,7 @@ def _without(values: Any, path: KeyPath) -> Any:
 
 
 def _is_same(one: Any, other: Any) -> bool:
-    """Whether two texts say the same, in the same order; 1 is neither true nor 1.0."""
+    """Whether two values have equal content in equal order; 1 is neither true nor 1.0."""
     return json.dumps(one, default=str) == json.dumps(other, default=str)
 
 
@@ -124,7 +125,7 @@ class _Removal:
 
 
 def _tried(text: str, path: KeyPath, wanted: Any, act: _Value | _Removal) -> str | None:
-    """Return the text with a place changed, None unless it then says what is wanted."""
+    """Return the text with a place changed, None unless it then has the wanted values."""
     try:
         after = _edit(text, path, act)
         return after if _is_same(read_yaml(after), wanted) else None
@@ -148,7 +149,7 @@ def _edit(text: str, path: KeyPath, act: _Value | _Removal) -> str:
                 case _Value(value=new):
                     return _replaced(text, key, value, new)
         node = place[1]
-        if isinstance(node, yaml.ScalarNode):  # `models:` and nothing after it
+        if isinstance(node, yaml.ScalarNode):  # `models:` without a value
             return _replaced(text, *place, _nested(path[depth + 1 :], act))
     raise LookupError(path)
 
@@ -177,7 +178,7 @@ def _appended(text: str, path: KeyPath, act: _Value | _Removal) -> str:
 
 
 def _added(text: str, node: yaml.Node, path: KeyPath, act: _Value | _Removal) -> str:
-    """Return the text with something new at the end of a block collection."""
+    """Return the text with a new entry at the end of a block collection."""
     if not isinstance(node, yaml.CollectionNode) or node.flow_style or not node.value:
         raise LookupError(path)
     if node.start_mark.column == 0 and isinstance(node, yaml.MappingNode):
@@ -198,7 +199,7 @@ def _cut(text: str, first: yaml.Node, last: yaml.Node) -> str:
 
 
 def _replaced(text: str, key: yaml.Node | None, old: yaml.Node, new: Any) -> str:
-    """Return the text with another value; a comment behind the key's line stays."""
+    """Return the text with another value; a comment in the key's line stays."""
     start = old.start_mark.index
     end = max(_end(text, old), start)
     if key is None:
@@ -209,7 +210,7 @@ def _replaced(text: str, key: yaml.Node | None, old: yaml.Node, new: Any) -> str
     is_long = _is_long(new, body) and not (was_short and len(body) <= ONE_LINE)
     inner = _block(new, key.start_mark.column + STEP) if is_long else None
     line = _line_end(text, colon)
-    if end <= line:  # the old value is in the line of its key, or there is none
+    if end <= line:  # the old value is in the line of its key, or is missing
         rest = text[end:line] if end > colon else text[colon:line]
         kept = f"{text[:colon]} {body}" if inner is None else text[:colon]
         return kept + rest + (f"\n{inner}" if inner is not None else "") + text[line:]
@@ -220,7 +221,7 @@ def _replaced(text: str, key: yaml.Node | None, old: yaml.Node, new: Any) -> str
 
 
 def _end(text: str, node: yaml.Node) -> int:
-    """Return where a value ends: of a block, the end of the last thing in it."""
+    """Return the offset of a value's end; for a block, the end of its last entry."""
     if isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
         last = node.value[-1]
         return max(_end(text, part) for part in (last if isinstance(last, tuple) else (last,)))

@@ -1,7 +1,7 @@
-"""YAML text into plain values, by libyaml where it is there: ten times as quick; within bounds.
+"""Parse YAML text into plain values, within limits; libyaml, if available, is ten times as fast.
 
-A text is looked through event by event before anything is made of it, so that one that a stranger
-wrote costs what its length says: aliases count as what they stand for, and nothing is nested deep.
+The events of a text are checked before values are made from it, so that the cost of a foreign text
+is limited by its length: aliases count as their expanded values, and nesting is limited.
 """
 
 import errno
@@ -26,16 +26,16 @@ TOO_DEEP: Final = f"more than {DEEPEST} levels deep"
 LIBYAML_TOO_DEEP: Final = "exceeded maximum nesting depth"
 LONGEST_NUMBER: Final = 128
 MERGE: Final = "<<"
-"""The key that takes the values of another mapping; it may be there more than once."""
+"""The key that merges the values of another mapping; it may occur more than once."""
 NUMBERS: Final = tuple(f"tag:yaml.org,2002:{kind}" for kind in ("int", "float", "timestamp"))
 NUMERIC: Final = frozenset("0123456789abcdefABCDEFxXoO_:.+-TZtz")
 NUMBER_BEGINS: Final = tuple("+-.0123456789")
 KeyPath = tuple[str | int, ...]
 Lines = dict[KeyPath, int]
-"""The line of each key and list item of a text, by the keys and indices that lead to it."""
+"""The line of each key and list item of a text, by their path of keys and indices."""
 Place = TypeVar("Place")
 BROKEN = (ValueError, LookupError, AttributeError, TypeError, ArithmeticError, RecursionError)
-"""What PyYAML's constructors raise over values that look like a date or a number and are none."""
+"""Errors of PyYAML's constructors for values that only look like a date or a number."""
 
 
 def is_absent(file: Path) -> bool:
@@ -60,10 +60,10 @@ def present(*files: Path) -> list[Path]:
 
 
 def read_text(file: Path) -> str:
-    """Return the text of a person's own file; InvalidInput names it.
+    """Return the text of a person's own file. Raises InvalidInput, which names it.
 
     Refuses folders, pipes, devices and more than MOST_READ characters. Links are followed. A path
-    in `/dev` or `/proc` may be a pipe: the shell passes one for `<(...)`.
+    in `/dev` or `/proc` may be a pipe: the shell passes a pipe for `<(...)`.
     """
     try:
         with open(file, encoding="utf-8", opener=_open_regular) as opened:  # plain: the person's
@@ -97,9 +97,9 @@ def _open_regular(path: str, flags: int) -> int:
 def read_yaml(
     text: str, most_characters: int = MOST_CHARACTERS, most_values: int = MOST_VALUES
 ) -> Any:
-    """Return what a text holds, as `yaml.safe_load` does.
+    """Return the values of a text, as `yaml.safe_load` does.
 
-    Raises yaml.YAMLError, also for what is too long, too deep, or becomes too much.
+    Raises yaml.YAMLError, also for a text that is too long, too deep, or expands too much.
     """
     if len(text) > most_characters:
         raise yaml.YAMLError(f"{len(text)} characters; {most_characters} are possible")
@@ -107,8 +107,8 @@ def read_yaml(
         _check(text, most_values)
         return yaml.load(text, Loader=LOADER)
     except yaml.MarkedYAMLError as error:
-        # libyaml reads ahead for the key of a mapping: it meets its own bound on depth, where it
-        # has one, before the first event that `_check` could count.
+        # libyaml reads ahead for the key of a mapping: it reaches its own depth limit, if it has
+        # one, before the first event that `_check` could count.
         if error.problem == LIBYAML_TOO_DEEP:
             error.problem = TOO_DEEP
         raise
@@ -122,7 +122,7 @@ def parse_yaml(
     most_characters: int = MOST_CHARACTERS,
     most_values: int = MOST_VALUES,
 ) -> Any:
-    """Return what the text of a file holds; InvalidInput names the file and the line."""
+    """Return the values in the text of a file. Raises InvalidInput with the file and the line."""
     try:
         return read_yaml(text, most_characters, most_values)
     except yaml.MarkedYAMLError as error:
@@ -136,14 +136,14 @@ def parse_yaml(
 
 
 def key_lines(text: str) -> Lines:
-    """Return the line of everything in a text that `read_yaml` has read: it bounds what comes."""
+    """Return the line of each entry in a text that `read_yaml` has accepted."""
     lines: Lines = {}
     _collect_lines(yaml.compose(text, Loader=LOADER), (), lines)
     return lines
 
 
 def nearest(path: KeyPath, places: Mapping[KeyPath, Place]) -> Place | None:
-    """Return the place of what a path leads to, else of the nearest above it that has one."""
+    """Return the place of a path, else of its nearest parent that has a place."""
     return next((places[path[:n]] for n in range(len(path), 0, -1) if path[:n] in places), None)
 
 
@@ -171,7 +171,7 @@ class _OpenCollection:
         self._expects_key = True
 
     def add(self, event: yaml.NodeEvent) -> None:
-        """Note a member; raise yaml.MarkedYAMLError for a key that the mapping has already."""
+        """Record a member. Raises yaml.MarkedYAMLError for a duplicate key of the mapping."""
         if self._keys is None:
             return
         is_key, self._expects_key = self._expects_key, not self._expects_key
@@ -185,7 +185,7 @@ class _OpenCollection:
 
 
 def _check(text: str, most_values: int) -> None:
-    """Raise yaml.YAMLError if the text becomes more than the bounds allow."""
+    """Raise yaml.YAMLError if the text expands beyond the limits."""
     counted = 0
     sizes: dict[str | None, int] = {}
     open_: list[_OpenCollection] = []
@@ -217,7 +217,7 @@ def _check(text: str, most_values: int) -> None:
 
 
 def _is_number(event: yaml.ScalarEvent) -> bool:
-    """Whether PyYAML may make a number or a date of a scalar."""
+    """Whether PyYAML may convert a scalar to a number or a date."""
     looks_like_one = event.value.startswith(NUMBER_BEGINS) and NUMERIC.issuperset(event.value)
     return event.tag in NUMBERS or (event.implicit[0] and looks_like_one)
 
@@ -226,11 +226,11 @@ def _refused(event: Any, problem: str) -> yaml.MarkedYAMLError:
     return yaml.MarkedYAMLError(problem=problem, problem_mark=event.start_mark)
 
 
-# --- forms: which keys nested pydantic models take ---
+# --- forms: the keys of nested pydantic models ---
 
 
 def keys_of(model: type[BaseModel], name: str) -> list[str]:
-    """Return the keys that a field may be given by, the usual one first."""
+    """Return the keys accepted for a field, the usual one first."""
     alias = model.model_fields[name].validation_alias
     return [str(choice) for choice in alias.choices] if isinstance(alias, AliasChoices) else [name]
 

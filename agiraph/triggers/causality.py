@@ -1,14 +1,15 @@
-"""Causality: which events a firing has led to, known from the event log alone.
+"""Causality: the events that a firing has caused, derived from the event log alone.
 
-A trigger never wakes itself: it ignores what its own firing, or a firing caused by it, has led to.
+A trigger never wakes itself: it ignores all effects of its own firing, or of a firing caused by it.
 
-What a coordinator does between reading a firing and becoming idle is caused by that firing; so
-is every node that it creates meanwhile, and all that happens to such a node and to its sub-nodes,
-regardless of who works on it. When the coordinator waits or is idle, what ends that wait is what
-it acts on next: the node that ended (with its lineage), or a message from outside (with none).
+The actions of a coordinator between reading a firing and becoming idle are caused by that firing;
+so is every node that it creates meanwhile, and all events of such a node and of its sub-nodes,
+regardless of their worker. When the coordinator waits or is idle, its next actions are caused by
+the event that ends the wait: the node that ended (with its lineage), or a message from outside
+(with none).
 
-The lineage of an event are the ids of the triggers that led to it. The fold is pure, its state is
-kept with the triggers, and the events come in the log's order.
+The lineage of an event are the ids of the triggers that caused it. The fold is pure, its state is
+stored with the triggers, and the events are applied in the log's order.
 """
 
 from pydantic import Field
@@ -27,11 +28,11 @@ NODES_KEPT = 2000
 
 
 class Causality(Record):
-    """What is known so far.
+    """The causality of the events so far.
 
-    `acting`: what the coordinator acts on now. `woke`: what has ended since it last took a
-    stimulus. `last`: what it acted on before it became idle; what it still does then, and its
-    messages to the human, are caused by that. `nodes`: the lineage of each node.
+    `acting`: the lineage of the coordinator's present actions. `woke`: that of the nodes that ended
+    since its last stimulus. `last`: that of its actions before it became idle; its actions after
+    that, and its messages to the human, have the same lineage. `nodes`: the lineage of each node.
     """
 
     acting: Lineage = ()
@@ -60,7 +61,7 @@ def follow(causality: Causality, event: Event) -> tuple[Causality, Lineage]:
 
 
 def is_activity(event: Event) -> bool:
-    """Whether an event shows that something continues in the agent, and not in the machinery.
+    """Whether an event is an activity of the agent, not of the runtime.
 
     A message to the human counts when it is sent, not again when it arrives.
     """
@@ -100,7 +101,7 @@ def _follow_coordinator(causality: Causality, event: Event) -> tuple[Causality, 
 
 
 def _on_message(causality: Causality, event: Event) -> tuple[Causality, Lineage]:
-    """A firing joins what is acted on; an idle coordinator acts on another message alone."""
+    """Add a firing to the present lineage; an idle coordinator acts on another message alone."""
     firing = _stated(event)
     if firing:
         acting = _joined(() if causality.is_resting else causality.acting, firing)
@@ -110,7 +111,7 @@ def _on_message(causality: Causality, event: Event) -> tuple[Causality, Lineage]
 
 
 def _on_answer(causality: Causality, event: Event) -> tuple[Causality, Lineage]:
-    """An idle coordinator answers to the nodes that ended; without calls it becomes idle again."""
+    """Attribute an idle coordinator's answer to the ended nodes; without calls it is idle again."""
     acting = causality.woke if causality.is_resting else causality.acting
     if event.data.get("calls"):
         return _changed(causality, acting=acting, woke=(), is_resting=False), acting

@@ -1,4 +1,4 @@
-"""When a trigger is due, and what becomes of the times that were missed."""
+"""The due times of triggers, and the handling of missed times."""
 
 import math
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from agiraph.triggers.timetable import cron_times
 
 MOST_AT_ONCE = 100
 LOOK_BACK_SECONDS = 7 * 86400.0
-"""Of a long absence only the last week is counted out, if a cron job came due in it at all."""
+"""The part of a long absence for which cron times are computed, if the job was due in it at all."""
 
 
 def first_due(schedule: Schedule, anchor: float) -> float | None:
@@ -38,9 +38,9 @@ def first_due(schedule: Schedule, anchor: float) -> float | None:
 
 
 def first_times(schedule: Schedule, now: float, most: int) -> tuple[float, ...]:
-    """Return the first due times of a schedule that begins now, `most` at most; () if none is set.
+    """Return the first due times of a schedule that begins now, at most `most`; () if none is set.
 
-    Those of an idle time and of an event are not known before.
+    The times of an idle time and of an event are not known before.
     """
     match schedule:
         case CronSchedule():
@@ -56,7 +56,7 @@ def first_times(schedule: Schedule, now: float, most: int) -> tuple[float, ...]:
 
 
 def next_due(trigger: Trigger, after: float) -> float | None:
-    """Return the first due time of a recurring trigger that lies after `after`, else None."""
+    """Return the first due time of a recurring trigger after `after`, else None."""
     if isinstance(trigger.schedule, CronSchedule | HeartbeatSchedule):
         return _recurring(trigger.schedule, trigger.anchor, after)
     return None
@@ -77,16 +77,16 @@ def _recurring(
 
 @dataclass(frozen=True, slots=True)
 class DueFirings:
-    """What to do about a trigger that is due: the times to fire for, and how many were skipped."""
+    """How to handle a due trigger: the times to fire for, and the number of skipped times."""
 
     fire: tuple[float, ...]
     let_go: int
 
 
 def judge(trigger: Trigger, now: float, late_seconds: float) -> DueFirings:
-    """Return which of a trigger's due times up to `now` it fires for, by its policy.
+    """Return the due times up to `now` for which a trigger fires, by its policy.
 
-    `once`: for the last of them. `skip`: for the last one unless that is over `late_seconds` old.
+    `once`: for the last of them. `skip`: for the last one unless it is over `late_seconds` old.
     `all`: for each, the last MOST_AT_ONCE of them.
     """
     times, count = _times_until(trigger, now)
@@ -109,7 +109,7 @@ def _kept(
 
 
 def _times_until(trigger: Trigger, now: float) -> tuple[tuple[float, ...], int]:
-    """Return the last due times up to `now`, oldest first, and how many there were in all."""
+    """Return the last due times up to `now`, oldest first, and the number of all."""
     first = trigger.next_due
     if first is None or first > now:
         return (), 0

@@ -1,6 +1,6 @@
-"""What people and models write about a trigger, checked and made into records.
+"""The trigger input of people and models, checked and converted to records.
 
-Everything wrong is InvalidInput: it names the thing, what was wrong and what was possible.
+Every mistake is InvalidInput: it names the thing, the mistake and the possible values.
 """
 
 from collections.abc import Callable, Collection
@@ -36,9 +36,9 @@ def parse_trigger(
     name: str = "",
     created_by: str = "",
 ) -> TriggerSpec:
-    """Return the trigger that was asked for; InvalidInput.
+    """Return the requested trigger. Raises InvalidInput.
 
-    `time_zone` is the one that counts where none is named, `callbacks` the configured names.
+    `time_zone` is the default time zone, `callbacks` the configured names.
     """
     if type_ not in SCHEDULES:
         raise unknown("trigger type", type_, list(SCHEDULES))
@@ -72,7 +72,7 @@ def _moment_after(now: float, at: str, time_zone: str) -> float:
 
 
 def action_as_read(action: Any) -> Any:
-    """Return the object that an action is written as, or the text that it is.
+    """Return the object or the text in which an action is written.
 
     The rules of approvals.yaml judge this object or text.
     """
@@ -108,7 +108,7 @@ def parse_action(action: Any, callbacks: Collection[str] = ()) -> TriggerAction:
     return TriggerAction(type=kind, payload=wanted)
 
 
-# --- what stands under each key of a config -------------------------------------------------------
+# --- the values of a config ----------------------------------------------------------------------
 
 
 def _text_of(config: JsonObject, key: str, time_zone: str) -> str:
@@ -181,7 +181,7 @@ def _missed(value: Any) -> MissedPolicy:
 
 
 def _name_for(action: TriggerAction, type_: str) -> str:
-    """Return a name made of the first words of what is to be done."""
+    """Return a name made of the first words of the task."""
     said = str(action.payload.get("task") or action.payload.get("content") or "")
     words = " ".join(said.split()[:6])
     return words or " ".join([action.type, *map(str, action.payload.values())]) or type_

@@ -22,12 +22,12 @@ SHOWN = (
     *("id", "name", "status", "reason", "missed", "next_due", "last_due", "last_fired_at"),
     *("fired", "skipped", "created_at", "created_by"),
 )
-"""The fields of a trigger that tools, the API and people see as they are."""
+"""The fields of a trigger that tools, the API and people see unchanged."""
 ENDED: frozenset[TriggerStatus] = frozenset({"done", "cancelled"})
 
 
 def trigger_id(message: bytes) -> str:
-    """Return the id of the trigger that a message asks for: the same message, the same trigger."""
+    """Return the id of the trigger that a message creates: the same message, the same trigger."""
     return f"t-{short_derived_id(message.hex())}"
 
 
@@ -40,7 +40,7 @@ class CronSchedule(Record):
 
 
 class DelaySchedule(Record):
-    """Once, so many seconds after it was made."""
+    """Once, this many seconds after its creation."""
 
     type: Literal["delayed"] = "delayed"
     delay_seconds: float
@@ -56,14 +56,14 @@ class TimeSchedule(Record):
 
 
 class HeartbeatSchedule(Record):
-    """Every so many seconds, but only if something happened since the last time."""
+    """Every `interval_seconds`, but only after an event since the last time."""
 
     type: Literal["heartbeat"] = "heartbeat"
     interval_seconds: float
 
 
 class EventSchedule(Record):
-    """Whenever an event happens whose type fits the pattern and whose facts fit the filter."""
+    """At each event whose type matches the pattern and whose facts match the filter."""
 
     type: Literal["on_event"] = "on_event"
     event_pattern: str
@@ -71,7 +71,7 @@ class EventSchedule(Record):
 
 
 class IdleSchedule(Record):
-    """When nothing has happened in the agent for so many seconds; once for each such silence."""
+    """When the agent had no event for `idle_seconds`; once for each such silence."""
 
     type: Literal["on_idle"] = "on_idle"
     idle_seconds: float
@@ -89,8 +89,10 @@ SCHEDULES: Mapping[str, type[Schedule]] = {
 
 
 class TriggerAction(Record):
-    """What is done: `wake_agent` {task}, `send_message` {to, content}, `run_node` {node_id},
-    `run_callback` {callback}.
+    """An action.
+
+    `wake_agent` {task}, `send_message` {to, content}, `run_node` {node_id}, `run_callback`
+    {callback}.
     """
 
     type: ActionType
@@ -98,7 +100,7 @@ class TriggerAction(Record):
 
 
 class TriggerSpec(Record):
-    """A trigger as it was asked for."""
+    """A trigger as requested."""
 
     name: str
     schedule: Schedule
@@ -110,11 +112,11 @@ class TriggerSpec(Record):
 class Trigger(TriggerSpec):
     """One trigger and its state.
 
-    `anchor` is where its due times are counted from: its creation, or its last resumption.
-    `skipped` counts what did not fire: quiet heartbeats, missed times, events over the rate.
-    `waiting` is the firing that its agent has not read yet. `news` (of `heartbeat`): something
-    happened since the last beat; `idle_since` (of `on_idle`) is when something last happened.
-    `news_from` (of both) are the triggers that caused it.
+    `anchor` is the time from which its due times are counted: its creation, or its last resumption.
+    `skipped` counts the occasions without a firing: quiet heartbeats, missed times, events over the
+    rate. `waiting` is the firing that its agent has not read yet. `news` (of `heartbeat`): there
+    was an event since the last beat; `idle_since` (of `on_idle`) is the time of the last event.
+    `news_from` (of both) are the triggers that caused the event.
     """
 
     id: str
@@ -147,10 +149,10 @@ class Trigger(TriggerSpec):
 
 
 class FiringDetails(Record):
-    """What set a trigger off.
+    """The cause of a firing.
 
-    `missed` counts further due times that it stands for. `lineage` are the triggers that led to it,
-    its own included. `about` says in words what set it off.
+    `missed` counts further due times that the firing replaces. `lineage` are the triggers that led
+    to it, its own included. `about` is a description of the cause.
     """
 
     trigger_id: str
@@ -162,9 +164,9 @@ class FiringDetails(Record):
 
 
 class TriggerRun(FiringDetails):
-    """One firing: what is to be done because of a trigger, once.
+    """One firing: a single execution of a trigger's action.
 
-    `id` follows from the trigger and the occasion, so the same occasion fires once whatever dies.
+    `id` follows from the trigger and the occasion, so an occasion fires once despite any crash.
     """
 
     id: str

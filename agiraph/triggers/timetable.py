@@ -1,8 +1,8 @@
-"""Time zones, alarm times and cron expressions; daylight saving as Debian's cron has it.
+"""Time zones, alarm times and cron expressions; daylight saving as in Debian's cron.
 
-A job at a fixed time that falls into the hour that is skipped in spring runs right after it; one
-in the hour that comes twice in autumn runs the first time only. A job whose minute or hour is `*`
-goes by the real time that passes: it runs in every hour that there is.
+A job at a fixed time in the hour that is skipped in spring runs right after it; a job in the hour
+that occurs twice in autumn runs the first time only. A job whose minute or hour is `*` follows
+elapsed time: it runs in every real hour.
 """
 
 import os
@@ -26,7 +26,7 @@ MINUTE = timedelta(minutes=1)
 
 @lru_cache(maxsize=64)
 def zone_named(name: str) -> ZoneInfo:
-    """Return the IANA time zone of that name; InvalidInput if there is none."""
+    """Return the IANA time zone of that name. Raises InvalidInput if there is none."""
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
@@ -49,7 +49,7 @@ def machine_zone(environ: dict[str, str] | None = None, localtime: Path = LOCALT
 
 
 def check_cron(cron: str) -> None:
-    """Raise InvalidInput unless `cron` is an expression of five fields that ever comes true."""
+    """Raise InvalidInput unless `cron` is an expression of five fields that ever matches."""
     fields = cron.split()
     if len(fields) != FIELDS:
         raise InvalidInput(
@@ -67,11 +67,11 @@ def check_cron(cron: str) -> None:
 
 
 def cron_times(cron: str, time_zone: str, after: float) -> Iterator[float]:
-    """Yield, in order, the times after `after` at which an expression comes true.
+    """Yield, in order, the times after `after` at which an expression matches.
 
-    The library only walks the calendar, which knows no clocks that change; what a time on the wall
-    means is worked out here. (Walked in a zone, version 2.8 loses half an hour where clocks change
-    by half an hour.) The walk begins earlier, for a time that comes twice may have come once.
+    The library only walks the calendar without clock changes; the meaning of a local time is
+    determined here. (Walked in a zone, version 2.8 loses half an hour where clocks change by half
+    an hour.) The walk begins earlier, for a time that occurs twice may have occurred once.
     """
     zone, fields = zone_named(time_zone), cron.split()
     find = _every if fields[0].startswith("*") or fields[1].startswith("*") else _once
@@ -89,7 +89,7 @@ def cron_times(cron: str, time_zone: str, after: float) -> Iterator[float]:
 
 
 def _every(shown: datetime, zone: ZoneInfo) -> Iterator[float]:
-    """Yield each time at which the wall shows this: none in spring's gap, two in autumn."""
+    """Yield each time at which the local time is `shown`: none in spring's gap, two in autumn."""
     for fold in (0, 1):
         moment = shown.replace(tzinfo=zone, fold=fold)
         if _on_wall(moment, zone) == shown and (fold == 0 or moment.timestamp() != _first(moment)):
@@ -97,7 +97,7 @@ def _every(shown: datetime, zone: ZoneInfo) -> Iterator[float]:
 
 
 def _once(shown: datetime, zone: ZoneInfo) -> Iterator[float]:
-    """Yield the first time at which the wall shows this, or the end of the gap that it is in."""
+    """Yield the first time at which the local time is `shown`, or the end of the gap around it."""
     while _on_wall(shown.replace(tzinfo=zone), zone) != shown:
         shown += MINUTE
     yield shown.replace(tzinfo=zone).timestamp()

@@ -1,8 +1,8 @@
-"""TriggerSet: all triggers of one agent. Events and `now` go in, firings come out; pure.
+"""TriggerSet: all triggers of one agent. Events and `now` are inputs, firings outputs; pure.
 
-A firing is in `outbox` from the moment it is decided until it is delivered, and its id follows
-from the trigger and the occasion. So the owner stores the set, delivers what is in the outbox, and
-delivers it again after a crash: the receiver knows the id.
+A firing is in `outbox` from its decision until its delivery, and its id follows from the trigger
+and the occasion. So the owner stores the set, delivers the firings in the outbox, and delivers them
+again after a crash: the receiver recognizes the id.
 """
 
 from collections.abc import Iterable
@@ -40,8 +40,10 @@ RATE_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class FiringLimits:
-    """`late_seconds`: how late a firing may be for the policy `skip`. `per_minute`: the most
-    firings of one `on_event` trigger within a minute.
+    """Limits of firings.
+
+    `late_seconds`: how late a firing may be for the policy `skip`. `per_minute`: the most firings
+    of one `on_event` trigger within a minute.
     """
 
     late_seconds: float
@@ -49,7 +51,7 @@ class FiringLimits:
 
 
 class TriggerFile(Record):
-    """The triggers of an agent as `triggers.json` holds them."""
+    """The content of `triggers.json`: the triggers of an agent."""
 
     version: int = 1
     seen: int = 0
@@ -117,9 +119,9 @@ class TriggerSet:
 
     @property
     def next_waking(self) -> float | None:
-        """When a trigger will next let the agent act, None if no time is set.
+        """The time at which a trigger will next let the agent act, None if no time is set.
 
-        A heartbeat does so only if something has happened; a command does not.
+        A heartbeat does so only after an event; a command does not.
         """
         due = [firing.due for firing in self.outbox.values()]
         due += [
@@ -133,11 +135,12 @@ class TriggerSet:
 
     @property
     def next_due(self) -> float | None:
-        """When something is due next, None if nothing has a set time."""
+        """The earliest due time, None if no trigger has a set time."""
         return min((t.next_due for t in self._active() if t.next_due is not None), default=None)
 
     def find(self, named: str) -> Trigger:
-        """Return a trigger by id or by name (of those that have not ended); InvalidInput."""
+        """Return a trigger by id, or by name among those that have not ended. Raises
+        InvalidInput."""
         if named in self.triggers:
             return self.triggers[named]
         active = [t for t in self.triggers.values() if t.name == named and not t.has_ended]
@@ -146,7 +149,7 @@ class TriggerSet:
         raise unknown("trigger", named, [f"{t.id} ({t.name})" for t in self.triggers.values()])
 
     def add(self, id: str, new: TriggerSpec, now: float) -> Trigger:
-        """Add a trigger; a repeated request under the same id returns the trigger there is.
+        """Add a trigger; a repeated request with the same id returns the existing trigger.
 
         The events logged so far must have been applied before: they must not fire a new trigger.
         """
@@ -166,9 +169,9 @@ class TriggerSet:
         return trigger
 
     def act(self, id: str, act: TriggerAct, now: float, *, cause: str, reason: str = "") -> Trigger:
-        """Pause, resume, cancel or fire a trigger now; IllegalTransition if it has ended.
+        """Pause, resume, cancel or fire a trigger now. Raises IllegalTransition if it has ended.
 
-        `cause` is the id of the message that asks for it: asked twice, it fires once.
+        `cause` is the id of the requesting message: a repeated request fires once.
         """
         trigger = self.triggers[id]
         if act == "cancel" and trigger.status == "cancelled":
@@ -195,16 +198,17 @@ class TriggerSet:
         self.outbox.pop(firing, None)
 
     def fired_at(self, firing: TriggerRun, now: float) -> float:
-        """Return when a firing was decided, `now` if that is not known any more."""
+        """Return when a firing was decided, `now` if that is no longer known."""
         trigger = self.triggers.get(firing.trigger_id)
         if trigger is None or trigger.waiting != firing.id:
             return now
         return trigger.waiting_since
 
     def put_back(self) -> None:
-        """Have each firing that was to wake the agent, and that it has not read, delivered again.
+        """Deliver again each firing that should wake the agent and that it has not read.
 
-        The mailbox of an archived agent is discarded. A coordinator knows what it has read.
+        The mailbox of an archived agent is discarded. A coordinator recognizes firings that it has
+        read.
         """
         for one in self.triggers.values():
             if one.waiting and one.action.type == "wake_agent":
@@ -247,7 +251,7 @@ class TriggerSet:
                     pass
 
     def _on_event(self, trigger: Trigger, event: Event, lineage: Lineage, now: float) -> Trigger:
-        """Fire for an event, unless it comes too late or too many came within a minute."""
+        """Fire for an event, unless it is too late or over the limit per minute."""
         recent = tuple(at for at in trigger.recent if now - at < RATE_SECONDS)
         is_late = trigger.missed == "skip" and now - event.ts > self.bounds.late_seconds
         if is_late or len(recent) >= self.bounds.per_minute:
@@ -258,7 +262,7 @@ class TriggerSet:
     # --- time ------------------------------------------------------------------------------------
 
     def tick(self, now: float) -> bool:
-        """Fire what is due; return whether a trigger changed."""
+        """Fire the due triggers; return whether a trigger changed."""
         is_changed = False
         for trigger in list(self._active()):
             if trigger.next_due is not None and trigger.next_due <= now:
@@ -333,7 +337,7 @@ class TriggerSet:
         )
 
     def _resumed(self, trigger: Trigger, now: float) -> Trigger:
-        """Return a paused trigger active from now on; due times in between were not missed."""
+        """Return a paused trigger as active; due times during the pause do not count as missed."""
         if trigger.is_active:
             return trigger
         changes = {"status": "active", "reason": "", "waiting": ""}
@@ -362,7 +366,7 @@ def _with(trigger: Trigger, **changes: object) -> Trigger:
 
 
 def load_triggers(path: Path, agent: AgentId) -> TriggerSet:
-    """Return the triggers in an agent's file, to read only; none if they cannot be read."""
+    """Return the triggers in an agent's file, to read only; an empty set if it is unreadable."""
     unused = FiringLimits(late_seconds=0, per_minute=1)
     try:
         return TriggerSet.read(agent, read_bytes(path).decode(), unused, path)
@@ -379,9 +383,9 @@ def fits(schedule: EventSchedule, event: Event) -> bool:
 
 
 def facts_of(event: Event) -> dict[str, tuple[Any, ...]]:
-    """Return what a filter may name, each with the values that it may have.
+    """Return the facts that a filter may name, each with its possible values.
 
-    A node goes by its id or its name, an entity by its name, and who received a message is `to`.
+    A node is named by its id or its name, an entity by its name, and a message's receiver by `to`.
     """
     facts: dict[str, tuple[Any, ...]] = {key: (value,) for key, value in event.data.items()}
     entity = event.entity.rpartition("/")[2]
@@ -393,7 +397,7 @@ def facts_of(event: Event) -> dict[str, tuple[Any, ...]]:
 
 
 def _is(wanted: Any, values: tuple[Any, ...] | None) -> bool:
-    """Whether one of the values is the wanted one, or one of the wanted ones if it is a list."""
+    """Whether a value equals the wanted value, or one of a list of wanted values."""
     accepted = wanted if isinstance(wanted, list | tuple) else (wanted,)
     shown = {_shown(value) for value in values or () if value is not None}
     return any(_shown(one) in shown for one in accepted)

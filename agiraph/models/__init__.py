@@ -1,1 +1,1 @@
-"""Language models: which exist and where, their limits and prices, and the cost of a run."""
+"""Language models: the available models, their limits and prices, and the cost of a run."""

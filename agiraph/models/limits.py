@@ -1,7 +1,7 @@
-"""ModelLimits: what is known of a model before it is asked: its window, and whether it has tools.
+"""ModelLimits: the known limits of a model before it is called: its window, its tool support.
 
 A model with a small window is given short prompts: its tools by name and one line each, and their
-runbooks on demand. One without tools can only write: its answer is the result.
+runbooks on demand. A model without tools can only write: its answer is the result.
 """
 
 from dataclasses import dataclass
@@ -30,8 +30,8 @@ class ModelLimits:
 def limits_of(model: str, own: Path, context_tokens: int | None = None) -> ModelLimits:
     """Return the limits of `model`; `own` is the person's table of providers.
 
-    `context_tokens` overrides the window. What nobody knows is taken for a usual model: the broker
-    says what is wrong with the name, or with the table, when the model is called.
+    `context_tokens` overrides the window. An unknown model gets the usual limits: the broker
+    reports the error in the name, or in the table, when the model is called.
     """
     try:
         presets = load_presets(own)

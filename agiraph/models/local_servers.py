@@ -1,4 +1,4 @@
-"""What can be called on this machine: the models that its servers serve, playbooks, recordings."""
+"""Models available on this machine: those of local servers, playbooks, and recordings."""
 
 import http
 import http.client
@@ -27,14 +27,14 @@ MOST_RECORDINGS = 20
 
 @dataclass(frozen=True, slots=True)
 class LocalServer:
-    """What a model server said: the models that it serves, or why there are none."""
+    """The answer of a model server: its models, or the reason why there are none."""
 
     models: tuple[str, ...] = ()
     problem: str = ""
 
     @property
     def in_words(self) -> str:
-        """What is said of it: `answers: qwen3, gemma3 and 2 others`."""
+        """The answer as text: `answers: qwen3, gemma3 and 2 others`."""
         if self.problem:
             return self.problem
         others = len(self.models) - NAMED
@@ -45,7 +45,7 @@ class LocalServer:
 def find_servers(
     presets: Mapping[str, ProviderPreset], environ: Mapping[str, str]
 ) -> dict[str, LocalServer]:
-    """Ask each service that is on this machine for its models; takes LOOK_SECONDS at most."""
+    """Request the models of each service on this machine; takes LOOK_SECONDS at most."""
     urls = {
         name: url
         for name, preset in presets.items()
@@ -76,10 +76,10 @@ def _ask(url: str, key: str | None) -> LocalServer:
 
 
 def _get(url: str, headers: Mapping[str, str]) -> tuple[int, str, bytes]:
-    """Return the status of an answer, the target of its redirect ("" if it is none) and its body.
+    """Return the status of an answer, the target of its redirect ("" if none) and its body.
 
-    No redirect is followed, no proxy used, and the whole takes LOOK_SECONDS at most, however slowly
-    the answer arrives. Raises ValueError for no URL of HTTP, OSError, HTTPException.
+    No redirect is followed, no proxy used, and the call takes LOOK_SECONDS at most, however slowly
+    the answer arrives. Raises ValueError for a URL that is not HTTP, OSError, HTTPException.
     """
     parts = urlsplit(url)
     kinds = {"http": http.client.HTTPConnection, "https": http.client.HTTPSConnection}
@@ -101,7 +101,7 @@ def _get(url: str, headers: Mapping[str, str]) -> tuple[int, str, bytes]:
 
 
 def _cut(connected: socket.socket) -> None:
-    """End a connection from another thread: what reads it is at its end."""
+    """Shut down a connection from another thread: its reader then reaches the end."""
     with suppress(OSError):
         connected.shutdown(socket.SHUT_RDWR)
 
@@ -109,16 +109,16 @@ def _cut(connected: socket.socket) -> None:
 def with_answers(
     rows: Iterable[JsonObject], found: Mapping[str, LocalServer]
 ) -> tuple[JsonObject, ...]:
-    """Return the rows of `registry.usable`, those of local servers as these have answered."""
+    """Return the rows of `registry.usable`, with the answers of the local servers."""
     return tuple(
         _as_answered(row, found[row["name"]]) if row["name"] in found else row for row in rows
     )
 
 
 def with_files(rows: Iterable[JsonObject], home: Path) -> tuple[JsonObject, ...]:
-    """Return the rows with what the built-in models can play here, as models of theirs.
+    """Return the rows, with the runs that the built-in models can play here as their models.
 
-    These are all playbooks, and the runs that the home has recorded.
+    These are all playbooks, and the recorded runs of the home.
     """
     played = {"script": playbook_names(configs_folder() / "playbooks"), "replay": _recorded(home)}
     return tuple(_with_models(row, played.get(row["name"], ())) for row in rows)
@@ -141,9 +141,9 @@ def _recorded(home: Path) -> tuple[str, ...]:
 
 
 def _with_models(row: JsonObject, names: Iterable[str]) -> JsonObject:
-    """Return a row with further models, which cost nothing; those that are there stay as they are.
+    """Return a row with further free models; existing ones stay unchanged.
 
-    They come in this order, the others first.
+    The models are in this order, the existing ones first.
     """
     known = {one["name"]: one for one in row.get("models", ())}
     for name in names:

@@ -1,4 +1,4 @@
-"""Where the local model's weights are, whether they can be run, and what to do if not."""
+"""The local model's weights: their path, whether they can be run, and the remedy if not."""
 
 import importlib.util
 from pathlib import Path
@@ -58,7 +58,8 @@ def own_name(own: str) -> str:
 
 
 def file_of(name: str, own: str | None) -> Path:
-    """Return the weights of model `name`; InvalidInput says what is missing, or what is known."""
+    """Return the weights of model `name`. Raises InvalidInput that names the missing or known
+    parts."""
     if own is not None and name == own_name(own):
         reason = why_not(own)
         file: Path | None = expanded(own)

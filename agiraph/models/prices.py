@@ -1,4 +1,4 @@
-"""What models cost: the table of `configs/prices.yaml` and the sums made with it."""
+"""Prices of models: the table of `configs/prices.yaml` and the sums made with it."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,7 +13,7 @@ MILLION = 1_000_000
 
 
 class Price(ConfigSection):
-    """US dollars per million tokens; the cache prices default to that of fresh input."""
+    """US dollars per million tokens; the cache prices default to the price of fresh input."""
 
     input: float = Field(ge=0)
     output: float = Field(ge=0)
@@ -21,7 +21,7 @@ class Price(ConfigSection):
     cache_write: float | None = Field(default=None, ge=0)
 
     def cost(self, usage: Usage) -> float:
-        """Return what `usage` costs, in US dollars."""
+        """Return the cost of `usage` in US dollars."""
         read = self.input if self.cache_read is None else self.cache_read
         write = self.input if self.cache_write is None else self.cache_write
         fresh = max(0, usage.input_tokens - usage.cache_read_tokens - usage.cache_write_tokens)
@@ -35,17 +35,17 @@ class Price(ConfigSection):
 
     @property
     def dearest_input(self) -> float:
-        """The most that a token of input costs: it may be written to the cache."""
+        """The highest price of an input token: it may be written to the cache."""
         return max(self.input, self.cache_write or 0)
 
     def most(self, input_tokens: int, output_tokens: int) -> float:
-        """Return the most that a call with so many tokens costs, in US dollars."""
+        """Return the highest cost of a call with these numbers of tokens, in US dollars."""
         return (input_tokens * self.dearest_input + output_tokens * self.output) / MILLION
 
 
 FREE = Price(input=0, output=0)
 HIGHEST = Price(input=1000, output=1000)
-"""More than any service charges: bounds the costs that a service reports without a known price."""
+"""More than any service charges: limits the costs that a service reports without a known price."""
 
 
 def load_prices(*files: Path) -> dict[str, Price]:
@@ -58,12 +58,12 @@ def load_prices(*files: Path) -> dict[str, Price]:
 
 
 def price_of(model: str, prices: Mapping[str, Price]) -> Price | None:
-    """Return the price of `provider/name`, with or without a date at its end; None: not known."""
+    """Return the price of `provider/name`, with or without a date at its end; None if unknown."""
     return prices.get(model) or prices.get(DATE.sub("", model))
 
 
 def no_dollars(model: str) -> str:
-    """Return why a budget in dollars cannot be kept with a model without a price, and what can."""
+    """Return why a budget in dollars is impossible for a model without a price, and the remedy."""
     return (
         f"the price of {model} is not known, so a budget in dollars cannot be kept: add it to "
         "prices.yaml in the home (then: agiraph restart broker), or set one in tokens"
@@ -73,7 +73,7 @@ def no_dollars(model: str) -> str:
 def priced_models(
     provider: str, preset: ProviderPreset, prices: Mapping[str, Price]
 ) -> tuple[JsonObject, ...]:
-    """Return a row per known model of a provider: its usual one, then those with a price.
+    """Return a row per known model of a provider: its usual one, then all with a price.
 
     A row is {"name", "strength", "context", "input", "output"}: tokens of the window, and US
     dollars per million tokens, None if not known.

@@ -1,6 +1,6 @@
-"""Which model services there are, how a model is named, and which one is the default.
+"""The known model services, the names of models, and the default model.
 
-The table is `configs/providers.yaml`, with the person's own `{home}/providers.yaml` laid over it.
+The table is `configs/providers.yaml`, overridden by the person's own `{home}/providers.yaml`.
 """
 
 import re
@@ -35,7 +35,7 @@ NO_KEY = (
 NO_KEY_OFFLINE = f"no model is named, and models.offline is set; possible: {WITHOUT_KEY}"
 OFFLINE = "models.offline is set, and this is not on this machine"
 UNKNOWN_WINDOW = 32_768
-BUILT_IN = ("script", "local", "replay")  # answered in the broker itself: no place, no key
+BUILT_IN = ("script", "local", "replay")  # answered in the broker itself: no address, no key
 DATE = re.compile(r"-(\d{8}|\d{4}-\d{2}-\d{2}|latest)$")
 Row = TypeVar("Row", bound=ConfigSection)
 
@@ -43,16 +43,15 @@ Api = Literal["anthropic", "openai", "responses", "google", "script", "local", "
 
 
 MERGED: Final[JsonObject] = {"merged": True}
-"""Says in a schema of a table that a person's rows are added to the shipped ones."""
+"""Marks a table in a schema whose shipped rows are merged with a person's rows."""
 
 
 class ModelTraits(ConfigSection):
     """The properties of a service's models, which may differ between them.
 
-    `tool_mode` says how it is given tools; `none`: it has none, and its first answer is the result.
-    `strength` is shown to coordinators, which choose models for their workers.
-    `effort` is for models that reason; `extra` is added to every request (a value of null removes
-    a field).
+    `tool_mode` is how it receives tools; `none`: it has none, and its first answer is the result.
+    `strength` is shown to coordinators, which choose models for their workers. `effort` is for
+    models that reason; `extra` is added to every request (a value of null removes a field).
     """
 
     api: Api
@@ -71,10 +70,9 @@ class ModelTraits(ConfigSection):
 class ProviderPreset(ModelTraits):
     """One model service. `key_env` and `base_url_env` name variables; nothing here is secret.
 
-    Of several variables for its key the first that is set counts.
-    `model` (a file), `threads` and `idle_seconds` are of the local model alone.
-    `models` holds what is different of single ones: by name, by name without its date, or by a
-    pattern (`gpt-5*`).
+    Of several variables for its key the first one that is set is used. `model` (a file), `threads`
+    and `idle_seconds` belong to the local model alone. `models` has the deviations of single
+    models: by name, by name without its date, or by a pattern (`gpt-5*`).
     """
 
     base_url: str | None = None
@@ -102,7 +100,7 @@ class ProviderPreset(ModelTraits):
         return models
 
     def of(self, model: str) -> "ProviderPreset":
-        """Return this preset as it is for one model."""
+        """Return this preset with the deviations of one model."""
         values = self.models.get(model) or self.models.get(undated(model))
         if values is None:
             patterns = (name for name in self.models if fnmatchcase(model, name))
@@ -115,11 +113,11 @@ class ProviderPreset(ModelTraits):
 
     @property
     def key_names(self) -> tuple[str, ...]:
-        """The variables that may hold the service's key, the first one first."""
+        """The variables that may contain the service's key, in order of precedence."""
         return (self.key_env,) if isinstance(self.key_env, str) else self.key_env or ()
 
     def key_name(self, environ: Mapping[str, str]) -> str | None:
-        """Return the variable that holds the service's key, None if none does."""
+        """Return the variable that contains the service's key, None if none does."""
         return next((name for name in self.key_names if environ.get(name)), None)
 
     def key(self, environ: Mapping[str, str]) -> str | None:
@@ -127,12 +125,12 @@ class ProviderPreset(ModelTraits):
         return environ.get(self.key_name(environ) or "") or None
 
     def window(self, model: str) -> int:
-        """Return the context window of a model in tokens, its name dated or not."""
+        """Return the context window of a model in tokens, with or without a date in its name."""
         known = self.contexts.get(model) or self.contexts.get(undated(model))
         return known or self.of(model).context or UNKNOWN_WINDOW
 
     def answer_tokens(self, model: str, wanted: int) -> int:
-        """Return how many tokens an answer of a model may have, `wanted` at most."""
+        """Return the token limit of a model's answer, `wanted` at most."""
         most = self.of(model).max_output
         return wanted if most is None else min(wanted, most)
 
@@ -148,7 +146,7 @@ class ProviderPreset(ModelTraits):
 
     @property
     def usual_model(self) -> str | None:
-        """The model that is meant when only the provider is named: a file of one's own first."""
+        """The model to use if only the provider is named; a person's own file comes first."""
         return own_name(self.model) if self.api == "local" and self.model else self.default_model
 
 
@@ -158,7 +156,7 @@ def undated(model: str) -> str:
 
 
 def why_unusable(preset: ProviderPreset, environ: Mapping[str, str]) -> str | None:
-    """Return what is missing before a service can be called, None if nothing is."""
+    """Return the missing requirement of a service, None if it can be called."""
     if preset.api == "local":
         return why_not(preset.model)
     if preset.api in BUILT_IN:
@@ -179,7 +177,7 @@ def why_unusable(preset: ProviderPreset, environ: Mapping[str, str]) -> str | No
 
 @dataclass(frozen=True, slots=True)
 class ModelName:
-    """A model's full name: which provider, and what that provider calls it.
+    """A model's full name: the provider, and the provider's name for it.
 
     `in_text`: it has no tool calling, and gets tools as text (`text_tools`).
     """
@@ -190,7 +188,7 @@ class ModelName:
 
     @property
     def plain(self) -> str:
-        """The name as prices have it: `provider/name`."""
+        """The name in the table of prices: `provider/name`."""
         return f"{self.provider}/{self.name}"
 
     def __str__(self) -> str:
@@ -199,9 +197,9 @@ class ModelName:
 
 
 def load_presets(*files: Path) -> dict[str, ProviderPreset]:
-    """Return the known providers by name: the shipped ones, overridden by `files` (if they exist).
+    """Return the known providers by name: the shipped ones, overridden by existing `files`.
 
-    Raises InvalidInput with the file and the key for what cannot be read as a preset.
+    Raises InvalidInput with the file and the key for a row that is not a valid preset.
     """
     presets = dict(_shipped_presets())
     for file in files:
@@ -211,14 +209,14 @@ def load_presets(*files: Path) -> dict[str, ProviderPreset]:
 
 @cache
 def _shipped_presets() -> Mapping[str, ProviderPreset]:
-    """Return the shipped providers; read once, for each coordinator and worker needs them."""
+    """Return the shipped providers; read once, as every coordinator and worker needs them."""
     presets: dict[str, ProviderPreset] = {}
     _lay_over(presets, configs_folder() / "providers.yaml")
     return presets
 
 
 def _lay_over(presets: dict[str, ProviderPreset], file: Path) -> None:
-    """Add the providers of a file, or what it says of those that are there."""
+    """Add the providers of a file, and its changes to existing ones."""
     for name, values in read_table(file).items():
         if not isinstance(values, dict) or "/" in name:
             raise InvalidInput(f"{file}: {name}: expected a name and `key: value` lines")
@@ -227,7 +225,7 @@ def _lay_over(presets: dict[str, ProviderPreset], file: Path) -> None:
 
 
 def read_row(file: Path, name: str, kind: type[Row], values: object) -> Row:
-    """Return a row of a table as a record; InvalidInput names the file, the line and the key."""
+    """Return a row of a table as a record. Raises InvalidInput with the file, line and key."""
     try:
         return kind.model_validate(values)
     except ValidationError as error:
@@ -239,7 +237,7 @@ def read_row(file: Path, name: str, kind: type[Row], values: object) -> Row:
 
 
 def _overridden(base: JsonObject, values: JsonObject) -> JsonObject:
-    """Return `base` overridden by `values`; tables of single models are merged, too."""
+    """Return `base` overridden by `values`; tables of single models are merged."""
     tables = {
         key: base[key] | values[key]
         for key in ("models", "contexts")
@@ -249,7 +247,7 @@ def _overridden(base: JsonObject, values: JsonObject) -> JsonObject:
 
 
 def read_table(file: Path) -> JsonObject:
-    """Return the mapping in a YAML file, empty if there is no file; InvalidInput."""
+    """Return the mapping in a YAML file, empty if there is no file. Raises InvalidInput."""
     if is_absent(file):
         return {}
     values = parse_yaml(read_text(file), str(file))
@@ -261,7 +259,7 @@ def read_table(file: Path) -> JsonObject:
 
 
 def parse_model(text: str, presets: Mapping[str, ProviderPreset]) -> ModelName:
-    """Return the model that `provider/name` (or `provider` alone) names, with `text:` or without.
+    """Return the model named by `provider/name` (or `provider` alone), with or without `text:`.
 
     Raises InvalidInput for an unknown provider, listing the known ones, or a missing name.
     """
@@ -282,23 +280,23 @@ def parse_model(text: str, presets: Mapping[str, ProviderPreset]) -> ModelName:
 
 
 def preset_of(model: str, presets: Mapping[str, ProviderPreset]) -> ProviderPreset | None:
-    """Return the service that a model's name names, None if there is none of that name."""
+    """Return the service named in a model's name, None if the service is unknown."""
     return presets.get(model.strip().removeprefix(TEXT_PREFIX).partition("/")[0])
 
 
 def only_writes(model: str, presets: Mapping[str, ProviderPreset]) -> bool:
-    """Whether a model of this machine is meant, which in a team of roles only writes text.
+    """Whether a model runs on this machine and in a team of roles only writes text.
 
-    A playbook knows what it does.
+    A playbook is excluded: it has its own actions.
     """
     preset = preset_of(model, presets)
     return preset is not None and preset.local and preset.api != "script"
 
 
 def _named_like(model: str, presets: Mapping[str, ProviderPreset]) -> str:
-    """Return the `provider/name` that a model's bare name means; '' if it means none.
+    """Return the `provider/name` for a model's bare name, or a similar provider; '' if unknown.
 
-    Of several providers the first counts. A provider that is nearly named is returned, too.
+    Of several providers the first is used.
     """
     known = [
         (name, provider)
@@ -317,7 +315,7 @@ def _named_like(model: str, presets: Mapping[str, ProviderPreset]) -> str:
 def usable(
     presets: Mapping[str, ProviderPreset], environ: Mapping[str, str], *, offline: bool = False
 ) -> tuple[JsonObject, ...]:
-    """Return a row per provider: what it is, whether it is usable and why (`ModelCatalog`)."""
+    """Return a row per provider: its properties, whether it is usable and why (`ModelCatalog`)."""
     return tuple(
         {
             "name": name,
@@ -336,7 +334,7 @@ def usable(
 
 
 def is_out_of_reach(preset: ProviderPreset, environ: Mapping[str, str], offline: bool) -> bool:
-    """Whether a service is not called because nothing may leave this machine."""
+    """Whether a service is not called because no data may leave this machine."""
     return offline and not preset.is_on_this_machine(environ)
 
 
@@ -360,9 +358,9 @@ def _reason(preset: ProviderPreset, environ: Mapping[str, str], *, offline: bool
 def pick_default(
     config: Config, presets: Mapping[str, ProviderPreset], environ: Mapping[str, str]
 ) -> tuple[str | None, str]:
-    """Return the default model, and why that one; None, and how to get one, if there is none.
+    """Return the default model, and the reason for it; None, and a remedy, if there is none.
 
-    It is `models.default` of the settings, else that of the first provider whose key is set.
+    It is `models.default` of the settings, else the default of the first provider with a key.
     """
     if config.models.default:
         return str(parse_model(config.models.default, presets)), "models.default in the settings"
@@ -376,6 +374,6 @@ def pick_default(
 
 
 def check_folder(model: str, folder: str | None) -> None:
-    """Raise InvalidInput for a survey, by this name or a shorter one, without a folder."""
+    """Raise InvalidInput for the survey, under any of its names, without a folder."""
     if folder is None and model.removeprefix(TEXT_PREFIX) in (SURVEY, SURVEY.partition("/")[0]):
         raise InvalidInput(f"{SURVEY} surveys a folder, and none is named; possible: --input DIR")

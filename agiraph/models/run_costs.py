@@ -1,7 +1,7 @@
-"""Estimates: what a run may take in tokens and money, as a range with what it is based on. Pure.
+"""Estimates: the tokens and cost of a run, as a range with its basis. Pure.
 
-It is based on the runs of the same home: what a node and what a coordinator took there. Without
-any, only the least is known: each entity reads its prompt and tools at each call.
+It is based on earlier runs of the same home: the usage of their nodes and coordinators. Without
+any, only a lower bound is known: each entity reads its prompt and tools at each call.
 """
 
 from collections.abc import Sequence
@@ -11,18 +11,18 @@ from agiraph.core.turns import Usage, UsageRow
 from agiraph.models.prices import Price
 
 LEAST_CALLS = 2
-"""A node takes one call to work and one to publish, a coordinator one to wait and one to finish."""
+"""A node needs one call to work and one to publish, a coordinator one to wait and one to finish."""
 OF_THIS_HOME = "of this home, which may have been of another kind"
 THOUSAND, TEN, CENT = 1000, 10, 0.01
 TAIL = 0.1
-"""The share of the runs at each end that is left out of a range: single runs are far out."""
+"""The share of the runs at each end that is left out of a range: single runs are outliers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a run may take: tokens and US dollars from `low` to `high`.
+    """The estimated use of a run: tokens and US dollars from `low` to `high`.
 
-    `high` is None if only the least is known, the dollars if a price is not.
+    `high` is None if only a lower bound is known, the dollars if a price is unknown.
     """
 
     low: int
@@ -34,7 +34,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class EstimatePrices:
-    """The prices of the models of a run, None where they are not known."""
+    """The prices of the models of a run, None if unknown."""
 
     coordinator: Price | None
     worker: Price | None
@@ -43,7 +43,7 @@ class EstimatePrices:
 def estimate(
     nodes: int | None, rows: Sequence[UsageRow], prices: EstimatePrices, prompts: tuple[int, int]
 ) -> Estimate:
-    """Return the estimate of a run with so many nodes; None: the coordinator decides how many.
+    """Return the estimate of a run with this many nodes; None: the coordinator decides how many.
 
     `rows` are the usage of all runs of the home by node (an empty key: the coordinator). `prompts`
     are the tokens of prompt and tools of a coordinator and of a worker.
@@ -62,7 +62,7 @@ def estimate(
 
 
 def _of_runs(known: Sequence[UsageRow], prices: EstimatePrices) -> Estimate:
-    """Return what whole runs took."""
+    """Return the estimate from whole earlier runs."""
     runs = sorted({row.run for row in known})
     tokens: list[int] = []
     dollars: list[float | None] = []
@@ -128,7 +128,7 @@ def _ends(values: Sequence[float]) -> tuple[float, float]:
 
 
 def _ends_in_dollars(costs: Sequence[float | None]) -> tuple[float | None, float | None]:
-    """Return the lowest and the highest cost, None if one of them is not known."""
+    """Return the lowest and the highest cost, None if any cost is unknown."""
     known = [cost for cost in costs if cost is not None]
     return _ends(known) if len(known) == len(costs) else (None, None)
 
@@ -141,11 +141,11 @@ def _plural(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-# --- in words ---
+# --- as text ---
 
 
 def in_words(found: Estimate) -> str:
-    """Return an estimate as people read it, with no more digits than are known."""
+    """Return an estimate as text for people, rounded to its precision."""
     least = "at least " if found.high is None else ""
     tokens = _from_to(_count(found.low), found.high and _count(found.high))
     if found.low_usd is None:
@@ -178,5 +178,5 @@ def _dollars(amount: float) -> str:
 
 
 def _rounded(number: float) -> float:
-    """Return a number with two digits: more are not known."""
+    """Return a number with two significant digits: more are not known."""
     return float(f"{number:.2g}")

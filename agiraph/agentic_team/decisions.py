@@ -1,4 +1,4 @@
-"""Decisions: what a role answers with, found in whatever it has written. Nothing is guessed.
+"""Decisions: the decision in a role's answer, parsed strictly without guessing.
 
 {"action": "message | finalize", "to_role": "", "message": "", "final_response": ""}
 """
@@ -27,7 +27,7 @@ SCHEMA: Final[dict[str, Any]] = {
 
 
 class TeamDecision(Record):
-    """What a role has decided."""
+    """The decision of a role."""
 
     action: Action
     to_role: str = ""
@@ -41,14 +41,15 @@ class TeamDecision(Record):
 
     @property
     def said(self) -> str:
-        """What it says, wherever it has put it."""
+        """The text of the decision, from whichever field contains it."""
         if self.action == "finalize":
             return self.final_response or self.message
         return self.message or self.final_response
 
 
 def decision_of(value: object) -> TeamDecision:
-    """Return the decision of a JSON value that fits `SCHEMA`; InvalidInput if it says nothing."""
+    """Return the decision of a JSON value that fits `SCHEMA`. Raises InvalidInput if it is
+    empty."""
     decision = TeamDecision.model_validate(value)
     if not decision.said:
         raise InvalidInput("the decision says nothing: its message and final_response are empty")
@@ -56,7 +57,7 @@ def decision_of(value: object) -> TeamDecision:
 
 
 def parse_decision(text: str) -> TeamDecision:
-    """Return the one decision in a text: the text itself, fenced, or among other words.
+    """Return the only decision in a text: the text itself, fenced, or among other words.
 
     Raises InvalidInput if there is none, or if several differ.
     """

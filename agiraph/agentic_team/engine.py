@@ -1,7 +1,7 @@
-"""The engine: whose turn is next, and what became of each turn. Pure.
+"""The engine: the next role, and the result of each turn. Pure.
 
-A team's state is its turns: nothing else is kept. A turn begins with a message to a role and ends
-with what that role decided, or with why it could not.
+A team's state is its turns: no other state is stored. A turn begins with a message to a role and
+ends with the decision of that role, or with the reason of its failure.
 """
 
 from collections.abc import Sequence
@@ -19,14 +19,14 @@ ESCALATED: Final = (
 )
 Ending = Literal["finalized", "max_turns", "lead_failed"]
 LEAD_FAILURES: Final = 3
-"""After how many turns of the lead that failed one after the other a team ends."""
+"""The number of consecutive failed turns of the lead after which a team ends."""
 
 
 class TeamTurn(Record):
-    """One turn: who had it, what was decided, and to whom it went.
+    """One turn: its role, its decision, and the receiver of its message.
 
-    `from_agent` and `to_agent` are what does the work of these roles. `success` is False if the
-    role's agent failed: `message` is then what the lead is told of it.
+    `from_agent` and `to_agent` are the agents of these roles. `success` is False if the role's
+    agent failed: `message` is then the report to the lead.
     """
 
     turn: int
@@ -43,20 +43,20 @@ class TeamTurn(Record):
     success: bool = True
 
     def payload(self) -> dict[str, Any]:
-        """Return it as events, answers of the API and `--json` give it."""
+        """Return it in the form of events, answers of the API and `--json`."""
         return self.model_dump(mode="json")
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a role has decided nothing."""
+    """The reason why a role made no decision."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one turn: a decision or a failure, and by which agent."""
+    """The result of one turn: a decision or a failure, and the agent that took the turn."""
 
     result: TeamDecision | Failure
     agent: str
@@ -64,7 +64,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class TeamEnd:
-    """How a team has ended, what the person reads of it, and the reason if it has not finished."""
+    """How a team has ended, the text for the person, and the reason if it has not finished."""
 
     how: Ending
     output: str
@@ -82,7 +82,7 @@ class TeamState:
 
     @property
     def role(self) -> str:
-        """Whose turn it is."""
+        """The role whose turn is next."""
         return self.turns[-1].to_role if self.turns else self.team.lead_role
 
     @property
@@ -92,18 +92,20 @@ class TeamState:
 
     @property
     def number(self) -> int:
-        """The number of the turn that is next, from 1."""
+        """The number of the next turn, from 1."""
         return len(self.turns) + 1
 
     def window(self, seen: int = 0) -> tuple[TeamTurn, ...]:
-        """Return the last turns but the one whose message the role answers; of those that came
-        after the first `seen` turns."""
+        """Return the last turns before the turn whose message the role answers.
+
+        Turns among the first `seen` are left out.
+        """
         first = max(seen, len(self.turns) - self.team.transcript_turns)
         return self.turns[first:-1]
 
 
 def advance(state: TeamState, outcome: Outcome) -> TeamState:
-    """Return the state after the turn of `state.role` has ended so; an ended team stays."""
+    """Return the state after the turn of `state.role`; an ended team stays ended."""
     if state.end is not None:
         return state
     turn = _turn(state, outcome)
@@ -120,7 +122,7 @@ def advance(state: TeamState, outcome: Outcome) -> TeamState:
 
 
 def _turn(state: TeamState, outcome: Outcome) -> TeamTurn:
-    """Return a turn as it counts: its route normalized."""
+    """Return the turn of an outcome, with its route normalized."""
     team, role, result = state.team, state.role, outcome.result
     lead = team.lead_role
     made = TeamTurn(
@@ -136,7 +138,7 @@ def _turn(state: TeamState, outcome: Outcome) -> TeamTurn:
         message = f"[System] {role} could not take its turn: {result.reason}"
         return made.model_copy(update={"message": message, "success": False})
     if result.action == "finalize" and role == lead:
-        # To the user goes `final_response`; the turn's message is what the lead remarks.
+        # The user receives `final_response`; the turn's message is the lead's remark.
         finalized = {"action": "finalize", "to_role": USER, "to_agent": USER}
         said = {"message": result.message or result.said, "communication_type": None}
         return made.model_copy(update=finalized | said)
@@ -149,7 +151,7 @@ def _turn(state: TeamState, outcome: Outcome) -> TeamTurn:
 
 
 def _escalated(state: TeamState, turn: TeamTurn) -> TeamTurn:
-    """Return a turn, to the lead if its role has said the same on the same way too often."""
+    """Return a turn, redirected to the lead if its role has repeated the message too often."""
     same = [
         one
         for one in state.turns
@@ -170,7 +172,7 @@ def _has_lead_failed(state: TeamState) -> bool:
 
 
 def _unfinished(state: TeamState, how: Ending, why: str) -> TeamState:
-    """Return the state of a team that has ended without its lead's word."""
+    """Return the state of a team that has ended without a decision of its lead."""
     last, reason = state.turns[-1], f"the team has not finished: {why}"
     output = (
         f"{reason.capitalize()}. The last message was from {last.from_role} to "
@@ -179,11 +181,11 @@ def _unfinished(state: TeamState, how: Ending, why: str) -> TeamState:
     return replace(state, end=TeamEnd(how, output, reason))
 
 
-# --- how roles talked with each other ------------------------------------------------------------
+# --- messages between roles ----------------------------------------------------------------------
 
 
 class TeamEdge(Record):
-    """How often one role has written to another; `latest`: the last message went this way."""
+    """The number of messages from one role to another; `latest`: it includes the last message."""
 
     from_role: str
     to_role: str
@@ -193,7 +195,7 @@ class TeamEdge(Record):
 
 
 def edges_of(turns: Sequence[TeamTurn]) -> tuple[TeamEdge, ...]:
-    """Return who wrote to whom and how often, in the order of the first message."""
+    """Return the senders, receivers and message counts, in the order of the first message."""
     counts: dict[tuple[str, str], int] = {}
     for turn in turns:
         way = (turn.from_role, turn.to_role)

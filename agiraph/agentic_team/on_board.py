@@ -19,7 +19,7 @@ LONGEST_REASON: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One try at the turn that follows a state: by the role's own agent, or by its fallback."""
+    """One attempt at the turn that follows a state: by the role's own agent, or by its fallback."""
 
     state: TeamState
     is_fallback: bool = False
@@ -41,20 +41,19 @@ class Attempt:
 
     @property
     def agent(self) -> str:
-        """What does the turn, '' for the run's own model."""
+        """The agent of the turn, '' for the run's own model."""
         return self.role.fallback if self.is_fallback else self.role.agent
 
 
 def current_turn(board: Board, team: TeamSpec, task: str) -> Attempt:
-    """Return the turn that has not ended, with all that was said before; the last one of a team
-    that has ended."""
+    """Return the current turn, with all earlier turns; of an ended team the last turn."""
     return TurnFold(team, task).current_turn(board)
 
 
 class TurnFold:
-    """The turns of one task, folded as they end: those that are as they were are not folded anew.
+    """The turns of one task, folded as they end; unchanged turns are not folded again.
 
-    It keeps nothing that does not follow from the board that it is given.
+    Its state follows from the board that it is given.
     """
 
     def __init__(self, team: TeamSpec, task: str) -> None:
@@ -63,7 +62,7 @@ class TurnFold:
         """The nodes of each turn that has ended, and the state after it."""
 
     def current_turn(self, board: Board) -> Attempt:
-        """Return what the function of this name does."""
+        """Return the current turn of the board, as the function `current_turn`."""
         self._forget_what_changed(board)
         state = self._ended[-1][1] if self._ended else self._begin
         while state.end is None:
@@ -83,7 +82,7 @@ class TurnFold:
         return Attempt(state)
 
     def _forget_what_changed(self, board: Board) -> None:
-        """Forget the first turn whose node has changed (it is done again), and what followed."""
+        """Drop the first turn whose node has changed (it is done again), and the turns after it."""
         known = board.nodes
         for number, (nodes, _) in enumerate(self._ended):
             for node in nodes:
@@ -95,11 +94,11 @@ class TurnFold:
 def worker_for(
     attempt: Attempt, gone: Collection[str], model: str, *, only_writes: bool
 ) -> WorkerSpec:
-    """Return the worker that does a turn, by none of the names of those that are `gone`.
+    """Return the worker for a turn, with a name that is not in `gone`.
 
-    An external agent works by itself. A `model` that `only_writes`, if its role has no leave to do
-    more, is asked once and has no tools. A model knows its role from its system prompt; an agent
-    is told in each turn.
+    An external agent works by itself. A `model` that `only_writes`, if its role has no further
+    permission, is called once and has no tools. A model knows its role from its system prompt; an
+    agent gets its role in each turn.
     """
     name = f"{attempt.state.role}{'-fallback' if attempt.is_fallback else ''}"
     names = (name, *(f"{name}-{number}" for number in range(2, len(gone) + 2)))
@@ -115,8 +114,10 @@ def worker_for(
 
 
 def turns_seen(board: Board, worker: str) -> int:
-    """Return the number of the last turn that this worker has taken, 0 if none: what was said until
-    then is in its conversation, if it keeps one."""
+    """Return the number of the last turn of this worker, 0 if none.
+
+    Earlier messages are in its conversation, if it keeps one.
+    """
     mine = {one.id for one in board.workers.values() if one.name == worker}
     for node in reversed(tuple(board.nodes.values())):
         number = turn_number(node.cause)
@@ -126,7 +127,7 @@ def turns_seen(board: Board, worker: str) -> int:
 
 
 def turn_number(cause: str) -> int | None:
-    """Return of which turn a node of this cause is an attempt, None if of none."""
+    """Return the turn of which a node with this cause is an attempt, None if it is no attempt."""
     if not cause.startswith(OF_TEAM):
         return None
     number = cause.removeprefix(OF_TEAM).split("-")[1:2]
@@ -150,13 +151,13 @@ def _attempts(state: TeamState) -> Iterator[Attempt]:
 
 
 def _is_cut_off(board: Board, node: WorkNode) -> bool:
-    """Whether a turn had not ended when its run was: that is no failure of its role."""
+    """Whether a turn was ended by the end of its run, which is no failure of its role."""
     is_together = board.run is not None and board.times[node.id].ended == board.run.ended_at
     return node.status == "cancelled" and is_together
 
 
 def _outcome(node: WorkNode, agent: str) -> Outcome:
-    """Return what became of the turn that an ended node is."""
+    """Return the outcome of the turn of an ended node."""
     if node.status != "completed":
         reason = (node.reason or f"its node was {node.status}")[:LONGEST_REASON]
         return Outcome(Failure(reason), agent)

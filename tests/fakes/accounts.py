@@ -14,7 +14,7 @@ def begin_run(
     agent: str = "shop-1",
     **terms: Any,
 ) -> Agent:
-    """Write `agent.json` of an agent in this run, and make the run's folder; return the record."""
+    """Write `agent.json` of an agent in this run, create the run's folder; return the record."""
     record = Agent(
         id=AgentId(agent),
         name=agent,

@@ -2,24 +2,25 @@
 
     python acp_agent.py SCRIPT.json [OPTION ...]
 
-The script is a list of turns, each a list of steps; the turn that a prompt gets follows from how
-many the session has had, which is kept in $HOME: so another process can load the session.
+The script is a list of turns, each a list of steps; the number of earlier turns of the session
+selects the turn for a prompt. This number is stored in $HOME: so another process can load the
+session.
 
     {"say": TEXT}  {"plan": [TEXT, ...]}  {"cost": USD}
     {"hold": true, "unless": PATH}    until it is cancelled, as `die`
     {"tool": TITLE, "kind": KIND, "input": {...}, "gives": TEXT}
     {"ask": TITLE, "kind": KIND, "input": {...}}    does nothing further in this turn if rejected
-    {"read": PATH}  {"write": PATH, "content": TEXT}    through the client; what came of it is said
+    {"read": PATH}  {"write": PATH, "content": TEXT}    through the client; the outcome is said
     {"local": PATH, "content": TEXT}    written by itself    {"mark": PATH}    the same, empty
     {"hold": true}    until it is cancelled    {"fail": TEXT}
     {"mode": ID}    it changes its mode by itself, and says so
-    {"die": CODE, "unless": PATH}    if there is no such file, which is then made
+    {"die": CODE, "unless": PATH}    if there is no such file, which it then creates
 
 Options make it behave as real agents do:
 
     modes       its sessions, new and loaded, begin in the mode `auto`, in which it asks for
                 nothing; they have `default` too
-    resumes     it says that it can resume sessions, and cannot
+    resumes     it claims that it can resume sessions, and cannot
     forgets     it can load no session
 """
 
@@ -92,7 +93,7 @@ class Agent:
         return {"error": {"code": -32602, "message": f"{method} cannot be done"}}
 
     def modes(self) -> JsonObject:
-        """Return what the beginning of a session tells of its modes."""
+        """Return the fields about modes at the beginning of a session."""
         self.mode = "auto" if "modes" in self.options else ""
         rows = [{"id": mode, "name": mode} for mode in ("auto", "default")]
         modes = {"currentModeId": self.mode, "availableModes": rows}
@@ -130,7 +131,7 @@ class Agent:
         self.send(id=id, result={"stopReason": reason, "usage": usage})
 
     def step(self, step: JsonObject) -> bool:
-        """Do one step; return whether the turn is over."""
+        """Execute one step; return whether the turn is over."""
         match step:
             case {"say": text}:
                 for piece in (text[:3], text[3:]):

@@ -1,9 +1,9 @@
-"""A TCP connection of which one can say how it fails: a proxy in a thread, in front of a server.
+"""A TCP connection with faults on request: a proxy in a thread, in front of a server.
 
-freeze      nothing gets through, nobody is told; what was sent arrives after `heal`, as TCP does
-cut         all connections are reset, new ones are reset at once, until `heal`
-half_open   the server's ends of all connections are reset, the clients' stay, silent
-delay       each byte takes so long, either way
+freeze      nothing gets through, no side notices; data arrives after `heal`, as TCP guarantees cut
+all connections are reset, new ones are reset at once, until `heal` half_open   the server's ends of
+all connections are reset, the clients' stay, silent delay       each byte takes this long, in both
+directions
 """
 
 import asyncio
@@ -20,7 +20,7 @@ RESET = struct.pack("ii", 1, 0)
 
 
 class BadNetwork:
-    """Passes connections at `url` on to `target` (tcp://host:port), which may come later."""
+    """Passes connections at `url` on to `target` (tcp://host:port), which may start later."""
 
     def __init__(self, target: str = "") -> None:
         self.target = target
@@ -49,7 +49,7 @@ class BadNetwork:
         self._loop.close()
 
     def delay(self, seconds: float) -> None:
-        """Let each byte take so long from now on."""
+        """Delay each byte by `seconds` from now on."""
         self._delay = seconds
 
     def freeze(self) -> None:
@@ -62,7 +62,7 @@ class BadNetwork:
         self._do(lambda: self._reset(True, False))
 
     def half_open(self) -> None:
-        """Reset the server's ends of all connections alone; their clients hear nothing more."""
+        """Reset only the server's ends of all connections; their clients hear nothing more."""
         self._do(lambda: self._reset(True))
 
     def heal(self) -> None:

@@ -1,4 +1,4 @@
-"""A collector of traces on this machine: decodes what it is sent by OTLP over HTTP."""
+"""A collector of traces on this machine: decodes the spans that it receives by OTLP over HTTP."""
 
 import gzip
 
@@ -9,10 +9,10 @@ from tests.fakes.hook import Hook, Post
 
 
 class Collector(Hook):
-    """Takes spans; the first posts are answered with `statuses`."""
+    """Accepts spans; the first posts are answered with `statuses`."""
 
     def spans(self) -> list[Span]:
-        """Return every span that was taken, in order; what was refused is not among them."""
+        """Return every accepted span, in order, without the spans of refused posts."""
         return [span for post in list(self.posts) for span in spans_of(post)]
 
 

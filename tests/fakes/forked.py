@@ -1,8 +1,8 @@
-"""Processes of the front door that need not import first: forked from one that has done so.
+"""Processes of the command line that need no imports: forked from a process that has made them.
 
-What such a process is and does is what `python -m agiraph ARGS...` would be and do; that the front
-door itself can be gone through as a program is shown by the tests that start it as one. The first
-processes of such a process are forked as well (`tests.fakes.interpreters`).
+Such a process is equal to `python -m agiraph ARGS...`; other tests start the command line as a real
+program. The first processes that such a process starts are forked as well
+(`tests.fakes.interpreters`).
 """
 
 import contextlib
@@ -43,11 +43,12 @@ PRELOADED = (
     "uvicorn.protocols.websockets.websockets_sansio_impl",
     "tests.fakes.huge_pages",
 )
-"""What is imported. No process is named here: tests look for those by what `ps` shows of them."""
+"""The imported modules. No process name is among them: tests find processes by their titles in
+`ps`."""
 
 
 class Forked:
-    """What `subprocess.Popen([python, "-m", "agiraph", *args], text=True)` is, at a tenth."""
+    """Like `Popen([python, "-m", "agiraph", *args], text=True)`, in a tenth of the time."""
 
     def __init__(
         self,
@@ -59,7 +60,7 @@ class Forked:
         stderr: int = subprocess.PIPE,
         program: str = FRONT_DOOR,
     ) -> None:
-        """Begin `program`, MODULE:FUNCTION.
+        """Start `program`, MODULE:FUNCTION.
 
         `stdin` is DEVNULL or PIPE, `stderr` PIPE or a file that stays the caller's.
         """
@@ -88,11 +89,11 @@ class Forked:
 
     @property
     def returncode(self) -> int | None:
-        """How it ended, None as long as it runs; minus the signal's number if by one."""
+        """Its exit code, None while it runs; minus the signal's number after a signal."""
         return self._process.exitcode
 
     def poll(self) -> int | None:
-        """Return how it ended, None as long as it runs."""
+        """Return its exit code, None while it runs."""
         return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:
@@ -104,7 +105,7 @@ class Forked:
         return code
 
     def communicate(self, timeout: float | None = None) -> tuple[str, str]:
-        """Close its input; return what it says until its end; subprocess.TimeoutExpired."""
+        """Close its input; return its output until its end; subprocess.TimeoutExpired."""
         if self.stdin is not None:
             with contextlib.suppress(BrokenPipeError):
                 self.stdin.close()
@@ -144,9 +145,9 @@ def begun(
     *,
     is_at_terminal: bool = False,
 ) -> BaseProcess:
-    """Begin `program` on these three ends, which are closed here; return its process.
+    """Start `program` with these three streams, which are closed here; return its process.
 
-    With `is_at_terminal` they are a terminal, and the process leads a session of its own on it.
+    With `is_at_terminal` they are a terminal, and the process leads its own session on it.
     """
     target = _go_through_at_terminal if is_at_terminal else _go_through
     process = forking().Process(
@@ -161,7 +162,7 @@ def begun(
 
 
 class _Ends:
-    """Ends of pipes that go to the process to become its standard streams."""
+    """Ends of pipes that are sent to the process to become its standard streams."""
 
     def __init__(self, ends: Sequence[int]) -> None:
         self._ends = ends
@@ -178,22 +179,22 @@ class _Given:
 
 
 def forking() -> multiprocessing.context.ForkServerContext:
-    """Return where processes are born that need not import; a process has only one such place."""
+    """Return the context that forks preloaded processes; a process has only one of them."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([*PRELOADED])
     return context
 
 
 def share_forking() -> None:
-    """Have that place stand now, for this process and all that are forked from it by `os.fork`."""
+    """Start the fork server now, for this process and all processes forked from it by `os.fork`."""
     forking()
     forkserver.ensure_running()
     server: Any = forkserver._forkserver
-    server.ensure_running = lambda: None  # it would wait for a process that is no child of theirs
+    server.ensure_running = lambda: None  # it would wait for a process that is not their child
 
 
 def _pipe(mode: str) -> tuple[Any, Any]:
-    """Return a pipe whose end of ours is a text file; ours stands where a reader's `r` would."""
+    """Return a pipe whose end for this process is a text file, in the position for `mode`."""
     reader, writer = os.pipe()
     if mode == "r":
         return open(reader, encoding="utf-8"), writer
@@ -203,14 +204,14 @@ def _pipe(mode: str) -> tuple[Any, Any]:
 def _go_through_at_terminal(
     program: str, args: Sequence[str], cwd: str, env: Mapping[str, str], given: Any
 ) -> None:
-    """Become the process at the terminal that it is given three times."""
+    """Become the process at the terminal that all three streams refer to."""
     os.setsid()
     fcntl.ioctl(given.ends[0], termios.TIOCSCTTY, 0)
     _go_through(program, args, cwd, env, given)
 
 
 def begin_as_program(args: Sequence[str], env: Mapping[str, str]) -> None:
-    """Have Python's streams on descriptors 0 to 2, these words and these variables alone."""
+    """Set Python's streams to descriptors 0 to 2, and set these words and only these variables."""
     sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", encoding="utf-8", closefd=False, buffering=1)  # noqa: SIM115
@@ -225,12 +226,12 @@ def begin_as_program(args: Sequence[str], env: Mapping[str, str]) -> None:
 def _go_through(
     program: str, args: Sequence[str], cwd: str, env: Mapping[str, str], given: Any
 ) -> None:
-    """Become the process: streams, folder, variables and words as a program has them."""
+    """Become the process, with the streams, folder, variables and words of a program."""
     for end, stream in zip(given.ends, (0, 1, 2), strict=True):
         os.dup2(end, stream)
         os.close(end)
     os.chdir(cwd)
-    setproctitle.getproctitle()  # it finds its place by the environment that was there first
+    setproctitle.getproctitle()  # it finds its place by the original environment
     begin_as_program(args, env)
     gc.freeze()
     gc.enable()

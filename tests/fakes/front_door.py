@@ -1,6 +1,6 @@
-"""The command line's front door, gone through in the test's own process.
+"""The command line, run in the test's own process.
 
-A process of its own spends most of its time on imports, so it is kept for tests that are about one.
+A separate process spends most of its time on imports, so only tests about processes start one.
 """
 
 import contextlib

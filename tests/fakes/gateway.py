@@ -1,4 +1,4 @@
-"""A gateway that really listens, on a bus that is not there: to test the API and its client."""
+"""A gateway that really listens, on a simulated bus: to test the API and its client."""
 
 import asyncio
 import json
@@ -76,18 +76,18 @@ RUN = RunId("20260101-000000-aaaaaa")
 
 
 class FakeHosts:
-    """The supervisor's part with hosts: `table` is what it has, each `change` is done at once."""
+    """The supervisor's part with hosts: `table` is its table; a `change` takes effect at once."""
 
     def __init__(self) -> None:
         self.table: dict[str, HostInfo] = {}
         self.invited: list[InviteHost] = []
 
     def add(self, name: str, **facts: Any) -> None:
-        """Let a machine have joined."""
+        """Add a machine that has joined."""
         self.table[name] = HostInfo.model_validate({"name": name, "state": "ready"} | facts)
 
     def answer(self, body: MessageBody) -> MessageBody:
-        """Answer as the supervisor does."""
+        """Answer like the supervisor."""
         match body:
             case InviteHost():
                 self.invited.append(body)
@@ -109,7 +109,7 @@ class FakeHosts:
 
 
 class World:
-    """A home with one agent, its gateway at work in a thread, and who answers it on the bus."""
+    """A home with one agent, its gateway at work in a thread, and simulated peers on the bus."""
 
     def __init__(self, path: Path) -> None:
         self.home = Home(path)
@@ -122,7 +122,7 @@ class World:
         self._answer_on_the_bus()
 
     def start(self) -> None:
-        """Start the gateway; return when it takes requests."""
+        """Start the gateway; return when it accepts requests."""
         started = threading.Event()
 
         async def live() -> None:
@@ -148,7 +148,7 @@ class World:
         assert started.wait(DEADLINE_SECONDS)
 
     def stop(self) -> None:
-        """Cancel the gateway, wait until it has ended, and raise what it failed with."""
+        """Cancel the gateway, wait until it has ended, and raise its error, if any."""
         assert self._thread is not None
         if self._serving is not None:
             self.loop.call_soon_threadsafe(self._serving.cancel)
@@ -165,13 +165,13 @@ class World:
         return Client.for_home(self.home.path)
 
     def arrive(self, received: Received) -> None:
-        """Let a message come over the bus and wait until the gateway is done with it."""
+        """Deliver a message from the bus and wait until the gateway has acknowledged it."""
         count = len(self.line.finished)
         self.loop.call_soon_threadsafe(self.line.put, received)
         self.wait_until(lambda: len(self.line.finished) > count)
 
     def wait_until(self, is_so: Callable[[], bool]) -> None:
-        """Wait, by the bus's own events, until something is so."""
+        """Wait, by the bus's own events, until `is_so` returns true."""
         asyncio.run_coroutine_threadsafe(
             self.line.until(is_so, DEADLINE_SECONDS), self.loop
         ).result(DEADLINE_SECONDS + 1)
@@ -187,7 +187,7 @@ class World:
     # --- files on disk ---
 
     def add_agent(self, id: str = AGENT, name: str = "survey", **facts: Any) -> Agent:
-        """Write an agent as its coordinator would."""
+        """Write an agent's files like its coordinator."""
         agent = Agent(
             id=AgentId(id),
             name=name,
@@ -219,7 +219,7 @@ class World:
         )
 
     def add_team(self, *names: str) -> list[str]:
-        """Let the agent's board hold a node and these workers; return the workers' ids."""
+        """Add a node and these workers to the agent's board; return the workers' ids."""
         store = BoardStore(self.home.agent(AGENT).run(RUN).journal)
         try:
             store.execute(
@@ -263,7 +263,7 @@ class World:
             store.close()
 
     def log_events(self, *types: str, agent: str = AGENT, **data: Any) -> None:
-        """Append events to the log, as the recorder would."""
+        """Append events to the log, like the recorder."""
         path = self.home.agent(agent).events
         seq = len(path.read_bytes().splitlines()) if path.exists() else 0
         with open(path, "ab") as file:
@@ -314,7 +314,7 @@ class World:
             answers[request] = self._clock
 
     def _clock(self, body: MessageBody) -> MessageBody:
-        """Answer as the clock does, by its own desk, on the home's own files."""
+        """Answer like the scheduler, with its own code, on the home's own files."""
         settings = self.line.config.triggers
         bounds = FiringLimits(late_seconds=settings.late_seconds, per_minute=settings.per_minute)
         shelf = TriggerStore(self.home, bounds, self.line.log, lambda event: None, lambda: 0.0)
@@ -344,7 +344,7 @@ class World:
 
 @contextmanager
 def gateway_world(path: Path, default_model: str = "", /, **http: Any) -> Iterator[World]:
-    """Yield a world whose gateway is up, with these settings of `http`; stopped at the end."""
+    """Yield a world whose gateway runs with these settings of `http`; it is stopped at the end."""
     world = World(path)
     config = world.line.config
     place = config.http.model_copy(update={"strangers_per_second": 1e6} | http)
@@ -359,7 +359,7 @@ def gateway_world(path: Path, default_model: str = "", /, **http: Any) -> Iterat
 
 
 def refused(call: Callable[..., object], *args: object, **named: object) -> ApiError:
-    """Return the refusal that a call must meet."""
+    """Return the error with which the API must refuse a call."""
     try:
         call(*args, **named)
     except ApiError as error:
@@ -373,7 +373,7 @@ def ask(
     sender: str = f"{AGENT}/alice-1",
     about: ProposedAction | None = None,
 ) -> None:
-    """Let an entity ask the human; about a deed: for more money."""
+    """Let an entity ask the human; with `about`, for more money."""
     question = AskQuestion(
         question_id=QuestionId(id),
         agent=AGENT,

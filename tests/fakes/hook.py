@@ -1,4 +1,4 @@
-"""A receiver of webhooks on this machine: keeps what it is sent, answers as it is told."""
+"""A receiver of webhooks on this machine: stores the posts, and answers with given statuses."""
 
 import json
 import threading
@@ -40,11 +40,11 @@ class Hook:
 
     @property
     def url(self) -> str:
-        """Return where to post."""
+        """Return the URL for posts."""
         return f"http://127.0.0.1:{self._server.server_address[1]}/hook"
 
     def take(self, post: Post) -> int:
-        """Keep a post and return the status to answer with."""
+        """Store a post and return the status to answer with."""
         with self._changed:
             self.posts.append(post)
             status = self.statuses.pop(0) if self.statuses else 200
@@ -54,7 +54,7 @@ class Hook:
         return status or 503
 
     def until(self, is_so: Callable[[list[Post]], bool]) -> list[Post]:
-        """Wait until the posts are as wanted, and return them."""
+        """Wait until `is_so` accepts the posts, and return them."""
         with self._changed:
             is_done = self._changed.wait_for(lambda: is_so(self.posts), DEADLINE_SECONDS)
             assert is_done, [post.body for post in self.posts]
@@ -83,7 +83,7 @@ def _handler(hook: Hook) -> type[BaseHTTPRequestHandler]:
                     self.send_header("location", f"{hook.url}/elsewhere")
                 self.end_headers()
             except OSError:
-                pass  # who posted has given up waiting
+                pass  # the client has stopped waiting
 
         def log_message(self, *_args: object) -> None:
             pass

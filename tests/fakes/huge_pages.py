@@ -1,4 +1,4 @@
-"""Imported last where processes are forked: its memory lies on huge pages, as that of spawners."""
+"""Imported last where processes are forked: its memory is on huge pages, like a spawner's."""
 
 from actors.spawner.huge_pages import collapse
 

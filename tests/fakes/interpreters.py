@@ -1,10 +1,9 @@
-"""Fresh interpreters that need not import: forked, by a process that has imported everything.
+"""Fresh interpreters that need no imports: forked by a process that has imported everything.
 
-A process begun by `tests.fakes.forked` starts its own processes as programs: a supervisor its
-router and its spawner, a command the supervisor of its run. Here they are forked from it instead.
-A command does so as long as it has one thread, a supervisor at any time: a router that was killed
-would otherwise cost a second of imports. That they are programs everywhere else is shown by the
-tests that start a supervisor as one.
+A process of `tests.fakes.forked` starts its own processes as programs: a supervisor its router and
+its spawner, a command the supervisor of its run. Here they are forked from it instead. A command
+forks them while it has one thread, a supervisor at any time: a router that was killed would
+otherwise cost a second of imports. Other tests start a supervisor as a real program.
 """
 
 import gc
@@ -53,7 +52,7 @@ load_sdk("openai")
 PROGRAM = (sys.executable, "-P", "-m", "agiraph")
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD)
 IGNORED = (signal.SIGPIPE, signal.SIGXFSZ)
-"""What an interpreter ignores from its start on: a write to who is dead is an error, no end."""
+"""The signals that an interpreter ignores: a write to a closed pipe is an error, not the end."""
 AWAITS_EOF = "_end_after_eof"
 
 _start = interpreters._run
@@ -61,21 +60,21 @@ _execute = subprocess.Popen._execute_child  # type: ignore[attr-defined]
 
 
 def fork_instead() -> None:
-    """From now on fork the interpreters that this process would start."""
+    """Fork the interpreters that this process would start, from now on."""
     interpreters._run = _fork_interpreter
     subprocess.Popen._execute_child = _fork_command  # type: ignore[attr-defined]
     front_door._supervisor = _supervisor
 
 
 def _supervisor() -> None:
-    """Run the supervisor, its first processes begun while it has one thread, as for one run."""
+    """Run the supervisor; start its first processes while it has one thread, as for one run."""
     prestarted = None if "--daemon" in sys.argv else interpreters.prestart(os.environ)
     hide_environment()
     supervisor_main(prestarted=prestarted)
 
 
 def supervise(kinds: Mapping[str, str]) -> None:
-    """Be `agiraph-supervisor`, and as quick to start, with these kinds of processes."""
+    """Run `agiraph-supervisor`, with its quick start, with these kinds of processes."""
     fork_instead()
     supervisor_main(kinds, interpreters.prestart(os.environ))
 
@@ -88,7 +87,8 @@ def has_one_thread() -> bool:
 def has_only_threads_that_wait() -> bool:
     """Whether a fork copies no lock that a process of ours could need.
 
-    Beside the main thread there may be ZeroMQ's own, and the one that waits for the end of input.
+    Beside the main thread there may be ZeroMQ's own threads, and the thread that waits for the end
+    of input.
     """
     others = [one for one in threading.enumerate() if one is not threading.main_thread()]
     is_main = threading.current_thread() is threading.main_thread()
@@ -98,7 +98,7 @@ def has_only_threads_that_wait() -> bool:
 def _fork_interpreter(
     words: Sequence[str], fd: int, environ: Mapping[str, str], log: Path | None
 ) -> int:
-    """Do as `interpreters._run` does."""
+    """Replace `interpreters._run`."""
     if not has_only_threads_that_wait():
         return _start(words, fd, environ, log)
     null = os.open(os.devnull, os.O_RDONLY)
@@ -111,7 +111,7 @@ def _fork_interpreter(
 
 
 def _fork_command(process: Any, *given: Any) -> None:
-    """Do as `subprocess.Popen` does, if what it is to start is our own program."""
+    """Replace `subprocess.Popen`, if the command is our own program."""
     command, (cwd, environ), ends, has_session = given[0], given[5:7], given[10:16], given[21]
     is_ours = not isinstance(command, str) and tuple(command[:4]) == PROGRAM
     if not is_ours or not has_one_thread():
@@ -138,7 +138,7 @@ def _fork(
     has_session: bool,
     cwd: Path | None = None,
 ) -> int:
-    """Fork a process with these descriptors and no others that goes through the front door."""
+    """Fork a process with only these descriptors, which runs the command line."""
     gc.freeze()
     pid = os.fork()
     if pid:
@@ -165,7 +165,7 @@ def _fork(
 
 
 def _begin_signals() -> None:
-    """Have no handler but Python's own, as a program has none; what is ignored stays so."""
+    """Reset all handlers to Python's own, as in a new program; ignored signals stay ignored."""
     signal.set_wakeup_fd(-1)
     for number in signal.valid_signals():
         if number in SIGNALS or callable(signal.getsignal(number)):
@@ -176,7 +176,7 @@ def _begin_signals() -> None:
 
 
 def _take(streams: Mapping[int, int]) -> None:
-    """Have these descriptors, by their numbers, and no others."""
+    """Open these descriptors, under their numbers, and close all others."""
     above = {number: os.dup(end) for number, end in streams.items()}
     kept = {number: os.dup2(end, 100 + number) for number, end in above.items()}
     for number, end in kept.items():

@@ -1,4 +1,4 @@
-"""Launches of actors, for tests that start one or read what it is started with."""
+"""Launches of actors, for tests that start an actor or read its launch."""
 
 from pathlib import Path
 from typing import Any

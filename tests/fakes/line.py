@@ -1,4 +1,5 @@
-"""The bus as one actor sees it, without a bus: what is put in, what was sent, who answers how."""
+"""The bus of one actor without a bus: simulated messages and answers, and a record of sent
+messages."""
 
 import asyncio
 import itertools
@@ -45,7 +46,7 @@ def arrived(
 
 
 class SilentLog:
-    """A log that keeps what it is told."""
+    """A log that stores its lines."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -57,10 +58,10 @@ class SilentLog:
 
 
 class FakeLine:
-    """Stands in for `actors.runtime.runtime.Runtime`, whose surface it has.
+    """Replaces `actors.runtime.runtime.Runtime`, with the same methods.
 
-    `answers` maps a type of request to a function of the request. `sent` holds (to, body, id,
-    reply_to) of everything that went out, each message id once, as the router would keep it.
+    `answers` maps a type of request to a function of the request. `sent` contains (to, body, id,
+    reply_to) of each sent message, each message id once, as in the router.
     """
 
     def __init__(self, home: Path) -> None:
@@ -87,24 +88,24 @@ class FakeLine:
         return await self.receive()
 
     def take_up(self, ids: Sequence[str]) -> int:
-        """Let all be handled together."""
+        """Let all messages be handled together."""
         return len(ids)
 
     def put(self, received: Received) -> None:
-        """Let a message arrive."""
+        """Deliver a message."""
         self._incoming.put_nowait(received)
 
     def status(self, *args: Any, **more: Any) -> None:
         """Show nothing."""
 
     async def ready(self) -> None:
-        """The actor takes messages."""
+        """Record that the actor accepts messages."""
         self.is_ready.set()
 
     async def send(
         self, to: str, body: BaseModel, *, id: bytes | None = None, reply_to: bytes | None = None
     ) -> bytes:
-        """Keep what is sent, or refuse it."""
+        """Record a sent message, or refuse it."""
         if to in self.refusals:
             raise self.refusals[to]
         identity = id if id is not None else next(_numbers).to_bytes(16, "little")
@@ -115,7 +116,7 @@ class FakeLine:
         return identity
 
     async def reply(self, received: Received, body: BaseModel) -> None:
-        """Keep what is replied."""
+        """Record a reply."""
         await self.send(received.header.sender, body, reply_to=received.header.id)
 
     @asynccontextmanager
@@ -124,7 +125,7 @@ class FakeLine:
         yield
 
     def post(self, to: str, body: BaseModel, *, reply_to: bytes | None = None) -> None:
-        """Keep what is sent and forgotten."""
+        """Record a passing message."""
         self.posted.append((to, body))
 
     async def ask(
@@ -135,7 +136,7 @@ class FakeLine:
         id: bytes | None = None,
         within_seconds: float | None = None,
     ) -> Received:
-        """Answer as `answers` says."""
+        """Return the answer that `answers` contains for the request."""
         self.asked.append((to, body))
         answer = self.answers[type(body)](body)  # type: ignore[index]
         if isinstance(answer, TransportError):
@@ -143,16 +144,16 @@ class FakeLine:
         return arrived(answer, to)
 
     async def receive(self) -> Received:
-        """Return the next message that was put in."""
+        """Return the next delivered message."""
         return await self._incoming.get()
 
     def done(self, received: Received) -> None:
-        """Keep which messages are done."""
+        """Record that a message is acknowledged."""
         self.finished.append(received.header.id)
         self._changed.set()
 
     def report(self, *events: Event) -> None:
-        """Keep what is reported."""
+        """Record reported events."""
         self.reported.extend(events)
 
     def events(self) -> list[Event]:
@@ -165,13 +166,13 @@ class FakeLine:
         return [message.body for message in self.sent if message.to == to]
 
     async def until_logged(self, text: str, within_seconds: float = 5.0) -> None:
-        """Wait until the log holds `text`."""
+        """Wait until the log contains `text`."""
         async with asyncio.timeout(within_seconds):
             while not any(text in line for line in self.log.lines):  # noqa: ASYNC110
                 await asyncio.sleep(0.005)
 
     async def until(self, is_so: Callable[[], bool], within_seconds: float = 5.0) -> None:
-        """Wait until something sent or done makes `is_so` true."""
+        """Wait until a sent or acknowledged message makes `is_so` true."""
         async with asyncio.timeout(within_seconds):
             while not is_so():
                 self._changed.clear()

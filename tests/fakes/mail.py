@@ -1,4 +1,4 @@
-"""A mail server on this machine, as small as a client needs it; keeps the mails it is sent."""
+"""A minimal mail server on this machine; stores the mails that it receives."""
 
 import socketserver
 import ssl
@@ -12,7 +12,7 @@ DEADLINE_SECONDS = 20.0
 
 
 class MailServer:
-    """Takes mails; the first `busy` of them are refused for now (451)."""
+    """Accepts mails; the first `busy` of them are refused temporarily (451)."""
 
     def __init__(self, busy: int = 0, tls: ssl.SSLContext | None = None) -> None:
         self.busy = busy
@@ -31,7 +31,7 @@ class MailServer:
         return f"127.0.0.1:{self._server.server_address[1]}"
 
     def take(self, data: bytes) -> bytes:
-        """Keep a mail and return the reply to it."""
+        """Store a mail and return the reply to it."""
         with self._changed:
             self.attempts += 1
             if self.attempts <= self.busy:
@@ -43,7 +43,7 @@ class MailServer:
         return b"250 taken"
 
     def until(self, is_so: Callable[[list[EmailMessage]], bool]) -> list[EmailMessage]:
-        """Wait until the mails are as wanted, and return them."""
+        """Wait until `is_so` accepts the mails, and return them."""
         with self._changed:
             assert self._changed.wait_for(lambda: is_so(self.mails), DEADLINE_SECONDS)
             return list(self.mails)

@@ -1,6 +1,6 @@
-"""A home of many agents, made of one that has ended: its files are copied, and told of another.
+"""A home of many agents, made of one ended agent: its files are copied under other names.
 
-What a coordinator, a recorder and a board wrote stands in each, at the price of a few files.
+Each agent has real files of a coordinator, a recorder and a board, at the cost of a few copies.
 """
 
 from pathlib import Path
@@ -15,9 +15,9 @@ A_MINUTE: Final = 60.0
 
 
 def multiplied(home: Path, ended: str, count: int) -> list[str]:
-    """Put `count` agents into the home that are what `ended` is but for name and time.
+    """Put `count` copies of the agent `ended` into the home, with other names and times.
 
-    Return their names, the oldest first: `old-001` and so on, all before `ended`.
+    Returns their names, the oldest first: `old-001` and so on, all before `ended`.
     """
     agents = Home(home)
     first = agents.agent(ended)
@@ -37,7 +37,7 @@ def multiplied(home: Path, ended: str, count: int) -> list[str]:
 
 
 def _copy_run(first: AgentHome, other: AgentHome, run: str) -> None:
-    """Copy what is read of an agent that has ended: its texts, and its run's board and result."""
+    """Copy the readable files of an ended agent: its texts, and its run's board and result."""
     there, here = first.run(run), other.run(run)
     here.path.mkdir(parents=True)
     pairs = (

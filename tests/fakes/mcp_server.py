@@ -1,7 +1,7 @@
-"""A MCP server by the Model Context Protocol, with the official SDK: what can go wrong, does.
+"""An MCP server with the official SDK that can fail in many ways.
 
-Run it: `python -m tests.fakes.mcp_server FOLDER [--http PORT]`. It keeps its state in FOLDER: calls
-of `count` and `add_note` are counted there, and its pid is in `pid`.
+Run it: `python -m tests.fakes.mcp_server FOLDER [--http PORT]`. It stores its state in FOLDER:
+calls of `count` and `add_note` are counted there, and its pid is in `pid`.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ class Sum(BaseModel):
 
 
 def make_server(folder: Path) -> MCPServer:
-    """Return the server whose state stands in `folder`."""
+    """Return the server whose state is in `folder`."""
     server = MCPServer("fake", instructions="A fake: it counts, waits, fails and dies on order.")
 
     @server.tool(annotations=READ_ONLY)

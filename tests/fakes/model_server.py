@@ -2,7 +2,7 @@
 
 The real SDKs call it, and real coding agents do.
 
-A scenario gives it a brain and hands its `env()` to the supervisor:
+A scenario gives it a brain and passes its `env()` to the supervisor:
 
     from tests.fakes.model_server import FakeModelServer, Script, call, calls, say
 
@@ -28,11 +28,11 @@ A scenario gives it a brain and hands its `env()` to the supervisor:
         server.wait_for(lambda seen: seen.is_for("ada"))  # blocks until such a request was seen
     assert not server.problems
 
-Who asks is read from the system prompt ("You are ada", "You are NAME, the coordinator"); which step
-is due, from how many answers the conversation already has: a step asked again after a kill -9 gets
-the same answer, with the same tool-call ids. Any model name is known but those that begin with
-`no-such`. A wrong key is refused with 401. Transcripts that the real API would refuse (unanswered
-tool calls, empty text) are refused with 400 and listed in `problems`.
+The system prompt identifies the caller ("You are ada", "You are NAME, the coordinator"), the number
+of answers in the conversation the step: a step repeated after a kill -9 gets the same answer, with
+the same tool-call ids. Any model name is known except names that begin with `no-such`. A wrong key
+is refused with 401. Transcripts that the real API would refuse (unanswered tool calls, empty text)
+are refused with 400 and listed in `problems`.
 """
 
 import hashlib
@@ -87,12 +87,12 @@ GATE_SECONDS = 60.0
 
 
 class FakeModelServer:
-    """A model service on 127.0.0.1 with a brain of the test's own; a context manager."""
+    """A model service on 127.0.0.1 with a brain from the test; a context manager."""
 
     key = "test-key-0123456789"
 
     def __init__(self, brain: Brain) -> None:
-        """Listen at once on a free port; `requests` and `problems` grow as requests come."""
+        """Listen at once on a free port; `requests` and `problems` grow with each request."""
         self.brain = brain
         self.requests: list[SeenRequest] = []
         self.problems: list[str] = []
@@ -110,7 +110,7 @@ class FakeModelServer:
         return f"http://127.0.0.1:{self._server.server_port}"
 
     def env(self, *services: str) -> dict[str, str]:
-        """Return the variables that send calls of these services here; without any, of all."""
+        """Return the variables that redirect calls of these services here; without any, of all."""
         variables = {
             "anthropic": {"ANTHROPIC_BASE_URL": self.url, "ANTHROPIC_API_KEY": self.key},
             "openai": {"OPENAI_BASE_URL": f"{self.url}/v1", "OPENAI_API_KEY": self.key},
@@ -122,7 +122,7 @@ class FakeModelServer:
     def wait_for(
         self, wanted: Callable[[SeenRequest], bool], within_seconds: float = 30
     ) -> SeenRequest:
-        """Return the first request that is `wanted`, waiting for it; TimeoutError."""
+        """Wait for the first request that is `wanted`, and return it; TimeoutError."""
         with self._changed:
             self._changed.wait_for(lambda: any(map(wanted, self.requests)), within_seconds)
             for seen in self.requests:
@@ -149,7 +149,7 @@ class FakeModelServer:
         self.close()
 
     def record(self, seen: SeenRequest) -> None:
-        """Keep a request and wake those who wait for it."""
+        """Store a request and wake the tests that wait for it."""
         with self._changed:
             self.requests.append(seen)
             self._changed.notify_all()
@@ -161,11 +161,11 @@ class _Server(ThreadingHTTPServer):
     fake: FakeModelServer
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing: a client that hangs up in mid-answer is what many tests are about."""
+        """Print nothing: many tests are about a client that disconnects in mid-answer."""
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Each answer leaves as one segment, at once: in pieces, every call would wait for an ACK."""
+    """Each answer is sent as one segment: in pieces, every call would wait for an ACK."""
 
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
@@ -176,11 +176,11 @@ class _Handler(BaseHTTPRequestHandler):
         """Keep the tests' output clean."""
 
     def do_GET(self) -> None:
-        """List models, for those who ask."""
+        """List the models."""
         self._send(200, {"data": [{"id": "fake", "object": "model"}], "object": "list"})
 
     def do_POST(self) -> None:
-        """Answer one question to the model."""
+        """Answer one request to the model."""
         raw = self.rfile.read(int(self.headers["content-length"]))
         body = json.loads(raw)
         path = self.path.partition("?")[0]
@@ -283,7 +283,7 @@ def _without_counts(data: Any) -> Any:
 
 
 def _pieces(text: str | None) -> list[str]:
-    """Return the text cut into about four pieces, as a stream would bring it."""
+    """Return the text cut into about four pieces, like a stream."""
     if not text:
         return []
     size = max(1, -(-len(text) // 4))
@@ -298,6 +298,6 @@ def _guessed_usage(seen: SeenRequest, reply: Reply) -> Usage:
 
 
 def _call_id(seen: SeenRequest, number: int) -> str:
-    """Return an id that follows from the step: the same step asked again, the same id."""
+    """Return an id that is derived from the step: a repeated step has the same id."""
     seed = f"{seen.system}\x1f{len(seen.turns)}\x1f{number}".encode()
     return "call_" + hashlib.blake2b(seed, digest_size=8).hexdigest()

@@ -1,10 +1,10 @@
 """A supervisor whose processes die by kill -9 right after a durable write that a test has chosen.
 
-A write is one of a `Journal`, a `Database`, the router's `MailboxFile` or the broker's ledger:
-anything that a process does afterwards has not happened yet. `{home}/writes.log` gets the file of
-each write, one line each, in its kind (`kind_of`). While `{home}/death.json` names a kind,
-`{"file": KIND, "after": N}`, the process that makes the N-th write to files of that kind dies, and
-the file is removed.
+A write is a write of a `Journal`, a `Database`, the router's `MailboxFile` or the broker's ledger:
+later actions of the process have not happened yet. `{home}/writes.log` records the file of each
+write, one line each, by its kind (`kind_of`). While `{home}/death.json` names a kind, `{"file":
+KIND, "after": N}`, the process that makes the N-th write to files of that kind dies, and the file
+is removed.
 """
 
 import json
@@ -37,14 +37,14 @@ def kind_of(path: Path) -> tuple[Path, str] | None:
 
 
 def order_death(home: Path, file: str, after: int) -> None:
-    """Have the process die that makes the `after`-th write to files of the kind `file`."""
+    """Kill the process that makes the `after`-th write to files of the kind `file`."""
     part = home / f"{DEATH}.part"
     part.write_text(json.dumps({"file": file, "after": after}))
     part.replace(home / DEATH)
 
 
 def _written(path: Path) -> None:
-    """Log a write, and die if it is the chosen one."""
+    """Log a write, and die if it is the chosen write."""
     if (found := kind_of(path)) is None:
         return
     home, kind = found

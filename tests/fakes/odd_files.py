@@ -34,7 +34,7 @@ UNREADABLE: Final[Mapping[str, Callable[[Path], None]]] = {
     "link that leads nowhere": _leads_nowhere,
     "link to a device": _leads_to_zeros,
 }
-"""Kinds that no process can read a setting or a record from."""
+"""Kinds from which no process can read a setting or a record."""
 SPARSE: Final[Mapping[str, Callable[[Path], None]]] = {"sparse": _sparse}
 STRANGE: Final[Mapping[str, Callable[[Path], None]]] = (
     {"another user's": _of_another_user} if os.geteuid() == 0 else {}

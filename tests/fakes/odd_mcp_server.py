@@ -1,10 +1,11 @@
-"""An MCP server over stdio, without an SDK, that answers as the file of its argument says, in JSON:
+"""An MCP server over stdio, without an SDK, whose answers are in the JSON file of its argument:
 
     {"before": BYTES, "results": {METHOD: RESULT}, "lines": {METHOD: BYTES},
      "errors": {METHOD: ERROR}}
 
-BYTES are text whose characters are bytes (latin-1); ID in a line stands for the request's id. A
-method that is not named is answered as the protocol says; one whose line is empty is not answered.
+BYTES are text whose characters are bytes (latin-1); ID in a line is replaced by the request's id. A
+method that is not named is answered according to the protocol; a method with an empty line is not
+answered.
 """
 
 import json

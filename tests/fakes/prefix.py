@@ -1,4 +1,4 @@
-"""How much of a model's input it has seen before: by the bytes, and by a provider's cache."""
+"""The share of a model's input that it has seen before: by the bytes, and by a provider's cache."""
 
 import hashlib
 import itertools
@@ -8,13 +8,13 @@ from typing import Any
 
 MARK = b',"cache_control":{"type":"ephemeral"}'
 LOOKED_BACK = 20
-"""How many blocks before a mark Anthropic looks for what it has cached."""
+"""How many blocks before a mark Anthropic searches for a cached prefix."""
 
 
 def prefix_share(bodies: Sequence[bytes]) -> float:
-    """Return which share of all input, the first request's too, is a prefix of the one before.
+    """Return the share of all input that is a prefix of the previous request.
 
-    Cache marks are no content: they are taken out first.
+    The input of the first request counts too. Cache marks are removed first: they are no content.
     """
     plain = [body.replace(MARK, b"") for body in bodies]
     shared = sum(_common(before, after) for before, after in itertools.pairwise(plain))
@@ -22,7 +22,7 @@ def prefix_share(bodies: Sequence[bytes]) -> float:
 
 
 def _common(one: bytes, other: bytes) -> int:
-    """Return how long the common beginning of two texts is."""
+    """Return the length of the common beginning of two texts."""
     least, most = 0, min(len(one), len(other))
     while least < most:
         middle = (least + most + 1) // 2
@@ -34,7 +34,7 @@ def _common(one: bytes, other: bytes) -> int:
 
 
 def cached_share(bodies: Sequence[Mapping[str, Any]]) -> float:
-    """Return which share of all input Anthropic's cache would serve, by its marks and rules."""
+    """Return the share of all input that Anthropic's cache would serve, by its marks and rules."""
     written: set[bytes] = set()
     served = total = 0
     for body in bodies:
@@ -47,7 +47,7 @@ def cached_share(bodies: Sequence[Mapping[str, Any]]) -> float:
 
 
 def _beginnings(body: Mapping[str, Any]) -> tuple[list[bytes], list[int], list[int]]:
-    """Return, for each block, a hash of all up to it, the size of that, and which are marked."""
+    """Return, for each block, a hash of the input up to it and its size; and the marked blocks."""
     running = hashlib.blake2b()
     ends: list[bytes] = []
     sizes: list[int] = []

@@ -1,6 +1,7 @@
-"""RawService: an HTTP service on loopback that sends the bytes that a test gives, as it gives them.
+"""RawService: an HTTP service on loopback that sends exactly the bytes that a test provides.
 
-For what no well-behaved server sends: compressed bombs, endless lines, redirects, dripping bodies.
+For answers that no well-behaved server sends: compressed bombs, endless lines, redirects, dripping
+bodies.
 """
 
 import threading
@@ -23,7 +24,7 @@ class RawAnswer:
 
 @dataclass(frozen=True)
 class RawRequest:
-    """One request that came in. `number` counts from 0."""
+    """One received request. `number` counts from 0."""
 
     number: int
     method: str
@@ -50,7 +51,7 @@ class RawService:
 
     @property
     def url(self) -> str:
-        """Its root."""
+        """The service's root URL."""
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def __enter__(self) -> Self:
@@ -91,7 +92,7 @@ class RawService:
                         self.wfile.write(piece)
                         self.wfile.flush()
                 except OSError:
-                    pass  # the client has had enough
+                    pass  # the client has closed the connection
                 self.close_connection = True
 
         return Handler

@@ -1,7 +1,7 @@
 """Real programs of other makers from the package registries (npm, PyPI), kept in a cache.
 
 Each release is installed once, outside the repository and outside the virtual environment, under a
-lock, for tests run in several processes. `installed` raises CannotInstall where no registry can be
+lock, for tests in several processes. `installed` raises CannotInstall if no registry can be
 reached; `program_of` skips the test then.
 """
 
@@ -28,18 +28,17 @@ Kind = Literal["npm", "files", "carried", "venv"]
 
 
 class CannotInstall(Exception):
-    """A registry cannot be reached, or what it has cannot be installed or run here."""
+    """A registry cannot be reached, or its package cannot be installed or run here."""
 
 
 @dataclass(frozen=True)
 class Release:
     """One version of a package, and the program in it.
 
-    `kind` npm: `program` is a name in `node_modules/.bin`; files: a path in `node_modules`, of no
-    program; carried: a path in a Python package, installed without what that depends on; venv: a
-    name in `bin` of a virtual environment.
-    `node`: the oldest major version of Node that it runs on, 0 if it needs none. `beside`: packages
-    that it imports and does not name.
+    `kind` npm: `program` is a name in `node_modules/.bin`; files: a path in `node_modules`, not a
+    program; carried: a path in a Python package, installed without its dependencies; venv: a name
+    in `bin` of a virtual environment. `node`: the oldest major version of Node that supports it, 0
+    if it needs none. `beside`: packages that it imports without declaring them.
     """
 
     kind: Kind
@@ -51,13 +50,13 @@ class Release:
 
     @property
     def folder(self) -> Path:
-        """Where in the cache it is kept."""
+        """Its folder in the cache."""
         name = self.package.strip("@").replace("/", "-")
         return CACHE / f"{name}-{self.version}{'-venv' if self.kind == 'venv' else ''}"
 
     @property
     def path(self) -> Path:
-        """Where its program is, once it is installed."""
+        """The path of its program, once it is installed."""
         npm = {"npm": "node_modules/.bin", "files": "node_modules"}
         inside = (npm | {"carried": ".", "venv": "bin"})[self.kind]
         return self.folder / inside / self.program
@@ -71,7 +70,7 @@ CLAUDE_ACP = Release(
 
 
 def program_of(release: Release) -> Path:
-    """Return where the program is, installed if need be; skip the test if it cannot be had."""
+    """Return the path of the program, installing it if needed; skip the test if impossible."""
     try:
         return installed(release)
     except CannotInstall as error:
@@ -79,7 +78,7 @@ def program_of(release: Release) -> Path:
 
 
 def installed(release: Release) -> Path:
-    """Return where the program is, installed if need be. Raises CannotInstall."""
+    """Return the path of the program, installing it if needed. Raises CannotInstall."""
     with alone(release.folder):
         if not (release.folder.exists() and not _part(release.folder).exists()):
             _install(release)
@@ -109,7 +108,7 @@ def major_of(engines: str) -> int:
 def node_folder(major: int) -> Path:
     """Return the folder of a `node` of this major version or newer. Raises CannotInstall.
 
-    The machine's own if it is new enough, else one that PyPI carries.
+    The machine's own if it is new enough, else one from PyPI.
     """
     own = shutil.which("node")
     if own is not None and major_of(_done([own, "--version"], ASK_SECONDS).strip("v\n")) >= major:
@@ -121,7 +120,7 @@ def node_folder(major: int) -> Path:
 
 
 def _npm() -> list[str]:
-    """Return the words that start npm: the machine's own, or the one beside PyPI's node."""
+    """Return the words that start npm: the machine's own, or the npm with PyPI's node."""
     own = shutil.which("npm")
     if own is not None and shutil.which("node") is not None:
         return [own]
@@ -135,7 +134,7 @@ def _pip() -> list[str]:
 
 @contextmanager
 def alone(folder: Path) -> Iterator[None]:
-    """Keep other test processes out for as long as the block runs."""
+    """Exclude other test processes while the block runs."""
     CACHE.mkdir(parents=True, exist_ok=True)
     with open(folder.with_name(f"{folder.name}.lock"), "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -143,12 +142,12 @@ def alone(folder: Path) -> Iterator[None]:
 
 
 def _part(folder: Path) -> Path:
-    """Return what stands beside a folder for as long as it is not whole."""
+    """Return the path that exists beside a folder while its contents are incomplete."""
     return folder.with_name(f"{folder.name}.part")
 
 
 def _install(release: Release) -> None:
-    """Put a release into its folder, whole or not at all."""
+    """Install a release into its folder, completely or not at all."""
     part, wanted = _part(release.folder), f"{release.package}=={release.version}"
     for stale in (part, release.folder):
         shutil.rmtree(stale, ignore_errors=True)
@@ -184,7 +183,7 @@ def _done(
     cwd: Path | None = None,
     path: str | None = None,
 ) -> str:
-    """Run a command of a registry's client and return what it prints. Raises CannotInstall."""
+    """Run a command of a registry's client and return its output. Raises CannotInstall."""
     environ = {**os.environ, "npm_config_update_notifier": "false"} | (
         {"PATH": path} if path else {}
     )

@@ -1,7 +1,7 @@
-"""What a test's brain sees and says: SeenRequest in, Reply out, and Script, a brain made of lists.
+"""The input and output of a test's brain: SeenRequest, Reply, and Script, a brain made of lists.
 
-A brain is any `Callable[[SeenRequest], Reply]`. It must not keep count of calls: an entity that was
-killed asks its last step again, and must get the same answer. So look at `seen.turns`.
+A brain is any `Callable[[SeenRequest], Reply]`. It must not count calls: an entity that was killed
+repeats its last step, and must get the same answer. So look at `seen.turns`.
 """
 
 import json
@@ -18,9 +18,9 @@ INTERRUPTED_MARK = "[interrupted]"
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One tool call of a reply; `raw` replaces the JSON of the arguments, to send a broken one.
+    """One tool call of a reply; `raw` replaces the JSON of the arguments, to send invalid JSON.
 
-    `namespace` is that of a function which the Responses API has in one (Codex's MCP tools).
+    `namespace` is the name space of a function in the Responses API (Codex's MCP tools).
     """
 
     name: str
@@ -31,20 +31,20 @@ class Call:
 
     @property
     def json(self) -> str:
-        """The arguments as they go over the wire."""
+        """The arguments in the form of the wire."""
         return json.dumps(dict(self.arguments)) if self.raw is None else self.raw
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What the fake model answers.
+    """An answer of the fake model.
 
-    `gate` holds the answer back until the test sets it; `text_gate` holds it after the first piece
-    of text, so that a test can catch a model in mid-sentence. `status` other than 200 answers with
-    that HTTP error and `error` as (type, message); `cut_after` drops the connection after so many
-    events of the stream, `stall_after` sends no more of them until `text_gate` is set. `usage` is
-    canonical: input_tokens counts the cached ones too; without `is_counted` the answer does not
-    contain it, as those of some services do not.
+    `gate` delays the answer until the test sets it; `text_gate` delays it after the first piece of
+    text, so that a test can interrupt a model in mid-sentence. `status` other than 200 answers with
+    that HTTP error and `error` as (type, message); `cut_after` drops the connection after that many
+    events of the stream, `stall_after` sends no more events until `text_gate` is set. `usage` is
+    canonical: input_tokens includes the cached tokens; without `is_counted` the answer does not
+    contain it, like answers of some services.
     """
 
     text: str | None = None
@@ -68,9 +68,9 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class SeenRequest:
-    """One request as the fake server saw it, in Agiraph's own terms.
+    """One request as the fake server received it, in Agiraph's own terms.
 
-    `body` is its JSON, `raw` the very bytes; `path` is with its query.
+    `body` is its JSON, `raw` the exact bytes; `path` includes its query.
     """
 
     api: Literal["anthropic", "openai", "responses", "google"]
@@ -86,7 +86,7 @@ class SeenRequest:
 
     @property
     def step(self) -> int:
-        """How many whole answers this conversation already has: 0 for the first."""
+        """The number of complete answers in this conversation: 0 for the first."""
         answers = [turn for turn in self.turns if isinstance(turn, AssistantTurn)]
         return sum(not (turn.text or "").endswith(INTERRUPTED_MARK) for turn in answers)
 
@@ -127,7 +127,7 @@ def say(text: str) -> Reply:
 
 
 def rate_limited(retry_after: str | None = None) -> Reply:
-    """Return a 429, with the provider's wish if one is named."""
+    """Return a 429, with the provider's `retry-after` if it is given."""
     return Reply(status=429, error=("rate_limit_error", "slow down"), retry_after=retry_after)
 
 
@@ -137,7 +137,7 @@ def server_error() -> Reply:
 
 
 def too_long() -> Reply:
-    """Return the error of a prompt that does not fit (its wording is set for each API)."""
+    """Return the error for a prompt that is too long (its wording is set for each API)."""
     return Reply(status=400, error=("context_length_exceeded", "prompt is too long: 9 > 8 maximum"))
 
 
@@ -153,16 +153,16 @@ Step = Reply | Brain
 class Script:
     """A brain that plays lists: `Script({"coordinator": [call(...), ...], "ada": [...]})`.
 
-    The actor is the name that stands in the system prompt as "You are ada", or `coordinator` for
-    "You are NAME, the coordinator" (the first one, if several do); `*` takes those that match no
-    name. The step is the number of answers that the conversation already has, so a step that is
-    asked again after a crash is answered again. A step is a Reply, or a callable that looks at the
-    request; a callable in place of a list answers all steps. Running out of steps is an error of
-    the test: the server answers 400, and lists it in `problems`.
+    The actor is the name in the system prompt after "You are", or `coordinator` for "You are NAME,
+    the coordinator" (the first match, if several do); `*` plays actors that match no name. The step
+    is the number of answers in the conversation, so a step that is repeated after a crash gets the
+    same answer. A step is a Reply, or a callable that receives the request; a callable in place of
+    a list answers all steps. Running out of steps is an error of the test: the server answers 400,
+    and lists it in `problems`.
     """
 
     def __init__(self, parts: Mapping[str, Sequence[Step] | Brain]) -> None:
-        """Make a brain of a list of steps, or a brain, per actor."""
+        """Create a brain from a list of steps, or a brain, for each actor."""
         self._parts = parts
 
     def __call__(self, seen: SeenRequest) -> Reply:
@@ -187,7 +187,7 @@ class Script:
 
 
 def _place(actor: str, system: str) -> int | None:
-    """Return where the system prompt names this actor; an agent's own name is not a worker's."""
+    """Return the position of this actor's name in the system prompt, None without one."""
     lead = re.search(r"\byou are (?:[^,.\n]+, )?the coordinator\b", system, re.IGNORECASE)
     if actor == "coordinator":
         return lead.start() if lead else None

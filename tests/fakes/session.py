@@ -1,10 +1,10 @@
-"""Session: a person at a terminal, who types command lines and reads what each leaves there.
+"""Session: a person at a terminal, who types command lines and reads their output there.
 
-What sits at the terminal is a small shell of our own. It runs most of its commands by itself; those
-that are more than a question and an answer are forked from it, so that they need not import first,
-nor does what they start (`tests.fakes.interpreters`); what is not ours goes to `sh`. It is for
-commands that print lines, and at most rewrite the one they are on; a full screen needs a terminal
-that draws (`tests.scenarios.terminal`).
+A small shell of our own runs at the terminal. It executes simple commands by itself; longer
+commands are forked from it, so that they and the processes they start need no imports
+(`tests.fakes.interpreters`); other programs are run by `sh`. It is for commands that print lines,
+and at most rewrite the current line; a full screen needs a terminal that draws
+(`tests.scenarios.terminal`).
 """
 
 import fcntl
@@ -53,7 +53,7 @@ ENDED = re.compile(r"\[exit (\d+)\]\r\n")
 
 @dataclass(frozen=True)
 class Shown:
-    """What a command left on its terminal, a line each as it was printed, and how it ended."""
+    """The output of a command on its terminal, by lines, and its exit code."""
 
     code: int
     lines: tuple[str, ...]
@@ -85,7 +85,7 @@ class Session:
         self._reader.start()
 
     def _read(self) -> None:
-        with suppress(OSError):  # the last one at the terminal has left
+        with suppress(OSError):  # the last process at the terminal has exited
             while piece := os.read(self._end, 65536):
                 self._printed += piece
 
@@ -97,22 +97,22 @@ class Session:
         self._begins = self._printed.index(b"\n", self._begins) + 1
 
     def type(self, text: str) -> None:
-        """Type this."""
+        """Type a text."""
         os.write(self._end, text.encode())
 
     def lines(self) -> list[str]:
-        """Return the lines that the command typed last has left so far."""
+        """Return the lines that the last command has printed so far."""
         return standing(self._said().decode(errors="replace"))
 
     def await_text(self, text: str) -> str:
-        """Wait until this stands in such a line; return it."""
+        """Wait until a line contains `text`; return the line."""
         return until(
             lambda: next((line for line in self.lines() if text in line), None),
             f"'{text}' on the terminal",
         )
 
     def finished(self) -> Shown:
-        """Wait for the end of the command typed last and return what it left."""
+        """Wait for the end of the last command and return its output."""
         try:
             match = until(self._end_of_command, self._line, within_seconds=END_SECONDS)
         except AssertionError as error:
@@ -123,7 +123,7 @@ class Session:
         return ENDED.search(self._said().decode(errors="replace"))
 
     def do(self, line: str, typing: str = "", asked: str = "") -> Shown:
-        """Type a command line, and `typing` once it has `asked` this; return what it left."""
+        """Type a command line, and `typing` once the command prints `asked`; return its output."""
         self.start(line)
         if typing:
             question = asked.encode()
@@ -133,7 +133,7 @@ class Session:
         return self.finished()
 
     def close(self) -> None:
-        """Leave the terminal, which nothing may hold open then."""
+        """Leave the terminal, which no process may hold open then."""
         self.type("\x04")
         self._process.join(END_SECONDS)
         self._reader.join(END_SECONDS)
@@ -146,7 +146,7 @@ class Session:
 
 
 def standing(printed: str) -> list[str]:
-    """Return the lines that stand on a terminal after this was printed, without colours."""
+    """Return the lines that a terminal shows after printing a text, without colours."""
     lines = []
     for line in COLOUR.sub("", printed).replace("\r\n", "\n").split("\n"):
         shown = ""
@@ -163,7 +163,7 @@ def standing(printed: str) -> list[str]:
 
 
 def shell() -> None:
-    """Run what is typed until the end of the input, and say after each line how it ended."""
+    """Run the typed lines until the end of the input, and print each line's exit code."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for name in {entry.module for entry in COMMANDS.values()}.union(PRELOADED):
         import_module(name)
@@ -179,12 +179,12 @@ def shell() -> None:
             code = _forked(words)
         else:
             code = subprocess.run(["sh", "-c", line], check=False).returncode
-        termios.tcflush(0, termios.TCIFLUSH)  # what was typed for the command is not for us
+        termios.tcflush(0, termios.TCIFLUSH)  # input for the command must not reach this shell
         print(f"[exit {code}]", flush=True)
 
 
 def _forked(words: list[str]) -> int:
-    """Run one of our programs in a child; return its exit code, as a shell tells it."""
+    """Run one of our programs in a child; return its exit code in the form of a shell."""
     child = os.fork()
     if child == 0:
         _become(words)
@@ -194,7 +194,7 @@ def _forked(words: list[str]) -> int:
 
 
 def _become(words: list[str]) -> None:
-    """Be the program until its end, with its exit code."""
+    """Run the program in this process and exit with its exit code."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     import_module("tests.fakes.interpreters").fork_instead()
     os._exit(_run(f"agiraph.__main__:{PROGRAMS[words[0]]}", words))

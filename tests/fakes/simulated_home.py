@@ -3,8 +3,8 @@
 Coordinators, workers and the scheduler are the real ones, on the loopback bus with the real router
 core, with real files. Simulated are the supervisor (it starts a task instead of a process), the
 broker (it answers with `model`), the person (answers at most `answers` questions), and shell
-commands (they run nothing). So a whole run of an agent takes milliseconds, and follows from its
-model and the seed of `simulate_machine` alone.
+commands (they run nothing). So a whole run of an agent takes milliseconds, and is determined by its
+model and the seed of `simulate_machine`.
 """
 
 import asyncio
@@ -78,7 +78,7 @@ TOPOLOGY = Topology(
 THINK_SECONDS = 2.0
 RESTART_SECONDS = 0.5
 BEAT_SECONDS = 600.0
-"""Heartbeats say nothing here; each costs as much as in real time."""
+"""Heartbeats have no effect here; each costs as much as in real time."""
 MOST_RESTARTS = 5
 
 Model = Callable[[ModelRequest], ModelResponse]
@@ -86,7 +86,7 @@ Model = Callable[[ModelRequest], ModelResponse]
 
 @dataclass(slots=True)
 class SimulatedRun:
-    """The course of a run: how it ended, and whatever should not have happened."""
+    """The course of a run: its end, and all unexpected events."""
 
     status: str = "working"
     reason: str | None = None
@@ -142,7 +142,7 @@ class SimulatedHome:
         self.run = SimulatedRun()
 
     def play(self, args: CoordinatorArgs, *, most_seconds: float, most_calls: int) -> SimulatedRun:
-        """Play the run until it ends, waits for the person, or exceeds a bound; return it."""
+        """Play the run until it ends, waits for the person, or exceeds a limit; return it."""
         loop = VirtualTimeLoop()
         self._clock = VirtualClock(loop)
         asyncio.set_event_loop(loop)
@@ -233,7 +233,7 @@ class SimulatedHome:
         self._endpoints[SUPERVISOR].post("router", AddressTable(known=known))
 
     async def _live(self, spec: ChildSpec) -> int:
-        """Be one incarnation of a child; then do what its supervisor does."""
+        """Run one incarnation of a child; then act like its supervisor."""
         address = spec.address
         incarnation = self._incarnations[address]
         endpoint = self._router.endpoint(address, incarnation, codec=CODEC)
@@ -421,7 +421,7 @@ class _VirtualTimeSource(TimeSource):
 
 
 def coordinator_args(goal: str = "Do the work", **changes: Any) -> CoordinatorArgs:
-    """Return the orders of the simulated agent's coordinator."""
+    """Return the arguments of the simulated agent's coordinator."""
     agent = Agent(
         id=AGENT,
         name="sim",

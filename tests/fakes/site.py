@@ -1,4 +1,4 @@
-"""A web site and four search services on this machine, with every trouble a page can make."""
+"""A web site and four search services on this machine, with many kinds of faulty pages."""
 
 import gzip
 import json
@@ -26,7 +26,7 @@ RESULTS = [
 
 @dataclass(frozen=True)
 class Seen:
-    """One request that came in."""
+    """One received request."""
 
     method: str
     path: str
@@ -37,7 +37,7 @@ class Seen:
 
 @dataclass
 class FakeSite:
-    """The site; `robots` is what its robots.txt says, `troubles` the next answers of /search."""
+    """The site; `robots` is its robots.txt, `troubles` the next answers of /search."""
 
     robots: str | None = None
     robots_status: int = 200
@@ -61,14 +61,14 @@ class FakeSite:
         self._thread.start()
 
     def close(self) -> None:
-        """Let everything that hangs go, and stop."""
+        """Release all delayed answers, and stop."""
         self.released.set()
         self._server.shutdown()
         self._thread.join(10)
         self._server.server_close()
 
     def paths(self) -> list[str]:
-        """The paths asked for, in order, without those of robots.txt."""
+        """Return the requested paths, in order, without robots.txt."""
         return [seen.path for seen in self.requests if seen.path != "/robots.txt"]
 
 
@@ -77,7 +77,7 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Say nothing."""
+        """Print nothing."""
 
     def do_GET(self) -> None:
         self._answer(b"")
@@ -96,7 +96,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
 
     def send(self, body: bytes, kind: str = "text/html", status: int = 200, **extra: str) -> None:
-        """Send a whole answer."""
+        """Send a complete answer."""
         self._begin(status, kind, Content_Length=str(len(body)), **extra)
         self.wfile.write(body)
 
@@ -228,7 +228,7 @@ def _serper(handler: _Handler, rest: str) -> None:
 
 
 def _contents(handler: _Handler, rest: str) -> None:
-    """Answer as Tavily and SearXNG do."""
+    """Answer like Tavily and SearXNG."""
     _json(handler, {"query": "x", "results": [{**r, "content": r["snippet"]} for r in RESULTS]})
 
 

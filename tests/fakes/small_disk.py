@@ -1,7 +1,7 @@
 """A disk of a few megabytes that can be filled: a tmpfs, mounted for a test.
 
-Where mounting is for root alone and user namespaces are allowed, the test runs again inside one:
-`small_disk` then skips the outer test, once the inner one has passed.
+If only root may mount and user namespaces are allowed, the test runs again inside one: `small_disk`
+then skips the outer test, once the inner test has passed.
 """
 
 import contextlib
@@ -18,15 +18,15 @@ PIECE = bytes(64 * 1024)
 
 
 class SmallDisk:
-    """A mounted file system; `fill` takes all its room, `free` gives it back."""
+    """A mounted file system; `fill` uses up all its room, `free` releases it."""
 
     def __init__(self, path: Path) -> None:
-        """Name where it is mounted."""
+        """Store the mount point."""
         self.path = path
         self._filler = path / "filler"
 
     def fill(self) -> None:
-        """Write until nothing fits any more."""
+        """Write until the disk is full."""
         with open(self._filler, "ab", buffering=0) as file:
             for size in (len(PIECE), 512):
                 with contextlib.suppress(OSError):
@@ -34,13 +34,13 @@ class SmallDisk:
                         os.write(file.fileno(), PIECE[:size])
 
     def free(self) -> None:
-        """Give the room back."""
+        """Release the room."""
         self._filler.unlink()
 
 
 @contextlib.contextmanager
 def small_disk(folder: Path, size: str = "24m") -> Iterator[SmallDisk]:
-    """Mount a disk of this size in a new folder `disk`; skips the test where that cannot be."""
+    """Mount a disk of this size in a new folder `disk`; skip the test if that is impossible."""
     path = folder / "disk"
     path.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(path)]
@@ -53,7 +53,7 @@ def small_disk(folder: Path, size: str = "24m") -> Iterator[SmallDisk]:
 
 
 def _run_inside() -> None:
-    """Run the test that runs now in a user namespace of its own, where mounting is allowed."""
+    """Run the current test again in its own user namespace, where mounting is allowed."""
     test = os.environ["PYTEST_CURRENT_TEST"].rpartition(" ")[0]
     probe = subprocess.run(["unshare", "-Umr", "true"], check=False, capture_output=True)
     if os.environ.get(INSIDE) or probe.returncode != 0:

@@ -1,9 +1,9 @@
 """StormyTeam: the brain of a big team whose model services refuse every second request.
 
-The coordinator hires the whole team at once; each worker writes a file and publishes it. What is
-refused is refused with 429, now with a wish (`retry-after`), now without. An answer takes exactly
-what is reserved for it: its input, counted as the broker counts it, and as many tokens as it may
-have. So one call more than a budget pays for could not be hidden.
+The coordinator hires the whole team at once; each worker writes a file and publishes it. Requests
+are refused with 429, alternately with and without `retry-after`. An answer uses exactly the amount
+that is reserved for it: its input, counted as the broker counts it, and as many tokens as it may
+have. So one call more than a budget pays for would be noticed.
 """
 
 import threading
@@ -20,13 +20,13 @@ FACT = "a fact"
 
 
 class StormyTeam:
-    """A team of `size` workers, whose models are `models` in turn; a brain that keeps count.
+    """A team of `size` workers, whose models are `models` in turn; a brain with counters.
 
-    It counts what came, not who: the steps it plays still follow from the conversations alone.
+    It counts requests, not callers: its steps are still determined by the conversations alone.
     """
 
     def __init__(self, size: int, models: Sequence[str]) -> None:
-        """Begin with nothing asked; `taken` is what each answer took, in their order."""
+        """Start without requests; `taken` is the usage of each answer, in order."""
         self.size = size
         self.models = models
         self.refused_with_a_wish = self.refused_without = 0
@@ -35,12 +35,12 @@ class StormyTeam:
 
     @property
     def asked(self) -> int:
-        """How many requests came."""
+        """The number of requests."""
         return self.refused_with_a_wish + self.refused_without + len(self.taken)
 
     @property
     def tokens(self) -> int:
-        """How many tokens all answers took."""
+        """The number of tokens of all answers."""
         return sum(usage.tokens for usage in self.taken)
 
     def __call__(self, seen: SeenRequest) -> Reply:
@@ -98,14 +98,14 @@ def tools_of(body: Mapping[str, Any]) -> list[JsonObject]:
 
 
 def parameters_of(tool: JsonObject) -> JsonObject:
-    """Return the schema of a tool's parameters, whatever a wire format calls it."""
+    """Return the schema of a tool's parameters, under its name in any wire format."""
     names = ("input_schema", "parametersJsonSchema", "parameters")
     schema: JsonObject = next(tool[name] for name in names if name in tool)
     return schema
 
 
 def longest(body: Mapping[str, Any]) -> int:
-    """Return how many tokens an answer may have, whatever a wire format calls that."""
+    """Return the longest answer in tokens, under its name in any wire format."""
     settings = body.get("generationConfig", body)
     names = ("max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens")
     return next(int(settings[name]) for name in names if name in settings)

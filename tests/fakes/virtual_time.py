@@ -1,7 +1,7 @@
-"""VirtualTimeLoop: an event loop whose time jumps to the next timer whenever nothing else is to do.
+"""VirtualTimeLoop: an event loop whose time jumps to the next timer whenever it is idle.
 
-An hour of waiting takes no time. Work for threads is done at once, in the loop's own thread, so
-that a run follows from its inputs alone.
+An hour of waiting takes no time. Work for threads is executed at once, in the loop's own thread, so
+that a run is determined by its inputs alone.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ EPOCH = 1_800_000_000.0
 
 
 class VirtualTimeLoop(asyncio.SelectorEventLoop):
-    """Runs what it is given at once. `time` begins at 0."""
+    """Runs its callbacks without waiting. `time` begins at 0."""
 
     def __init__(self) -> None:
         self.elapsed = 0.0

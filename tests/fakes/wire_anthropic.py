@@ -19,7 +19,7 @@ class BadBody(ValueError):
 
 
 def read(body: JsonObject) -> SeenRequest:
-    """Return the request in canonical terms, refusing what the real API refuses."""
+    """Return the request in canonical terms; refuse requests that the real API refuses."""
     names: dict[str, str] = {}
     turns: list[Turn] = []
     open_calls: set[str] = set()
@@ -56,9 +56,9 @@ def read(body: JsonObject) -> SeenRequest:
 
 
 def _check_thinking(body: JsonObject) -> None:
-    """Refuse thinking that was changed and, with a budget for it, calls that have lost theirs.
+    """Refuse changed thinking and, if thinking has a budget, calls without their thinking.
 
-    A chain of calls and results is one turn of the model's; texts beside the results do not end it.
+    A chain of calls and results is one turn of the model; texts beside the results do not end it.
     """
     must_think = (body.get("thinking") or {}).get("type") == "enabled"
     is_in_chain = False
@@ -196,7 +196,7 @@ def _event(type: str, **data: Any) -> Sse:
 
 
 def error(status: int, kind: str, message: str) -> JsonObject:
-    """Return the body of an error, with the type that the API has for this status."""
+    """Return the body of an error, with the type that the API uses for this status."""
     by_status = {
         400: "invalid_request_error",
         401: "authentication_error",

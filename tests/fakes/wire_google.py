@@ -1,7 +1,7 @@
 """The fake's side of the Gemini wire format: request, answer and errors.
 
-As the newest models do, it refuses a conversation in which a step with calls lost its signature,
-or in which calls and results do not match.
+Like the newest models, it refuses a conversation in which a step with calls lost its signature, or
+in which calls and results do not match.
 """
 
 import json
@@ -15,7 +15,7 @@ from tests.fakes.wire_anthropic import BadBody, Sse
 
 JsonObject = dict[str, Any]
 VERSIONS = "v1|v1beta"
-"""The versions of the API in which all this is alike; Google's own SDK asks for the first."""
+"""The versions of the API in which all this is equal; Google's own SDK uses the first."""
 PATH = re.compile(
     rf"/(?:{VERSIONS})/models/(?P<model>.+):(?P<verb>generateContent|streamGenerateContent)"
 )
@@ -32,7 +32,7 @@ FOREIGN = "skip_thought_signature_validator"
 
 
 def read(body: JsonObject) -> SeenRequest:
-    """Return the request in canonical terms, refusing what the real API refuses.
+    """Return the request in canonical terms; refuse requests that the real API refuses.
 
     The server has put `model` and `stream`, which are in the path, into the body.
     """
@@ -73,7 +73,7 @@ def read(body: JsonObject) -> SeenRequest:
 
 
 def _given(parts: list[JsonObject], waiting: list[ToolCall]) -> list[JsonObject]:
-    """Return the results; one without an id (as the SDK's own calling sends them) by its name."""
+    """Return the results; a result without an id (from the SDK's own calling) by its name."""
     ids = {call.name: call.id for call in waiting}
     given = [part["functionResponse"] for part in parts if "functionResponse" in part]
     return [{"id": ids.get(one["name"], "")} | one for one in given]
@@ -129,7 +129,7 @@ def _thought(reply: Reply) -> list[JsonObject]:
 
 
 def _calls(reply: Reply, ids: list[str]) -> list[JsonObject]:
-    """Return the calls, the first of them signed. Broken ones are told by the finish alone."""
+    """Return the calls, the first of them signed. Only the finish reason reports broken calls."""
     if _broken(reply):
         return []
     parts: list[JsonObject] = [
@@ -167,9 +167,9 @@ def whole(reply: Reply, seen: SeenRequest, usage: Usage, ids: list[str]) -> Json
 def events(
     reply: Reply, seen: SeenRequest, usage: Usage, ids: list[str], pieces: list[str]
 ) -> Iterator[Sse]:
-    """Yield the answer as server-sent events; the last one says how it ended.
+    """Yield the answer as server-sent events; the last event contains the finish reason.
 
-    Of an answer without calls a signature comes last, in a part of its own with no text.
+    In an answer without calls the signature comes last, in a part of its own with no text.
     """
     for part in _thought(reply):
         yield None, _chunk(seen, [part])
@@ -184,7 +184,7 @@ def events(
 
 
 def error(status: int, kind: str, message: str) -> JsonObject:
-    """Return the body of an error, with the status that the API has for this code."""
+    """Return the body of an error, with the status that the API uses for this code."""
     if kind == "context_length_exceeded":
         message = "The input token count (9) exceeds the maximum number of tokens allowed (8)."
     told: JsonObject = {"code": status, "message": message}

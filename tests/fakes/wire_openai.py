@@ -13,7 +13,7 @@ FINISH = {"end_turn": "stop", "tool_use": "tool_calls", "max_tokens": "length"}
 
 
 def read(body: JsonObject) -> SeenRequest:
-    """Return the request in canonical terms, refusing what the real API refuses."""
+    """Return the request in canonical terms; refuse requests that the real API refuses."""
     system: list[str] = []
     turns: list[Turn] = []
     names: dict[str, str] = {}
@@ -51,7 +51,7 @@ def read(body: JsonObject) -> SeenRequest:
 
 
 def _text(content: str | list[JsonObject]) -> str:
-    """Return a content, also one in parts, as the API takes them."""
+    """Return the text of a content, also of a content in parts."""
     if isinstance(content, str):
         return content
     return "\n".join(part["text"] for part in content if part["type"] != "image_url")
@@ -137,7 +137,7 @@ def events(
 
 
 def error(status: int, kind: str, message: str) -> JsonObject:
-    """Return the body of an error, with the code that the API has for this status."""
+    """Return the body of an error, with the code that the API uses for this status."""
     codes = {401: "invalid_api_key", 404: "model_not_found", 429: "rate_limit_exceeded"}
     return {
         "error": {

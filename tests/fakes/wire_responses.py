@@ -1,7 +1,7 @@
 """The fake's side of the OpenAI Responses wire format: request, answer and errors.
 
-What the real SDK and Codex need of it: every event of a stream with its number, reasoning items
-whose encrypted content has to come back as it went, functions in name spaces, free-form tools.
+It has the parts that the real SDK and Codex need: numbered events of a stream, reasoning items
+whose encrypted content must come back unchanged, functions in name spaces, free-form tools.
 """
 
 import json
@@ -19,13 +19,13 @@ OUTPUTS = {"function_call_output", "custom_tool_call_output"}
 INCOMPLETE = {"max_tokens": "max_output_tokens"}
 SEAL = "sealed:"
 THOUGHT_ID = "fc_rs_"
-"""How the id of a call begins that came after reasoning: under it the service knows the two."""
+"""The beginning of the id of a call after reasoning: the service knows both under it."""
 
 error = wire_openai.error
 
 
 def read(body: JsonObject) -> SeenRequest:
-    """Return the request in canonical terms, refusing what the real API refuses."""
+    """Return the request in canonical terms; refuse requests that the real API refuses."""
     given = body["input"]
     items = [{"role": "user", "content": given}] if isinstance(given, str) else given
     system = [body["instructions"]] if body.get("instructions") else []
@@ -66,7 +66,7 @@ def read(body: JsonObject) -> SeenRequest:
 def _answered(
     items: list[JsonObject], names: dict[str, str], open_calls: list[str]
 ) -> list[AssistantTurn]:
-    """Return the turn that these items of the model's are, if any, and forget the items."""
+    """Return the turn that these items of the model form, if any, and clear the items."""
     if not items:
         return []
     for item, following in zip(items, [*items[1:], None], strict=True):
@@ -141,7 +141,7 @@ def _part(reply: Reply, text: str) -> JsonObject:
 
 
 def _call_item(made: Call, id: str, seen: SeenRequest) -> JsonObject:
-    """Return a call; of a tool that the request calls `custom`, a free-form one."""
+    """Return a call; for a tool of the type `custom` in the request, a free-form call."""
     tools = seen.body.get("tools") or ()
     is_custom = any(t["type"] == "custom" and t["name"] == made.name for t in tools)
     item: JsonObject = {"status": "completed", "call_id": id, "name": made.name}
@@ -155,7 +155,7 @@ def _call_item(made: Call, id: str, seen: SeenRequest) -> JsonObject:
 def _response(
     reply: Reply, seen: SeenRequest, usage: Usage | None, output: list[JsonObject]
 ) -> JsonObject:
-    """Return the response object: as it ends if there is a usage, as it begins if there is none."""
+    """Return the response object: with a usage its final form, without one its first form."""
     cause = INCOMPLETE.get(reply.stop()) if usage else None
     status = "in_progress" if usage is None else "incomplete" if cause else "completed"
     return {
@@ -215,7 +215,7 @@ def _unnumbered(
 
 
 def _begun(item: JsonObject) -> JsonObject:
-    """Return an item as it is announced: with nothing in it yet."""
+    """Return an item in its announced form: without content yet."""
     empty: JsonObject = {"message": {"content": []}, "reasoning": {"summary": []}}.get(
         item["type"], {CALLS.get(item["type"], ""): ""}
     )

@@ -1,4 +1,4 @@
-"""Properties of foreign input: however it is cut, the same is read; what is packed inflates."""
+"""Foreign input gives the same result in any pieces; compressed data is inflated."""
 
 import gzip
 import itertools

@@ -1,4 +1,4 @@
-"""Wherever a crash cuts a journal, the records that were whole are there, and only those."""
+"""After a crash at any byte of a journal, exactly its complete records are there."""
 
 import os
 import tempfile

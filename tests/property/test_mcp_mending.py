@@ -1,4 +1,4 @@
-"""Whatever a server answers becomes an answer that the SDK of the protocol accepts."""
+"""Any answer of a server is converted into an answer that the protocol's SDK accepts."""
 
 import json
 from typing import Any
@@ -30,7 +30,7 @@ values = st.recursive(
 
 
 def of_method(method: str) -> st.SearchStrategy[Any]:
-    """Return odd results of a method, those nearly right among them."""
+    """Return odd results of a method, including nearly valid results."""
     if method not in LISTS:
         return values
     kind = LISTS[method]

@@ -54,6 +54,6 @@ def test_what_is_blotted_stays_blotted(text: str) -> None:
 
 @pytest.mark.parametrize("piece", [*PIECES, *("".join(pair) for pair in pairwise(PIECES))])
 def test_no_text_takes_long(piece: str) -> None:
-    """Half a megabyte of what looks like the beginning of a secret: quadratic would be minutes."""
+    """Half a megabyte of beginnings of secrets: quadratic time would be minutes."""
     redact_text(piece * (500_000 // len(piece)))
     assert KINDS

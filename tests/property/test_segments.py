@@ -1,4 +1,4 @@
-"""Segments: whatever is appended, turned, torn, deleted and read meanwhile, numbers hold."""
+"""Segments keep their numbers, whatever is appended, turned, torn, deleted and read meanwhile."""
 
 import json
 import tempfile
@@ -31,7 +31,7 @@ def numbers(reader: SegmentReader, after: int = 0, limit: int = 10**6) -> list[i
 
 
 class Log(RuleBasedStateMachine):
-    """One writer that dies at any point, a reader that follows, and readers that come again."""
+    """A writer that dies at any point, a reader that follows, and readers that start again."""
 
     @initialize()
     def begin(self) -> None:
@@ -46,7 +46,7 @@ class Log(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         if hasattr(self, "folder"):
-            with suppress(OSError):  # a rule has failed that had closed it
+            with suppress(OSError):  # a rule failed after closing it
                 self.log.close()
             self.held.close()
             self.folder.cleanup()

@@ -1,4 +1,4 @@
-"""Where scenarios happen: a house of one's own, or a place that many of them share."""
+"""The homes of scenarios: a house for one test, or a place that many tests share."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -13,12 +13,12 @@ from tests.scenarios.house import SERVICES, House, JsonObject
 from tests.scenarios.place import MakePlace, Place, placed
 
 NO_NOTES: Final[JsonObject] = {"context": {"prompt_tokens": 0}}
-"""Where many tests have been before, what their runs taught is in nobody's prompts."""
+"""In places that earlier tests have used: no prompt contains the notes of their runs."""
 
 
 @pytest.fixture
 def house(tmp_path: Path) -> Iterator[Callable[[Brain], House]]:
-    """Return a maker of houses."""
+    """Return a function that creates houses."""
     houses: list[House] = []
 
     def make(brain: Brain) -> House:
@@ -32,7 +32,7 @@ def house(tmp_path: Path) -> Iterator[Callable[[Brain], House]]:
 
 @pytest.fixture(scope="module")
 def make_place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MakePlace]:
-    """Return a maker of places with settings of their own, which stand for the module."""
+    """Return a function that creates places with their own settings, which last for the module."""
     with contextlib.ExitStack() as stack:
 
         def make(settings: JsonObject | None = None, **options: Any) -> Place:
@@ -119,7 +119,7 @@ def _lent(place: Place) -> Iterator[Place]:
 
 @pytest.fixture(scope="module")
 def place(_common: Place) -> Iterator[Place]:
-    """Return a place whose entities never park, where other files have been before.
+    """Return a place whose entities never park, and which other test files have used.
 
     Give no two agents of this folder the same name. The models openai/small and anthropic/small
     have a context of 26,000 tokens, a token of openai/dear costs a hundredth of a cent, and no
@@ -140,7 +140,7 @@ def drowsy_place(_drowsy: Place) -> Iterator[Place]:
 
 @pytest.fixture(scope="module")
 def rough_place(_rough: Place) -> Iterator[Place]:
-    """Return a place like `place`, whose services may be killed as often as one likes.
+    """Return a place like `place`, whose services may be killed any number of times.
 
     Workers change a repository that is their input in worktrees; external agents may make six model
     calls a node.

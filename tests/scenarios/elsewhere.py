@@ -1,6 +1,6 @@
-"""Workers as on other machines: each incarnation has a folder of its own in place of the home.
+"""Workers as on other machines: each incarnation has its own folder in place of the home.
 
-The bus is the home's own; what differs is that a worker finds nothing where it starts.
+The bus is the home's own; the difference is that a worker finds no files where it starts.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ def machine_of(home: Path, incarnation: int) -> Path:
 
 
 def work(launch: ActorLaunch) -> int:
-    """Be a worker on another machine."""
+    """Run a worker as on another machine."""
     folder = machine_of(launch.home, launch.incarnation)
     make_folders(Home(folder / "home"))
     launch = replace(launch, home=folder / "home", host=f"machine-{launch.incarnation}")
@@ -29,7 +29,7 @@ def work(launch: ActorLaunch) -> int:
 
 
 def supervise() -> None:
-    """Be `agiraph-supervisor`, whose workers are elsewhere."""
+    """Run `agiraph-supervisor`, whose workers are on other machines."""
     from tests.fakes.interpreters import supervise as run
 
     run({**KINDS, "worker": "tests.scenarios.elsewhere:work"})

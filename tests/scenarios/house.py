@@ -27,7 +27,7 @@ JsonObject = dict[str, Any]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one `agiraph run --json` left."""
+    """The results of one `agiraph run --json`."""
 
     code: int
     result: JsonObject
@@ -36,42 +36,43 @@ class Outcome:
     run: Path
 
     def events(self, type_: str | None = None) -> list[JsonObject]:
-        """The agent's events, of one type if named."""
+        """Return the agent's events, of one type if named."""
         events = _lines(self.agent / "events.jsonl")
         return [event for event in events if type_ in (None, event["type"])]
 
     def data(self, type_: str) -> list[JsonObject]:
-        """What the events of a type tell, in order."""
+        """Return the data of the events of a type, in order."""
         return [event["data"] for event in self.events(type_)]
 
     def types(self) -> list[str]:
-        """The types of all events, in order."""
+        """Return the types of all events, in order."""
         return [event["type"] for event in self.events()]
 
     def published(self, node: str) -> dict[str, str]:
-        """Published file name to content, of the node with this name."""
+        """Return the published files of the node with this name: file name to content."""
         folder = next(path for path in (self.run / "nodes").iterdir() if path.name.startswith(node))
         files = (folder / "published").rglob("*")
         return {file.name: file.read_text() for file in files if file.is_file()}
 
     def messages(self) -> list[str]:
-        """The message log's file names, in order."""
+        """Return the message log's file names, in order."""
         return sorted(path.name for path in (self.run / "_messages").glob("*.md"))
 
     def completions(self) -> list[str]:
-        """The nodes that were completed, in order: each once, whatever was killed."""
+        """Return the completed nodes, in order: each once, whatever was killed."""
         journal = _lines(self.run / "journal.jsonl")
         return [record["node_id"] for record in journal if record["type"] == "node.completed"]
 
     def conversation(self) -> list[JsonObject]:
-        """The coordinator's journal."""
+        """Return the coordinator's journal."""
         return _lines(self.agent / "conversation.jsonl")
 
 
 class House:
     """A home, a fake model server with a brain, and the command line between them.
 
-    Its team calls OpenAI's SDK; `services` names others, or several, where that is the question.
+    Its team calls OpenAI's SDK; `services` names one or more other services for tests about
+    services.
     """
 
     def __init__(self, home: Path, brain: Brain, services: Sequence[str] = ("openai",)) -> None:
@@ -80,7 +81,7 @@ class House:
         self.environ = {**_clean_environ(), **self.server.env(*services), "AGIRAPH_HOME": str(home)}
 
     def close(self) -> None:
-        """Let the server go; whatever still runs on this home is a failure, and is ended."""
+        """Stop the server; a process that still runs on this home is a failure, and is killed."""
         self.server.close()
         leftovers = processes_of(self.home)
         for process in leftovers:
@@ -105,7 +106,7 @@ class House:
         return self.outcome(process.wait(), out, err)
 
     def outcome(self, code: int, out: str, err: str) -> Outcome:
-        """Return what a run left, from what its command said."""
+        """Return the results of a run, from its command's output."""
         assert out.strip(), f"exit {code}: {err}"
         result: JsonObject = json.loads(out)
         agent = self.home / "agents" / result["agent"]
@@ -116,7 +117,7 @@ class House:
     def kill(self, title: str, number: int = signal.SIGKILL) -> int:
         """Kill the process of this home with `title` in its title; return its pid.
 
-        One that is killed for good has ended then: nothing else finds it by its title.
+        After SIGKILL, return when the process has ended: no later search by its title finds it.
         """
         process = self.process_of(title)
         os.kill(process.pid, number)
@@ -127,7 +128,8 @@ class House:
     def process_of(self, title: str) -> psutil.Process:
         """Return the only process of this home with `title` in its title.
 
-        It may just be starting, and one of an earlier test may just be exiting: this waits.
+        The process may just be starting, and a process of an earlier test may just be exiting: this
+        waits.
         """
         deadline = time.monotonic() + KILL_SECONDS
         while True:
@@ -141,7 +143,7 @@ class House:
 
 
 def processes_of(home: Path) -> list[psutil.Process]:
-    """Every process but this that holds a file of this home open: all of ours do, by their logs."""
+    """Return the processes, except this, with an open file of this home, such as their log."""
     found = []
     for pid in psutil.pids():
         if pid != os.getpid() and any(path.startswith(f"{home}/") for path in _open_in(pid)):
@@ -151,7 +153,7 @@ def processes_of(home: Path) -> list[psutil.Process]:
 
 
 def _open_in(pid: int) -> Iterator[str]:
-    """Yield the paths of what a process holds open; where there is /proc, at a tenth of psutil."""
+    """Yield the paths of a process's open files; with /proc in a tenth of psutil's time."""
     if not sys.platform.startswith("linux"):
         with contextlib.suppress(psutil.Error):
             yield from (file.path for file in psutil.Process(pid).open_files())
@@ -168,7 +170,7 @@ def _lines(path: Path) -> list[JsonObject]:
 
 
 def title_of(process: psutil.Process) -> str:
-    """Return what `ps` shows of a process."""
+    """Return the title of a process in `ps`."""
     return " ".join(words_of(process)).strip()
 
 
@@ -181,7 +183,7 @@ def words_of(process: psutil.Process) -> list[str]:
 
 
 def _clean_environ() -> dict[str, str]:
-    """The caller's environment without a provider's key or address in it."""
+    """Return the caller's environment without a provider's key or address in it."""
     return {
         name: value
         for name, value in os.environ.items()

@@ -30,9 +30,9 @@ LINE: Final = "grep -qsx one lines.txt || echo one >> lines.txt"
 class MortalRun:
     """A run: the parts of its models, the first of which answers when `gate` is open.
 
-    The brains follow from the conversation alone, so they act alike however often they are
-    asked. `args` are further words of `agiraph run`; each question is answered with `answer`.
-    `last_cycle` is the cycle with which a run in infinite mode is over.
+    The brains are determined by the conversation alone, so repeated requests get the same answer.
+    `args` are further words of `agiraph run`; each question is answered with `answer`. `last_cycle`
+    is the last cycle of a run in infinite mode.
     """
 
     parts: Mapping[str, Brain]
@@ -42,7 +42,7 @@ class MortalRun:
     gate: threading.Event = field(default_factory=threading.Event)
 
     def script(self) -> Script:
-        """Return the brain of all, held back at the gate."""
+        """Return the brain of all actors; the gate delays the coordinator's answers."""
 
         def lead(seen: SeenRequest) -> Reply:
             reply = self.parts["coordinator"](seen)

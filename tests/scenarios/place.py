@@ -1,4 +1,4 @@
-"""Place: a running supervisor and a fake model server whose brain each test brings along."""
+"""Place: a running supervisor and a fake model server whose brain each test provides."""
 
 import contextlib
 import json
@@ -30,10 +30,10 @@ OF_THEIR_OWN = ("console", "_supervisor")
 
 
 class Place(House):
-    """A house whose supervisor stands for a whole module; one agent after the other works in it.
+    """A house whose supervisor runs for a whole module; one agent after the other works in it.
 
-    `begun` are the agents that were started and not stopped: a test's are stopped at its end, those
-    of a module's fixtures at the end of the module.
+    `begun` are the agents that were started and not stopped: agents of a test are stopped at its
+    end, agents of a module's fixtures at the end of the module.
     """
 
     program: tuple[str, ...] = (FRONT_DOOR, "_supervisor")
@@ -74,7 +74,7 @@ class Place(House):
         self.supervisor = self.start_supervisor()
 
     def close(self) -> None:
-        """Stop the supervisor; whatever of this home still runs then is a failure."""
+        """Stop the supervisor; a process of this home that still runs then is a failure."""
         self.standing.remove(self)
         assert self.supervisor.stdin is not None
         self.supervisor.stdin.close()
@@ -86,7 +86,7 @@ class Place(House):
         assert code == 0, f"the supervisor ended with {code}"
 
     def plays(self, brain: Brain | None = None, /, **parts: Steps) -> None:
-        """Let the model be this brain, or play these parts, and forget what was asked before."""
+        """Let the model be this brain, or play these parts, and forget the earlier requests."""
         self.server.brain = brain or Script(parts)
         self.server.requests.clear()
         self.server.problems.clear()
@@ -94,19 +94,19 @@ class Place(House):
     def complete(
         self, goal: str, *args: str, meanwhile: Callable[[], object] | None = None
     ) -> Outcome:
-        """Run a goal to its good end on the standing supervisor, then stop its agent."""
+        """Run a goal to its completion on the running supervisor, then stop its agent."""
         outcome = self.lead(goal, *args, meanwhile=meanwhile)
         assert (outcome.code, outcome.result["status"]) == (0, "completed"), outcome.progress
         return outcome
 
     def lead(self, goal: str, *args: str, meanwhile: Callable[[], object] | None = None) -> Outcome:
-        """Run a goal to its end on the standing supervisor, then stop its agent."""
+        """Run a goal to its end on the running supervisor, then stop its agent."""
         outcome = self.run(goal, *args, meanwhile=meanwhile)
         self.stop(outcome.result["agent"])
         return outcome
 
     def run(self, goal: str, *args: str, meanwhile: Callable[[], object] | None = None) -> Outcome:
-        """Run a goal to its end; as a process if there is something to do while it runs."""
+        """Run a goal to its end; as a process if `meanwhile` must be called while it runs."""
         args = args if {"--model", "--agent"} & {*args} else (*MODEL, *args)
         if meanwhile is not None:
             outcome = super().run(goal, *args, meanwhile=meanwhile)
@@ -118,7 +118,7 @@ class Place(House):
         return outcome
 
     def begin(self, name: str, *args: str, goal: str = "x") -> Path:
-        """Start an agent of this name and leave it to itself; return its folder."""
+        """Start an agent of this name without waiting for it; return its folder."""
         args = args if "--model" in args else (*MODEL, *args)
         started = self.json("run", goal, "--name", name, "--detach", *args)
         self.begun.append(str(started["agent"]))
@@ -132,7 +132,7 @@ class Place(House):
     def await_end(self, agent: Path, status: str = "completed") -> JsonObject:
         """Wait until a run has ended, with this status; return the agent's record.
 
-        The event of its end is in the log then, which may come after the record.
+        The event of its end, which may come after the record, is in the log then.
         """
 
         def ended() -> JsonObject | None:
@@ -148,18 +148,18 @@ class Place(House):
         return record
 
     def await_step(self, actor: str, step: int) -> SeenRequest:
-        """Wait until the model is asked for this step of an actor; return the request."""
+        """Wait until the model receives the request for an actor's step; return the request."""
         return self.server.wait_for(lambda seen: seen.is_for(actor) and seen.step == step)
 
     def await_question(self, agent: str) -> JsonObject:
-        """Wait for the one open question of an agent."""
+        """Wait for the only open question of an agent."""
         [question] = until(lambda: self.json("questions", agent), f"a question of {agent}")
         return dict(question)
 
     def command(
         self, *args: str, stdin: str = "", **environ: str
     ) -> "subprocess.CompletedProcess[str]":
-        """Run `agiraph ARGS...` to its end: in this process, if it needs none of its own."""
+        """Run `agiraph ARGS...` to its end: in this process, unless it needs its own."""
         if args[0] in OF_THEIR_OWN:
             return self.process(*args, stdin=stdin, **environ)
         variables = {**self.environ, "PYTHONPATH": str(ROOT), **environ}
@@ -181,7 +181,7 @@ class Place(House):
         return subprocess.CompletedProcess(args, process.wait(), out, err)
 
     def retried(self, *args: str) -> str:
-        """Run a command, again while the gateway is being restarted; return what it printed."""
+        """Run a command, again while the gateway is being restarted; return its output."""
 
         def done() -> str | None:
             ended = self.command(*args)
@@ -190,7 +190,7 @@ class Place(House):
         return until(done, f"agiraph {args}")
 
     def json(self, *args: str) -> Any:
-        """Run a command with --json and return what it prints."""
+        """Run a command with --json and return its parsed output."""
         done = self.command(*args, "--json")
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
@@ -217,7 +217,7 @@ class Place(House):
         until(is_open, f"an open call of {tool} in {folder}")
 
     def kill_in_command(self, agent: Path, node: str, worker: str) -> None:
-        """Kill a worker where its command for a node waits to be told of that (UNTIL_KILLED)."""
+        """Kill a worker during its command for a node, which waits for that (UNTIL_KILLED)."""
         marks = f"runs/*/nodes/{node}-*/scratch/dying"
         dying = until(lambda: next(agent.glob(marks), None), f"the command of {node} waits")
         self.kill(f"worker {worker}")
@@ -239,7 +239,7 @@ class Place(House):
         return {r["address"]: r["state"] for r in rows if r["address"].startswith(f"{agent}/")}
 
     def has_parked(self, agent: str, least: int = 1) -> bool:
-        """Whether an agent (by its id) has so many entities or more, none with a process."""
+        """Whether an agent (by its id) has at least `least` entities, none with a process."""
         rows = [r for r in self.json("ps") if r["address"].startswith(f"{agent}/")]
         at_rest = ("parked", "paused", "waiting_for_human")
         return len(rows) >= least and all(r["pid"] is None and r["state"] in at_rest for r in rows)
@@ -261,7 +261,7 @@ MakePlace = Callable[..., Place]
 def placed(
     home: Path, kind: type[Place] = Place, settings: JsonObject | None = None, **options: Any
 ) -> Iterator[Place]:
-    """Keep a place with these settings for as long as the block runs."""
+    """Keep a place with these settings while the block runs."""
     if settings is not None:
         (home / "agiraph.yaml").write_text(json.dumps(settings))
     place = kind(home, **options)
@@ -273,7 +273,7 @@ def placed(
 
 
 def whole_lines(path: Path) -> list[JsonObject]:
-    """Return the whole records of a journal that is being written."""
+    """Return the complete records of a journal that is being written."""
     if not path.exists():
         return []
     text = path.read_text(encoding="utf-8")

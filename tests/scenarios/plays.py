@@ -1,8 +1,8 @@
-"""PLAYS: each command of `--help` as a person types it, and how it ends in which home.
+"""PLAYS: each command of `--help` as a person types it, and its exit codes in different homes.
 
 In a line `{done}` is an agent that has ended, `{node}` its node and `{worker}` its worker; `{asks}`
-one that waits for an answer, and `{question}` its question; `{mine}` is an old agent that nobody
-else at the home has touched, `{me}` the person's own word.
+is an agent that waits for an answer, and `{question}` its question; `{mine}` is an old agent that
+no other play uses, `{me}` the person's own word.
 """
 
 import re
@@ -17,19 +17,19 @@ from tests.fakes.session import Shown
 
 Needs = Literal["nothing", "home", "supervisor"]
 END: Final = "\x04"
-"""What Ctrl-D types."""
+"""The character that Ctrl-D types."""
 
 NAMED = re.compile(r"{(?!me})\w+}")
 
 
 class Play(NamedTuple):
-    """A line, what must be there for it, and its exit codes then: several where people compete.
+    """A line, the process or home it needs, and its exit codes: several if people compete.
 
-    Where it has none it is not typed: it would end the supervisor, or start one of its own.
+    A play without exit codes is not typed: it would end the supervisor, or start another.
 
-    `typing` is what it is told once it has `asked` this. `is_verbatim` if it prints what stands in
-    a file, or JSON, whose lines have any length. `without` is how it ends without the supervisor it
-    needs.
+    `typing` is the input after it has printed `asked`. `is_verbatim` if it prints the contents of a
+    file, or JSON, whose lines have any length. `without` are its exit codes without the supervisor
+    that it needs.
     """
 
     line: str
@@ -41,11 +41,11 @@ class Play(NamedTuple):
     without: tuple[int, ...] = (NO_SUPERVISOR,)
 
     def codes_without_supervisor(self) -> tuple[int, ...]:
-        """Return how it ends in a home with agents where nothing runs."""
+        """Return its exit codes in a home with agents where no process runs."""
         return self.without if self.needs == "supervisor" else self.codes
 
     def codes_in_fresh_home(self) -> tuple[int, ...]:
-        """Return how it ends where there has never been anything."""
+        """Return its exit codes in a new home."""
         codes = self.codes_without_supervisor()
         if not NAMED.search(self.line):
             return codes
@@ -65,7 +65,7 @@ def acts(*lines: str, codes: tuple[int, ...] = (DONE,), **more: Any) -> Iterator
 
 
 def wrong(*lines: str) -> Iterator[Play]:
-    """Yield plays of lines that are refused before anything is looked for."""
+    """Yield plays of lines that are refused before any search."""
     for line in lines:
         yield Play(line, codes=(WRONG_USAGE,))
 
@@ -142,7 +142,7 @@ PLAYS: Final[tuple[Play, ...]] = (
     *acts("agiraph logout none", "agiraph respond q-z yes", codes=(WRONG_USAGE,)),
     *acts("agiraph run 'Nothing to do' --model openai/fake --name {me}", without=()),
     *acts("agiraph plan write 'Do no plan' --model openai/fake", codes=(FAILED,), without=()),
-    *acts("agiraph up", codes=(FAILED,), without=()),  # the one that runs is a command's
+    *acts("agiraph up", codes=(FAILED,), without=()),  # the running supervisor belongs to a command
     *acts("agiraph down", codes=(), without=(DONE,)),
     *acts("agiraph send {done} 'Thank you'", "agiraph nudge {done} 'Only tables'"),
     *acts("agiraph console {done} --plain", typing=END),
@@ -206,7 +206,7 @@ CUT_NAME = re.compile(r"\S*…")
 
 
 def faults_of(play: Play, shown: Shown) -> list[str]:
-    """Return what is wrong with what a play left on its terminal."""
+    """Return the faults in the output of a play on its terminal."""
     if play.is_verbatim:
         return list(_leaks(TRACEBACK, shown))
     columns = shown.size[0]
@@ -217,7 +217,7 @@ def faults_of(play: Play, shown: Shown) -> list[str]:
 
 
 def _is_path(line: str, columns: int) -> bool:
-    """Whether a line is long because of a word that is to be copied whole."""
+    """Whether a line is long because of a word that a person copies as a whole."""
     return max(map(len, line.split())) > columns // 2
 
 

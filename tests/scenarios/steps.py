@@ -19,7 +19,7 @@ ASSIGNMENT = "# Assignment: "
 GOAL = "# Goal\n\n"
 FOLDER = re.compile(r"working directory: (.*)|\*\*Workspace Directories:\*\*\s*- (.*)")
 WAIT = call("wait")
-# In its sandbox a command reaches no process of ours: the test kills the worker, and says so.
+# In its sandbox a command reaches no process of ours: the test kills the worker, and reports it.
 UNTIL_KILLED = "touch dying; until test -e killed; do sleep 0.02; done; rm dying killed"
 
 # --- calls ---------------------------------------------------------------------------------------
@@ -56,7 +56,7 @@ def spawn(name: str, **more: Any) -> Reply:
 
 
 def node(name: str, worker: str | None = None, **more: Any) -> Reply:
-    """Create a node, of this worker if one is named; its task, if none is given, is `Do NAME`."""
+    """Create a node, for this worker if one is named; its default task is `Do NAME`."""
     about = {"task": f"Do {name}", **({"worker": worker} if worker else {}), **more}
     return call("create_work_node", name=name, **about)
 
@@ -72,7 +72,7 @@ def tell(to: str, content: str, **more: Any) -> Reply:
 
 
 def held(reply: Reply, gate: Event | None) -> Reply:
-    """Return the reply, held back until the gate, if there is one, is open."""
+    """Return the reply, delayed until the gate, if there is one, is open."""
     return replace(reply, gate=gate)
 
 
@@ -98,8 +98,8 @@ def workers(*names: str, **more: Any) -> list[Reply | Brain]:
 def led(name: str, command: str, *between: Reaction, checks: Sequence[str] = ()) -> Brain:
     """Return a coordinator that has an external agent do one node, with these checks.
 
-    `between` are asked in order before it waits on; each returns None once it has reacted, or if
-    there is nothing to react to.
+    `between` are called in order before it continues to wait; each returns None once it has
+    reacted, or if there is nothing to react to.
     """
     about = {"task": "Write tool.py", **({"checks": [*checks]} if checks else {})}
 
@@ -120,7 +120,7 @@ def led(name: str, command: str, *between: Reaction, checks: Sequence[str] = ())
 
 
 def once_told(words: str, reply: Reply) -> Reaction:
-    """Return what reacts to these words of a message, once."""
+    """Return a function that reacts once to these words of a message."""
 
     def react(seen: SeenRequest) -> Reply | None:
         tool = reply.calls[0].name
@@ -130,7 +130,7 @@ def once_told(words: str, reply: Reply) -> Reaction:
 
 
 def by_goal(goals: Mapping[str, Plays]) -> Brain:
-    """Return a coordinator's brain that goes through the steps of the goal it was given last."""
+    """Return a coordinator's brain that plays the steps of its latest goal."""
 
     def answer(seen: SeenRequest) -> Reply:
         at = max(n for n, turn in enumerate(seen.turns) if _goal(turn))
@@ -144,7 +144,7 @@ def by_goal(goals: Mapping[str, Plays]) -> Brain:
 
 
 def _goal(turn: Turn) -> str:
-    """Return the goal that a turn gives: the last, if it took up one that was not answered."""
+    """Return the goal in a turn: the last goal, if the turn contains an unanswered one too."""
     said = turn.content if isinstance(turn, UserTurn) else ""
     return said.rpartition(GOAL)[2] if said.startswith(GOAL) else ""
 
@@ -153,7 +153,7 @@ def _goal(turn: Turn) -> str:
 
 
 def by_node(coordinator: Plays, nodes: Mapping[str, Plays]) -> Brain:
-    """Return a brain of a coordinator, and of workers that play the node they hold."""
+    """Return the brain of a coordinator, and of workers that play their current node."""
 
     def work(seen: SeenRequest) -> Reply:
         name, step = place_of(seen)
@@ -166,7 +166,7 @@ def by_node(coordinator: Plays, nodes: Mapping[str, Plays]) -> Brain:
 
 
 def place_of(seen: SeenRequest) -> tuple[str, int]:
-    """Return which node a worker holds ('': none), and how many answers it has given on it."""
+    """Return a worker's node ('' without one), and the number of its answers on the node."""
     name, step = "", 0
     for turn in seen.turns:
         if isinstance(turn, UserTurn) and ASSIGNMENT in turn.content:
@@ -180,7 +180,7 @@ def place_of(seen: SeenRequest) -> tuple[str, int]:
 
 
 def program(folder: Path, text: str, name: str = "agent") -> str:
-    """Put a program into a folder and return its path."""
+    """Write a program into a folder and return its path."""
     path = folder / name
     path.write_text(text)
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
@@ -188,13 +188,13 @@ def program(folder: Path, text: str, name: str = "agent") -> str:
 
 
 def preset(home: Path, name: str, *command: str, **more: Any) -> str:
-    """Make a command the external agent NAME of a home, and return its name."""
+    """Register a command as the external agent NAME of a home, and return its name."""
     row = {"command": [*command], **more}
     (home / "agents.yaml").write_text(json.dumps({name: row}))
     return name
 
 
 def working_folder(seen: SeenRequest) -> str:
-    """Return the folder in which Claude Code or Gemini CLI says that it works."""
+    """Return the working folder that Claude Code or Gemini CLI reports."""
     found = FOLDER.search(f"{seen.system}\n{seen.said}")
     return (found[1] or found[2]).strip() if found else ""

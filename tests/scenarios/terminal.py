@@ -1,7 +1,7 @@
-"""A terminal for tests: `agiraph ARGS` in tmux, keys sent to it, and what is on the screen.
+"""A terminal for tests: `agiraph ARGS` in tmux, keys sent to it, and the text of the screen.
 
-tmux draws; the program sits at a terminal of its own, whose bytes are carried to tmux's and back,
-so that it can be a process that need not import first.
+tmux draws; the program runs at its own terminal, whose bytes are copied to tmux's terminal and
+back, so that it can be a forked process that needs no imports.
 """
 
 import contextlib
@@ -35,9 +35,9 @@ needs_tmux = pytest.mark.skipif(NO_TMUX, reason="tmux is not installed: no termi
 
 
 class Terminal:
-    """One tmux server of its own with one window, in which `agiraph ARGS` runs.
+    """A separate tmux server with one window, in which `agiraph ARGS` runs.
 
-    It is forked, or begun as the program it is with `is_program`.
+    The program is forked, or started as a real program with `is_program`.
     """
 
     def __init__(
@@ -72,15 +72,15 @@ class Terminal:
         self.keys("Enter")
 
     def screen(self) -> str:
-        """Return what stands on the screen."""
+        """Return the text on the screen."""
         return self._tmux("capture-pane", "-p")
 
     def raw(self) -> str:
-        """Return what stands on the screen with its colours."""
+        """Return the text on the screen with its colours."""
         return self._tmux("capture-pane", "-p", "-e")
 
     def await_screen(self, *texts: str, without: str = "") -> str:
-        """Wait until all these stand on the screen (and `without` does not); return it."""
+        """Wait until the screen shows all texts (and not `without`); return the screen."""
         last = ""
 
         def found() -> str | None:
@@ -101,7 +101,7 @@ class Terminal:
             self._seat.resize(columns, rows)
 
     def close(self) -> None:
-        """End the tmux server and what runs in it."""
+        """End the tmux server and the program in it."""
         subprocess.run(
             ["tmux", "-S", str(self._socket), "kill-server"], capture_output=True, check=False
         )
@@ -121,7 +121,7 @@ class Terminal:
 
 
 class Seat:
-    """`agiraph ARGS` at a terminal of its own, whose bytes go to another one and back."""
+    """`agiraph ARGS` at its own terminal, whose bytes are copied to another terminal and back."""
 
     def __init__(
         self, shown: Path, args: Sequence[str], environ: Mapping[str, str], size: tuple[int, int]
@@ -137,7 +137,7 @@ class Seat:
         self._carrier.start()
 
     def resize(self, columns: int, rows: int) -> None:
-        """Give the program's terminal another size, of which it is told."""
+        """Give the program's terminal another size, which the kernel reports to the program."""
         fcntl.ioctl(self._end, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def close(self) -> None:
@@ -151,7 +151,7 @@ class Seat:
         os.close(self._end)
 
     def _carry(self) -> None:
-        """Carry what is typed and what is printed, until the program has left its terminal."""
+        """Copy input and output until the program has left its terminal."""
         to = {self._end: self._shown, self._shown: self._end}
         with contextlib.suppress(OSError):  # the program has left
             while True:

@@ -1,8 +1,8 @@
-"""A clock that a test turns by hand: `{home}/now` tells the time, and the real clock goes by it.
+"""A clock that a test sets by hand: `{home}/now` contains the time; the scheduler reads it.
 
-`supervise` is `agiraph-supervisor` whose scheduler goes by this clock. With `supervise_shifted`
-every process of the home reads the real time plus the seconds in `{home}/shift`, as if the
-machine's clock had been set.
+`supervise` is `agiraph-supervisor` whose scheduler uses this clock. With `supervise_shifted` every
+process of the home reads the real time plus the seconds in `{home}/shift`, as if the machine's
+clock had been set.
 """
 
 import asyncio
@@ -19,12 +19,12 @@ LOOK_SECONDS = 0.02
 
 
 def now_file(home: Path) -> Path:
-    """Return the file that tells the time."""
+    """Return the file that contains the time."""
     return home / "now"
 
 
 def turn(home: Path, seconds: float) -> float:
-    """Turn the clock on; return what it shows now."""
+    """Turn the clock forward; return its new time."""
     shown = shown_in(home) + seconds
     part = now_file(home).with_suffix(".part")
     part.write_text(repr(shown))
@@ -33,7 +33,7 @@ def turn(home: Path, seconds: float) -> float:
 
 
 def shown_in(home: Path) -> float:
-    """Return what the clock shows; the real time until it was turned."""
+    """Return the time of the clock; the real time before it was turned."""
     try:
         return float(now_file(home).read_text())
     except FileNotFoundError:
@@ -41,10 +41,10 @@ def shown_in(home: Path) -> float:
 
 
 class TurnedTime(TimeSource):
-    """The time of the file; whoever waits looks at it again and again."""
+    """The time of the file, which waiting code reads repeatedly."""
 
     def __init__(self, home: Path) -> None:
-        """Go by this home's file."""
+        """Use this home's file."""
         self._home = home
 
     def now(self) -> float:
@@ -52,7 +52,7 @@ class TurnedTime(TimeSource):
         return shown_in(self._home)
 
     async def wait(self, until: float | None, bell: asyncio.Event) -> None:
-        """Wait for the bell or the time; note what was seen, so that the test can wait for us."""
+        """Wait for the bell or the time; write the time seen, so that the test can wait for it."""
         seen = self.now()
         (self._home / "seen").write_text(repr(seen))
         while not bell.is_set() and self.now() == seen:  # noqa: ASYNC110 - a file rings no bell
@@ -60,7 +60,7 @@ class TurnedTime(TimeSource):
 
 
 def main(launch: ActorLaunch) -> int:
-    """Run the clock by the file."""
+    """Run the scheduler with the file's time."""
 
     async def live(runtime: Runtime) -> None:
         await serve(runtime, TurnedTime(launch.home))
@@ -69,14 +69,14 @@ def main(launch: ActorLaunch) -> int:
 
 
 def supervise() -> None:
-    """Run a supervisor whose clock goes by the file."""
+    """Run a supervisor whose scheduler uses the file's time."""
     from tests.fakes.interpreters import supervise as run
 
     run({**KINDS, "clock": "tests.scenarios.turned_clock:main"})
 
 
 def shift(home: Path, seconds: float) -> None:
-    """Set the clock of every process of the home to the real time and so many seconds."""
+    """Set the clock of every process of the home to the real time plus `seconds`."""
     part = home / "shift.part"
     part.write_text(repr(seconds))
     os.replace(part, home / "shift")

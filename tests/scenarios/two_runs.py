@@ -1,4 +1,4 @@
-"""Two `agiraph run` on one home without a daemon, each with a model that waits to be let on."""
+"""Two `agiraph run` on one home without a daemon, each with a model that waits for its gate."""
 
 import json
 import signal
@@ -43,13 +43,13 @@ class Two:
         self.supervisor = 0
 
     def begin_first(self) -> None:
-        """Begin the first run; return when the model is asked for it."""
+        """Start the first run; return when the model receives its request."""
         self.first = self.start_run("first")
         self.await_asked("first")
         self.supervisor = self.house.process_of("agiraph: supervisor").pid
 
     def begin_second(self) -> None:
-        """Begin the second run, as the first."""
+        """Start the second run, like the first."""
         self.second = self.start_run("second")
         self.await_asked("second")
 
@@ -64,11 +64,11 @@ class Two:
         return process
 
     def await_asked(self, name: str, times: int = 1) -> None:
-        """Wait until the model has been asked for a goal so often."""
+        """Wait until the model has received this number of requests for a goal."""
         until(lambda: self.asked(name) == times, f"the model asked for the {name}")
 
     def asked(self, name: str) -> int:
-        """Return how often the model was asked for a goal."""
+        """Return the number of requests to the model for a goal."""
         return sum(f"Do the {name}" in seen.said for seen in list(self.house.server.requests))
 
     def kill_first(self) -> None:
@@ -77,17 +77,17 @@ class Two:
         self.first.wait(WITHIN_SECONDS)
 
     def json(self, *args: str) -> Any:
-        """Return what a command that only asks prints with --json."""
+        """Return the output of a read-only command with --json."""
         done = run_here((*args, "--json"), cwd=self.house.home, environ=self.house.environ)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 
     def status(self, name: str) -> str:
-        """Return how an agent stands."""
+        """Return the status of an agent."""
         return str(self.json("show", name)["status"])
 
     def finish(self, process: Forked, name: str) -> str:
-        """Let the model answer a run; return what its command printed on stderr."""
+        """Let the model answer a run; return the output of its command on stderr."""
         self.gates.open[name].set()
         out, err = process.communicate(WITHIN_SECONDS)
         assert process.wait() == 0, err
@@ -99,7 +99,7 @@ class Two:
         return err
 
     def assert_same_supervisor(self) -> None:
-        """The supervisor is the one that the first command started."""
+        """Assert that the first command's supervisor still runs."""
         assert self.house.process_of("agiraph: supervisor").pid == self.supervisor
 
 
@@ -107,7 +107,7 @@ class Two:
 def two(house: MakeHouse) -> Iterator[Two]:
     """Keep two runs on one home, of which the first has begun; both are ended in any case.
 
-    Nothing is left of them.
+    Checks that no process of them is left.
     """
     gates = Gates()
     both = Two(house(gates), gates)

@@ -1,4 +1,4 @@
-"""However messages are handled together and whoever kills, the guilty one is named by name."""
+"""The guilty message is identified, in any batches and with any kills from outside."""
 
 import tempfile
 from pathlib import Path
@@ -20,7 +20,7 @@ def id_of(number: int) -> str:
 def test_after_three_deaths_the_guilty_are_set_aside_and_nobody_else(
     guilty: set[int], batch: int, kills: list[int]
 ) -> None:
-    """Each life takes batches in order; a kill from outside falls on the first with its message."""
+    """Each life takes batches in order; a kill hits the first batch with its message."""
     poison = {id_of(number) for number in guilty}
     waiting = [id_of(number) for number in range(MESSAGES)]
     struck = [id_of(number) for number in kills]

@@ -1,4 +1,4 @@
-"""The service `files`: no message of any sender reads or changes a file outside of its scope."""
+"""The service `files`: no message of any sender reads or changes a file outside its scope."""
 
 import hashlib
 import os
@@ -46,7 +46,7 @@ STRANGERS = (
     *("nobody/ada", "human", "console/1", "host/north", "invite/1", "tools/web", "files", "", "/"),
 )
 INPUTS = ("given", ".", "home/inputs/other")
-"""The last but one contains the home."""
+"""The last folder but one contains the home."""
 NEW = b"new content"
 DIGEST = hashlib.sha256(NEW).hexdigest()
 PRIVATE = (
@@ -61,7 +61,7 @@ PRIVATE = (
 class Place:
     """A home of two agents, and folders beside it; the content of each file is its own path.
 
-    `ada` and `bob` hold a node, `eve` has none, the node of `dan` has ended.
+    `ada` and `bob` each have a node, `eve` has none, the node of `dan` has ended.
     """
 
     def __init__(self, root: Path) -> None:
@@ -144,7 +144,7 @@ class Place:
         return self.desk.address(sender) if sender in self.desk.ids else sender
 
     def restore(self) -> None:
-        """Make everything as it was at first."""
+        """Restore the original files."""
         remove_tree(self.root)
         subprocess.run(("cp", "-a", self.copy, self.root), check=True)
         self.requests = FileRequests(self.desk.home)
@@ -255,7 +255,7 @@ def changes(path: st.SearchStrategy[str]) -> st.SearchStrategy[Any]:
 
 
 def contents_in(answer: MessageBody) -> Iterator[bytes]:
-    """Yield all contents that an answer brings."""
+    """Yield all contents in an answer."""
     if isinstance(answer, FilesListed):
         yield from answer.contents.values()
     elif isinstance(answer, FilePart):
@@ -263,7 +263,7 @@ def contents_in(answer: MessageBody) -> Iterator[bytes]:
 
 
 def check_answer(place: Place, sender: str, answer: MessageBody) -> None:
-    """Fail if an answer tells of a file that its requester may not read."""
+    """Fail if an answer contains facts about a file that its requester may not read."""
     digests = [hashlib.sha256(content).hexdigest() for content in contents_in(answer)]
     if isinstance(answer, FilesListed):
         digests += [entry.digest for entry in answer.entries if entry.digest]

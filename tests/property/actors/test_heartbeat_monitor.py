@@ -1,6 +1,7 @@
-"""However beats and checks fall: a process that beats is never suspect, a silent one always is.
+"""For any times of beats and checks: a beating process is never suspect, a silent process always
+is.
 
-Both clocks, that of a start and that of the heartbeats, count only time without an excuse.
+Both limits, for a start and for heartbeats, count only time without an excuse.
 """
 
 from hypothesis import given

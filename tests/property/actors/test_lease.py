@@ -1,4 +1,4 @@
-"""However questions and answers are delayed, lost or mixed up, home and host never both run one."""
+"""Home and host never both run a process, however messages are delayed, lost or reordered."""
 
 import math
 
@@ -10,14 +10,14 @@ from agiraph.messages.host import LeaseRenewed
 
 times = st.floats(0, 100)
 exchanges = st.tuples(times, times, times, st.booleans())
-"""When a question is sent, how long it travels, how long its answer, whether that is lost."""
+"""When a question is sent, the transit times of question and answer, whether the answer is lost."""
 
 
 @given(st.lists(exchanges, max_size=12), st.floats(3, 60), st.floats(-1e6, 1e6), times)
 def test_a_lease_ends_here_before_the_home_counts_it_ended(
     asked: list[tuple[float, float, float, bool]], seconds: float, offset: float, now: float
 ) -> None:
-    """`offset` is how far the host's clock is from the home's."""
+    """`offset` is the difference between the host's clock and the home's."""
     home_ends, lease, arrivals = -math.inf, Lease(), []
     for sent, there, back, is_lost in asked:
         answered = sent + there

@@ -1,4 +1,4 @@
-"""Leases: what a host runs has ended when the home starts it elsewhere, whatever is lost."""
+"""Leases: a host's processes have ended when the home starts them elsewhere, whatever is lost."""
 
 from hypothesis import given
 from hypothesis import strategies as st

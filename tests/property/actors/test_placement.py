@@ -1,4 +1,4 @@
-"""Placement: a process is started only where it may run, where it was before if that can be."""
+"""Placement: a process starts only where it may run, on its last machine if possible."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,7 @@
 """No calls at the LLM proxy, however many at once, spend more than the budget and one estimate.
 
-A service of each format bills as the real ones do: for each answer that is requested, up to the
-limit that it finds, at the price of the tier. It may report any counts.
+A service of each format bills as the real services do: for each requested answer, up to the limit
+in the request, at the price of the tier. It may report any counts.
 """
 
 import asyncio
@@ -47,19 +47,19 @@ PROVIDERS = {
     "anthropic": "anthropic", "openai": "openai", "responses": "openai-responses",
     "google": "google",
 }  # fmt: skip
-"""A provider that speaks each format."""
+"""A provider for each format."""
 UNLIMITED = 100_000
-"""How long an answer is whose request has no limit."""
+"""The length of an answer whose request has no limit."""
 WITHIN_SECONDS = 30.0
 Report = Literal["true", "none", "negative", "enormous", "at the bound", "one"]
 
 
 @dataclass(frozen=True)
 class Asked:
-    """One request: its format, what is added to a plain body, and how the service answers it.
+    """One request: its format, its additions to a plain body, and the service's answer.
 
-    `density` is how many tokens a byte of the input has, `length` the share of the limit that the
-    answer has. The agent disconnects after `patience` rounds of the event loop, None: never.
+    `density` is the number of tokens in a byte of the input, `length` the share of the limit that
+    the answer uses. The agent disconnects after `patience` rounds of the event loop, None: never.
     """
 
     api: str
@@ -74,7 +74,7 @@ class Asked:
 
 
 STORED_TOKENS = 500_000
-"""How many tokens the content has to which a reference in a request leads."""
+"""The number of tokens in the content to which a reference in a request leads."""
 
 
 def references(value: Any) -> int:
@@ -98,7 +98,7 @@ def references(value: Any) -> int:
 
 @dataclass
 class BillingService:
-    """A model service that answers with as many tokens as it is allowed to, and what it bills."""
+    """A model service that answers with as many tokens as it is allowed to, and bills them."""
 
     waiting: list[Asked] = field(default_factory=list)
     billed_usd: float = 0.0
@@ -310,7 +310,7 @@ nested = st.recursive(
     ),
     max_leaves=4,
 )
-"""Items, blocks and parts with references in them, as the formats have them or not."""
+"""Items, blocks and parts with references in them, valid and invalid in the formats."""
 
 
 def asked(reports: st.SearchStrategy[Report], patience: st.SearchStrategy[int | None]) -> Any:

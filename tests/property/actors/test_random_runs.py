@@ -1,6 +1,6 @@
-"""Every run makes progress, or says why it cannot, whatever its model does (`tests.random_runs`).
+"""Every run makes progress, or reports why it cannot, whatever its model does.
 
-A seed that ever failed is added to FAILED, with the fault that it found.
+See `tests.random_runs`. A seed that ever failed is added to FAILED, with the fault that it found.
 """
 
 import os
@@ -24,7 +24,7 @@ def test_run_of_a_random_model_ends_or_asks(seed: int) -> None:
 
 
 def test_a_seed_plays_the_same_run_in_each_process() -> None:
-    """Also where sets have another order, so the product does not depend on it."""
+    """Also if sets have another order, so the product does not depend on it."""
     command = [sys.executable, "-m", "tests.random_runs", "--seed", "12"]
     played = [
         subprocess.Popen(

@@ -1,4 +1,4 @@
-"""What holds for every life of every child."""
+"""Properties of every life of every child."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -39,7 +39,7 @@ Life = list[tuple[ProcessExit, bool, float, float]]
 def restarted(
     policy: RestartPolicy, life: Life, *, is_patient: bool = False
 ) -> Iterator[tuple[ProcessExit, bool, float, Restart]]:
-    """Yield each end, whether it was ready before, when it ended and its restart, while it has one.
+    """Yield each exit, whether it was ready before, when it exited and its restart, if any.
 
     With `is_patient` time passes during its delays too.
     """

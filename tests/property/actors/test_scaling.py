@@ -1,4 +1,4 @@
-"""Scaling: never more hosts than allowed, never fewer than wanted, and none is ended at work."""
+"""Scaling: never more hosts than allowed, never fewer than wanted, and no working host is ended."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""Compaction, whatever the conversation: never over, pairs whole, the human's words all there."""
+"""Compaction of any conversation: never too long, pairs complete, all of the human's words kept."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -86,7 +86,7 @@ def test_the_words_of_the_human_are_all_there_after_each_compaction(
 
 
 def _play_on(transcript: Transcript, kind: str, what: object, text: str) -> None:
-    """Let something happen that is no word of the human."""
+    """Add an event that contains no words of the human."""
     if kind == "heard" and what != "human":
         heard(transcript, text, str(what))
     elif kind == "worked" and isinstance(what, list):

@@ -1,4 +1,4 @@
-"""The same call with the same result three times in a row is detected, whatever came before."""
+"""The same call with the same result three times in a row is detected in any conversation."""
 
 from itertools import takewhile
 
@@ -46,7 +46,7 @@ def records_of(rounds: list[Round]) -> list[ConversationRecord]:
 
 
 def running(rounds: list[Round]) -> int:
-    """Count the plain way: how many equal calls are at the end, looking past the runtime."""
+    """Count simply: the equal calls at the end, ignoring messages of the runtime."""
     told = [one for one in rounds if one[0] != "runtime"]
     if not told or told[-1][0] != "call":
         return 0

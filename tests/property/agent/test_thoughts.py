@@ -1,7 +1,7 @@
-"""What a service wants back with a call is there, whatever the conversation and its compactions.
+"""The data that a service needs back with a call is kept, through any compactions.
 
-Random conversations of a model that thinks, with calls of other models among them, are made shorter
-and sent, in every wire format; the fake services refuse what the real ones do.
+Random conversations of a model that thinks, with calls of other models among them, are compacted
+and sent, in every wire format; the fake services refuse the same requests as the real ones.
 """
 
 import json
@@ -40,7 +40,7 @@ Step = tuple[str, str, int, bool]
 
 
 def thoughts(api: str, text: str, calls: int, thinking: str) -> JsonObject:
-    """Return what is kept of an answer in which the model thought first."""
+    """Return the private data of an answer in which the model thought first."""
     data: JsonObject = {"api": api, "model": MODELS[api]}
     layout: list[JsonObject] = [{"text": text}] if text else []
     layout += [{"call": index} for index in range(calls)]
@@ -64,7 +64,7 @@ def thoughts(api: str, text: str, calls: int, thinking: str) -> JsonObject:
 
 
 class Talk:
-    """A conversation with one model: its chains of calls begin with thinking, as services have it.
+    """A conversation with one model: its chains of calls begin with thinking, as services do.
 
     Within a chain it may think again, or not. Calls of another model have other thoughts, or none.
     """
@@ -127,7 +127,7 @@ def body_of(api: str, turns: tuple[Turn, ...]) -> JsonObject:
 
 
 def check_taken(api: str, turns: tuple[Turn, ...]) -> None:
-    """Send a conversation to the fake service, which raises what it refuses."""
+    """Send a conversation to the fake service, which raises an error for invalid turns."""
     fake: Any = {
         "anthropic": wire_anthropic,
         "responses": wire_responses,

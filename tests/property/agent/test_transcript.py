@@ -1,4 +1,4 @@
-"""Whatever enters a conversation, in whatever order: providers accept it, nothing is lost."""
+"""Providers accept every conversation, in any order of its records, and no record is lost."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -92,7 +92,7 @@ notes = st.sampled_from(["paused", "stepped", "resumed", "say", "hear"])
 
 @given(st.lists(notes, max_size=40))
 def test_as_many_steps_are_done_in_a_pause_as_were_allowed(drawn: list[str]) -> None:
-    """A model of it that only counts: None is no pause, a number how many steps are left in it."""
+    """A model that only counts: None is no pause, a number is the number of steps left in it."""
     transcript, left = Transcript(), None
     for number, what in enumerate(drawn):
         record: ConversationRecord = StateChanged(what="dropped", ts=0)

@@ -1,7 +1,7 @@
-"""Whatever is done with the keys of a home: each secret opens exactly as long as it should.
+"""After any changes of a home's keys, each secret is accepted exactly as long as it should be.
 
-The model of it is a table of secrets, each with the scope it opens with and the time at which it
-ends. Every step may be followed by a kill: the keys are read from disk again.
+The model is a table of secrets, each with its scope and the time at which it ends. Every step may
+be followed by a kill: the keys are read from disk again.
 """
 
 import math
@@ -27,7 +27,7 @@ SCOPE = st.sampled_from(SCOPES)
 
 @dataclass
 class Secret:
-    """One that was shown once; `ends` is infinite if nothing ends it."""
+    """A secret that was shown once; `ends` is infinite if it does not expire."""
 
     text: str
     owner: str
@@ -87,7 +87,7 @@ class KeysMachine(RuleBasedStateMachine):
         newest = alive[-1]
         until = self.clock.time + grace
         for one in alive[:-1]:
-            one.ends = self.clock.time  # only the one before the newest has a grace
+            one.ends = self.clock.time  # only the secret before the newest has a grace
         self.secrets.append(Secret(text or self._own(), name, newest.scope, newest.ends))
         newest.ends = min(newest.ends, until)
 

@@ -1,4 +1,4 @@
-"""Whatever agents.yaml says of the team, the Studio's changes make it the one that is wanted."""
+"""The Studio's changes turn any team section of agents.yaml into the requested section."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Whatever is asked of a board in whatever order, it stays true to its rules."""
+"""A board obeys its rules after any commands in any order."""
 
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -38,7 +38,7 @@ CAUSES = st.integers(0, 30).map(str)
 
 
 class BoardMachine(RuleBasedStateMachine):
-    """Throws commands at a board; the ones it refuses must change nothing."""
+    """Sends commands to a board; refused commands must change nothing."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -288,7 +288,7 @@ class BoardMachine(RuleBasedStateMachine):
 
 
 def _may_repeat(command: c.Command) -> bool:
-    """Whether saying it again must be harmless: all of it but what only time tells."""
+    """Whether repeating a command must be harmless: all commands except those about time."""
     return not isinstance(command, c.EndStageEarly)
 
 

@@ -1,4 +1,4 @@
-"""A node is stuck exactly if it is left after all possible work, and cycles are real cycles."""
+"""A node is stuck exactly if it remains after all possible work, and cycles are real cycles."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,7 +23,7 @@ EASY = SchedulingLimits(max_concurrent=2)
 
 
 def do(board: Board, command: c.Command) -> Board:
-    """Carry a command out; what is refused changes nothing."""
+    """Execute a command; a refused command changes nothing."""
     try:
         return fold(decide(board, command, 1.0), board)
     except Refused:
@@ -31,7 +31,7 @@ def do(board: Board, command: c.Command) -> Board:
 
 
 def at_rest(board: Board) -> Board:
-    """Let the scheduler do all it wants to do."""
+    """Execute all actions of the scheduler."""
     while actions := plan(board, EASY):
         for action in actions:
             board = do(board, action)
@@ -39,7 +39,7 @@ def at_rest(board: Board) -> Board:
 
 
 def made(steps: list[Step], max_workers: int) -> Board:
-    """Return a board on which these steps were tried, each on what there was of nodes by then."""
+    """Return a board on which these steps were tried, each with the nodes that existed then."""
     board = Desk(max_workers=max_workers).board
     for number in range(max_workers):
         mode: WorkMode = "single_inference" if number == 2 else "multi_turn"
@@ -51,7 +51,7 @@ def made(steps: list[Step], max_workers: int) -> Board:
 
 
 def command_of(board: Board, number: int, step: Step) -> c.Command:
-    """Return what a step asks for, its numbers read as places among the nodes and workers."""
+    """Return the command of a step; its numbers are positions among the nodes and workers."""
     kind, first, second, third = step
     nodes = [node.id for node in board.nodes.values() if not node.has_ended] or [NodeId("none")]
     at_work = [n.id for n in board.nodes.values() if n.status in ("assigned", "running")] or nodes
@@ -74,7 +74,7 @@ def command_of(board: Board, number: int, step: Step) -> c.Command:
 
 
 def left_over(board: Board) -> set[str]:
-    """Play it out: whoever works completes, whoever has got what it waits for goes on."""
+    """Complete all working nodes and end all satisfied waits, until no node can continue."""
     while True:
         before = board
         for node in board.nodes.values():

@@ -1,4 +1,4 @@
-"""Random plans with failures, retries, conditions, lists and crashes end as a simple model says."""
+"""Random plans with failures, retries, conditions, lists and crashes end like a simple model."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -22,10 +22,10 @@ LIMITS = SchedulingLimits(3)
 
 @dataclass
 class Row:
-    """A node of a random plan: what it needs, how often it fails, what its result is.
+    """A node of a random plan: its needs, the number of its failures, its result.
 
-    `needs` maps a node to the least `n` of its result with which it counts: None, always; a text,
-    a condition without an answer. `each` is the node whose list it is done for.
+    `needs` maps a node to the least `n` of its result that counts: None, always; a text, a
+    condition without an answer. `each` is the node whose list it is done for.
     """
 
     name: str
@@ -61,7 +61,7 @@ def rows(draw: st.DrawFn) -> list[Row]:
 
 
 def model(plan: list[Row]) -> dict[str, tuple[str, int]]:
-    """Return how each node ends and in how many attempts, copies included."""
+    """Return the status and the number of attempts of each node at the end, with copies."""
     ends: dict[str, tuple[str, int]] = {}
     by_name = {row.name: row for row in plan}
     copies: dict[str, list[str]] = {}
@@ -128,7 +128,7 @@ def as_plan(made: list[Row]) -> Plan:
 
 
 class Run:
-    """A board that is carried out: each attempt fails or is completed as its row says."""
+    """A board that is executed: each attempt fails or is completed as its row defines."""
 
     def __init__(self, made: list[Row], journal: list[BoardEvent]) -> None:
         self.rows = {row.name: row for row in made}
@@ -182,7 +182,7 @@ def begun(made: list[Row]) -> list[BoardEvent]:
 
 
 def fold_of(desk: Desk) -> tuple[BoardEvent, ...]:
-    """Return the events that a new desk begins with."""
+    """Return the events with which a new desk begins."""
     assert desk.board.run is not None
     return (e.RunStarted(ts=1.0, **desk.board.run.shared_with(e.RunSetup)),)
 

@@ -1,4 +1,4 @@
-"""A run either can continue by itself, or stands still and ends after a bounded number of steps."""
+"""A run either can continue by itself, or stands still and ends after a limited number of steps."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -29,7 +29,7 @@ WAITING = st.sampled_from([WorkerState("waiting"), WorkerState("parked")])
 
 
 def all_wait(board: Board) -> Board:
-    """Let every worker that has a node, and waits for none that is open, wait for a message."""
+    """Let every worker with a node that waits for no open node wait for a message."""
     for node in list(board.nodes.values()):
         is_over = all(board.nodes[one].has_ended for one in awaited_by(board, node.id))
         if node.status in ("assigned", "running") or (node.status == "blocked" and is_over):
@@ -104,7 +104,7 @@ def test_without_a_model_that_leads_every_node_ends_after_a_bounded_number_of_st
 
 
 def _next(board: Board, node: str, waits: dict[str, int]) -> Command:
-    """Return what becomes of a node's worker now: its wait ends, it waits, or it fails."""
+    """Return the next command for a node's worker: its wait ends, it waits, or it fails."""
     one = next(n for n in board.nodes.values() if n.id == node)
     awaited = awaited_by(board, one.id)
     if one.status == "blocked" and awaited and all(board.nodes[n].has_ended for n in awaited):

@@ -1,4 +1,4 @@
-"""The scheduler: whatever the graph and the team, all work is done, once, within the limit."""
+"""The scheduler: for any graph and team, all work is done, once, within the limit."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +14,7 @@ MODES: st.SearchStrategy[WorkMode] = st.sampled_from(["multi_turn", "single_infe
 
 
 class Shop(Desk):
-    """A board, and the hands that do what the scheduler gives them."""
+    """A board, and the workers that execute the scheduler's actions."""
 
     def __init__(self, max_concurrent: int, max_workers: int) -> None:
         self.most = max_concurrent
@@ -22,7 +22,7 @@ class Shop(Desk):
         super().__init__(max_workers=max_workers)
 
     def rest(self) -> None:
-        """Do what the scheduler asks for until it asks for nothing."""
+        """Execute the scheduler's actions until there are none."""
         for _ in range(200):
             actions = self.plan(self.most)
             self.check(actions)
@@ -33,7 +33,7 @@ class Shop(Desk):
         raise AssertionError("the scheduler never came to rest")
 
     def check(self, actions: tuple[Action, ...]) -> None:
-        """Nobody and nothing is given twice; nothing is given before its time."""
+        """Assign no node and no worker twice, and no node before it is ready."""
         assigns = [action for action in actions if isinstance(action, c.AssignNode)]
         assert len({action.node for action in assigns}) == len(assigns)
         assert len({action.worker for action in assigns}) == len(assigns)
@@ -52,7 +52,7 @@ class Shop(Desk):
 
 @st.composite
 def shops(draw: st.DrawFn) -> Shop:
-    """Draw a team and a graph of nodes; each depends on earlier ones only."""
+    """Draw a team and a graph of nodes; each depends on earlier nodes only."""
     shop = Shop(draw(st.integers(1, 4)), draw(st.integers(3, 8)))
     for number in range(draw(st.integers(0, 3))):
         spec = WorkerSpec(name=f"w{number}", role=draw(ROLES), mode=draw(MODES))

@@ -1,4 +1,4 @@
-"""Whoever writes, in whatever order, however often it is delivered, whenever the process dies."""
+"""The shared context with any writers, orders, repeated deliveries and crashes."""
 
 import json
 import tempfile
@@ -36,7 +36,7 @@ STEPS = st.lists(
 
 
 class Plain:
-    """The same, the plain way: one dictionary, one after the other."""
+    """A simple model: one dictionary, one change after the other."""
 
     def __init__(self) -> None:
         self.values: dict[str, object] = {}
@@ -69,7 +69,7 @@ def test_it_is_the_serial_order_of_first_deliveries(steps: list[tuple[str, objec
         for number, (step, argument) in enumerate(steps):
             if step == "crash":
                 store.close()
-                if argument:  # it died in the middle of the next line, before anyone was told
+                if argument:  # it died in the middle of the next line, before any reply
                     with journal.open("ab") as torn:
                         torn.write(b'{"cause": "torn", "way": "wri')
                 store = SharedContextStore(journal, shown, BOUNDS)
@@ -98,7 +98,7 @@ def deliver(
     change: ContextChange,
     receipts: dict[str, ChangeReceipt],
 ) -> None:
-    """Deliver a change; what was done before is answered as then and done no more."""
+    """Deliver a change; a repeated change gets the same receipt and has no second effect."""
     was = receipts.get(change.cause)
     try:
         receipt, is_new = store.change(change, now=1.0)

@@ -1,4 +1,4 @@
-"""Deleting is real: of what was removed or replaced nothing is left in the files."""
+"""Deletion is complete: the files contain no byte of removed or replaced text."""
 
 import random
 import tempfile
@@ -15,17 +15,17 @@ WORDS = st.builds(
     lambda seed, count: words_of(seed, count), st.integers(0, 10**6), st.integers(1, 30)
 )
 TAIL = 8
-"""The index keeps of a word only what distinguishes it from the one before."""
+"""Of a word the index keeps only the part that distinguishes it from the word before."""
 
 
 def words_of(seed: int, count: int) -> list[str]:
-    """Return words that have nothing in common."""
+    """Return words without common parts."""
     drawn = random.Random(seed)
     return ["".join(drawn.choices(LETTERS, k=14)) for _ in range(count)]
 
 
 def traces(folder: Path, word: str) -> list[str]:
-    """Return the files that hold the end of a word."""
+    """Return the files that contain the end of a word."""
     end = word[-TAIL:].encode()
     return [file.name for file in folder.iterdir() if end in file.read_bytes().lower()]
 

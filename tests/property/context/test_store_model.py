@@ -1,4 +1,4 @@
-"""The store beside a model in dictionaries: what is written, replaced, removed, and found."""
+"""The store compared with a model of dictionaries: written, replaced, removed and found nodes."""
 
 import tempfile
 from collections.abc import Callable, Iterator
@@ -134,7 +134,7 @@ def test_the_store_holds_and_finds_what_its_model_does(acts: list[Act]) -> None:
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ContextStore]:
-    """A store for all examples: opening one waits for the disk."""
+    """A store for all examples: opening it waits for the disk."""
     store = ContextStore(tmp_path_factory.mktemp("context").resolve() / "context.db")
     yield store
     store.close()

@@ -1,4 +1,4 @@
-"""The gateway's books behave like lists in memory, wherever they are closed and opened again."""
+"""The gateway's stores behave like lists in memory, also when closed and opened at any time."""
 
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -28,7 +28,7 @@ said = st.lists(st.one_of(spoken, st.none()), max_size=30)
 
 
 def conversation(id: int, agent: str, is_mine: bool, name: str, seq: int) -> dict[str, Any]:
-    """Return a message; those of every third id are notices, and only the person speaks to all."""
+    """Return a message; every third id is a notice, and only the person writes to all."""
     sender, to = ("human", name) if is_mine else (name.replace("*", "Zoe"), "human")
     kind = "text" if id % 3 else "notice"
     told = {"id": f"{id}{agent[0]}", "agent": agent, "sender": sender, "to": to, "kind": kind}
@@ -208,7 +208,7 @@ def test_the_questions_are_a_fold_of_all_their_records(
 
 
 def compare(book: QuestionStore, model: Model) -> None:
-    """Check that the book says of everything what the model says."""
+    """Check that the store and the model return the same for every question."""
     known = list(model.cases.values())
     assert book.listed(99) == [case.question for case in known]
     assert book.open() == [case.question for case in known if case.question.status == "open"]

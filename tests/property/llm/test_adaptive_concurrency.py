@@ -1,4 +1,4 @@
-"""The pace, played against a service that bears so many calls at once and refuses all others."""
+"""The pace against a service that accepts a number of calls at once and refuses all others."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,7 +18,7 @@ RESTS = Backoff(first_seconds=0.5, longest_seconds=30)
 def test_every_call_is_answered_by_a_service_that_bears_one(
     bears: int, callers: int, most: int, wish: float | None, chance: float
 ) -> None:
-    """Calls go in rounds: as many as the pace lets, those above what it bears are refused."""
+    """Calls go in rounds, as many as the pace allows; the service refuses excess calls."""
     pace, now, waiting, refused_in_all = AdaptiveConcurrency(most, RESTS), 0.0, callers, 0
     for _ in range(10_000):
         if not waiting:

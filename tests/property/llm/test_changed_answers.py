@@ -76,7 +76,7 @@ ODD: list[Any] = [
 
 
 def streams(api: str) -> list[list[JsonObject]]:
-    """Return the events of an answer that is streamed, and of one in one piece."""
+    """Return the events of a streamed answer, and of an answer in one piece."""
     wire = FORMATS[api]
     events = SseSplitter().feed(wire.writer(BODY).end(ANSWER))
     streamed = [event.data for event in events if event.data is not None]

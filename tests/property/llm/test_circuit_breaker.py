@@ -1,4 +1,4 @@
-"""The breaker, whatever happens in whatever order: no crowd goes to a service in trouble."""
+"""The breaker, for any order of events: few calls go to a service in trouble."""
 
 import pytest
 from hypothesis import given, settings
@@ -39,7 +39,7 @@ class Callers(RuleBasedStateMachine):
         if how == "answered":
             self.breaker.succeeded()
             self.in_a_row = 0
-            # What was the probe is one no more: the breaker is closed.
+            # The probe is no probe any more: the breaker is closed.
             self.in_flight = [False] * len(self.in_flight)
             assert self.breaker.state(self.now) == "closed"
         elif how == "failed":
@@ -59,7 +59,7 @@ class Callers(RuleBasedStateMachine):
 
     @invariant()
     def it_never_locks_up(self) -> None:
-        """If nobody is trying it, somebody may some time."""
+        """If no call is probing the service, some call may do so later."""
         if not self.breaker.is_probing:
             assert self.breaker.wait(self.now + 80.0) == 0
 

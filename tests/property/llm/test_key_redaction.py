@@ -1,4 +1,4 @@
-"""The key of a service appears in no event that is passed on, however the service splits it."""
+"""The key of a service appears in no forwarded event, however the service splits it."""
 
 import base64
 import itertools
@@ -114,7 +114,7 @@ def ways_to_write(letter: str) -> list[str]:
 
 @st.composite
 def spelled_keys(draw: st.DrawFn) -> tuple[str, str]:
-    """A key, and a spelling of it."""
+    """Draw a key, and a spelling of it."""
     key = draw(st.sampled_from([KEY.replace("\\", "-"), "sk-0123456789", "AIzaSy+/=.0123456789"]))
     if draw(st.booleans()):
         encode = draw(st.sampled_from([base64.b64encode, base64.urlsafe_b64encode]))
@@ -130,7 +130,7 @@ def spelled_keys(draw: st.DrawFn) -> tuple[str, str]:
 
 
 def readings(text: str) -> list[str]:
-    """Return a text as a reader could decode it."""
+    """Return the decoded forms of a text."""
     plain = re.sub(r"\\+u([0-9a-fA-F]{4})", lambda found: chr(int(found[1], 16)), text)
     plain = re.sub(r"\\+/", "/", plain)
     found = [text, unquote(unquote(plain))]

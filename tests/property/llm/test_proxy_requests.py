@@ -110,7 +110,7 @@ LITERAL = {
     "input_schema", "input", "schema", "parameters", "parametersJsonSchema", "args", "response",
     "arguments", "env",
 }  # fmt: skip
-"""The fields whose JSON no service looks into (`input` of Responses is none of them)."""
+"""The fields whose JSON no service inspects (`input` of Responses is none of them)."""
 REFERENCES = {"file_id", "fileId", "file_ids", "container_id", "fileUri", "item_reference"}
 WITHOUT_CONTENT = {"web_search_call", "message", "function_call", "compaction", "reasoning"}
 TRAITS = ModelTraits(api="openai")

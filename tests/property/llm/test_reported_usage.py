@@ -1,4 +1,4 @@
-"""The bytes of an answer bound its bill, for any JSON that a service sends as usage."""
+"""The bytes of an answer limit its bill, for any JSON that a service sends as usage."""
 
 import json
 import math

@@ -145,7 +145,7 @@ MEASURED: list[tuple[str, str, int, int]] = [
     ("base64 of zeros", "A", 6000, 375),
     ("a run of one letter", "x", 6000, 188),
 ]
-"""Texts, and how many tokens they have by a tokenizer that packs them most."""
+"""Texts, with their token counts by the tokenizer with the fewest tokens."""
 
 
 @pytest.mark.parametrize(

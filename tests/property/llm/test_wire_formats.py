@@ -1,4 +1,4 @@
-"""Each wire format: what is encoded is parsed as it was, and any body is parsed or refused."""
+"""Each wire format: encoded data is parsed unchanged, and any body is parsed or refused."""
 
 import json
 from typing import Any, get_args
@@ -51,7 +51,7 @@ def tool_calls(number: int, made: list[tuple[str, JsonObject]]) -> tuple[ToolCal
 
 @st.composite
 def conversations(draw: st.DrawFn) -> tuple[Turn, ...]:
-    """Turns in the order in which services want them: text, an answer, its results."""
+    """Draw turns in the order that services require: text, an answer, its results."""
     turns: list[Turn] = [UserTurn(content=draw(spoken))]
     for number in range(draw(st.integers(0, 3))):
         made = tool_calls(number, draw(calls))
@@ -96,7 +96,7 @@ def test_a_request_is_parsed_as_it_was_encoded(
 
 
 def with_short_ids(request: ModelRequest) -> ModelRequest:
-    """Return a request with the ids of its calls as Chat Completions services get them."""
+    """Return a request with the ids of its calls in the form for Chat Completions services."""
     turns: list[Turn] = []
     for turn in request.turns:
         if isinstance(turn, AssistantTurn):

@@ -1,4 +1,4 @@
-"""A database with a hole, or with other bytes, is read as it was, or refused by name as Corrupt."""
+"""A database with a hole, or with other bytes, is read unchanged, or refused by name as Corrupt."""
 
 from collections.abc import Callable
 from contextlib import closing

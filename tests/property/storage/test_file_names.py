@@ -1,4 +1,4 @@
-"""Spellings of file names: readable, and the way back to exactly the same name."""
+"""Spellings of file names: readable, and converted back to exactly the same name."""
 
 import os
 from pathlib import Path, PureWindowsPath

@@ -18,11 +18,11 @@ LOST_BY_A_KILL = (
     "outside.started",
     "outside.ended",
 )
-"""What a killed process may not have told; a board's events are told again."""
+"""Events that a killed process may not have reported; a board's events are reported again."""
 
 
 def merged(first: Log, second: Log, order: list[bool]) -> list[Event]:
-    """Return the events of both, each log's in its order, within one run."""
+    """Return the events of both logs, each in its order, within one run."""
     lines = [list(first.events[2:-1]), list(second.events[1:-1])]
     found = list(first.events[:2])
     for is_second in order:

@@ -1,4 +1,4 @@
-"""Whatever bytes come in: they are read as what was packed, or refused by name."""
+"""Any bytes are read as the packed data, or refused by name."""
 
 from typing import Any, ClassVar
 
@@ -93,7 +93,7 @@ def test_any_bytes_are_a_body_or_malformed(data: bytes) -> None:
 
 @st.composite
 def damaged(draw: st.DrawFn) -> bytes:
-    """A good frame with some bytes changed, cut or added; or any bytes; or any header fields."""
+    """Draw a valid frame with bytes changed, cut or added; or any bytes; or any header fields."""
     kind = draw(st.integers(0, 2))
     if kind == 0:
         return draw(st.binary(max_size=200))
@@ -129,7 +129,7 @@ link_bodies = st.dictionaries(
 
 @st.composite
 def strange_frames(draw: st.DrawFn) -> bytes:
-    """Frames of the link with bodies that nobody would write."""
+    """Draw frames of the link with bodies that no program would send."""
     if draw(st.booleans()):
         return draw(damaged())
     return link_frame(

@@ -1,10 +1,10 @@
 """Two links and a switch on a bad line: every durable message has its effect once, and in order.
 
 Frames are lost, repeated and overtake each other; connections break; processes die and come back;
-the router dies and comes back (its mailboxes survive); the power fails, and what the mailboxes had
-not synced is gone. In the end the line is healed, and nothing may be missing. What the real wire
-does (it loses frames only when it breaks, and never reorders) is a machine of its own, which must
-keep the order too.
+the router dies and comes back (its mailboxes survive); the power fails, and the unsynced part of
+the mailboxes is lost. In the end the line is healed, and every message must have arrived. The
+behaviour of the real wire (it loses frames only when it breaks, and never reorders) is a separate
+machine, which must keep the order too.
 """
 
 from collections import Counter
@@ -48,7 +48,7 @@ class Process:
     journal: list[bytes] = field(default_factory=list)
 
     def start(self) -> None:
-        """Begin the next incarnation; send again what was not accepted, as a re-run step does."""
+        """Begin the next incarnation; send unaccepted messages again, as a re-run step does."""
         self.incarnation += 1
         ticket = tickets.make_ticket(KEY, self.name, self.incarnation)
         self.rid = tickets.routing_id(ticket)
@@ -66,7 +66,7 @@ class Process:
         self.link.submit(id_, blob, durable=True, expendable=False, now=0.0)
 
     def cut(self) -> None:
-        """Lose the connection and what is on the line."""
+        """Lose the connection and the frames on the line."""
         self.up, self.down = [], []
         self.link.disconnected()
 
@@ -76,13 +76,13 @@ class Process:
         self.flush()
 
     def flush(self) -> None:
-        """Put what the link wants to send on the line."""
+        """Put the link's outgoing frames on the line."""
         self.link.flush_acks()
         while self.link.out:
             self.up.append(self.link.out.pop().blob)
 
     def hear(self, blob: bytes) -> None:
-        """Take a frame from the line."""
+        """Handle a frame from the line."""
         for event in self.link.arrived(blob, 0.0):
             match event:
                 case MessageAccepted(id_):
@@ -95,7 +95,7 @@ class Process:
         self.flush()
 
     def work(self) -> None:
-        """Handle the oldest message: journal its effect, unless that is there, and say done."""
+        """Handle the oldest message: journal its effect unless it is there, and acknowledge it."""
         id_ = self.inbox.pop(0)
         if id_ not in self.journal:
             self.journal.append(id_)
@@ -104,7 +104,7 @@ class Process:
 
 
 class SlowDisk(Mailboxes):
-    """Mailboxes of which a power cut leaves what was synced."""
+    """Mailboxes of which a power cut leaves the synced part."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -147,7 +147,7 @@ class SteadyLine(RuleBasedStateMachine):
 
     @rule(rounds=st.integers(1, 3))
     def flow(self, rounds: int) -> None:
-        """Carry all that is on the lines, both ways."""
+        """Carry all frames on the lines, both ways."""
         for _ in range(rounds):
             for name, process in self.processes.items():
                 self.carry_up(name, len(process.up))
@@ -191,7 +191,7 @@ class SteadyLine(RuleBasedStateMachine):
 
     @rule(worked=st.integers(0, 3))
     def power_cut(self, worked: int) -> None:
-        """Deliver what arrives, let some of it be handled, and lose what was not synced."""
+        """Deliver all frames, let some messages be handled, and lose the unsynced part."""
         for process in self.processes.values():
             while process.up:
                 self.core.receive(process.rid, process.up.pop(0))

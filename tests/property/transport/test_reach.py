@@ -24,7 +24,7 @@ ROOM = 3
 
 
 class KeptMailboxes(Mailboxes):
-    """Mailboxes with little room, and the senders of all that they have taken."""
+    """Mailboxes with little room, and the senders of all accepted messages."""
 
     def __init__(self) -> None:
         super().__init__(max_messages=ROOM)
@@ -38,7 +38,7 @@ class KeptMailboxes(Mailboxes):
 
 
 def may_reach(sender: str, to: str) -> bool:
-    """The promise of docs/protocol.md."""
+    """Return whether docs/protocol.md allows the message."""
     if sender.startswith((HOST_PREFIX, INVITE_PREFIX)):
         return to == "supervisor"
     if agent_of(sender) is None:
@@ -66,7 +66,7 @@ SERVICES_OF = {
     "child": ("supervisor",),
     "control": ("human", "console/1", "clock", "supervisor"),
 }
-"""Which services receive the durable messages of an entity, by the first part of the type."""
+"""The services that receive durable messages of an entity, by the first part of the type."""
 
 
 @given(st.sampled_from(ENTITIES), addresses, st.sampled_from(TYPES))

@@ -1,8 +1,8 @@
 """Stored mailboxes against a simple model, under any interleaving of use and crashes.
 
-A crash is a copy of the files as they are at that moment, opened again: what a killed process
-leaves. A power cut also cuts the write-ahead log at any byte: then what stands must be what stood
-after one of the commits, whole.
+A crash is a copy of the current files, opened again: the state after a killed process. A power cut
+also cuts the write-ahead log at any byte: then the contents must be the complete contents after one
+of the commits.
 """
 
 import shutil
@@ -24,7 +24,7 @@ FILES = ("mailboxes.db", "mailboxes.db-wal")
 addresses = st.sampled_from(ADDRESSES)
 idents = st.integers(0, 12).map(lambda n: n.to_bytes(16, "big"))
 
-# What waits, in order, and what was done.
+# The waiting messages, in order, and the messages that are done.
 Waiting = tuple[tuple[str, bytes, bytes], ...]
 State = tuple[Waiting, frozenset[tuple[str, bytes]]]
 
@@ -112,7 +112,7 @@ class Stored(RuleBasedStateMachine):
         waiting = tuple(self.seen())
         found = [index for index, state in enumerate(self.commits) if state[0] == waiting]
         assert found, "a batch stands whole or not at all"
-        # States may look alike but for what was done: ask for it.
+        # States may differ only in the messages that are done: check these.
         for index in reversed(found):
             if self.knows_exactly(self.commits[index][1]):
                 self.state = self.commits[index]
@@ -142,7 +142,7 @@ class Stored(RuleBasedStateMachine):
         return known == {file.key(address, id_) for address, id_ in was_done}
 
     def seen(self) -> list[tuple[str, bytes, bytes]]:
-        """Return what waits in all mailboxes, in the order of arrival."""
+        """Return the waiting messages of all mailboxes, in the order of arrival."""
         found = [(one, address) for address in ADDRESSES for one in self.boxes.undone(address, 99)]
         return [(address, one.id, one.blob) for one, address in sorted(found)]
 

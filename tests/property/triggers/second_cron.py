@@ -1,8 +1,8 @@
-"""A second reading of cron, for comparison: slow and plain, minute by minute through the calendar.
+"""A second implementation of cron, for comparison: slow and simple, minute by minute.
 
-It knows nothing of the library. A job at fixed times is asked of every minute of the local
-calendar: what falls into a gap is moved to the end of it, what comes twice runs the first time.
-A job with `*` in minute or hour is asked of every minute that really passes.
+It does not use the library. A job at fixed times is checked at every minute of the local calendar:
+a time in a gap is moved to the end of the gap, a time that occurs twice runs the first time. A job
+with `*` in minute or hour is checked at every minute of real time.
 """
 
 from collections.abc import Iterator
@@ -73,7 +73,7 @@ class SecondCron:
             day += timedelta(days=1)
 
     def _first(self, wall: datetime) -> float:
-        """Return when the wall first shows this time, or the first that it shows after a gap."""
+        """Return when the local clock first shows this time, or the first time after a gap."""
         while True:
             moment = wall.replace(tzinfo=self.zone, fold=0)
             back = moment.astimezone(UTC).astimezone(self.zone)

@@ -1,4 +1,4 @@
-"""Due times: the same as a second, independent reading of cron says, over the changes of clocks."""
+"""Due times: equal to a second, independent implementation of cron, over clock changes."""
 
 from itertools import takewhile
 
@@ -48,7 +48,7 @@ starts = st.builds(
 
 
 def never(cron: str) -> bool:
-    """Whether a day and month can never come together, as 30 February."""
+    """Whether day and month can never occur together, as in 30 February."""
     fields = cron.split()
     if not fields[4].startswith("*") and not fields[2].startswith("*"):
         return False

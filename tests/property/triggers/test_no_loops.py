@@ -24,7 +24,7 @@ doings = st.lists(
 
 
 def respond(life: Life, doing: list[str], number: int) -> None:
-    """Let the coordinator do what it does when it is woken, up to its rest."""
+    """Let the coordinator react to being woken, until it rests."""
     for step, what in enumerate(doing):
         node = f"n{number}.{step}"
         match what:

@@ -1,4 +1,4 @@
-"""The console's view: in whatever order news comes, nothing twice, nothing raw, all bounded."""
+"""The console's view: for any order of news, no entry twice, no raw text, all within limits."""
 
 from contextlib import suppress
 

@@ -1,4 +1,4 @@
-"""Properties of a policy: first match wins, rules behind it change nothing, always is narrow."""
+"""A policy: the first match wins, later rules change nothing, a permanent approval is narrow."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st

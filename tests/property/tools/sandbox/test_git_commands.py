@@ -1,4 +1,4 @@
-"""No command with a way to a file of the folder is taken for a known one."""
+"""No command with a way to a file of the folder is taken for a known command."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""No path, however built and whatever it links to, leads out of what an entity may touch."""
+"""No path, in any form and with any links, leads to a file that an entity may not use."""
 
 import os
 import tempfile
@@ -27,7 +27,7 @@ ANYTHING = st.text(max_size=40)
 
 @contextmanager
 def house_with(link_to: str) -> Iterator[House]:
-    """A house whose scratch/ and input folder hold a link called `link`."""
+    """Yield a house whose scratch/ and input folder contain a link called `link`."""
     with tempfile.TemporaryDirectory() as folder:
         house = build(Path(os.path.realpath(folder)))
         for place in (house.node.scratch, house.input_dir, house.run.node(OTHER).published):

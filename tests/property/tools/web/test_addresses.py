@@ -1,4 +1,4 @@
-"""Which addresses are public, held against the ranges' own numbers and the forms of each other."""
+"""Public addresses, compared with the numbers of the ranges, and between their forms."""
 
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 

@@ -38,7 +38,7 @@ class Lease:
         return self.epoch not in ("", granted.epoch)
 
     def renewed(self, granted: LeaseRenewed, now: float) -> "Lease":
-        """Return the lease after an answer; an answer to a later question is ignored.
+        """Return the lease after an answer; an answer with a `sent_at` after `now` is ignored.
 
         Answers may arrive in any order: a late answer does not shorten the lease.
         """

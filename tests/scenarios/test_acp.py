@@ -23,7 +23,7 @@ DONE_AFTER_ALL = [*BEGUN, {"local": "_result.md", "content": "Done after all.\n"
 
 @pytest.fixture
 def lead(place: Place, tmp_path: Path) -> Lead:
-    """Return what has the scripted agent do a node of the worker NAME in these turns."""
+    """Return a function that has the scripted agent play these turns on the node of worker NAME."""
     known: dict[str, Any] = {"driver": "acp", "command": ["python3", acp_agent.__file__]}
     shown = [str(Path(acp_agent.__file__).parent), str(tmp_path)]
     script = tmp_path / "script.json"
@@ -45,7 +45,7 @@ def lead(place: Place, tmp_path: Path) -> Lead:
 
 
 def texts_of(outcome: Outcome) -> list[str]:
-    """Return what the agent has written, in order."""
+    """Return the agent's texts, in order."""
     [worker] = (outcome.run / "workers").iterdir()
     records = whole_lines(worker / "conversation.jsonl")
     return [record["text"] for record in records if record["kind"] == "said"]
@@ -98,7 +98,7 @@ def test_a_killed_agent_is_resumed_and_nothing_is_reported_twice(lead: Lead) -> 
 
 @pytest.fixture
 def denying(place: Place) -> Iterator[None]:
-    """Keep a rule that denies commands with `date` for as long as the test runs."""
+    """Keep a rule that denies commands with `date` while the test runs."""
     rules = place.home / "approvals.yaml"
     rules.write_text("rules:\n  - {name: no-date, tool: bash, pattern: '*date*', action: deny}\n")
     yield
@@ -106,7 +106,7 @@ def denying(place: Place) -> Iterator[None]:
 
 
 def spawned(outcome: Outcome) -> JsonObject:
-    """Return what `spawn_worker` has returned to the coordinator."""
+    """Return the result of `spawn_worker` for the coordinator."""
     [told] = [
         record["content"]
         for record in outcome.conversation()

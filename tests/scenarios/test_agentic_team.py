@@ -1,4 +1,4 @@
-"""A team of roles at work: `agiraph team`, its turns, and what becomes of them as processes die."""
+"""A team of roles at work: `agiraph team`, its turns, and their continuation after kills."""
 
 import contextlib
 import json
@@ -35,7 +35,7 @@ def turns_of(place: Place, agent: str) -> list[dict[str, Any]]:
 
 
 def told_turns(log: Path) -> list[int]:
-    """Return the numbers of the turns that an agent's events tell of."""
+    """Return the numbers of the turns in an agent's events."""
     return [one["data"]["turn"] for one in whole_lines(log) if one["type"] == "team.turn"]
 
 
@@ -125,7 +125,7 @@ open("_result.md", "w").write(decision)
 def test_a_failed_role_is_done_by_its_fallback_else_its_lead_is_told(
     place: Place, tmp_path: Path
 ) -> None:
-    """Of a command another command or a model, of a model another one."""
+    """The fallback of a command is another command or a model, of a model another model."""
     roles = {
         "software_architect": {"agent": "fails", "fallback": "works"},
         DEVELOPER: {"agent": "fails", "fallback": "openai/helper"},
@@ -256,8 +256,8 @@ def test_the_shell_is_a_prompt_with_commands_a_live_table_and_a_history(
     said: dict[str, str] = {}
 
     def lead(seen: SeenRequest) -> Reply:
-        # By its task, not by the count: the next run of a stopped agent starts its worker once more
-        # before the coordinator gives the old run up.
+        # Not by the count: the next run of a stopped agent starts its worker once more before the
+        # coordinator gives the old run up.
         task = seen.said.rpartition("The team's goal: ")[2].split()[0]
         is_first = not said
         said.setdefault(task, seen.system)

@@ -37,7 +37,7 @@ PRICED = ("--model", "anthropic/claude-sonnet-4-5")
 
 @pytest.fixture
 def place(rough_place: Place) -> Iterator[Place]:
-    """Return a place whose rules are ours as long as we are here."""
+    """Return a place with the rules of this module, which are removed afterwards."""
     rules = rough_place.home / "approvals.yaml"
     rules.write_text(RULES)
     yield rough_place
@@ -45,13 +45,13 @@ def place(rough_place: Place) -> Iterator[Place]:
 
 
 def marks(agent: Path) -> str:
-    """Return what the command has left, wherever it stands by now."""
+    """Return the output of the command, in whichever folder it is by now."""
     found = [*agent.glob("runs/*/nodes/*/*/marks.txt")]
     return found[0].read_text() if found else ""
 
 
 def results(agent: Path) -> str:
-    """Return what the workers' calls came to."""
+    """Return the results of the workers' calls."""
     files = agent.glob("runs/*/workers/*/conversation.jsonl")
     records = [record for file in files for record in whole_lines(file)]
     return "\n".join(r["content"] for r in records if r["kind"] == "tool.finished")
@@ -131,7 +131,7 @@ def test_an_open_approval_outlives_a_kill_and_the_action_happens_once(
     place.retried("respond", asked["id"], "allow once")
     place.kill(title)
     place.await_end(agent)
-    # The second kill may meet the command itself; then its worker is told so, and it is not redone.
+    # The second kill may hit the command itself; its worker is informed, and it is not repeated.
     assert marks(agent) in (("", "x\n") if UNKNOWN_OUTCOME in results(agent) else ("x\n",))
     assert "answered" in place.retried("questions", name, "--all")
     assert len(place.json("questions", name, "--all")) == 1

@@ -18,12 +18,12 @@ LIMIT = 45_000
 
 @pytest.fixture
 def gate() -> Event:
-    """Return a gate that holds a worker's answer back."""
+    """Return a gate that delays a worker's answer."""
     return Event()
 
 
 def at_work(place: Place, name: str, gate: Event) -> str:
-    """Begin an agent whose worker waits at the gate; return its id."""
+    """Start an agent whose worker waits at the gate; return its id."""
     place.plays(coordinator=one_worker("ada"), ada=[WORK[0], held(publish(), gate)])
     agent = place.begin(name).name
     place.await_step("ada", 1)
@@ -31,7 +31,7 @@ def at_work(place: Place, name: str, gate: Event) -> str:
 
 
 def read_until(process: Forked, text: str) -> str:
-    """Read what a command says on stderr, up to the line with this text."""
+    """Read a command's stderr, up to the line with this text."""
     assert process.stderr is not None
     read = ""
     while text not in read:

@@ -1,4 +1,4 @@
-"""Bad input through the command line: one clear line, the right exit code, nothing half done."""
+"""Bad input through the command line: one clear line, the right exit code, no partial effects."""
 
 import os
 import signal
@@ -24,7 +24,7 @@ ADD = ("triggers", "known", "add")
 
 @pytest.fixture(scope="module")
 def place(place: Place) -> Iterator[Place]:
-    """A place with one agent, `known`, that has done its work with one worker, `ada`."""
+    """Yield a place with one ended agent, `known`, whose worker was `ada`."""
     place.plays(coordinator=one_worker("ada"), ada=[bash("echo 1 > f"), DONE])
     place.run("Know one thing", "--name", "known")
     yield place
@@ -32,7 +32,7 @@ def place(place: Place) -> Iterator[Place]:
 
 
 def told(place: Place, *args: str, code: int, **environ: str) -> str:
-    """Run a command that must fail with `code`; return the line that says why."""
+    """Run a command that must fail with `code`; return the line with the reason."""
     done = place.command(*args, **environ)
     assert done.stdout == ""
     assert "Traceback" not in done.stderr
@@ -43,11 +43,11 @@ def told(place: Place, *args: str, code: int, **environ: str) -> str:
 
 
 def agents_of(home: Path) -> list[str]:
-    """Return the agents that stand in a home."""
+    """Return the names of the agents in a home."""
     return sorted(path.name for path in (home / "agents").glob("*"))
 
 
-# --- what is asked wrongly -----------------------------------------------------------------------
+# --- invalid requests ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -267,7 +267,7 @@ def test_ctrl_c_leaves_nothing_behind(place: Place, tmp_path: Path) -> None:
     assert wanted[-1]["desired"] == "stopped", "no later supervisor takes the team up again"
 
 
-# --- what a model does wrongly -------------------------------------------------------------------
+# --- invalid calls of a model --------------------------------------------------------------------
 
 WRONG = [
     (call("read_file", path="../../../../system/token"), "may not be read"),
@@ -337,7 +337,7 @@ def test_noise_at_the_routers_socket_disturbs_nobody(place: Place) -> None:
 
 
 def shout(place: Place) -> None:
-    """Send the router what no endpoint would."""
+    """Send the router frames that no endpoint sends."""
     [listening] = (place.home / "system/run").glob("*.sock")
     frames = [
         b"",

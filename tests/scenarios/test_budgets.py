@@ -1,4 +1,4 @@
-"""Out of budget is a state, not a crash: the human is asked, and all continues where it was."""
+"""Out of budget is a state, not a crash: the human is asked, and all work continues."""
 
 import json
 from dataclasses import replace
@@ -23,12 +23,12 @@ def place(drowsy_place: Place) -> Place:
 
 
 def dear(reply: Reply, tokens: int) -> Reply:
-    """Return an answer that takes so many tokens; at most one per byte of a request."""
+    """Return an answer that uses `tokens` tokens; at most one per byte of a request."""
     return replace(reply, usage=Usage(input_tokens=tokens - 10, output_tokens=10))
 
 
 def team(first: int, fact: int = 100) -> dict[str, Steps]:
-    """Return a coordinator with one worker; the first answer of each takes so many tokens."""
+    """Return a coordinator with one worker; the first answer of each uses this many tokens."""
     leads = [dear(spawn("ada"), first), node("facts", "ada"), WAIT, finish()]
     return {"coordinator": leads, "ada": [dear(FACT, fact), DONE]}
 

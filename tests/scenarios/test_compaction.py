@@ -1,7 +1,7 @@
 """Ten companies in a small window: compaction, none lost and none done twice (test 7).
 
-The model of these tests knows nothing but what it is shown: which companies are done it reads from
-its conversation alone, so whatever a compaction lost it would research again, or never.
+The model of these tests has no knowledge except its conversation: it reads there which companies
+are done. So after a loss in a compaction it would research a company again, or never.
 """
 
 import re
@@ -28,7 +28,7 @@ RESEARCH = (
 
 
 def kind_of(seen: SeenRequest) -> str:
-    """Return what the runtime wants of the model: `flush`, `summary` or `work`."""
+    """Return the kind of the runtime's request: `flush`, `summary` or `work`."""
     told = [turn.content for turn in seen.turns if isinstance(turn, UserTurn)]
     if told and isinstance(seen.turns[-1], UserTurn) and "Your context is full" in told[-1]:
         return "summary"
@@ -38,15 +38,15 @@ def kind_of(seen: SeenRequest) -> str:
 
 
 def done_in(seen: SeenRequest) -> list[int]:
-    """Return the companies whose files the conversation tells of."""
+    """Return the companies whose files appear in the conversation."""
     shown = "\n".join(turn.model_dump_json() for turn in seen.turns)
     return sorted({int(n) for n in re.findall(r"company-(\d+)\.md", shown)})
 
 
 class Analyst:
-    """A model that does one company after the other and ends with `last`.
+    """A model that researches one company after the other and ends with `last`.
 
-    `holds` are kinds of requests whose first answers wait until they are let go, one by one.
+    `holds` are kinds of requests whose first answers wait until the test releases them, one by one.
     """
 
     def __init__(self, last: str, *holds: str) -> None:
@@ -92,7 +92,7 @@ class Analyst:
 
 
 def assert_complete(outcome: Outcome, journal: list[JsonObject], researched: str) -> None:
-    """Every company is in the result, each was researched once, and there was compaction."""
+    """Assert that every company is in the result, each researched once, with compactions."""
     assert (outcome.code, outcome.result["status"]) == (0, "completed"), outcome.progress
     assert researched.split() == [str(n) for n in range(1, COMPANIES + 1)]
     compactions = [record for record in journal if record["kind"] == "compacted"]
@@ -105,7 +105,7 @@ def assert_complete(outcome: Outcome, journal: list[JsonObject], researched: str
 
 
 def assert_within_window(place: Place, actor: str) -> None:
-    """No request was larger than the window, by the count of the service itself."""
+    """Assert that no request was larger than the window, by the count of the service itself."""
     sizes = [len(str(dict(seen.body))) // 4 for seen in place.server.seen_by(actor)]
     assert max(sizes) <= WINDOW
 
@@ -136,7 +136,7 @@ def test_ten_companies_in_a_small_window(place: Place, api: str) -> None:
 
 
 def lead_through(place: Place, analyst: Analyst, title: str, name: str) -> Outcome:
-    """Run it; the process with this title is killed at each point where the analyst is held."""
+    """Run it; kill the process with this title at each point where the analyst waits."""
 
     def meanwhile() -> None:
         for point, gate in analyst.gates.items():
@@ -180,7 +180,7 @@ def is_long(seen: SeenRequest) -> bool:
 def test_what_a_service_refuses_is_done_without(
     place: Place, refuses: Callable[[SeenRequest], bool], cause: str
 ) -> None:
-    """No summary is had; or the service takes less than it says, and is asked with less."""
+    """There is no summary; or the service accepts less than it claims, and receives less."""
     analyst = Analyst("finish")
     place.plays(coordinator=lambda seen: too_long() if refuses(seen) else analyst(seen))
     outcome = place.complete(GOAL, *SMALL)

@@ -1,4 +1,4 @@
-"""The console on a real terminal, with a real team: what is seen, said, answered and survived."""
+"""The console on a real terminal, with a real team: its display, input, answers, and kills."""
 
 import re
 import threading
@@ -36,13 +36,13 @@ pytestmark = needs_tmux
 
 @pytest.fixture
 def place(rough_place: Place) -> Place:
-    """The place whose services may be killed."""
+    """Return the place whose services may be killed."""
     return rough_place
 
 
 @pytest.fixture
 def terminal(place: Place, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Terminals]:
-    """Return a maker of terminals, which are closed after the test."""
+    """Return a function that creates terminals, which are closed after the test."""
     made: list[Terminal] = []
 
     def make(*args: str, environ: Mapping[str, str] = NO_MORE, **options: Any) -> Terminal:

@@ -1,5 +1,4 @@
-"""The context database: what one run teaches the next is shown, by either way of working, and
-neither needs it."""
+"""The context database: later runs see the lessons of earlier runs, and need no database."""
 
 import json
 from pathlib import Path
@@ -49,7 +48,7 @@ def kinds_of(place: Place, words: str) -> set[str]:
 
 
 def shown_to(place: Place, actor: str) -> str:
-    """Return what an actor's first request held."""
+    """Return the text of an actor's first request."""
     seen = next(one for one in place.server.requests if one.is_for(actor))
     return f"{seen.system}\n{seen.said}"
 
@@ -165,7 +164,7 @@ def test_removing_an_agent_keeps_what_it_taught_unless_it_is_to_be_forgotten(
 
 
 def both_work(place: Place, name: str) -> list[str]:
-    """Let a run and a team do something; return what their prompts held."""
+    """Let a run and a team do some work; return the texts of their prompts."""
     place.plays(
         coordinator=[finish("Done.")],
         project_manager=[finalize("Done by the team.")],

@@ -1,7 +1,7 @@
 """A person and a team talk, line by line, about chip companies and a report on them.
 
-Once in peace; once while the gateway, the coordinator and a worker are killed between the lines.
-Every line is said in its order, reaches whom it is for, and is said once.
+Once without kills; once while the gateway, the coordinator and a worker are killed between the
+lines. Every line is said in its order, reaches its recipients, and is said once.
 """
 
 import threading
@@ -47,7 +47,7 @@ THREAD = [
 
 @pytest.fixture
 def place(rough_place: Place) -> Place:
-    """Return a place that bears being killed."""
+    """Return a place whose processes may be killed."""
     return rough_place
 
 
@@ -63,7 +63,7 @@ def hire(*names: str) -> list[Reply]:
 
 
 def coordinator(seen: SeenRequest) -> Reply:
-    """Do what the next line asks for; wait when there is nothing to do."""
+    """Make the calls for the next line; wait when there is none."""
     said = seen.said
     if not did(seen, ON_IT):
         return calls(tell("human", ON_IT), *hire("Alice", "Bob", "Cara"))
@@ -89,7 +89,7 @@ def _synthesis() -> Reply:
 
 
 def research(node: str, *before: Brain) -> Brain:
-    """Return a worker that does what comes first, researches, then writes once it has prices."""
+    """Return a worker that plays `before`, researches, then writes once it has prices."""
 
     def work(seen: SeenRequest) -> Reply:
         if not did(seen, f"{node} found"):
@@ -108,7 +108,7 @@ def research(node: str, *before: Brain) -> Brain:
 
 
 def says_once(to: str, content: str, answer: str, turn: threading.Event) -> Brain:
-    """Return a step that says something when it is its turn, then waits for the answer."""
+    """Return a step that sends a text when its turn comes, then waits for the answer."""
 
     def step(seen: SeenRequest) -> Reply:
         if not did(seen, content):
@@ -126,7 +126,7 @@ class Person:
         self.agent = agent
 
     def thread(self) -> list[ConversationMessageView]:
-        """Return what was said to and by the person."""
+        """Return the texts to and from the person."""
         found: list[ConversationMessageView]
         found = self.ask(lambda api: api.conversation(self.agent)).messages
         return [message for message in found if message.kind == "text"]
@@ -141,13 +141,13 @@ class Person:
         return until(found, f"{sender}: {content}")
 
     def says(self, content: str, to: str | None = None) -> tuple[str, ...]:
-        """Say a line; return whom it went to."""
+        """Say a line; return its recipients."""
         key = f"{self.agent} {content}"
         sent: SentView = self.ask(lambda c: c.send(self.agent, content, to=to, key=key))
         return sent.to
 
     def ask(self, act: Callable[[Client], object]):  # type: ignore[no-untyped-def]
-        """Do it, again while the gateway is being restarted: the key makes it one message."""
+        """Call the API, again while the gateway is restarted: the key makes it one message."""
 
         def tried() -> object:
             try:
@@ -162,7 +162,7 @@ class Person:
 
 
 def heard(place: Place, name: str, words: str) -> SeenRequest:
-    """Wait until the model of an entity is asked with these words in its conversation."""
+    """Wait until the model of an entity receives a conversation with these words."""
     return place.server.wait_for(lambda seen: seen.is_for(name) and words in seen.said)
 
 

@@ -1,9 +1,9 @@
 """Each command of `--help`, typed at terminals of 80x24 and 160x50, in homes of every kind.
 
-Fresh, with hundreds of agents, with nothing running, and with two people at once: nothing wraps or
-is torn apart, no traceback or raw data is shown, and each ends with the code that is documented. On
-the wide terminal every line is typed once, where all of them have an answer; what needs neither a
-home nor a supervisor is typed where there is neither and where there are both.
+Fresh, with hundreds of agents, without running processes, and with two people at once: no line
+wraps or is torn apart, no traceback or raw data is shown, and each command ends with its documented
+code. On the wide terminal every line is typed once, in the home where all have an answer; commands
+that need neither a home nor a supervisor are typed without both and with both.
 """
 
 import os
@@ -51,7 +51,7 @@ def brain(seen: SeenRequest) -> Reply:
 
 @dataclass(frozen=True)
 class Full:
-    """A home of hundreds of agents, and what stands for the names in plays."""
+    """A home of hundreds of agents, and the values of the names in plays."""
 
     home: Path
     names: Mapping[str, str]
@@ -59,7 +59,7 @@ class Full:
 
 @pytest.fixture(scope="module")
 def full() -> Iterator[Full]:
-    """Return a home of hundreds of agents on which nothing runs; one waits for an answer."""
+    """Yield a home of hundreds of agents without running processes; one waits for an answer."""
     with tempfile.TemporaryDirectory(prefix="full") as folder:
         home = Path(folder).resolve()
         with placed(home, settings=SETTINGS) as place:
@@ -73,7 +73,7 @@ def full() -> Iterator[Full]:
 
 @pytest.fixture(scope="module")
 def running(full: Full) -> Iterator[Place]:
-    """Return the same home with its supervisor; from then on something runs there."""
+    """Yield the same home with its supervisor, which runs from then on."""
     with placed(full.home) as place:
         place.plays(brain)
         yield place
@@ -81,7 +81,7 @@ def running(full: Full) -> Iterator[Place]:
 
 @pytest.fixture(scope="module")
 def seats() -> Iterator[Mapping[str, Session]]:
-    """Return the terminals of the people, which stand for the module, with no key."""
+    """Yield the terminals of the people, which last for the module, with no key."""
     bare = {"PATH": os.defpath, "LC_ALL": "C.UTF-8", "PAGER": "cat"}
     with ExitStack() as stack:
         yield {
@@ -92,7 +92,7 @@ def seats() -> Iterator[Mapping[str, Session]]:
 
 @pytest.fixture
 def ann(seats: Mapping[str, Session]) -> Mapping[str, Session]:
-    """Return the small terminal alone."""
+    """Return the small terminal only."""
     return {"ann": seats["ann"]}
 
 
@@ -102,7 +102,7 @@ def at_once(
     names: Mapping[str, str],
     codes: Codes,
 ) -> None:
-    """Have all who have a seat type every play at the same moments."""
+    """Let all people at the terminals type every play at the same moments."""
     together = Barrier(len(seats))
 
     def play_all(person: str) -> list[str]:
@@ -122,7 +122,7 @@ def at_once(
 
 
 def faults(session: Session, play: Play, names: Mapping[str, str], codes: Codes) -> list[str]:
-    """Type one play; return what was wrong with what it left."""
+    """Type one play; return the faults in its output."""
     line = play.line.format_map(names)
     shown = session.do(line, play.typing, play.asked)
     found = faults_of(play, shown)

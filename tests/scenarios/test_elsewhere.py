@@ -1,4 +1,4 @@
-"""A worker on another machine does what it would do at home, also when its machine is lost."""
+"""A worker on another machine works like at home, also when its machine is lost."""
 
 import hashlib
 import socket

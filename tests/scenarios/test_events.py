@@ -14,7 +14,7 @@ from tests.scenarios.house import JsonObject
 from tests.scenarios.place import Place, whole_lines
 from tests.scenarios.steps import WAIT, ask, finish, held, node, publish, spawn, tell, write
 
-# What an untroubled run of this size does not come to; the tests of each come to it.
+# An untroubled run of this size does not cause these; their own tests do.
 SEEN_ELSEWHERE = """
     agent.cycle_started agent.cycle_ended agent.failed agent.reopened agent.stopped
     agent.quarantined agent.standstill
@@ -51,7 +51,7 @@ STEPS = (
 
 
 def lead(seen: SeenRequest) -> Reply:
-    """Do one step after the other, and wait until the node is completed, whoever speaks."""
+    """Play one step after the other, and wait until the node is completed, despite messages."""
     for step in STEPS:
         [one] = step.calls
         results = seen.results(one.name)

@@ -1,4 +1,4 @@
-"""Evidence: a node's checks must pass before its result is published; what they came to is kept."""
+"""Evidence: a node's checks must pass before its result is published; their results are kept."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""External agents as workers: their files, their messages, their end, and what is left of them."""
+"""External agents as workers: their files, their messages, their end, and their remains."""
 
 import json
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ from tests.scenarios.steps import (
 
 @pytest.fixture
 def place(rough_place: Place) -> Place:
-    """Return a place that bears being killed, where a node has six model calls."""
+    """Return a place whose processes may be killed, where a node has six model calls."""
     return rough_place
 
 
@@ -357,7 +357,7 @@ def rules(place: Place) -> Iterator[Path]:
 def test_an_agent_that_does_not_ask_is_refused_while_there_are_rules(
     place: Place, rules: Path, tmp_path: Path
 ) -> None:
-    """Hired by a model, or named by a person's plan; and when its rules come after it."""
+    """Hired by a model, or named by a person's plan; and when its rules are added after it."""
     robot = preset(place.home, "robot", program(tmp_path, CURIOUS))
     place.plays(coordinator=led("eve", robot))
 
@@ -464,9 +464,9 @@ for number in range(20):
 
 @pytest.fixture
 def caller(place: Place, tmp_path: Path) -> Iterator[str]:
-    """The name of an agent that makes model calls until it is refused, and then hangs.
+    """Yield the name of an agent that makes model calls until it is refused, and then hangs.
 
-    It takes no prompt in the middle of its turn; `lasting` is the same with a session that can be
+    It accepts no prompt in the middle of its turn; `lasting` is the same with a session that can be
     resumed.
     """
     agent: JsonObject = {"driver": "plain", "command": [program(tmp_path, CALLER)]}
@@ -481,7 +481,7 @@ def caller(place: Place, tmp_path: Path) -> Iterator[str]:
 
 
 def calls_of(place: Place, outcome: Outcome, node: str) -> int:
-    """Return how many calls `agiraph usage` tells of a node."""
+    """Return the number of calls of a node in `agiraph usage`."""
     rows = place.json("usage", outcome.result["agent"], "--by", "node")
     return next(int(row["calls"]) for row in rows if row["name"] == node)
 

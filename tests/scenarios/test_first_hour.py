@@ -1,4 +1,4 @@
-"""docs/first-hour.md is what a terminal shows: each of its lines is typed again."""
+"""docs/first-hour.md shows the output of a terminal: each of its lines is typed again."""
 
 import tempfile
 from pathlib import Path

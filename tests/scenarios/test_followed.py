@@ -1,4 +1,4 @@
-"""What a page follows while a real team works: its text as it streams, and what changes."""
+"""Updates of a page while a real team works: text as it streams, and changes."""
 
 import threading
 from collections.abc import Callable
@@ -38,7 +38,7 @@ def piece_of(name: str, connection: ClientConnection) -> Piece:
 
 
 def told(connection: ClientConnection, begun: Piece) -> str:
-    """Return what an answer says that has begun with this piece."""
+    """Return the complete text of an answer that begins with this piece."""
     text, piece = "", begun
     while True:
         assert piece.at <= len(text), "there is a gap"

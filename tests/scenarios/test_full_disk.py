@@ -1,6 +1,6 @@
-"""A disk that fills up while a team works: what is new is refused, the rest waits, nothing is lost.
+"""A disk that fills up while a team works: new work is refused, the rest waits, no data is lost.
 
-The home lies on a file system of 24 MB. No process ends, and when there is room again everything
+The home is on a file system of 24 MB. No process ends, and when there is room again everything
 continues by itself.
 """
 
@@ -50,7 +50,7 @@ def scribe(disk: SmallDisk) -> list[Reply | Brain]:
         return append(3)
 
     def append(number: int) -> Reply:
-        # What a command of the model's own cannot write is for the model to see to.
+        # A failed write of the model's own command is the model's problem.
         return bash(f"until echo {number} >> lines.txt; do sleep 0.1; done")
 
     steps: list[Reply | Brain] = [append(number) for number in range(1, LINES + 1)]
@@ -66,7 +66,7 @@ def who_waits(place: Place) -> list[str]:
 def test_a_disk_that_fills_up_stops_nobody_for_good(full_place: Place, disk: SmallDisk) -> None:
     place = full_place
     hire, assign, wait, finish = one_worker("ada")
-    # What the human says ends a wait too, so there are two.
+    # A message of the human ends a wait too, so there are two.
     place.plays(coordinator=[hire, assign, wait, wait, finish], ada=scribe(disk))
     before: list[JsonObject] = []
 

@@ -1,4 +1,4 @@
-"""A gateway that ended or hangs: the command line says so, and waits until it is back."""
+"""A gateway that ended or hangs: the command line reports it, and waits until it is back."""
 
 import os
 import signal

@@ -1,6 +1,6 @@
-"""A node that is cut short: at a bound, what there is is published in part and the rest handed on.
+"""A node that is cut short: at a limit, its results are published in part, the rest handed on.
 
-And a worker whose process dies again and again: given up, its cause told, the team continues.
+And a worker whose process dies repeatedly: given up, its cause reported, the team continues.
 """
 
 import signal

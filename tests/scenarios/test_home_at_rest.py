@@ -1,4 +1,4 @@
-"""A home on which no supervisor runs: what can be read is read, and nothing of it is changed."""
+"""A home without a running supervisor: everything readable is read, and nothing is changed."""
 
 import hashlib
 import json
@@ -63,14 +63,14 @@ PRINTING = (
 """Commands that print the same on every home, or have no --json."""
 
 CHANGED = {"last_event", "where"}
-"""The number of the last event, and where the gateway listens."""
+"""The number of the last event, and the address of the gateway."""
 
 Ending = tuple[int | None, str]
 
 
 @dataclass
 class Rest:
-    """A home at rest, and what the reading commands printed while its supervisor ran."""
+    """A home at rest, and the output of the reading commands while its supervisor ran."""
 
     home: Path
     environ: dict[str, str]
@@ -83,7 +83,7 @@ class Rest:
         return run_here(args, cwd=self.home, environ=environ)
 
     def json(self, *args: str) -> Any:
-        """Run a command with --json and return what it prints."""
+        """Run a command with --json and return its parsed output."""
         done = self.run(*args, "--json")
         assert (done.returncode, done.stderr) == (0, "")
         return json.loads(done.stdout)
@@ -123,7 +123,7 @@ def rest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rest]:
 
 
 def _fill(place: Place) -> None:
-    """Have one agent that is done, one that asks, one in the archive."""
+    """Create an ended agent, an agent that asks, and an archived agent."""
     place.plays(coordinator=one_worker("ada"), ada=[tell("human", "Soon."), *WORK])
     place.run("Know the facts", "--name", "known")
     place.json("triggers", "known", "add", "Look again", "--cron", "0 9 * * MON")
@@ -161,7 +161,7 @@ def contents(home: Path) -> dict[str, tuple[str, int]]:
 
 
 def lasting(found: Any) -> Any:
-    """Return what was printed without what the end of the supervisor changes."""
+    """Return the rows without the fields that the end of the supervisor changes."""
     rows = found if isinstance(found, list) else [found]
     return [{key: row[key] for key in row if key not in CHANGED} for row in rows]
 
@@ -319,7 +319,7 @@ def test_the_servers_of_tools_are_asked_without_a_supervisor(rest: Rest, tmp_pat
 
 
 def test_a_home_whose_processes_were_all_killed_reads_the_same(rest: Rest, tmp_path: Path) -> None:
-    """The database's last writes stand beside it then, in a log that nobody has folded in."""
+    """The database's last writes are then beside it, in a log that no process has merged."""
     with placed(tmp_path, settings={"run": {"park_after_seconds": 0.2}}) as place:
         _fill(place)
         gate = threading.Event()

@@ -34,7 +34,7 @@ NO_PARKING = "run: {park_after_seconds: 0}\n"
 
 @contextmanager
 def joined(place: Place, folder: Path) -> Iterator[psutil.Process]:
-    """Have a host in this folder, under the folder's name, join the home and run."""
+    """Let a host in this folder, with the folder's name, join the home and run."""
     name = folder.name
     line = place.json("host", "invite", "--name", name, "--label", "far")["line"]
     environ = {key: value for key, value in place.environ.items() if key != "AGIRAPH_HOME"}

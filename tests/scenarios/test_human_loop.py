@@ -1,7 +1,7 @@
-"""The human in the loop: asked, answered, told; over the API and by command.
+"""The human in the loop: questions, answers and messages; over the API and by command.
 
-Each way also with kill -9 of the gateway while the question is open. Besides: questions that are
-not waited for, several at once, and what an asker is told when nobody answered.
+Each way also with kill -9 of the gateway while the question is open. Besides: questions without a
+wait, several at once, and the text for an asker without an answer.
 """
 
 import json
@@ -22,7 +22,7 @@ ASK = ask("PostgreSQL or SQLite?", options=CHOICE, urgent=True)
 
 @pytest.fixture
 def place(rough_place: Place) -> Place:
-    """Return a place that bears being killed."""
+    """Return a place whose processes may be killed."""
     return rough_place
 
 
@@ -38,7 +38,7 @@ def both_questions(place: Place, agent: str) -> dict[str, str]:
 
 
 def refused(place: Place, *args: str) -> str:
-    """Return why a command fails."""
+    """Return the reason why a command fails."""
     done = place.command(*args)
     assert done.returncode == 1
     return done.stderr

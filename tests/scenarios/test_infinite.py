@@ -26,12 +26,12 @@ LOOK = bash('cat "$AGIRAPH_INPUT/front.txt"')
 
 
 def last_told(seen: SeenRequest) -> str:
-    """Return the last turn that the model was told."""
+    """Return the last user turn of the model."""
     return [turn.content for turn in seen.turns if isinstance(turn, UserTurn)][-1]
 
 
 def writes(number: int) -> Brain:
-    """Add to the summary what is on the page, on AI, and not in the last cycle's notes."""
+    """Return a model that adds new posts on AI to the summary."""
 
     def brain(seen: SeenRequest) -> Reply:
         page = seen.result("bash")
@@ -59,7 +59,7 @@ def cycle(agent: Path) -> int:
 
 
 def begin_cycle(place: Place, number: int, agent: str = "monitor") -> None:
-    """Let the next cycle begin before its time, once its wake-up call is set."""
+    """Start the next cycle before its time, once its trigger is set."""
     fire = ("triggers", agent, "fire", f"cycle {number}")
     until(lambda: place.command(*fire).returncode == 0, f"cycle {number} fired")
 
@@ -126,7 +126,7 @@ def test_cycles_of_a_monitor_with_kills(drowsy_place: Place) -> None:
     ]
     assert cycles_told() == ended_and_started
     systems = [seen.system for seen in place.server.seen_by("coordinator")]
-    for number in (1, 2):  # the memory of a cycle's prompt is that of its beginning, and stays
+    for number in (1, 2):  # a cycle's prompt keeps the memory from its beginning
         [of_cycle] = set(systems[3 * number : 3 * number + 3])
         assert f"Cycle {number}: reported so far" in of_cycle
         assert f"Cycle {number + 1}: reported so far" not in of_cycle
@@ -161,7 +161,7 @@ def test_an_agent_that_comes_back_from_the_archive_begins_its_next_cycle(
     agent = place.begin(name, "--mode", "infinite", "--cycle", "10m", goal="Watch this folder")
     until(lambda: cycle(agent) == 1, "the first cycle")
     until(lambda: place.states(agent.name)[f"{agent.name}/coordinator"] == "parked", "its rest")
-    if is_stopped:  # its wake-up call waits in its mailbox, which is lost in the archive
+    if is_stopped:  # its trigger's message is lost in the archive
         assert place.command("stop", name).returncode == 0
         begin_cycle(place, 2, name)
     for act in ("archive", "restore", "resume"):

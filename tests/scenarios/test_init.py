@@ -1,4 +1,4 @@
-"""`agiraph init` in a terminal: what it has found, and one question."""
+"""`agiraph init` in a terminal: its findings, and one question."""
 
 import contextlib
 import os

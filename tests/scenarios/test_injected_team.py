@@ -1,7 +1,7 @@
 """A team whose models were taken over attacks, from its shells, every path the runtime touches.
 
-What its commands leave behind (links, pipes, devices, folders in the place of files, hard links,
-twenty thousand names) leads no process of the house outside: nothing of the person's is read or
+Its commands leave links, pipes, devices, folders in the place of files, hard links, and twenty
+thousand names. None of them leads a process of the home outside: no file of the person is read or
 changed, no secret of the home is shown to a model, the work ends, and others are not disturbed.
 """
 
@@ -56,7 +56,7 @@ for number, name in enumerate(names):
     except OSError as error:
         print(name, error)
 """
-"""Puts links to its first argument in the place of all others."""
+"""Replaces all other arguments by links to its first argument."""
 
 PARTS = """
 import os, sys
@@ -66,7 +66,7 @@ for pid in range(int(sys.argv[3])):
     except OSError:
         pass
 """
-"""Guesses every name that a writer could give a file which is not whole yet."""
+"""Guesses every name that a writer could give to an incomplete file."""
 
 SWAP = """
 import os, sys
@@ -82,7 +82,7 @@ for _ in range(200_000):
     except OSError:
         pass
 """
-"""Exchanges a folder for a link and back, over and over, until there is a file `enough`."""
+"""Exchanges a folder for a link and back, repeatedly, until there is a file `enough`."""
 
 
 def python(program: str, *words: object) -> str:
@@ -93,7 +93,7 @@ def python(program: str, *words: object) -> str:
 
 @pytest.fixture
 def person(tmp_path: Path) -> Iterator[Path]:
-    """Return a folder of the person's; nothing in it has changed when the test ends."""
+    """Yield a folder of the person, which must not have changed when the test ends."""
     folder = tmp_path / "person"
     (folder / "papers").mkdir(parents=True)
     (folder / "diary.txt").write_text(f"{SECRET} in a line without end")
@@ -104,7 +104,7 @@ def person(tmp_path: Path) -> Iterator[Path]:
 
 
 def digests(folder: Path) -> dict[str, tuple[str, int, int]]:
-    """Return, of each file below a folder, its hash, mode and number of names."""
+    """Return the hash, mode and number of names of each file below a folder."""
     files = [path for path in folder.rglob("*") if path.is_file()]
     return {
         str(path.relative_to(folder)): (
@@ -117,7 +117,7 @@ def digests(folder: Path) -> dict[str, tuple[str, int, int]]:
 
 
 def coordinator_attack(diary: Path, token: Path, papers: Path, names: int) -> str:
-    """Return what the coordinator's shell does in the run's root and in the agent's memory."""
+    """Return the coordinator's shell attack in the run's root and in the agent's memory."""
     memory = "../../memory"
     files = ("_plan.md", "_output.md", "_context.json", "context.jsonl", "journal.jsonl")
     inner = ("_messages/.journal.jsonl", "_messages/0001_x_to_y.md", "journal.jsonl.snapshot")
@@ -138,7 +138,7 @@ def coordinator_attack(diary: Path, token: Path, papers: Path, names: int) -> st
 
 
 def worker_attack(diary: Path, papers: Path) -> str:
-    """Return what a worker's shell does in its scratch folder and its own files."""
+    """Return a worker's shell attack in its scratch folder and its own files."""
     own = "../../../workers/eve-*"
     return "\n".join(
         (
@@ -157,7 +157,7 @@ def all_of(tool: str, *paths: str) -> Reply:
     return calls(*(call(tool, path=path) for path in paths))
 
 
-# The calls by which the runtime itself is asked to touch what was planted.
+# The calls with which the runtime itself touches the planted files.
 LOOKS = [
     all_of("read_file", "leak.txt", "leak/will.md", "zero.md", "pipe", "hard.md", "huge.md",
            "notes.md/inner"),
@@ -175,7 +175,7 @@ LOOKS = [
 
 
 def attacks(place: Place, person: Path, names: int) -> list[Reply]:
-    """Return the steps of a coordinator that plants so many names, and has them touched."""
+    """Return the steps of a coordinator that plants `names` names, and touches them."""
     token = place.home / "system" / "token"
     return [
         bash(coordinator_attack(person / "diary.txt", token, person / "papers", names)),
@@ -184,7 +184,7 @@ def attacks(place: Place, person: Path, names: int) -> list[Reply]:
 
 
 def assert_nothing_got_out(place: Place, outcome: Outcome, token: str) -> None:
-    """The run ended well, and neither a model nor the home has seen what is not theirs."""
+    """Assert that the run ended well, and that no secret reached a model or the home."""
     assert outcome.code == 0, outcome.progress
     for seen in place.server.requests:
         assert SECRET not in str(seen.body)

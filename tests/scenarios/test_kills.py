@@ -14,7 +14,7 @@ TELL = tell("human", "I have begun.")
 
 
 def assert_once(outcome: Outcome, *nodes: str) -> None:
-    """The run is complete; every node was completed and told once, every message stands once."""
+    """Assert that the run is complete, with every node, event and message exactly once."""
     assert (outcome.code, outcome.result["status"]) == (0, "completed"), outcome.progress
     assert len(outcome.completions()) == len(set(outcome.completions())) == len(nodes)
     assert sorted(told["name"] for told in outcome.data("node.completed")) == sorted(nodes)
@@ -28,14 +28,14 @@ def assert_once(outcome: Outcome, *nodes: str) -> None:
 
 
 def plays(place: Place, worker: str) -> threading.Event:
-    """Let a worker find a fact; return what lets its model answer its second request."""
+    """Let a worker find a fact; return the gate of its model's second answer."""
     gate = threading.Event()
     place.plays(coordinator=one_worker(worker), **{worker: [calls(TELL, FACT), held(DONE, gate)]})
     return gate
 
 
 def lead(place: Place, worker: str, kill: Callable[[], object], *args: str) -> Outcome:
-    """Run it, and kill something while the worker's model thinks; nothing is lost or doubled."""
+    """Run a goal, and call `kill` while the worker's model thinks; no work is lost or doubled."""
     gate = plays(place, worker)
 
     def meanwhile() -> None:

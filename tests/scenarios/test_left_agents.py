@@ -1,4 +1,4 @@
-"""Agents whose command is gone: none works on unseen, each is named, and resumed when asked for."""
+"""Agents whose command is gone: none works unseen, each is named, and resumed on request."""
 
 import contextlib
 import threading

@@ -1,4 +1,4 @@
-"""Going round in a circle: the model is warned; if it goes on, its work ends with that reason."""
+"""Repeated calls: the model is warned; if it continues, its work ends with that reason."""
 
 import threading
 

@@ -30,9 +30,9 @@ NEEDED = (
     "agents/*/conversation.jsonl",
     "agents/*/runs/*/journal.jsonl",
 )
-"""The files without which something is lost that a person must know of."""
+"""The files whose loss a person must know of."""
 KNOWN_TO_END = frozenset({"usage.db", "mailboxes.db", "book.db", "agent.json", "children.journal"})
-"""Of these something else than the file says that it was cut."""
+"""For these, another file records that they were cut."""
 ODD = (
     ("system/usage.db", "folder"),
     ("system/token", "pipe"),
@@ -68,7 +68,7 @@ class LostFiles:
         return path
 
     def replace(self, file: Path, kind: str) -> Path:
-        """Make a copy of the home that has something odd at the path of a file; return the path."""
+        """Copy the home with an odd entry at the path of a file; return the path."""
         path = self._copied(file)
         path.unlink(missing_ok=True)
         UNREADABLE[kind](path)
@@ -86,7 +86,7 @@ class LostFiles:
     def check_start(self, path: Path) -> None:
         """Start a supervisor on the home.
 
-        Fails if something does not start and its cause does not name the file, or if a person would
+        Fails if a process does not start and its cause does not name the file, or if a person would
         see a traceback.
         """
         function, *words = Place.program

@@ -1,4 +1,4 @@
-"""Many agents that have nothing to do: none has a process, each wakes when it is written to."""
+"""Many idle agents: none has a process, each wakes when it receives a message."""
 
 from concurrent.futures import ThreadPoolExecutor
 

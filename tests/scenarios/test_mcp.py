@@ -1,6 +1,6 @@
-"""Tools of other programs as a team meets them: granted, shared, killed, cut off, and audited.
+"""Tools of other programs in a team: granted, shared, killed, cut off, and audited.
 
-The server is a real one, written with the official SDK; only what it does is made up.
+The server is real, written with the official SDK; only its tools are made up.
 """
 
 import os
@@ -34,13 +34,13 @@ class McpPlace(Place):
     """A place with servers of tools."""
 
     def traces(self) -> str:
-        """Leave out what the servers themselves have written."""
+        """Return the logs without the output of the servers themselves."""
         lines = super().traces().splitlines()
         return "\n".join(line for line in lines if "its server says" not in line)
 
 
 def fake(folder: Path, **more: Any) -> dict[str, Any]:
-    """Return the settings of a fake server whose state stands in `folder`."""
+    """Return the settings of a fake server whose state is in `folder`."""
     return {
         "command": sys.executable,
         "args": ["-m", "tests.fakes.mcp_server", str(folder)],

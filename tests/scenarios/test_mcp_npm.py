@@ -1,4 +1,4 @@
-"""Two reference servers that others wrote, from the npm registry, in the sandbox and over HTTP."""
+"""Two reference servers by other authors, from the npm registry, in the sandbox and over HTTP."""
 
 import shutil
 import socket

@@ -1,4 +1,4 @@
-"""Agiraph as a MCP server: any MCP client gives a team a goal, talks with it and reads it."""
+"""Agiraph as an MCP server: any MCP client gives a team a goal, talks with it and reads it."""
 
 import asyncio
 import signal
@@ -42,7 +42,7 @@ def over_pipes(place: Place, talk: TALK, *options: str) -> None:
 
 @pytest.fixture(scope="module")
 def url(place: Place) -> Iterator[str]:
-    """Return where `agiraph mcp serve --http` listens."""
+    """Yield the URL at which `agiraph mcp serve --http` listens."""
     words = ("mcp", "serve", "--http", "127.0.0.1:0", "--home", str(place.home))
     process = Forked(words, cwd=place.home, env={**place.environ, "PYTHONPATH": str(ROOT)})
     assert process.stderr is not None

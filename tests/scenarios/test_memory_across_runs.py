@@ -1,4 +1,4 @@
-"""What an agent learned in one run it finds in the next (test 6), its coordinator killed too."""
+"""An agent finds in a run what it learned before (test 6), also after kills of its coordinator."""
 
 import json
 import threading
@@ -20,7 +20,7 @@ MAIN = "# What I remember\n\n- Async patterns of Python: knowledge/python-asynci
 
 
 def mind(gates: list[threading.Event]) -> Brain:
-    """Return the model of both runs; its second answer in each is held back by that run's gate."""
+    """Return the model of both runs; each run's gate delays its second answer."""
 
     def use(seen: SeenRequest) -> Reply:
         found = seen.result("memory_search")

@@ -29,7 +29,7 @@ def has_written(seen: SeenRequest, content: str) -> bool:
 
 
 def coder(seen: SeenRequest) -> Reply:
-    """Write the module, tell the tester, mend what the tester finds."""
+    """Write the module, message the tester, and correct the bugs that the tester finds."""
     if "Found a bug" in seen.said and not has_written(seen, MENDED):
         return calls(write("strutils.py", MENDED), tell("tess", f"Mended. The module:\n{MENDED}"))
     if "All green" in seen.said:
@@ -40,7 +40,7 @@ def coder(seen: SeenRequest) -> Reply:
 
 
 def examiner(seen: SeenRequest) -> Reply:
-    """Test each module that arrives; say what is wrong with it, or that it is green."""
+    """Test each module that arrives; report its fault, or that it is green."""
     modules = seen.said.count("[Message from cody]")
     runs = seen.results("bash")
     if runs and "passed" in runs[-1] and has_written(seen, "All green."):

@@ -1,9 +1,9 @@
-"""No process that runs what a model says holds a provider's key: seen by looking into all of them.
+"""No process that executes a model's commands contains a provider's key, checked in all of them.
 
-Every process of a house at work is looked at, its environment and all of its memory that can be
-written: coordinator, worker, its command, an external agent, spawner and services. The broker has
-the key, and the supervisor, who gives it to the next broker; nobody else. A house whose broker was
-killed and came back is looked at, for then the key has travelled.
+The environment and all writable memory of every process of a working home are searched:
+coordinator, worker, its command, an external agent, spawner and services. Only the broker has the
+key, and the supervisor, which passes it to the next broker. A home whose broker was killed and
+restarted is searched, because then the key has been passed on.
 """
 
 import os
@@ -34,9 +34,9 @@ AGENT = f"#!/bin/bash\n{AT_WORK}\necho It is done. > _result.md\n"
 
 
 class KeyedPlace(Place):
-    """A place whose provider has a key that nothing else in the world contains.
+    """A place whose provider has a key that no other data contains.
 
-    Its processes are started as programs: forked ones have what their parent's memory has.
+    Its processes are started as programs: forked ones contain their parent's memory.
     """
 
     program = ("agiraph.__main__:supervisor_main",)
@@ -64,7 +64,7 @@ def holds(pid: int, wanted: bytes) -> bool:
 
 
 def _is_in(memory: int, start: int, end: int, wanted: bytes) -> bool:
-    """Whether a range of memory contains some bytes; what cannot be read there is passed over."""
+    """Whether a range of memory contains some bytes; unreadable parts are skipped."""
     for at in range(start, end, CHUNK):
         try:
             if wanted in os.pread(memory, min(CHUNK + len(wanted), end - at), at):
@@ -75,7 +75,7 @@ def _is_in(memory: int, start: int, end: int, wanted: bytes) -> bool:
 
 
 def holders(place: Place) -> tuple[dict[str, bool], list[str]]:
-    """Return, of each process of a house, whether it holds the key, and who would not be read."""
+    """Return whether each process of a home contains the key, and the unreadable processes."""
     supervisor = psutil.Process(place.supervisor.pid)
     seen: dict[str, bool] = {}
     hidden = []
@@ -124,7 +124,7 @@ def test_nobody_but_broker_and_supervisor_holds_a_key(keyed: Place, tmp_path: Pa
 
 @pytest.mark.skipif(not FOUND.works, reason=FOUND.why or "no sandbox")
 def test_a_shell_in_a_run_sees_nothing_of_others(keyed: Place) -> None:
-    """A worker looks for all files of the home that it can see; another one has worked before."""
+    """A worker looks for all visible files of the home after another worker has worked there."""
     look = f"find {keyed.home} -type f; cat {keyed.home}/system/token {keyed.home}/human/*.json"
     mark = "only-mine-4711"
     second = [node("second", "ben"), call("wait", nodes=["second"]), finish()]

@@ -1,4 +1,4 @@
-"""What waits has no process: it parks, and the next message wakes it, whatever died meanwhile."""
+"""Waiting entities have no process: they park, and the next message wakes them, despite kills."""
 
 from pathlib import Path
 

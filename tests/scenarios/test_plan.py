@@ -24,7 +24,7 @@ COORDINATOR = [
 
 
 def worker(seen: SeenRequest) -> Reply:
-    """Write a file, publish it; for each node anew."""
+    """Write a file and publish it, for each node."""
     if seen.step % 2 == 0:
         return write("out.md", "findings")
     return publish("found it")
@@ -161,7 +161,7 @@ nodes:
 
 
 def scorer(seen: SeenRequest) -> Reply:
-    """Fail the first attempt, publish a result that does not fit, correct it."""
+    """Fail the first attempt, publish a mismatching result, correct it."""
     if "# Assignment: one" in seen.said:
         return say("```json\n42\n```" if "is not the result" in seen.said else "forty-two")
     assert "bash" not in seen.tools
@@ -241,7 +241,7 @@ def planned(*nodes: str) -> Reply:
 
 
 def planner(seen: SeenRequest) -> Reply:
-    """Answer what cannot be followed, then two nodes, and three if the human wants a review."""
+    """Answer first an invalid plan, then two nodes, and three if the human wants a review."""
     if "[Human]: Change the plan: Add a review." in seen.said:
         return planned("search", "report", "review")
     return planned("search", "report") if seen.step else say("First I would search.")

@@ -1,4 +1,4 @@
-"""A step that ends its worker each time: the node fails with that reason, nothing loops."""
+"""A step that crashes its worker each time: the node fails with that reason, nothing loops."""
 
 import signal
 import threading
@@ -13,7 +13,7 @@ REASON = "the same step has ended its process 3 times: killed by SIGSEGV"
 
 
 def lead(place: Place, name: str, kind: str, actor: str, gate: threading.Event) -> Outcome:
-    """Run a goal; each process of this kind is ended in the step that the gate holds back."""
+    """Run a goal; kill each process of this kind in the step that the gate delays."""
 
     def meanwhile() -> None:
         agent = place.agent(name)

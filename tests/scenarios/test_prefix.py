@@ -1,4 +1,4 @@
-"""A loop of twenty turns: nearly all that the model is told is what it was told before."""
+"""A loop of twenty turns: nearly all input of the model is a repetition of earlier input."""
 
 import pytest
 
@@ -11,7 +11,7 @@ STEPS = 20
 
 
 def loop_of(place: Place, api: str, name: str) -> list[SeenRequest]:
-    """Have a worker take STEPS turns and return what its model was asked."""
+    """Have a worker take STEPS turns and return the requests to its model."""
     steps = [calls(bash(f"seq {n} {n + 80}"), text=f"Step {n} of many.") for n in range(STEPS - 2)]
     steps.append(write("facts.md", "counted"))
     parts = {name: [*steps, publish("twenty turns")]}

@@ -40,7 +40,7 @@ def events_of(agent: Path, kind: str) -> list[JsonObject]:
 
 
 def notices(place: Place) -> list[str]:
-    """Return the notices that the coordinator has been given so far."""
+    """Return the notices that the coordinator has received so far."""
     said = place.server.seen_by("coordinator")[-1].said
     return [line for line in said.split("\n") if "This is notice" in line]
 

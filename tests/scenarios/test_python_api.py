@@ -1,4 +1,4 @@
-"""Agiraph from Python: results, streams, questions, errors; and that nothing is left behind."""
+"""Agiraph from Python: results, streams, questions, errors; and no process is left behind."""
 
 import asyncio
 import inspect
@@ -346,7 +346,7 @@ def test_a_cycle_that_nobody_breaks_ends_the_run(drowsy_place: Place) -> None:
 
 
 class Odd:
-    """What no JSON Schema describes."""
+    """A type that no JSON Schema describes."""
 
 
 @tool

@@ -1,4 +1,4 @@
-"""The programs of docs/python.md do what they say; each stands there as it is in docs/examples."""
+"""The programs of docs/python.md work as described; each is equal to its file in docs/examples."""
 
 import re
 import runpy
@@ -68,7 +68,7 @@ PLAYS: dict[str, tuple[dict[str, Plays], str]] = {
             "ada": [call("send_message", to="ben", content="I begin"), *WORK],
             "ben": [],
         },
-        # The coordinator reports the start, the worker its message: milliseconds lie between them.
+        # The coordinator reports the start, the worker its message, within milliseconds.
         r"(?=[\s\S]*Message: ada → ben: I begin\n)"
         r"(Message: .*\n)*Node first started\n(Message: .*\n)*Node first finished: found\n"
         r"(Message: .*\n)*completed True",

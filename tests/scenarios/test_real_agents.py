@@ -42,7 +42,7 @@ print(json.dumps(list(csv.DictReader(open(sys.argv[1])))))
 
 @pytest.fixture(scope="module")
 def place(place: Place) -> Iterator[Place]:
-    """A place that knows where the programs are, and where `date` is asked about."""
+    """Yield a place whose presets name the programs, and whose rules ask about `date`."""
     where: dict[str, JsonObject] = {
         "claude-code": {"command": [str(program_of(CLAUDE))]},
         "codex": {"command": [str(program_of(CODEX))], "rule_exempt": True},

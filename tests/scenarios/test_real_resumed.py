@@ -1,5 +1,4 @@
-"""The real Gemini CLI by both drivers, and the real Claude Code by ACP, against the fake model
-server."""
+"""The real Gemini CLI with both drivers and Claude Code over ACP, against the fake model server."""
 
 import json
 import threading
@@ -31,7 +30,7 @@ rules:
 
 @pytest.fixture(params=RELEASES)
 def preset(request: pytest.FixtureRequest, place: Place) -> Iterator[str]:
-    """The name of a preset in a home that knows where its program is, and denies `date`."""
+    """Yield the name of a preset in a home that knows its program's path, and denies `date`."""
     name: str = request.param
     agents, rules = place.home / "agents.yaml", place.home / "approvals.yaml"
     rules.write_text(RULES)

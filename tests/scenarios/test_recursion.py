@@ -1,7 +1,7 @@
-"""A worker that finds its node too big puts parts of it on the board and integrates them.
+"""A worker whose node is too big puts parts of it on the board and integrates them.
 
 A todo app by workers that a model drives, two levels deep, with the coordinator and the parent's
-worker killed in the middle; and what a parent does when a part fails.
+worker killed in the middle; and the reaction of a parent to a failed part.
 """
 
 import contextlib
@@ -40,7 +40,7 @@ def place(make_place: MakePlace) -> Place:
 
 
 def part(name: str, gate: threading.Event) -> list[Reply]:
-    """Return the steps of a worker that makes one part and tells the team of it at the gate."""
+    """Return the steps of a worker that makes one part and reports it to the team at the gate."""
     make = write(f"{name}/{PARTS[name]}", f"the {name}")
     tell = call("append_context", key="parts", item=name)
     return [make, held(tell, gate), publish(f"{name} done")]
@@ -58,7 +58,7 @@ def own(name: str, **more: Any) -> Reply:
 
 
 def lead(place: Place, brain: Brain, goal: str, name: str, **more: Any) -> Outcome:
-    """Run a goal to its end with this brain, which is asked from now on."""
+    """Run a goal to its end with this brain."""
     place.plays(brain)
     return place.complete(goal, "--name", name, **more)
 

@@ -1,4 +1,4 @@
-"""`rm` and `prune`: agents are deleted with their files, and never one that is still at work."""
+"""`rm` and `prune`: agents are deleted with their files, but never an agent at work."""
 
 from threading import Event
 
@@ -10,7 +10,7 @@ from tests.scenarios.steps import DONE, WAIT, finish, held, node, spawn
 
 @pytest.fixture(scope="module")
 def place(make_place: MakePlace) -> Place:
-    """Return a place of our own: everything that has ended there is deleted."""
+    """Return a separate place: all ended agents there are deleted."""
     return make_place()
 
 

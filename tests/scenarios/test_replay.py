@@ -1,4 +1,4 @@
-"""A run is recorded, and played again with no provider; and one whose model fails falls back."""
+"""A run is recorded and replayed without a provider; a run whose model fails falls back."""
 
 import json
 from pathlib import Path

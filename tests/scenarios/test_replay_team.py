@@ -1,4 +1,4 @@
-"""A team of three that writes to each other is recorded, and played again to its end every time."""
+"""A team of three that exchanges messages is recorded, and replayed to its end every time."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ BOARD = call("check_board")
 
 
 def member(name: str, *others: str) -> list[Reply | Brain]:
-    """Return the steps of a worker that tells the others and the coordinator what it does."""
+    """Return the steps of a worker that reports its work to the others and the coordinator."""
     return [
         calls(*(tell(other, f"{name} begins") for other in others)),
         write(f"{name}.md", f"a fact of {name}"),

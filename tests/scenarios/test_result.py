@@ -1,4 +1,4 @@
-"""`result` and `run --output`: what a run has delivered, printed or written where it is wanted."""
+"""`result` and `run --output`: the results of a run, printed or written to a given place."""
 
 import os
 import threading

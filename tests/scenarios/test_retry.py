@@ -1,4 +1,4 @@
-"""What a person does to nodes: `retry`, `assign`, `cancel`."""
+"""Actions of a person on nodes: `retry`, `assign`, `cancel`."""
 
 import threading
 

@@ -32,7 +32,7 @@ def lead_first(place: Place, name: str, *, is_stopped: bool = True) -> Outcome:
 
 
 def assert_complete(outcome: Outcome, goal: str) -> None:
-    """One run, whole: its own board with one node, told once, its own result and files."""
+    """Assert one complete run: its own board with one node, reported once, its own files."""
     assert (outcome.code, outcome.result["status"]) == (0, "completed"), outcome.progress
     assert len(outcome.completions()) == 1
     mine = [event for event in outcome.events() if event["run_id"] == outcome.result["run"]]
@@ -119,7 +119,7 @@ def test_a_goal_for_an_agent_at_work_is_refused(place: Place) -> None:
 
 
 def test_a_run_that_was_stopped_is_given_up_for_another_goal(place: Place) -> None:
-    """Its workers, who would be asked again where they stood, are not."""
+    """Its workers, who would repeat their requests, do not."""
     gate, names = threading.Event(), ("ada", "bob", "cyd")
     busy = {name: [held(FACT, gate)] for name in names}
     place.plays(coordinator=by_goal({FIRST: workers(*names), SECOND: [finish()]}), **busy)

@@ -1,4 +1,4 @@
-"""A service that fails at each start suspends the runs that need it, and every face says why."""
+"""A service that fails at each start suspends the runs that need it, and all views say why."""
 
 import json
 import signal

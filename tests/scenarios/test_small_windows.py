@@ -1,6 +1,6 @@
-"""Models with a small window, and models without tools: what they are shown, and what they can do.
+"""Models with a small window, and models without tools: their prompts, and their abilities.
 
-openai/tiny has a context of 8,192 tokens, openai/writer has one, too, and no tools.
+openai/tiny has a context of 8,192 tokens; openai/writer has one, too, and no tools.
 """
 
 from pathlib import Path
@@ -22,7 +22,7 @@ nodes:
 
 
 def size(seen: SeenRequest) -> int:
-    """Return at most how many tokens a request has."""
+    """Return the largest possible number of tokens of a request."""
     return len(seen.raw) // BYTES_PER_TOKEN
 
 

@@ -19,7 +19,7 @@ NVIDIA, AMD, VERDICT = "H100 has 80 GB", "MI300X has 192 GB", "AMD has more."
 
 
 def lead(*steps: tuple[Reply | Brain, set[str]]) -> Brain:
-    """Return a coordinator that takes each step, then waits until it was told all of its texts."""
+    """Return a coordinator that plays each step, then waits for all of the step's texts."""
 
     def think(seen: SeenRequest) -> Reply:
         said = [turn for turn in seen.turns if isinstance(turn, AssistantTurn)]
@@ -75,7 +75,7 @@ def test_a_micro_managed_run_makes_one_call_a_node_through_kills(place: Place) -
 
 
 def worker_of(name: str, gate: threading.Event | None = None) -> list[Reply]:
-    """Return the steps of a worker that publishes what it found, at the gate."""
+    """Return the steps of a worker that publishes its findings, at the gate."""
     done = publish(f"{name} is done")
     return [write(f"{name}.md", f"what {name} found"), held(done, gate) if gate else done]
 
@@ -85,7 +85,7 @@ def roles(*names: str) -> list[JsonObject]:
 
 
 def over_a_stage(contract: JsonObject, *names: str) -> Brain:
-    """Return a coordinator that closes a stage that went on without somebody."""
+    """Return a coordinator that closes a stage that ended without all of its nodes."""
     stage = {"name": "Search", "roles": roles(*names), "contract": contract}
     closing = call(
         "reconvene",
@@ -179,7 +179,7 @@ def test_a_launched_stage_keeps_who_persists_and_what_those_who_go_have_publishe
     assert "## Write (completed)" in plan
 
 
-# --- what is looked at ---------------------------------------------------------------------------
+# --- results -------------------------------------------------------------------------------------
 
 
 def assert_done(outcome: Outcome, *nodes: str) -> None:
@@ -189,7 +189,7 @@ def assert_done(outcome: Outcome, *nodes: str) -> None:
 
 
 def went_on_without(outcome: Outcome, **facts: object) -> list[str]:
-    """Return whom the first stage continued without, which event, notice and plan all say."""
+    """Return the names that the first stage continued without, in event, notice and plan."""
     (met,) = outcome.data("stage.met")
     names: list[str] = met["without"]
     assert met == {"stage": "Search", "without": names, **facts}

@@ -1,4 +1,4 @@
-"""How an agent and its entities stand: every command says the same, whatever was restarted."""
+"""The status of an agent and its entities: every command shows the same, despite restarts."""
 
 import threading
 
@@ -25,7 +25,7 @@ def shown(place: Place, name: str) -> JsonObject:
 
 
 def team(status: str, entities: dict[str, str]) -> JsonObject:
-    """Return what is shown of an agent in this status, with these states of its entities."""
+    """Return the shown rows of an agent in this status, with these states of its entities."""
     return {"agent": status, "record": status, "entities": entities}
 
 

@@ -181,7 +181,7 @@ def test_a_paused_worker_does_one_step_at_a_time_also_if_it_is_killed_in_it(plac
     place.json("resume", address)
     place.await_end(agent)
     types = [event["type"] for event in place.json("events", "stepping")]
-    assert types.count("worker.stepped") <= 2  # one that is killed may take its last reports along
+    assert types.count("worker.stepped") <= 2  # a killed worker may lose its last reports
     nobody = place.command("step", "stepping")
     assert (nobody.returncode, "nobody is paused" in nobody.stderr) == (1, True)
 
@@ -237,7 +237,7 @@ def test_an_answer_to_a_call_that_was_interrupted_is_a_message(place: Place) -> 
     def gus(seen: SeenRequest) -> Reply:
         if seen.step < len(steps):
             return steps[seen.step]
-        # The answer is accepted for gus before it is in his process.
+        # The answer is accepted for gus before his process receives it.
         return DONE if ANSWER in seen.said else write(f"step-{seen.step}.md", "x")
 
     place.plays(coordinator=one_worker("gus"), gus=gus)

@@ -1,8 +1,8 @@
-"""A team in a storm: its services refuse half of what is asked, and its budget is too short.
+"""A team in a storm: its services refuse half of the requests, and its budget is too small.
 
 Everything is real but the models: `agiraph run`, a process for each worker, the SDKs. The team
-works until its tokens are spent, parks, is given more once, and continues: no node fails, and no
-call is made that is not paid for.
+works until its tokens are spent, parks, gets more once, and continues: no node fails, and every
+call is paid for.
 """
 
 from collections.abc import Callable
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 def patiently(found: Callable[[], T | None], what: str) -> T:
-    """Wait for what takes its time, and look rarely: the machine has enough to do."""
+    """Wait for a slow condition, and check rarely: the machine is busy."""
     return until(found, what, within_seconds=PATIENCE_SECONDS, look_seconds=0.1)
 
 

@@ -30,9 +30,9 @@ def place(collector: Collector, make_place: MakePlace) -> Place:
 
 
 def tree_of(collector: Collector, goal: str) -> tuple[str, Counter[str], dict[bytes, Span]]:
-    """Return a run's own span's name, how often each path from it is there, and its spans.
+    """Return the name of a run's own span, the counts of the paths from it, and its spans.
 
-    No span of it lacks its parent, and what tools were given is JSON.
+    Checks that no span of it lacks its parent, and that the arguments of tools are JSON.
     """
 
     def top() -> Span | None:

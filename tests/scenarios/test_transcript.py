@@ -15,7 +15,7 @@ TRICK = "printf 'a\\033[31mred\\n```\\n' | tee facts.md"
 
 @pytest.fixture(scope="module")
 def place(place: Place) -> Place:
-    """A place with the agent `read`, whose worker `reader` has finished."""
+    """Return a place with the agent `read`, whose worker `reader` has finished."""
     *before, last = one_worker("reader")
     leads = [*before, say(ALMOST), last]
     place.plays(coordinator=leads, reader=[bash(TRICK), publish("All is read.")])

@@ -1,4 +1,4 @@
-"""Triggers on real processes, by a clock that the test turns: what they do and cost."""
+"""Triggers on real processes, with a clock that the test turns: their actions and costs."""
 
 import json
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ class TurnedPlace(Place):
     program = ("tests.scenarios.turned_clock:supervise",)
 
     def turn(self, seconds: float) -> None:
-        """Turn the clock on; return when it has dealt with that."""
+        """Turn the clock forward; return when the scheduler has reacted."""
         shown = repr(turn(self.home, seconds))
         seen = self.home / "seen"
         until(lambda: seen.exists() and seen.read_text() == shown, "the clock has seen the time")
@@ -33,7 +33,7 @@ class TurnedPlace(Place):
         return found
 
     def trigger(self, agent: str, id: str) -> JsonObject:
-        """Return a trigger as it stands."""
+        """Return the current state of a trigger."""
         rows = self.json("triggers", agent, "list", "--all")
         return next(row for row in rows if row["id"] == id)
 
@@ -91,7 +91,7 @@ SAID = 5
 
 
 def next_run(*replies: Reply) -> Script:
-    """Return a brain whose coordinator goes on with these replies after its first run."""
+    """Return a brain whose coordinator continues with these replies after its first run."""
     return Script({"coordinator": [*[say("(said before)")] * SAID, *replies]})
 
 

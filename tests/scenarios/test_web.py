@@ -1,4 +1,4 @@
-"""The web as a team meets it: searched and read by a process of its own, which may die at any time.
+"""The web tools of a team: a separate process searches and reads, and may die at any time.
 
 The site, the search service and the model server are on this machine; everything else is real.
 """

@@ -1,4 +1,4 @@
-"""A team whose members each speak another wire format, by a service that is in trouble at first."""
+"""A team whose members use different wire formats, with a service that is in trouble at first."""
 
 import json
 import re
@@ -13,8 +13,8 @@ from tests.fakes.model_server import Brain, Call, Reply, SeenRequest, calls, cut
 from tests.scenarios.place import Place
 from tests.scenarios.steps import WAIT, Plays, bash, finish_with, node, publish, spawn
 
-# Each one's model, the format that it is asked in, and what shows that its thoughts came back to
-# it; a model without tool calling is shown what was wrong with its call instead.
+# Each actor's model, its wire format, and the text that shows that its thoughts came back to it; a
+# model without tool calling is shown the error of its call instead.
 MODELS = {
     "coordinator": ("anthropic/fake", "anthropic", "'signature': 'sig'"),
     "ada": ("google/fake", "google", "'thoughtSignature': 'c2ln'"),
@@ -30,7 +30,7 @@ RESULT = re.compile(r"^\[(?P<what>Result|Error) of (?P<name>[\w-]+)\]\n", re.MUL
 
 @pytest.fixture
 def place(drowsy_place: Place) -> Place:
-    """The place where a refused call waits only for a moment."""
+    """Return the place where a refused call waits only for a moment."""
     return drowsy_place
 
 
@@ -50,7 +50,7 @@ def in_words(brain: Brain) -> Brain:
 
 
 def _results_in(turn: Turn) -> Iterator[Turn]:
-    """Yield a turn, or the results that the text of a user holds."""
+    """Yield a turn, or the results in the text of a user turn."""
     if not isinstance(turn, UserTurn):
         yield turn
         return
@@ -70,7 +70,7 @@ def _written(made: Call) -> str:
 
 
 def troubled(brain: Brain) -> Brain:
-    """Return a brain whose service is crowded, breaks off, and is well from the fourth call on."""
+    """Return a brain whose service is crowded, breaks off, and works from the fourth call on."""
     troubles = iter([rate_limited(), rate_limited("0.01"), None])
     lock = threading.Lock()
 

@@ -1,4 +1,4 @@
-"""What workers learn: carried to their next node, offered to the agent, kept once through kills."""
+"""Lessons of workers: carried to their next node, offered to the agent, kept once despite kills."""
 
 import json
 import threading
@@ -20,10 +20,9 @@ LEARNED = "The tables are in input/sales, separated by semicolons."
 
 
 class Team:
-    """One worker, two nodes; the coordinator's answer after the first is held back by `gate`.
+    """One worker, two nodes; `gate` delays the coordinator's answer after the first node.
 
-    So is what the worker has learned when it is asked, until it has `thought`, and the end of the
-    run until `last`.
+    `thought` delays the worker's answer about its lessons, and `last` the end of the run.
     """
 
     def __init__(self) -> None:
@@ -45,7 +44,7 @@ class Team:
         return held(finish("Both are summed."), self.last) if is_over else WAIT
 
     def ada(self, seen: SeenRequest) -> Reply:
-        """Sum, and say what was learned."""
+        """Sum, and report the lessons."""
         if is_asked(seen):
             return Reply(text=REFLECTED, gate=self.thought)
         if "# Assignment: second" in seen.said:
@@ -53,7 +52,7 @@ class Team:
         return calls(SUM, publish("Summed.", learned=LEARNED, insight=INSIGHT))
 
     def run(self, house: House, *, also_dies_when_asked: bool) -> Outcome:
-        """Run it; the coordinator is killed after the first node, and the worker if said so."""
+        """Run it; kill the coordinator after the first node, and the worker if requested."""
         house.server.brain = Script({"coordinator": self.coordinator, "ada": self.ada})
 
         def meanwhile() -> None:
@@ -84,7 +83,7 @@ class Team:
 
 
 def is_asked(seen: SeenRequest) -> bool:
-    """Whether the worker is asked what it has learned."""
+    """Whether the worker is asked for its lessons."""
     return seen.is_for("ada") and "what have you learned" in seen.said.rpartition("[Runtime]")[2]
 
 

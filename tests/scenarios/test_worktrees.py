@@ -32,7 +32,7 @@ TIP = "repositories/*.git/refs/heads/agiraph/*/result"
 
 @pytest.fixture
 def place(rough_place: Place) -> Place:
-    """The place where workers change repositories in worktrees."""
+    """Return the place where workers change repositories in worktrees."""
     return rough_place
 
 
@@ -48,7 +48,7 @@ def lead(*nodes: str) -> Plays:
 def change(
     place: Place, project: Checkout, name: str, meanwhile: Callable[[Path], None]
 ) -> Outcome:
-    """Have the team change the project; `meanwhile` is given the folder of its agent."""
+    """Have the team change the project; `meanwhile` receives the folder of its agent."""
     return place.complete(
         *("Change it", "--name", name, "--input", str(project.path)),
         meanwhile=lambda: meanwhile(place.agent(name)),
@@ -56,7 +56,7 @@ def change(
 
 
 def found(folder: Path, pattern: str) -> str:
-    """Return what stands in the first such file, '' if there is none."""
+    """Return the text of the first matching file, '' if there is none."""
     file = next(folder.glob(pattern), None)
     return file.read_text() if file else ""
 
@@ -66,7 +66,7 @@ def branches(project: Checkout) -> list[str]:
 
 
 def assert_consistent(project: Checkout) -> None:
-    """The person's checkout is as it was; no worktree and no lock is left anywhere."""
+    """Assert that the person's checkout is unchanged, and that no worktree or lock is left."""
     assert project.git("status", "--porcelain") == ""
     assert (project.path / "a.txt").read_text() == "one\ntwo\nthree\n"
     assert len(project.git("worktree", "list").splitlines()) == 1

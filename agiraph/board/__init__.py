@@ -1,8 +1,10 @@
 """The board: nodes, workers and stages of one run, as a pure event-sourced state machine.
 
-`decide(board, command, now)` says which events a command leads to, or why it is refused;
-`apply(board, event)` takes one in. `plan(board, limits)` is the scheduler: which commands should
-come next; a `Schedule` that is told of each event finds them without looking at the whole board.
-`BoardStore` is the one place that touches a disk: it journals what was decided before
-anyone acts on it. Nothing else here sleeps, opens, logs or asks the time.
+`decide(board, command, now)` returns the events of a command, or raises the reason why it is
+refused; `apply(board, event)` returns the board after an event. `plan(board, limits)` is the
+scheduler: it returns the commands that should come next; a `Schedule` that follows every event
+finds them without inspecting the whole board.
+
+`BoardStore` is the only part that uses a disk: it journals events before anything acts on them.
+Nothing else here sleeps, opens, logs or reads the clock.
 """

@@ -1,7 +1,7 @@
-"""Board: the state of one run, and how each event changes it.
+"""Board: the state of one run, and the effect of each event on it.
 
-`apply` trusts its event: whether it may happen was decided in `decide`, and what is in a
-journal has happened. An event about a node or worker that does not exist raises KeyError.
+`apply` does not check its event: `decide` did that, and events in a journal have happened. An event
+about a node or worker that does not exist raises KeyError.
 """
 
 from collections.abc import Iterable, Mapping
@@ -27,15 +27,15 @@ from agiraph.core.models import (
 from agiraph.core.persistent_map import PersistentMap
 
 ATTEMPTS_SKIPPED = 1000
-"""By a board whose journal lost its end: more than anybody can have made there."""
+"""Attempts skipped by a board whose journal lost its end: more than can have been made there."""
 
 
 class RunFacts(e.RunSetup):
-    """What is known of the run itself.
+    """The facts about the run itself.
 
-    An infinite one counts cycles; `is_asleep` between two of them, `cycle_began_at` is when the
-    current one began (0 in a finite run), `cycle_cause` what ended the last one, `cycle_turns` and
-    `cycle_nodes` how many model turns and nodes there were by then.
+    An infinite run counts cycles; `is_asleep` between two of them, `cycle_began_at` is the start of
+    the current cycle (0 in a finite run), `cycle_cause` the cause that ended the last cycle,
+    `cycle_turns` and `cycle_nodes` the number of model turns and nodes until then.
     """
 
     started_at: float
@@ -61,7 +61,7 @@ class RunFacts(e.RunSetup):
 
 @dataclass(frozen=True, slots=True)
 class NodeTimes:
-    """When a node reached its states, in seconds since the epoch."""
+    """The times at which a node reached its states, in seconds since the epoch."""
 
     created: float
     assigned: float | None = None
@@ -71,12 +71,12 @@ class NodeTimes:
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """Nodes, workers and stages of one run, in the order they came; nothing in it changes.
+    """Nodes, workers and stages of one run, in order of creation; immutable.
 
-    `waits` has the wait of each blocked node, `planned` what the next stage is to be, `deadlocks`
-    the cycles of waits that were found. `standstill` is there while nothing can happen by itself.
-    `epoch` enters the ids of what follows from the board; it is another one since its journal lost
-    its end. `names` and `causes` lead to nodes.
+    `waits` has the wait of each blocked node, `planned` the plan of the next stage, `deadlocks` the
+    cycles of waits that were found. `standstill` is set while nothing can happen by itself. `epoch`
+    is part of the ids derived from the board; it changes when the journal has lost its end. `names`
+    and `causes` map to nodes.
     """
 
     run: RunFacts | None = None
@@ -93,7 +93,7 @@ class Board:
     causes: PersistentMap[str, NodeId] = field(default_factory=PersistentMap)
 
     def key(self, run: str) -> str:
-        """Return what every id begins with that follows from this board of a run."""
+        """Return the prefix of all ids that are derived from this board of a run."""
         return f"{run}.{self.epoch}" if self.epoch else run
 
     @property
@@ -122,7 +122,7 @@ class Board:
         return next((w for w in self.workers.values() if w.cause == cause), None)
 
     def waiting_for(self, node: WorkNode) -> tuple[WorkNode, ...]:
-        """Return the dependencies of a node that are not completed and without which it waits."""
+        """Return the open dependencies of a node that it still has to wait for."""
         found = (self.nodes[dependency] for dependency in node.dependencies)
         open_ones = [n for n in found if n.status not in ("completed", "skipped")]
         nodes = self.nodes.values()
@@ -143,13 +143,13 @@ class Board:
         return bool(needed) and all(status == "skipped" for status in needed)
 
     def may_be_decided(self, node: WorkNode) -> bool:
-        """Whether a node is undecided and all that it depends on has ended."""
+        """Whether a node is undecided and all its dependencies have ended."""
         return self.is_undecided(node) and not self.waiting_for(node)
 
     def is_done_again(self, node: WorkNode) -> bool:
-        """Whether a node has failed and the board itself has it tried again.
+        """Whether a node has failed and the board itself retries it.
 
-        One that never began is not: what it waited for is as it was.
+        A node that never began is not retried: its dependencies are unchanged.
         """
         is_left = node.status == "failed" and node.retried < node.retries
         has_begun = is_left and self.times[node.id].assigned is not None
@@ -235,7 +235,7 @@ def _apply(board: Board, event: BoardEvent) -> Board:
 
 
 def _begin_epoch(board: Board, epoch: str) -> Board:
-    """Return the board whose nodes count their attempts past any that may have been lost."""
+    """Return the board in a new epoch; attempts are numbered past any that may have been lost."""
     nodes = {
         id: node.model_copy(update={"attempt": node.attempt + ATTEMPTS_SKIPPED})
         for id, node in board.nodes.items()
@@ -262,7 +262,7 @@ def _apply_to_run(board: Board, event: e.RunStarted | e.RunFinished | e.RunStopp
 
 
 def _reopen(board: Board) -> Board:
-    """Return the board whose run goes on in its last stage, with new workers."""
+    """Return the board whose run continues in its last stage, with new workers."""
     if board.run is None:
         raise KeyError("run")
     going = {"status": "running", "reason": None, "summary": None, "ended_at": None}
@@ -271,7 +271,7 @@ def _reopen(board: Board) -> Board:
 
 
 def _retry(board: Board, event: e.NodeRetried) -> Board:
-    """Return the board with a node that waits for its next attempt; a lost worker is not kept."""
+    """Return the board with a node that waits for its next attempt, without a stopped worker."""
     node = board.nodes[event.node_id]
     if node.status != "completed":
         own = {"retried": node.retried + 1, "not_before": event.not_before}
@@ -287,7 +287,7 @@ def _retry(board: Board, event: e.NodeRetried) -> Board:
 
 
 def _await_refs(board: Board, node: WorkNode) -> Board:
-    """Return the board whose pending nodes wait for one that they refer to."""
+    """Return the board whose pending nodes that refer to `node` wait for it."""
     for other in board.nodes.values():
         is_free = other.status != "pending" or node.id in other.dependencies
         if not is_free and other.refers_to(node):
@@ -298,7 +298,7 @@ def _await_refs(board: Board, node: WorkNode) -> Board:
 def _wait_again(
     board: Board, node: WorkNode, kept: WorkerId | None, why: str, cause: str, **changes: Any
 ) -> Board:
-    """Return the board with a node that is pending again, kept for a worker if that is there."""
+    """Return the board with a node that is pending again, reserved for `kept` if still there."""
     is_there = kept is not None and board.workers[kept].status != "stopped"
     waiting = _node(
         board,
@@ -328,7 +328,7 @@ def _apply_to_flow(board: Board, event: e.FlowEvent) -> Board:
 
 
 def _expand(board: Board, event: e.NodeExpanded) -> Board:
-    """Return the board on which the copies of a node take its place in what depends on it."""
+    """Return the board on which the copies of a node replace it as a dependency."""
     node, copies = board.nodes[event.node_id], [board.nodes[one] for one in event.copies]
     for other in board.nodes.values():
         if node.id in other.dependencies:
@@ -340,7 +340,7 @@ def _expand(board: Board, event: e.NodeExpanded) -> Board:
 
 
 def _on_copies(other: WorkNode, node: WorkNode, copies: list[WorkNode]) -> dict[str, Any]:
-    """Return what changes for a node that depends on another, which has become copies."""
+    """Return the changed fields of a node when its dependency `node` is replaced by copies."""
     ids = tuple(copy.id for copy in copies)
     needed = ((ids if one == node.id else (one,)) for one in other.dependencies)
     when = {one: text for one, text in other.when.items() if one != node.id}
@@ -358,7 +358,7 @@ def _on_copies(other: WorkNode, node: WorkNode, copies: list[WorkNode]) -> dict[
 
 
 def _move(board: Board, event: e.NodeMoved) -> Board:
-    """Return the board with a node that goes elsewhere: now, or once its worker has let go."""
+    """Return the board with a moved node: at once, or after its worker has released it."""
     node, move = board.nodes[event.node_id], event.move
     if node.status in HELD_NODE:
         return _node(board, node.id, move=move)
@@ -366,7 +366,7 @@ def _move(board: Board, event: e.NodeMoved) -> Board:
 
 
 def _release(board: Board, event: e.NodeReleased) -> Board:
-    """Return the board with a node that waits to go where it was moved; its worker is idle."""
+    """Return the board with a moved node that is pending again; its previous worker is idle."""
     node = board.nodes[event.node_id]
     move, holder = node.move, node.assigned_worker
     if move is None:
@@ -413,7 +413,7 @@ def _apply_to_stages(board: Board, event: e.StageStarted | e.StageReconvened) ->
 
 
 def _bound_stages(board: Board, most: int | None) -> Board:
-    """Return the board whose run may have at most so many stages; a bound is never widened."""
+    """Return the board whose run has at most `most` stages; an existing limit is never raised."""
     if board.run is None or most is None:
         return board
     bound = most if board.run.max_stages is None else min(most, board.run.max_stages)
@@ -461,7 +461,7 @@ def _end(
     status: NodeStatus,
     **changes: Any,
 ) -> Board:
-    """End a node, and free its worker: a node that has ended is held by nobody."""
+    """End a node and free its worker: no worker holds a node that has ended."""
     id = event.node_id
     worker = board.nodes[id].assigned_worker
     if worker and board.workers[worker].node == id:

@@ -1,7 +1,7 @@
-"""What can be asked of a board: one frozen record each. Nodes and workers go by name or id.
+"""Commands of a board: one frozen record each. Nodes and workers are named by name or id.
 
-`cause` is the id of the message or tool call behind a command; the same cause asked twice has
-its effect once.
+`cause` is the id of the message or tool call behind a command; a repeated cause has its effect
+once.
 """
 
 from collections.abc import Mapping
@@ -24,25 +24,25 @@ from agiraph.core.specs import (
 )
 
 OF_PLAN: Final = "plan:"
-"""What the causes of a plan's own nodes and workers begin with."""
+"""Prefix of the causes of a plan's own nodes and workers."""
 
 OF_TEAM: Final = "team:"
-"""What the causes of the nodes and workers of an Agentic Team begin with."""
+"""Prefix of the causes of an Agentic Team's nodes and workers."""
 
 
 class StartRun(RunSetup):
-    """Begin a run; first of all commands."""
+    """Begin a run; the first command on a board."""
 
 
 @dataclass(frozen=True, slots=True)
 class CreateNode:
     """Put a node on the board. Values of its `refs` are nodes or files in their `published/`.
 
-    `stage` are the terms of the stage that this node, as its first, opens. Without `mode` a node
-    is done as its named worker works, else in many turns. `plan_stage` is its stage in a
-    plan file, `enough` how many nodes of that stage the next stages need. `trigger` is the trigger
-    whose firing led to it, else that of the node above. `when` maps dependencies to conditions.
-    `optional`: its plan is carried out without it, too.
+    `stage` has the terms of the stage that this node opens as its first. Without `mode` a node has
+    the mode of its named worker, otherwise many turns. `plan_stage` is its stage in a plan file,
+    `enough` the policy that says how many nodes of that stage the next stages need. `trigger` is
+    the trigger whose firing caused it, by default that of the parent node. `when` maps dependencies
+    to conditions. `optional`: its plan can complete without it.
     """
 
     cause: str
@@ -59,7 +59,7 @@ class CreateNode:
 
 @dataclass(frozen=True, slots=True)
 class ReserveNode:
-    """Keep a pending node for one worker, who may be busy and whose inputs may be missing yet."""
+    """Reserve a pending node for one worker, which may be busy; inputs may still be missing."""
 
     node: str
     worker: str
@@ -67,7 +67,7 @@ class ReserveNode:
 
 @dataclass(frozen=True, slots=True)
 class AssignNode:
-    """Give a ready node to an idle worker, now."""
+    """Assign a ready node to an idle worker, now."""
 
     node: str
     worker: str
@@ -75,7 +75,7 @@ class AssignNode:
 
 @dataclass(frozen=True, slots=True)
 class StartNode:
-    """Its worker has begun."""
+    """The node's worker has begun."""
 
     node: str
     worker: str
@@ -84,7 +84,7 @@ class StartNode:
 
 @dataclass(frozen=True, slots=True)
 class BlockNode:
-    """Its worker waits for other nodes (`waits_for`), or for a message if there are none.
+    """The node's worker waits for other nodes (`waits_for`), or for a message if there are none.
 
     It continues at `until` in any case; `is_timer`: its worker has asked for that time.
     """
@@ -97,14 +97,14 @@ class BlockNode:
 
 @dataclass(frozen=True, slots=True)
 class UnblockNode:
-    """Its worker goes on."""
+    """The node's worker continues."""
 
     node: str
 
 
 @dataclass(frozen=True, slots=True)
 class CompleteNode:
-    """Its files are in `published/`."""
+    """The node is done; its files are in `published/`."""
 
     node: str
     attempt: int
@@ -113,7 +113,7 @@ class CompleteNode:
 
 @dataclass(frozen=True, slots=True)
 class FailNode:
-    """It cannot be done. `attempt` is None when it is not its worker that says so.
+    """The node cannot be done. `attempt` is None if the failure is not reported by its worker.
 
     `left` are the files that its worker leaves in `scratch/`, `details` the last lines of the
     error's traceback.
@@ -128,7 +128,7 @@ class FailNode:
 
 @dataclass(frozen=True, slots=True)
 class CancelNode:
-    """Its result is no longer wanted. The coordinator needs a reason for a node of the plan."""
+    """The node's result is not needed. The coordinator must give a reason for a plan's node."""
 
     node: str
     reason: str = ""
@@ -137,7 +137,7 @@ class CancelNode:
 
 @dataclass(frozen=True, slots=True)
 class RetryNode:
-    """Let a failed node be tried again. `because`: what is different now, in the human's words."""
+    """Retry a failed node. `because`: the person's text about what has changed."""
 
     node: str
     cause: str
@@ -146,21 +146,21 @@ class RetryNode:
 
 @dataclass(frozen=True, slots=True)
 class RetryFailedNode:
-    """Let a failed node be tried again that has retries left; the board's own wish."""
+    """Retry a failed node that has retries left; issued by the board itself."""
 
     node: str
 
 
 @dataclass(frozen=True, slots=True)
 class DecideNode:
-    """Decide whether a node runs, and for which items; the board's own wish."""
+    """Decide whether a node runs, and for which items; issued by the board itself."""
 
     node: str
 
 
 @dataclass(frozen=True, slots=True)
 class MoveNode:
-    """Give a node to another worker, or to any with another model; `because` is the human's."""
+    """Assign a node to another worker, or to any with another model; `because` is the person's."""
 
     node: str
     cause: str
@@ -171,7 +171,7 @@ class MoveNode:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseNode:
-    """Its worker has let go of it, because it is to be moved."""
+    """The worker of a node that is to be moved has released it."""
 
     node: str
     attempt: int
@@ -190,7 +190,7 @@ class LaunchRoles:
     """Open a stage with its workers and nodes, and retire others: all of it or nothing.
 
     With `parent_node` it is a stage of that node alone, whose worker leads it, and its nodes are
-    sub-nodes. `trigger` is the one whose firing led to it.
+    sub-nodes. `trigger` is the trigger whose firing caused it.
     """
 
     cause: str
@@ -201,26 +201,26 @@ class LaunchRoles:
 
 @dataclass(frozen=True, slots=True)
 class LaunchStage:
-    """The coordinator waits for the open stage; its policy is judged from now on."""
+    """The coordinator waits for the open stage; its policy is evaluated from now on."""
 
 
 @dataclass(frozen=True, slots=True)
 class EndStageEarly:
-    """Continue without what has not ended: the stage's policy is met, or its time is up."""
+    """Continue without the open nodes of a stage: its policy is met, or its time is over."""
 
     stage: int
 
 
 @dataclass(frozen=True, slots=True)
 class RetireWorker:
-    """Let an idle worker go."""
+    """Remove an idle worker from the team."""
 
     worker: str
 
 
 @dataclass(frozen=True, slots=True)
 class LoseWorker:
-    """A worker is gone for good; the node it held fails. `details`: the last lines it wrote."""
+    """A worker is lost for good; the node it held fails. `details`: its last lines of output."""
 
     worker: str
     reason: str
@@ -229,7 +229,7 @@ class LoseWorker:
 
 @dataclass(frozen=True, slots=True)
 class Reconvene:
-    """Close the open stage with an assessment; `terms` are those of the next one."""
+    """Close the open stage with an assessment; `terms` are those of the next stage."""
 
     assessment: str
     cause: str = ""
@@ -255,7 +255,7 @@ class NoteStandstill:
 
 @dataclass(frozen=True, slots=True)
 class FinishRun:
-    """The goal is reached; what has not ended is cancelled.
+    """The goal is reached; open nodes are cancelled.
 
     Refused while nodes of the run's plan have not ended. `never_opened` names the optional nodes of
     stages of the plan that were not opened.
@@ -267,9 +267,9 @@ class FinishRun:
 
 @dataclass(frozen=True, slots=True)
 class StopRun:
-    """End the run before its goal; what has not ended is cancelled.
+    """End the run before its goal; open nodes are cancelled.
 
-    `summary` is the answer that there is all the same, None if there is none.
+    `summary` is the answer if there is one nevertheless, otherwise None.
     """
 
     status: Literal["failed", "stopped"]
@@ -279,7 +279,7 @@ class StopRun:
 
 @dataclass(frozen=True, slots=True)
 class EndCycle:
-    """A cycle of an infinite run is over. `turns`: the model turns its coordinator has had."""
+    """End a cycle of an infinite run. `turns`: the number of its coordinator's model turns."""
 
     cause: str
     notes: str
@@ -289,7 +289,7 @@ class EndCycle:
 
 @dataclass(frozen=True, slots=True)
 class StartCycle:
-    """Begin the cycle after the one that `cause` ended."""
+    """Begin the cycle after the cycle that `cause` ended."""
 
     cause: str
 
@@ -327,7 +327,7 @@ Command = (
 
 
 def workers_asked_for(command: Command) -> tuple[WorkerSpec | RoleSpec, ...]:
-    """Return the workers that a command asks for, as it does."""
+    """Return the workers that a command requests, unchanged."""
     match command:
         case SpawnWorker():
             return (command.spec,)
@@ -338,7 +338,7 @@ def workers_asked_for(command: Command) -> tuple[WorkerSpec | RoleSpec, ...]:
 
 
 def author_of(cause: str) -> Author:
-    """Return who has written what this cause has led to.
+    """Return the author of the nodes and workers with this cause.
 
     A person writes plans and the roles of an Agentic Team (a plan that a model makes names no
     external agent). Everything else is the call of a model's tool.
@@ -347,7 +347,7 @@ def author_of(cause: str) -> Author:
 
 
 def agents_hired(command: Command) -> tuple[AskedAgent, ...]:
-    """Return the external agents that a command would have as workers."""
+    """Return the external agents that a command would hire as workers."""
     match command:
         case SpawnWorker() | CreateNode():
             specs: tuple[NodeSpec | WorkerSpec | RoleSpec, ...] = (command.spec,)
@@ -369,7 +369,7 @@ def agents_hired(command: Command) -> tuple[AskedAgent, ...]:
 
 
 def _worker_of(spec: NodeSpec | WorkerSpec | RoleSpec) -> str:
-    """Return the worker's name; of a node that names none, as the scheduler may name it."""
+    """Return the worker's name; for a node that names none, the scheduler's possible name."""
     if isinstance(spec, NodeSpec):
         return spec.worker or f"{slug(spec.role or '', fallback='worker')}-1"
     return spec.name

@@ -1,9 +1,9 @@
-"""The critical path of a run: for whom it waited, from its start to its end. Pure.
+"""The critical path of a run: the entities for which it waited, from start to end. Pure.
 
-It is found backwards from the end. Whoever holds a node (or the coordinator) is followed back to
-what it waited for last: the end of a sub-node, or before it began, the end of a dependency or of
-the node that its worker had before. Where it waited for nothing, the path continues with who
-created it, at that moment.
+It is searched backwards from the end. The holder of a node (or the coordinator) is followed back to
+the end of its last wait: the end of a sub-node, or, before it began, the end of a dependency or of
+its worker's previous node. If it waited for nothing, the path continues with the node's creator, at
+the time of creation.
 """
 
 from collections.abc import Iterable, Iterator
@@ -38,7 +38,7 @@ class _Work:
 
 
 def critical_path(board: Board, start: float, end: float) -> list[CriticalStretch]:
-    """Return the path of the run that lasted from `start` to `end` (now, if it goes on), in order.
+    """Return the critical path of a run from `start` to `end` (now, if it is running), in order.
 
     Its stretches follow each other without a gap.
     """
@@ -84,7 +84,7 @@ def divided(
 
 
 def _work_of(board: Board, id: NodeId, now: float) -> _Work | None:
-    """Return when a node was worked on, None if nobody began."""
+    """Return the time in which a node was worked on, None if it was not started."""
     times = board.times.get(id)
     if times is None or times.started is None or times.started > now:
         return None
@@ -101,7 +101,7 @@ def _children_of(board: Board, holder: NodeId | None) -> Iterable[NodeId]:
 
 
 def _before(board: Board, id: NodeId) -> Iterable[NodeId]:
-    """Return the nodes that one may have waited for before it was begun."""
+    """Yield the nodes that a node may have waited for before it began."""
     node, worker = board.nodes[id], board.nodes[id].assigned_worker
     yield from node.dependencies
     if worker is not None:
@@ -118,7 +118,7 @@ def _last(
 
 
 def _joined(path: Iterable[CriticalStretch]) -> list[CriticalStretch]:
-    """Return a path in which each stretch is of another one than the stretch before."""
+    """Return a path without empty stretches, adjacent stretches of the same node joined."""
     joined: list[CriticalStretch] = []
     for stretch in path:
         if stretch.start >= stretch.end:

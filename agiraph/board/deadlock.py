@@ -1,12 +1,11 @@
 """Deadlock: nodes that can never continue because each waits for another of them; pure.
 
-A node can come to its end if its worker is at work on it; if it waits, when all that it waits for
-can; if it is pending, when its dependencies can and somebody can take it: the worker it is kept
-for, any that is free or can become free, or a new one. What cannot come to its end by this is
-stuck, and each stuck node is held up by another stuck one: following these leads round a cycle.
-
-Waiting for a message, for the human or for a place under `max_concurrent` is no deadlock: those who
-are waited for are at work.
+A node can end if its worker works on it; if it is blocked, when all nodes that it waits for can
+end; if it is pending, when its dependencies can end and a worker can take it: the worker it is
+reserved for, any worker that is free or can become free, or a new one. All other nodes are stuck,
+and each stuck node is held up by another stuck node: following these leads round a cycle. Waiting
+for a message, for the person or for a place under `max_concurrent` is no deadlock, because the
+awaited party is at work.
 """
 
 from collections.abc import Mapping
@@ -22,7 +21,7 @@ from agiraph.core.models import Worker, WorkNode
 
 @dataclass(frozen=True, slots=True)
 class WaitingNode:
-    """Why a node cannot go on: it waits for `by`; `why` in words, the names filled in."""
+    """Why a node cannot continue: it waits for `by`; `why` is the reason as a sentence."""
 
     by: NodeId
     why: str
@@ -37,7 +36,7 @@ class Deadlock:
 
 
 def find_deadlocks(board: Board) -> tuple[Deadlock, ...]:
-    """Return the cycles of nodes that wait for each other for ever, each once."""
+    """Return the cycles of nodes that wait for each other forever, each once."""
     held_up = stuck(board)
     cycles = dict.fromkeys(_cycle_from(start, held_up) for start in held_up)
     return tuple(Deadlock(cycle, "; ".join(held_up[n].why for n in cycle)) for cycle in cycles)
@@ -54,8 +53,8 @@ def _cycle_from(start: NodeId, held_up: Mapping[NodeId, WaitingNode]) -> tuple[N
 
 
 def stuck(board: Board) -> Mapping[NodeId, WaitingNode]:
-    """Return every node that can never come to its end as things stand, and by what."""
-    if not board.is_running or not board.waits:  # where nobody waits everybody is at work
+    """Return every node that can never end in the current state, with its obstacle."""
+    if not board.is_running or not board.waits:  # without a wait every node is at work
         return {}
     open_nodes = [node for node in board.nodes.values() if not node.has_ended]
     live = {node.id for node in open_nodes if node.status in ("assigned", "running")}
@@ -68,7 +67,7 @@ def stuck(board: Board) -> Mapping[NodeId, WaitingNode]:
 
 
 def _held_up(board: Board, node: WorkNode, live: set[NodeId]) -> WaitingNode | None:
-    """Return what holds a node up, given which others can come to their end; None: nothing."""
+    """Return the obstacle of a node, given the nodes that can end; None if it has none."""
     waits = node.dependencies if node.status == "pending" else awaited_by(board, node.id)
     for other in (board.nodes[one] for one in waits):
         if not other.has_ended and other.id not in live:
@@ -99,7 +98,7 @@ def _without_worker(board: Board, node: WorkNode, live: set[NodeId]) -> WaitingN
 
 
 def _keeper(board: Board, worker: Worker, live: set[NodeId]) -> NodeId | None:
-    """Return the stuck node that a worker holds or is kept for; None: it can become free."""
+    """Return the stuck node that a worker holds or is reserved for; None: it can become free."""
     if worker.node is not None and worker.node not in live:
         return worker.node
     for node in board.nodes.values():

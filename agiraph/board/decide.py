@@ -1,7 +1,7 @@
-"""decide: which events a command leads to, or why it is refused.
+"""decide: the events of a command, or the reason why it is refused.
 
-Refusals name what was wrong and what was possible: IllegalTransition if the state forbids it,
-InvalidInput if a name or value is wrong. A command that has had its effect already leads to ().
+Refusals name the problem and the possible values: IllegalTransition if the state forbids the
+command, InvalidInput if a name or value is wrong. A command that has had its effect returns ().
 """
 
 from typing import assert_never
@@ -13,7 +13,7 @@ from agiraph.board.rules import flow, launches, moves, nodes, retries, runs, sta
 
 
 def decide(board: Board, command: c.Command, now: float) -> tuple[BoardEvent, ...]:
-    """Return what happens if `command` is carried out at `now`; IllegalTransition, InvalidInput."""
+    """Return the events of a command carried out at `now`; IllegalTransition, InvalidInput."""
     match command:
         case c.StartRun():
             return runs.start(board, command, now)

@@ -1,7 +1,7 @@
-"""What can have happened on a board: one frozen record each, distinguished by `type`.
+"""Events of a board: one frozen record each, distinguished by `type`.
 
-A run's `journal.jsonl` is a list of these. Only a change that old journals survive may be made:
-new fields need a default, and a type is never given another meaning.
+A run's `journal.jsonl` is a list of these. Changes must keep old journals readable: new fields need
+a default, and the meaning of a type never changes.
 """
 
 import re
@@ -27,15 +27,15 @@ from agiraph.core.team import TeamSpec
 
 PUBLIC_KEY = re.compile(r"board:([^:]+):(\d{1,15}):\d+")
 MOST_DETAILS = 4000
-"""How many characters of a failed worker's last lines are stored."""
+"""The number of characters kept of a failed worker's last lines."""
 
 
 class RunSetup(Record):
-    """The run that a board is for, and its bounds.
+    """The run that a board is for, and its limits.
 
     `epoch` is random, so the board's ids are unpredictable. `max_stages` and `may_reconvene` come
-    from the plan; in a run that `is_fixed` no node is added to the plan's. `team`: the run is the
-    work of these roles.
+    from the plan; in a run that `is_fixed` no node is added to the plan's. `team`: these roles do
+    the work of the run.
     """
 
     run_id: RunId
@@ -82,14 +82,14 @@ class StagePlanned(StagePlan, BoardEventBase):
 
 
 class StageLaunched(BoardEventBase):
-    """The coordinator waits for the stage: from now on its policy is judged."""
+    """The coordinator waits for the stage: from now on its policy is evaluated."""
 
     type: Literal["stage.launched"] = "stage.launched"
     stage: int
 
 
 class StageMet(BoardEventBase):
-    """The stage is over: it continues without its `stragglers`, which were cancelled with this.
+    """The stage is over: the run continues without its `stragglers`, which were cancelled.
 
     `completed` of its `of` nodes were completed; sub-nodes that workers created do not count.
     """
@@ -110,7 +110,7 @@ class NodeCreated(BoardEventBase):
 
 
 class NodeReserved(BoardEventBase):
-    """A pending node will go to this worker, and to no other, once both are free."""
+    """A pending node was reserved for this worker; it starts when both are free."""
 
     type: Literal["node.reserved"] = "node.reserved"
     node_id: NodeId
@@ -118,7 +118,7 @@ class NodeReserved(BoardEventBase):
 
 
 class NodeAssigned(BoardEventBase):
-    """A ready node was given to an idle worker."""
+    """A ready node was assigned to an idle worker."""
 
     type: Literal["node.assigned"] = "node.assigned"
     node_id: NodeId
@@ -127,14 +127,14 @@ class NodeAssigned(BoardEventBase):
 
 
 class NodeStarted(BoardEventBase):
-    """Its worker began."""
+    """The node's worker began."""
 
     type: Literal["node.started"] = "node.started"
     node_id: NodeId
 
 
 class NodeBlocked(BoardEventBase):
-    """Its worker waits for other nodes, or for a message if `waits_for` is empty.
+    """The node's worker waits for other nodes, or for a message if `waits_for` is empty.
 
     It continues at `until` in any case; `is_timer`: its worker has asked for that time.
     """
@@ -147,21 +147,21 @@ class NodeBlocked(BoardEventBase):
 
 
 class NodeUnblocked(BoardEventBase):
-    """Its worker goes on."""
+    """The node's worker continues."""
 
     type: Literal["node.unblocked"] = "node.unblocked"
     node_id: NodeId
 
 
 class NodeCompleted(NodeResult, BoardEventBase):
-    """Its files are in `published/`; its worker is idle."""
+    """The node is done: its files are in `published/`; its worker is idle."""
 
     type: Literal["node.completed"] = "node.completed"
     node_id: NodeId
 
 
 class NodeFailed(BoardEventBase):
-    """It cannot be done; its worker, if it had one, is idle and leaves `left` in `scratch/`."""
+    """The node failed; its worker, if any, is idle and leaves `left` in `scratch/`."""
 
     type: Literal["node.failed"] = "node.failed"
     node_id: NodeId
@@ -171,7 +171,7 @@ class NodeFailed(BoardEventBase):
 
 
 class NodeCancelled(BoardEventBase):
-    """Its result is no longer wanted; its worker, if it had one, is idle."""
+    """The node's result is not needed; its worker, if any, is idle."""
 
     type: Literal["node.cancelled"] = "node.cancelled"
     node_id: NodeId
@@ -180,9 +180,9 @@ class NodeCancelled(BoardEventBase):
 
 
 class NodeRetried(BoardEventBase):
-    """It had failed, was cancelled when the run failed, or was completed: it is pending again.
+    """A node that had failed, was cancelled with the run, or was completed is pending again.
 
-    `not_before`: the board itself does it again, and not before then; None: somebody wants it.
+    `not_before`: the board itself retries it, and not before then; None: it was requested.
     """
 
     type: Literal["node.retried"] = "node.retried"
@@ -193,7 +193,7 @@ class NodeRetried(BoardEventBase):
 
 
 class NodeMoved(BoardEventBase):
-    """It is to go to another worker: a pending one when it starts, a held one once released."""
+    """The node moves to another worker: a pending node when it starts, a held one once released."""
 
     type: Literal["node.moved"] = "node.moved"
     node_id: NodeId
@@ -201,7 +201,7 @@ class NodeMoved(BoardEventBase):
 
 
 class NodeReleased(BoardEventBase):
-    """The worker of a node that is to be moved has let go of it: it is pending again."""
+    """The worker of a node that is to be moved has released it: it is pending again."""
 
     type: Literal["node.released"] = "node.released"
     node_id: NodeId
@@ -209,7 +209,7 @@ class NodeReleased(BoardEventBase):
 
 
 class NodeConditionsDecided(BoardEventBase):
-    """Its conditions were decided: which of its dependencies count, and the results `seen`, short.
+    """The conditions of a node were decided: the dependencies that count, and results, shortened.
 
     The whole results are in the events of the dependencies' completion.
     """
@@ -221,7 +221,7 @@ class NodeConditionsDecided(BoardEventBase):
 
 
 class NodeSkipped(BoardEventBase):
-    """It is not done, because none of its dependencies counts or there is no item to do it for."""
+    """The node is skipped, because no dependency counts or there is no item to do it for."""
 
     type: Literal["node.skipped"] = "node.skipped"
     node_id: NodeId
@@ -229,7 +229,7 @@ class NodeSkipped(BoardEventBase):
 
 
 class NodeExpanded(BoardEventBase):
-    """Its `copies`, created just before, stand for it: one for each item."""
+    """The node is replaced by its `copies`, created just before: one for each item."""
 
     type: Literal["node.expanded"] = "node.expanded"
     node_id: NodeId
@@ -287,7 +287,7 @@ class RunFinished(BoardEventBase):
 
 
 class RunStopped(BoardEventBase):
-    """The run ended before its goal. `summary` is the answer that there is all the same."""
+    """The run ended before its goal. `summary` is the answer if there is one nevertheless."""
 
     type: Literal["run.stopped"] = "run.stopped"
     status: Literal["failed", "stopped"]
@@ -296,7 +296,7 @@ class RunStopped(BoardEventBase):
 
 
 class RunReopened(BoardEventBase):
-    """A run that had failed goes on, because one of its nodes is tried again."""
+    """A failed run continues, because one of its nodes is retried."""
 
     type: Literal["run.reopened"] = "run.reopened"
     cause: str
@@ -305,7 +305,7 @@ class RunReopened(BoardEventBase):
 class CycleEnded(BoardEventBase):
     """A cycle of an infinite run is over, and the run sleeps until `next_at`.
 
-    `turns` are the model turns that its coordinator has had since the run began.
+    `turns` is the number of model turns of its coordinator since the run began.
     """
 
     type: Literal["cycle.ended"] = "cycle.ended"
@@ -324,9 +324,9 @@ class CycleStarted(BoardEventBase):
 
 
 class BoardEpochBegan(BoardEventBase):
-    """The journal lost its end, and continues from here: nothing is to have an id of what was lost.
+    """The journal lost its end, and continues from here: no id of the lost part may be reused.
 
-    It is the last record of what is laid down as whole when a damaged journal is set aside.
+    It is the last record of the part that is kept when a damaged journal is set aside.
     """
 
     type: Literal["epoch.began"] = "epoch.began"

@@ -1,7 +1,7 @@
 """Failure classes: the machine-readable cause of the failure of a run or a node; pure.
 
-The class follows from how the product begins its reason. What a model, an agent or a command says
-of itself stands behind that, and decides nothing.
+The class follows from the beginning of the reason, which Agiraph writes. Texts of a model, an agent
+or a command come after it and have no influence.
 """
 
 import re
@@ -68,7 +68,7 @@ def failure_class(reason: str) -> FailureClass:
 def class_of(status: str, reason: str | None) -> FailureClass | None:
     """Return the class of the failure of a run or node, None if it has not failed.
 
-    One that failed without a reason has lost its process.
+    A failure without a reason is a lost process.
     """
     if status != "failed":
         return None

@@ -1,7 +1,7 @@
 """Matching: which worker can do which node.
 
-A node may ask for a way of working, a type of worker, an external agent and a model. What it does
-not ask for, any worker has.
+A node may ask for a mode, a type of worker, an external agent, a model and tools. Any worker meets
+a field that the node leaves open.
 """
 
 from agiraph.board.board import Board
@@ -12,12 +12,12 @@ ASKED = ("mode", "type", "agent_command", "model")
 
 
 def can_do(board: Board, node: WorkNode, worker: Worker) -> bool:
-    """Whether a worker is what a node asks for."""
+    """Whether a worker meets all requirements of a node."""
     return _mismatch(board, node, worker) is None
 
 
 def require_can_do(board: Board, node: WorkNode, worker: Worker) -> None:
-    """Raise IllegalTransition that names what the node asks for and the worker has not."""
+    """Raise IllegalTransition that names the requirement that the worker does not meet."""
     if (field := _mismatch(board, node, worker)) is not None:
         raise IllegalTransition(
             f"worker '{worker.name}' cannot take node '{node.name}', which asks for {field} "
@@ -31,7 +31,7 @@ def _asked(node: WorkNode, field: str) -> str:
 
 
 def what_it_asks_for(node: WorkNode) -> str:
-    """Return what a node asks of its worker, in words."""
+    """Return a node's requirements for its worker, in words."""
     asked = {field: getattr(node, field) for field in ASKED}
     return ", ".join(f"{field} {value}" for field, value in asked.items() if value is not None)
 

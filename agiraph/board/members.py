@@ -1,8 +1,8 @@
-"""Members: the worker behind an address, as the records of a home name it.
+"""Members: the worker behind an address, according to the records of a home.
 
-The router guarantees only the sender's address. A service that must know more about a worker, which
-may run on another machine, finds it here: the agent's record names the current run, and the board's
-journal has the run's workers and the nodes that they hold. No claim of the sender is used.
+The router guarantees only the sender's address. A service that needs facts about a worker, which
+may run on another machine, finds them here: the agent's record names the current run, and the
+board's journal has the run's workers and the nodes that they hold. No claim of the sender is used.
 """
 
 from dataclasses import dataclass
@@ -19,13 +19,13 @@ from agiraph.storage.journal import JournalPosition, read_on
 
 
 class BoardCache:
-    """The boards of runs; only the new records of a journal are read and folded. For any thread."""
+    """Board cache for runs; applies only new journal records. Usable by any thread."""
 
     def __init__(self) -> None:
         self._folded: dict[Path, tuple[JournalPosition | None, Board]] = {}
 
     def of(self, run: RunHome) -> Board:
-        """Return the board of a run; OSError, Corrupt, an empty one before there is any."""
+        """Return the board of a run, empty before there is one; OSError, Corrupt."""
         at, board = self._folded.get(run.path, (None, Board()))
         try:
             found = read_on(run.journal, at)

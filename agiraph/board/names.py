@@ -1,4 +1,4 @@
-"""Names: find a node or worker by name or id, and give new ones names that nobody has."""
+"""Names: find a node or worker by name or id, and choose unused names for new ones."""
 
 import unicodedata
 from collections.abc import Collection
@@ -29,7 +29,7 @@ def find_node(board: Board, named: str) -> WorkNode:
 
 
 def find_worker(board: Board, named: str) -> Worker:
-    """Return the worker with this id or name (one on the team first); InvalidInput lists them."""
+    """Return the worker with this id or name (team members first); InvalidInput lists them."""
     wanted = named.strip()
     if found := board.workers.get(WorkerId(wanted)):
         return found
@@ -41,7 +41,7 @@ def find_worker(board: Board, named: str) -> Worker:
 
 
 def names_meant(board: Board, named: str) -> tuple[str, ...]:
-    """Return all names and ids of the node and of the worker that a text means."""
+    """Return all names and ids of the node and of the worker that a text may refer to."""
     found: list[str] = []
     with suppress(InvalidInput):
         node = find_node(board, named)
@@ -53,17 +53,17 @@ def names_meant(board: Board, named: str) -> tuple[str, ...]:
 
 
 def idle_names(board: Board) -> str:
-    """Return the names of the idle workers, as an error shows them."""
+    """Return the names of the idle workers, for error messages."""
     return ", ".join(w.name for w in board.team if w.status == "idle") or "none"
 
 
 def same(one: str, other: str) -> bool:
-    """Whether two names of workers would be taken for one another."""
+    """Whether two names of workers would be mistaken for each other."""
     return one.strip().casefold() == other.strip().casefold()
 
 
 def new_node_name(board: Board, wanted: str | None, task: str) -> str:
-    """Return a name for a node that no other has: from the wanted one, else from its task."""
+    """Return an unused name for a node: from the wanted name, otherwise from its task."""
     taken = board.names
     if wanted and slug(wanted, fallback=""):
         return free_name(slug(wanted), taken)
@@ -80,7 +80,7 @@ def free_name(wanted: str, taken: Collection[str]) -> str:
 
 
 def new_worker_name(board: Board, wanted: str) -> str:
-    """Return the name of a new worker, checked: not empty, odd, reserved or taken."""
+    """Return the checked name of a new worker: not empty, odd, reserved or taken."""
     name = check_worker_name(wanted)
     for worker in board.team:
         if same(worker.name, name) or worker.id == name:
@@ -89,7 +89,7 @@ def new_worker_name(board: Board, wanted: str) -> str:
 
 
 def check_worker_name(wanted: str) -> str:
-    """Return a worker's name with its spaces tidied; InvalidInput if it is odd or reserved.
+    """Return a worker's name with its spaces normalized; InvalidInput if it is odd or reserved.
 
     The first character is a letter or a digit, so that `..`, `.` and `@human` are no names.
     """
@@ -108,12 +108,12 @@ def check_worker_name(wanted: str) -> str:
 
 
 def named_after(node: str) -> str:
-    """Return the name of a worker that is named after its node, which may have a reserved name."""
+    """Return the name of a worker that is named after its node; node names may be reserved."""
     return f"{node}-worker" if node.casefold() in RESERVED_NAMES else node
 
 
 def new_id(run: RunId, cause: str, taken: Collection[str]) -> str:
-    """Return the id that follows from a run and a cause, passing over those already taken."""
+    """Return the id derived from a run and a cause, different from those already taken."""
     made, number = short_derived_id(run, cause), 1
     while made in taken:
         number += 1

@@ -1,4 +1,4 @@
-"""The end of a plan that no model leads: when the run ends, how, and with which result; pure."""
+"""The end of a plan that no model leads: time, outcome and result of the run; pure."""
 
 from agiraph.board.board import Board
 from agiraph.board.commands import FinishRun, StopRun
@@ -15,15 +15,15 @@ from agiraph.core.models import WorkNode
 def end_of_plan(board: Board) -> FinishRun | StopRun | None:
     """Return the command that ends the run, None while its nodes may still continue.
 
-    It fails if a required node was not completed, unless the person cancelled it or a node that it
-    needed, and if nodes wait for each other in a cycle that was noted.
+    It fails if a required node was not completed, unless the person cancelled it or one of its
+    dependencies, and if nodes wait for each other in a cycle that was noted.
     """
     if not board.is_running or not board.nodes:
         return None
     noted = find_deadlocks(board) if board.deadlocks else ()
     if cycles := [found.text for found in noted if found.cycle in board.deadlocks]:
         return StopRun("failed", f"deadlock: {'; '.join(cycles)}")
-    if not all(node.has_ended for node in reversed([*board.nodes.each()])):  # the last end last
+    if not all(node.has_ended for node in reversed([*board.nodes.each()])):  # usually ends last
         return None
     by_person = lost_to(board, "human")
     missing = [
@@ -36,7 +36,7 @@ def end_of_plan(board: Board) -> FinishRun | StopRun | None:
 
 
 def result_of_plan(board: Board) -> str:
-    """Return the summary of the last node that was completed; of several, each below its name."""
+    """Return the summary of the last completed node; of several, each below its name."""
     last = _last_nodes(board)
     if len(last) == 1:
         return last[0].summary or ""
@@ -44,7 +44,7 @@ def result_of_plan(board: Board) -> str:
 
 
 def _last_nodes(board: Board) -> list[WorkNode]:
-    """Return the completed nodes of the plan whose result no other completed node was given."""
+    """Return the completed nodes of the plan whose result no other completed node uses."""
     done = [node for node in nodes_of_plan(board) if node.status == "completed"]
     used = {needed for node in done for needed in node.dependencies}
     return [node for node in done if node.id not in used]

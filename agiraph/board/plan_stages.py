@@ -1,7 +1,7 @@
-"""Plan stages: the nodes of one stage of a plan file, and when enough of them are completed; pure.
+"""Plan stages: the nodes of one stage of a plan file, and when enough are completed; pure.
 
-A plan's stages are on the board as one stage, because they are filled in up front. What a plan
-says of when to continue (`checkpoint_policy`) counts for each of them by itself: as soon as enough
+A plan's stages are on the board as one stage, because they are filled in up front. The plan's
+policy for continuing (`checkpoint_policy`) applies to each of them separately: as soon as enough
 nodes of a plan stage are completed, the nodes that depend on it may start, and its other nodes are
 cancelled.
 """
@@ -17,7 +17,7 @@ WHY = {"any": "any of its nodes was enough", "majority": "a majority of its node
 
 
 def plan_stage_of(nodes: Iterable[WorkNode], node: WorkNode) -> tuple[WorkNode, ...]:
-    """Return the nodes among `nodes` that stand side by side with one in its plan, itself too."""
+    """Return the nodes in the same plan stage as `node`, including `node` itself."""
     if node.enough == ALL:
         return (node,)
     return tuple(
@@ -26,19 +26,19 @@ def plan_stage_of(nodes: Iterable[WorkNode], node: WorkNode) -> tuple[WorkNode, 
 
 
 def is_enough(plan_stage: Sequence[WorkNode]) -> bool:
-    """Whether as many are completed as the plan wants."""
+    """Whether enough nodes are completed for the policy of the plan."""
     completed = sum(node.status == "completed" for node in plan_stage)
     return suffice(plan_stage[0].enough, completed, len(plan_stage))
 
 
 def can_be_enough(plan_stage: Sequence[WorkNode]) -> bool:
-    """Whether as many may still be completed as the plan wants."""
+    """Whether enough nodes can still be completed for the policy of the plan."""
     possible = sum(node.status not in ("failed", "cancelled", "skipped") for node in plan_stage)
     return suffice(plan_stage[0].enough, possible, len(plan_stage))
 
 
 def suffice(policy: CheckpointPolicy, count: int, of: int) -> bool:
-    """Whether a policy is content with so many of so many nodes."""
+    """Whether `count` of `of` nodes satisfy a policy."""
     match policy:
         case "any":
             return count >= 1
@@ -49,7 +49,7 @@ def suffice(policy: CheckpointPolicy, count: int, of: int) -> bool:
 
 
 def stragglers(nodes: Sequence[WorkNode]) -> tuple[tuple[WorkNode, str], ...]:
-    """Return the nodes that their plan continues without now, each with the reason in words."""
+    """Return the nodes that their plan now continues without, each with the reason."""
     late = [node for node in nodes if node.enough != ALL and not node.has_ended]
     return tuple(
         (node, f"stage '{node.plan_stage}' went on without it: {WHY[node.enough]}")

@@ -1,15 +1,16 @@
-"""Progress: whether anything can still happen in a run by itself, and what follows if not; pure.
+"""Progress: whether anything can still happen in a run by itself, and the reaction; pure.
 
 A run makes progress while a model call or a tool is in flight, a process starts, a timer or a
 trigger is due, a node waits for its next attempt or for its move, a message is on its way, or the
-person is asked. When none of these is left, every entity waits for another one, and the run stands
-still: nothing changes until its coordinator acts. It is given `MOST_NOTICES` notices. If the board
-has not changed after the last of them, the run fails. A run without a model that could act on a
-notice (an Agentic Team, a model that only writes) is continued by the board itself: waits for a
-message end, and nodes that cannot start fail.
+person is asked. Otherwise every entity waits for another one, and the run is at a standstill:
+nothing changes until its coordinator acts. The coordinator receives up to `MOST_NOTICES` notices.
+If the board has not changed after the last of them, the run fails. A run without a model that could
+act on a notice (an Agentic Team, a model that only writes) is continued by the board itself: waits
+for a message end, and nodes that cannot start fail.
 
-The board says which nodes are open and what each waits for. `WorkerState` says what the board does
-not know of a worker: its process, its unread messages, and whether the person holds it.
+The board knows which nodes are open and what each waits for. `WorkerState` has the facts about a
+worker that the board does not know: its process, its unread messages, and whether the person holds
+it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -33,12 +34,12 @@ ProcessState = Literal["at_work", "waiting", "parked", "stopped", "ended", "with
 
 @dataclass(frozen=True, slots=True)
 class WorkerState:
-    """What is known of a worker besides the board.
+    """The facts about a worker that the board does not know.
 
-    `process`: `at_work` is one that starts or does something, `waiting` one that only waits,
-    `stopped` was stopped by the person, `ended` will not be started again, `without_machine` cannot
-    be started for lack of a machine. `is_held`: it is paused, or has asked the person. `has_mail`:
-    a message that it has not read is on its way.
+    `process`: `at_work` starts or does something, `waiting` only waits, `stopped` was stopped by
+    the person, `ended` will not be started again, `without_machine` cannot be started for lack of a
+    machine. `is_held`: it is paused, or has asked the person. `has_mail`: an unread message is on
+    its way to it.
     """
 
     process: ProcessState = "at_work"
@@ -48,7 +49,7 @@ class WorkerState:
 
 @dataclass(frozen=True, slots=True)
 class CoordinatorState:
-    """What a coordinator at rest waits for, and since when; `asks_human`: for the person."""
+    """The wait of an idle coordinator and its beginning; `asks_human`: it waits for the person."""
 
     waits: str
     since: float
@@ -61,10 +62,10 @@ def find_standstill(
     coordinator: CoordinatorState,
     next_due: float | None,
 ) -> Standstill | None:
-    """Return who waits for what if nothing can happen by itself; None if something can.
+    """Return the waits of all entities if nothing can happen by itself; None if something can.
 
-    `next_due` is when the next timer or trigger of the run is due. A run without open nodes does
-    not stand still: its coordinator is asked to finish it.
+    `next_due` is when the next timer or trigger of the run is due. A run without open nodes is not
+    at a standstill: its coordinator is asked to finish it.
     """
     if not board.is_running or next_due is not None or (board.run and board.run.is_asleep):
         return None
@@ -88,7 +89,7 @@ def find_standstill(
 def _wait_of(
     board: Board, node: WorkNode, workers: Mapping[WorkerId, WorkerState]
 ) -> WaitingEntity | None:
-    """Return what an open node waits for; None if it can continue by itself."""
+    """Return the wait of an open node; None if it can continue by itself."""
     if node.status == "pending":
         return _wait_of_pending(board, node)
     if node.assigned_worker is None:
@@ -119,7 +120,7 @@ _WITHOUT_PROCESS: Final[Mapping[ProcessState, str]] = {
 
 
 def _wait_of_pending(board: Board, node: WorkNode) -> WaitingEntity:
-    """Return what a pending node waits for."""
+    """Return the wait of a pending node."""
     if needed := _names(board, [one.id for one in board.waiting_for(node)]):
         return _line(board, node, f"for {needed}")
     if node.wanted_worker is not None:
@@ -148,11 +149,11 @@ def _names(board: Board, nodes: Iterable[NodeId]) -> str:
     return ", ".join(f"'{board.nodes[one].name}'" for one in nodes)
 
 
-# --- what follows --------------------------------------------------------------------------------
+# --- reactions ------------------------------------------------------------------------------------
 
 
 def commands_after(board: Board, found: Standstill, *, is_led: bool) -> tuple[Command, ...]:
-    """Return what follows from a standstill; () if it was noted and the person is to act.
+    """Return the commands after a standstill; () if it was noted and the person is to act.
 
     `is_led`: a model leads the run and can act on a notice.
     """
@@ -171,7 +172,7 @@ def commands_after(board: Board, found: Standstill, *, is_led: bool) -> tuple[Co
 
 
 def _by_the_board(board: Board) -> tuple[Command, ...]:
-    """Return what makes a run continue that no model leads."""
+    """Return the commands that continue a run that no model leads."""
     waits = [node for node in board.nodes.values() if _waits_for_message(board, node)]
     if waits:
         return tuple(UnblockNode(node.id) for node in waits)
@@ -186,14 +187,14 @@ def _waits_for_message(board: Board, node: WorkNode) -> bool:
 
 
 def _reason(board: Board, found: Standstill) -> str:
-    """Return why a run fails that stood still; a deadlock comes first, as its cause."""
+    """Return the reason why a run at a standstill fails; a deadlock comes first, as its cause."""
     cycles = "".join(f"deadlock: {cycle.text}; " for cycle in find_deadlocks(board))
     what = f"the coordinator changed nothing after {MOST_NOTICES} notices"
     return f"{cycles}the run stood still, and {what}: {'; '.join(lines_of(found))}"
 
 
 def lines_of(found: Standstill) -> list[str]:
-    """Return a line for each entity that waits: who, for what, and since when."""
+    """Return a line for each waiting entity: its name, its wait, and the beginning."""
     lines = [f"{_who(one)} waits {one.waits} since {iso(one.since)}" for one in found.waiting]
     if len(lines) <= MOST_LINES:
         return lines
@@ -201,7 +202,7 @@ def lines_of(found: Standstill) -> list[str]:
 
 
 def shown_standstill(found: Standstill) -> str:
-    """Return who waits for what, in one line."""
+    """Return the waits of all entities in one line."""
     told = "; ".join(f"{_who(one)} waits {one.waits}" for one in found.waiting[:MOST_LINES])
     return f"notice {found.notices} of {MOST_NOTICES}: {told}" if found.notices else told
 

@@ -1,18 +1,18 @@
-"""The scheduler: which commands a board asks for by itself.
+"""The scheduler: the commands that a board issues by itself.
 
-Ready nodes are assigned to idle workers: first those reserved for one worker, then those whose role
-an idle worker has, then the rest in the order they came; none to a worker that is not what the node
-asks for (`matching`), and a worker that nodes are reserved for takes others only when the team is
-full. If no worker is idle and the limit on busy workers allows, one is spawned. A failed node with
-retries left is tried again, a node with conditions is decided. A node whose dependency will never
-be completed fails. A stage whose policy is met continues without the rest, and so does each stage
-of a plan file (a plan_stage).
+Ready nodes are assigned to idle workers: first nodes that are reserved for a worker, then nodes
+whose role an idle worker has, then the rest in order of creation. A worker must meet the node's
+requirements (`matching`), and a worker with reserved nodes takes others only when the team is full.
+If no worker is idle and the limit on busy workers allows, one is spawned. A failed node with
+retries left is retried, a node with conditions is decided. A node whose dependency will never be
+completed fails. A stage whose policy is met continues without the rest, and so does each stage of a
+plan file (a plan_stage).
 
-Execute what `plan` returns and ask again, until it returns nothing: a spawned worker is assigned
-next time.
+Execute the result of `plan` and call it again, until it returns nothing: a spawned worker is
+assigned in the next call.
 
-A `Schedule` keeps what it has found between two calls and looks only at nodes that something has
-happened to, or to what they depend on: deciding costs what has changed, not what there is.
+A `Schedule` keeps its findings between two calls and inspects only nodes that an event has changed,
+directly or through a dependency: the cost depends on the changes, not on the size of the board.
 """
 
 from bisect import bisect_left, insort
@@ -55,24 +55,24 @@ OF_ONE_NODE = (e.NodeReserved, e.NodeAssigned, e.NodeMoved, e.NodeReleased, e.No
 
 @dataclass(frozen=True, slots=True)
 class SchedulingLimits:
-    """Bounds of scheduling: how many workers may be busy at once (those that wait do not count)."""
+    """Limits of scheduling: how many workers may be busy (waiting workers do not count)."""
 
     max_concurrent: int
 
 
 def plan(board: Board, limits: SchedulingLimits, now: float = inf) -> tuple[Action, ...]:
-    """Return the next actions, () if the board is at rest; what is to wait until later is left."""
+    """Return the next actions, () if the board is at rest; later retries are left out."""
     return Schedule().plan(board, limits, now)
 
 
 class Schedule:
-    """What of one board asks for something; `follow` is told of all that happens on it."""
+    """The pending actions of one board; `follow` must receive every event of the board."""
 
     def __init__(self) -> None:
         self._is_known = False
 
     def follow(self, event: e.BoardEvent) -> None:
-        """Note which nodes an event may have changed something for."""
+        """Record the nodes that an event may affect."""
         if not self._is_known or isinstance(event, NO_MATTER):
             return
         if isinstance(event, e.NodeCreated):
@@ -85,7 +85,7 @@ class Schedule:
             self._is_known = False
 
     def plan(self, board: Board, limits: SchedulingLimits, now: float) -> tuple[Action, ...]:
-        """Return the next actions on the board as it is after what was told."""
+        """Return the next actions on the board in its state after the followed events."""
         if not board.is_running:
             return ()
         if (over := stage_to_meet(board)) is not None:
@@ -104,17 +104,17 @@ class Schedule:
         return (*failures, *self._assignments(board, limits))
 
     def retry_due(self, board: Board, now: float) -> float | None:
-        """Return when after now the next node that waits may be done again, None: there is none."""
+        """Return when the next waiting retry is due after `now`, None if there is none."""
         known = (
             [board.nodes[one] for one in self._later] if self._is_known else board.nodes.values()
         )
         times = (node.not_before for node in known if node.status == "pending")
         return min((time for time in times if time > now), default=None)
 
-    # --- what is known ---------------------------------------------------------------------------
+    # --- findings --------------------------------------------------------------------------------
 
     def _begin(self, board: Board) -> None:
-        """Look at the whole board."""
+        """Inspect the whole board."""
         self._is_known = True
         self._place: dict[NodeId, int] = {}
         self._ids: list[NodeId] = []
@@ -143,7 +143,7 @@ class Schedule:
         return sorted(ids, key=self._place.__getitem__)
 
     def _look_at_fresh(self, board: Board, now: float) -> None:
-        if self._has_cohorts:  # what one needs then depends on those beside it
+        if self._has_cohorts:  # then a node depends on its neighbors, too
             self._fresh.update(self._ids)
         self._fresh |= {one for one in self._later if board.nodes[one].not_before <= now}
         while self._fresh:
@@ -152,7 +152,7 @@ class Schedule:
                 self._look(board, board.nodes[one], now)
 
     def _look(self, board: Board, node: WorkNode, now: float) -> None:
-        """Put a node where it belongs now: to what is asked for, to the ready ones, or nowhere."""
+        """Classify a node: pending action, ready, waiting for a time, failing, or none."""
         one = node.id
         failed_before = self._failing.pop(one, None)
         for known in (self._again, self._undecided, self._later, self._reserved):
@@ -187,7 +187,7 @@ class Schedule:
             self._is_ready.discard(one)
             del self._ready[bisect_left(self._ready, place)]
 
-    # --- who does what ---------------------------------------------------------------------------
+    # --- assignments -----------------------------------------------------------------------------
 
     def _assignments(self, board: Board, limits: SchedulingLimits) -> tuple[Action, ...]:
         busy = sum(worker.status == "busy" for worker in board.team)
@@ -202,15 +202,15 @@ class Schedule:
         return (*assigns, *_spawns(board, list(islice(homeless, places))))
 
     def _for_anybody(self, board: Board) -> Iterator[WorkNode]:
-        """Yield the ready nodes that are kept for no worker, in the order they came."""
+        """Yield the ready nodes that are reserved for no worker, in order of creation."""
         nodes = (board.nodes[self._ids[place]] for place in self._ready)
         return (node for node in nodes if node.wanted_worker is None)
 
     def _pairs(self, board: Board) -> list[tuple[WorkNode, Worker]]:
-        """Return who would take what if there were no limit, the most fitting first.
+        """Return nodes with their best workers, ignoring limits, the best matches first.
 
-        An idle worker that is kept for a node which cannot start yet is borrowed only in a full
-        team: there nobody else may ever come, and that node may be waiting for just these.
+        An idle worker that is reserved for a node which cannot start yet is borrowed only in a full
+        team: there no other worker may ever come, and that node may be waiting for just these.
         """
         idle = {worker.id: worker for worker in board.team if worker.status == "idle"}
         kept: set[WorkerId | None] = {board.nodes[one].wanted_worker for one in self._reserved}
@@ -275,14 +275,14 @@ def _spawns(board: Board, homeless: list[WorkNode]) -> tuple[SpawnWorker, ...]:
         # The author of a worker's agent_command is the author of its node.
         of_plan = OF_PLAN if author_of(node.cause) == "person" else ""
         cause = f"{of_plan}scheduler:{number}"
-        asked = {**node.shared_with(WorkerSpec), "name": name, "tools": None}  # its own only now
+        asked = {**node.shared_with(WorkerSpec), "name": name, "tools": None}  # its node has tools
         spec = WorkerSpec.model_validate(asked)
         spawns.append(SpawnWorker(cause, spec))
     return tuple(spawns)
 
 
 def _lost_worker(board: Board, node: WorkNode) -> bool:
-    """Whether a node is kept for a worker that has left."""
+    """Whether a node is reserved for a worker that has left."""
     wanted = node.wanted_worker
     return wanted is not None and board.workers[wanted].status == "stopped"
 

@@ -1,8 +1,8 @@
-"""SharedContext: what is under which key, who put it there and when; and what a change does.
+"""SharedContext: the values by key, with author and time, and the effect of a change.
 
-`decide` says what a change leads to, or why it is refused; `apply` takes that in. A change carries
-its cause (the message or tool call behind it): the same cause a second time changes nothing, and
-is answered as the first time.
+`decide` returns the effect of a change, or raises why it is refused; `apply` applies it. A change
+carries its cause (the message or tool call behind it): a repeated cause changes nothing, and
+receives the same answer.
 """
 
 import json
@@ -33,7 +33,7 @@ KINDS: Final = {
 
 
 class ContextChange(Record):
-    """Something to be done: `write` replaces what is under a key, `append` adds to a list."""
+    """A requested change: `write` replaces the value of a key, `append` adds to a list."""
 
     cause: str
     way: Way
@@ -43,7 +43,7 @@ class ContextChange(Record):
 
 
 class AppliedChange(ContextChange):
-    """Something that was done: one line of the journal. `version` counts the changes of a key."""
+    """An applied change: one line of the journal. `version` counts the changes of a key."""
 
     version: int
     ts: float
@@ -59,7 +59,7 @@ class ChangeReceipt(Record):
 
 @dataclass(frozen=True, slots=True)
 class SharedContextLimits:
-    """How much a run's context may hold; sizes are those of the JSON text, in bytes."""
+    """Limits of a run's context; sizes are those of the JSON text, in bytes."""
 
     max_keys: int
     max_value_bytes: int
@@ -68,7 +68,7 @@ class SharedContextLimits:
 
 @dataclass(frozen=True, slots=True)
 class ContextEntry:
-    """What stands under one key. `size` is the length of its JSON text in bytes."""
+    """The value of one key. `size` is the length of its JSON text in bytes."""
 
     key: str
     value: JsonValue
@@ -78,12 +78,12 @@ class ContextEntry:
     at: float
 
     def shown(self) -> JsonObject:
-        """Return it as `read_context` shows it."""
+        """Return the entry in the form of `read_context`."""
         entry: JsonObject = {"key": self.key, "value": self.value}
         return entry | {"version": self.version, "by": self.by, "at": iso(self.at)}
 
     def row(self) -> JsonObject:
-        """Return it in one line, as `list_context` shows it."""
+        """Return the entry as a row of `list_context`."""
         row: JsonObject = {"key": self.key, "kind": kind_of(self.value), "bytes": self.size}
         if isinstance(self.value, list):
             row["items"] = len(self.value)
@@ -92,7 +92,7 @@ class ContextEntry:
 
 @dataclass(frozen=True, slots=True)
 class SharedContext:
-    """All entries in the order they came, and the receipts of all causes; nothing in it changes."""
+    """All entries in order of creation, and the receipts of all causes; immutable."""
 
     entries: Mapping[str, ContextEntry] = field(default_factory=dict)
     receipts: Mapping[str, ChangeReceipt] = field(default_factory=dict)
@@ -103,7 +103,7 @@ class SharedContext:
         return sum(entry.size for entry in self.entries.values())
 
     def find(self, key: str) -> ContextEntry:
-        """Return the entry under a key; InvalidInput lists the known ones."""
+        """Return the entry of a key; InvalidInput lists the known keys."""
         found = self.entries.get(key.strip())
         if found is None:
             raise unknown("context key", key, list(self.entries))
@@ -114,14 +114,14 @@ class SharedContext:
         return [entry.row() for entry in self.entries.values()]
 
     def shown(self) -> JsonObject:
-        """Return all of it, for people."""
+        """Return all entries, for people."""
         return {key: entry.shown() for key, entry in self.entries.items()}
 
 
 def decide(
     context: SharedContext, change: ContextChange, bounds: SharedContextLimits, now: float
 ) -> tuple[AppliedChange, ...]:
-    """Return what a change leads to, () if its cause has had its effect; InvalidInput."""
+    """Return the effect of a change, () if its cause has had its effect; InvalidInput."""
     if change.cause in context.receipts:
         return ()
     key = _checked_key(change.key)
@@ -194,7 +194,7 @@ def _require_room(
 
 
 def as_text(value: JsonValue) -> str:
-    """Return a value as the JSON text that travels and is measured: ASCII, without spaces."""
+    """Return a value as the JSON text that is sent and measured: ASCII, without spaces."""
     try:
         return json.dumps(value, separators=(",", ":"), allow_nan=False)
     except ValueError as error:
@@ -202,12 +202,12 @@ def as_text(value: JsonValue) -> str:
 
 
 def kind_of(value: JsonValue) -> str:
-    """Return what a value is, in JSON's words."""
+    """Return the name of a value's type in JSON."""
     return KINDS.get(type(value), "object")
 
 
 class SharedContextStore:
-    """The context of one run, its journal, and the file that shows it; one process holds it.
+    """The context of one run, its journal, and the file that shows it; for one process.
 
     Every change is on disk before it is answered. Raises Corrupt, OSError.
     """
@@ -224,9 +224,9 @@ class SharedContextStore:
             self._show()
 
     def change(self, change: ContextChange, now: float) -> tuple[ChangeReceipt, bool]:
-        """Carry a change out; return its receipt, and whether it was its first time.
+        """Carry a change out; return its receipt, and whether it is new.
 
-        Raises InvalidInput, OSError; the context is then as it was.
+        Raises InvalidInput, OSError; the context is then unchanged.
         """
         happened = decide(self.context, change, self._bounds, now)
         for changed in happened:
@@ -241,6 +241,6 @@ class SharedContextStore:
         self._journal.close()
 
     def _show(self) -> None:
-        """Write what stands where people and models can read it."""
+        """Write the context where people and models can read it."""
         text = json.dumps(self.context.shown(), ensure_ascii=False, indent=2)
         replace_file(self._shown, f"{text}\n")

@@ -1,4 +1,4 @@
-"""BoardStore: a board whose every change is on disk before anyone acts on it."""
+"""BoardStore: a board whose every change is on disk before anything acts on it."""
 
 import time
 from collections import deque
@@ -18,16 +18,16 @@ from agiraph.storage.journal import Journal, read_journal
 from agiraph.storage.snapshot import Snapshots, beside
 
 FOLD = 4
-"""Raised when the same events come to mean another board: older snapshots then do not count."""
+"""Increased when the same events give another board: older snapshots are then ignored."""
 
 LATELY = 20
-"""The events that a restarted coordinator reports again: reports of them may have died with it."""
+"""The events that a restarted coordinator reports again, as their reports may have been lost."""
 
 BOARD: TypeAdapter[Board] = TypeAdapter(Board)
 
 
 class BoardStore:
-    """The board of one run and its journal, which it opens or creates; one process holds it.
+    """The board of one run and its journal, opened or created; for one process.
 
     The snapshot is at `snapshot`; None: beside the journal. Raises Corrupt, OSError.
     """
@@ -43,7 +43,7 @@ class BoardStore:
             self._tail = read_events(self._journal.records, path)
             self._tail_begins = self._journal.count - len(self._tail)
             self.lately: deque[tuple[int, BoardEvent, Board]] = deque(maxlen=LATELY)
-            """The last events that it was opened with: place, event, and the board after it."""
+            """The last events read at the start: place, event, and the board after it."""
             for number, event in enumerate(self._tail):
                 board = _applied(board, event, path, number + 1)
                 self.lately.append((self._tail_begins + number, event, board))
@@ -54,37 +54,37 @@ class BoardStore:
 
     @property
     def count(self) -> int:
-        """How many events stand in the journal."""
+        """The number of events in the journal."""
         return self._journal.count
 
     def since(self, seen: int) -> list[BoardEvent]:
         """Return the events after the first `seen`, oldest first.
 
-        What the journal gave when it was opened, and what has happened since, is at hand; only
-        what a snapshot stands for is read again.
+        Events after the snapshot are in memory; only events that the snapshot replaces are read
+        again.
         """
         if seen >= self._tail_begins:
             return self._tail[seen - self._tail_begins :]
         return read_events(read_journal(self.path), self.path)[seen:]
 
     def forget(self, seen: int) -> None:
-        """Drop the first `seen` events, which will not be asked for again."""
+        """Drop the first `seen` events from memory; they will not be requested again."""
         drop = min(seen - self._tail_begins, len(self._tail) - 1)
         if drop > 0:
             del self._tail[:drop]
             self._tail_begins += drop
 
     def execute(self, command: Command, now: float) -> tuple[BoardEvent, ...]:
-        """Do as `write`, and wait until it is on disk."""
+        """Carry a command out like `write`, and wait until it is on disk."""
         happened = self.write(command, now)
         self.sync()
         return happened
 
     def write(self, command: Command, now: float) -> tuple[BoardEvent, ...]:
-        """Decide, journal, apply; return what happened, () if the command had its effect before.
+        """Decide, journal, apply; return the events, () if the command had its effect before.
 
-        It counts when `sync` has returned. Raises IllegalTransition, InvalidInput, OSError; the
-        board is then as it was.
+        They are durable when `sync` has returned. Raises IllegalTransition, InvalidInput, OSError;
+        the board is then unchanged.
         """
         happened = decide(self.board, command, now)
         board = self.board
@@ -96,7 +96,7 @@ class BoardStore:
         return happened
 
     def sync(self) -> None:
-        """Wait until all that happened is on disk; after an OSError the board is of no use."""
+        """Wait until all events are on disk; after an OSError the board must not be used."""
         self._journal.sync()
         self._snapshots.keep_if_due(self._journal.mark, self.board)
 
@@ -111,7 +111,7 @@ def read_board(path: Path) -> Board:
 
 
 def read_events(records: Iterable[dict[str, Any]], path: Path) -> list[BoardEvent]:
-    """Return journaled records as events; Corrupt names the one that is none."""
+    """Return journaled records as events; Corrupt names an invalid record."""
     found: list[BoardEvent] = []
     for number, record in enumerate(records, start=1):
         try:
@@ -122,7 +122,7 @@ def read_events(records: Iterable[dict[str, Any]], path: Path) -> list[BoardEven
 
 
 def fold_events(happened: Iterable[BoardEvent], path: Path, board: Board | None = None) -> Board:
-    """Return the board after these events; Corrupt names the one that cannot have been."""
+    """Return the board after these events; Corrupt names an impossible event."""
     board = board or Board()
     for number, event in enumerate(happened, start=1):
         board = _applied(board, event, path, number)

@@ -1,7 +1,7 @@
-"""Views: the board as models see it (`check_board`) and as the HTTP API shows it.
+"""Views: the board for models (`check_board`) and for the HTTP API.
 
-Work that was cut short (a result in part, or files that a failed node left in `scratch/`) comes
-with a suggestion of how to continue, which can be followed as it is.
+Incomplete work (a partial result, or files that a failed node left in `scratch/`) is shown with a
+suggestion that can be followed literally.
 """
 
 from collections import Counter
@@ -18,10 +18,10 @@ SUMMARY_CHARACTERS = 300
 
 
 def board_view(board: Board, nodes_shown: int = NODES_SHOWN) -> JsonObject:
-    """Return {"stage", "nodes", "workers"}, short: what `check_board` returns to a model.
+    """Return {"stage", "nodes", "workers"}, short: the result of `check_board` for a model.
 
-    Of a big board the nodes that have not ended and the newest of the others are shown, at most
-    `nodes_shown`, and the workers on the team; `left_out` then counts the rest by their status.
+    Of a big board the open nodes and the newest ended nodes are shown, at most `nodes_shown`, and
+    the workers on the team; `left_out` then counts the rest by their status.
     """
     shown = _nodes_to_show(board, nodes_shown)
     workers = board.team if len(board.workers) > NODES_SHOWN else board.workers.values()
@@ -36,7 +36,7 @@ def board_view(board: Board, nodes_shown: int = NODES_SHOWN) -> JsonObject:
 
 
 def _nodes_to_show(board: Board, limit: int) -> list[WorkNode]:
-    """Return the open nodes first come, then the newest that have ended, in order of creation."""
+    """Return the oldest open nodes, and then the newest ended nodes, in order of creation."""
     if len(board.nodes) <= limit:
         return list(board.nodes.values())
     open_nodes = [node.id for node in board.nodes.values() if not node.has_ended][:limit]
@@ -64,7 +64,7 @@ def _left_out(board: Board, shown: list[WorkNode], left: int) -> JsonObject:
 
 
 def node_row(board: Board, node: WorkNode) -> JsonObject:
-    """Return a node in one line; the summary of one that failed or was cancelled is its reason."""
+    """Return a node in one line; the summary of a failed or cancelled node is its reason."""
     return {
         "id": node.id,
         "name": node.name,
@@ -82,7 +82,7 @@ def _told(node: WorkNode) -> str | None:
 
 
 def waited_row(board: Board, node: WorkNode) -> JsonObject:
-    """Return a node as `wait` shows it: its row, its files, how to continue partial work."""
+    """Return a node for `wait`: its row, its files, and how to continue partial work."""
     row = node_row(board, node)
     if node.status == "completed":
         row["published"] = [f"nodes/{node.folder}/published/{file}" for file in node.published]
@@ -92,7 +92,7 @@ def waited_row(board: Board, node: WorkNode) -> JsonObject:
 
 
 def ending_in_words(board: Board) -> str:
-    """Return how the run has ended, and what was cancelled by that, for the model that ended it."""
+    """Return how the run has ended and which nodes that cancelled, for the model that ended it."""
     run = board.run
     if run is not None and run.status == "failed":
         return f"The run has ended as failed: {run.reason}. Your summary is in _output.md."
@@ -123,7 +123,7 @@ def _worker_name(board: Board, worker_id: WorkerId | None) -> str | None:
 
 
 def suggestion(node: WorkNode) -> str:
-    """Return how work that was cut short may go on; empty if it was not."""
+    """Return how to continue incomplete work; empty if the work is complete."""
     if node.status == "completed" and node.missing:
         cut = f" because {node.bound}" if node.bound else ""
         return (

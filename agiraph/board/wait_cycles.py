@@ -1,6 +1,6 @@
 """Wait cycles: find a cycle of waits, and order nodes so that dependencies come first.
 
-`waits` maps a name to those it waits for; names that are no key wait for nobody.
+`waits` maps a name to the names it waits for; a name that is no key waits for nothing.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,10 +25,10 @@ def find_cycle(waits: Mapping[str, Sequence[str]]) -> tuple[str, ...] | None:
 
 
 def dependencies_first(waits: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return the keys so that each stands after those it waits for, otherwise in their order.
+    """Return the keys in an order with dependencies first, otherwise unchanged.
 
-    All that is waited for is a key, and there is no cycle. The stack is our own: a plan may be
-    deeper than Python's recursion.
+    All awaited names are keys, and there is no cycle. The stack is our own: a plan may be deeper
+    than Python's recursion limit.
     """
     order: dict[str, None] = {}
     for start in waits:

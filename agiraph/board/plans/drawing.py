@@ -1,9 +1,9 @@
 """Drawing: a graph as an indented text, Mermaid, Graphviz, SVG, or a page of HTML.
 
-The image is our own: the libraries that draw layers need a program beside them or are far larger
-than what a plan needs. Nodes stand in layers by their longest way from a beginning; an edge that
-passes layers has a place in each of them, and places are ordered by what they hang on (Sugiyama,
-Tagawa and Toda 1981: barycentres, down and up).
+The layout is our own: libraries that draw layers need an external program or are far larger than a
+plan requires. Nodes are placed in layers by their longest path from a beginning; an edge that
+passes layers has a place in each of them, and places are ordered by the middle of their neighbors
+(Sugiyama, Tagawa and Toda 1981: barycentres, down and up).
 """
 
 import json
@@ -19,7 +19,7 @@ BEND_WIDTH: Final = 10
 SHOWN_CHARACTERS: Final = 26
 SWEEPS: Final = 4
 LINES_IN_GAP: Final = 3
-"""How many conditions have room above a box."""
+"""The number of conditions that fit above a box."""
 
 MOST_BENDS: Final = 20_000
 DEEPEST: Final = 8
@@ -37,7 +37,7 @@ PLAIN: Final = "#eef2fb"
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A node as it is drawn; `needs` are the places of those it waits for.
+    """A node in a drawing; `needs` are the places of the nodes it waits for.
 
     `when` are the conditions on some of these, by their places; `is_each`: it is done for each item
     of a list.
@@ -53,18 +53,18 @@ class Box:
 
     @property
     def under(self) -> str:
-        """The second line: the role, and what became of the node."""
+        """The second line: the role and the status of the node."""
         return ", ".join(filter(None, (self.role, "for each" * self.is_each, self.status)))
 
 
 def _after(boxes: Sequence[Box], box: Box) -> str:
-    """Return what a box waits for, with the conditions."""
+    """Return the titles that a box waits for, with the conditions."""
     called = ((boxes[one].title, box.when.get(one)) for one in box.needs)
     return ", ".join(f"{title} if {text}" if text else title for title, text in called)
 
 
 def levels(boxes: Sequence[Box]) -> list[int]:
-    """Return for each box how many stand above it on its longest way; a cycle counts as none."""
+    """Return for each box the length of its longest path from a beginning; 0 with a cycle."""
     waits = {str(number): [str(one) for one in box.needs] for number, box in enumerate(boxes)}
     order = [] if find_cycle(waits) else dependencies_first(waits)
     found = [0] * len(boxes)
@@ -74,7 +74,7 @@ def levels(boxes: Sequence[Box]) -> list[int]:
 
 
 def tree(boxes: Sequence[Box], width: int) -> str:
-    """Return each box in a line of at most `width` characters, below what it waits for last."""
+    """Return each box in a line of at most `width` characters, below its deepest dependency."""
     deep = levels(boxes)
     below: dict[int | None, list[int]] = {}
     for number, box in enumerate(boxes):
@@ -105,7 +105,7 @@ def _line(boxes: Sequence[Box], number: int, before: str, width: int) -> str:
 
 
 def mermaid(boxes: Sequence[Box]) -> str:
-    """Return a Mermaid flowchart; characters that mean something to it are written as codes."""
+    """Return a Mermaid flowchart; special characters are written as codes."""
     lines = ["flowchart TD"]
     for number, box in enumerate(boxes):
         lines.append(f'    n{number}["{_code(box.title)}<br/>{_code(box.under)}"]')
@@ -125,7 +125,7 @@ def _code(text: str) -> str:
 
 
 def dot(boxes: Sequence[Box]) -> str:
-    """Return the graph in Graphviz' language."""
+    """Return the graph in the language of Graphviz."""
     lines = [
         "digraph plan {",
         '    node [shape=box, style="rounded,filled", fontname="sans-serif"];',
@@ -211,7 +211,7 @@ def _width(layer: Sequence[Spot]) -> int:
 
 
 def _order(layers: list[list[Spot]], width: int) -> None:
-    """Order each layer by the middle of what its spots hang on, down and up again."""
+    """Order each layer by the middle of its neighbors in the previous layer, down and up."""
     for layer in layers:
         _set(layer, width)
     for sweep in range(SWEEPS):
@@ -229,7 +229,7 @@ def _middle(spot: Spot, others: Sequence[Spot]) -> float:
 
 
 def _set(layer: Sequence[Spot], width: int) -> None:
-    """Put the spots of a layer side by side, in the middle of the image; `x` is a spot's centre."""
+    """Place the spots of a layer side by side, centred in the image; `x` is a spot's centre."""
     left = (width - _width(layer)) / 2
     for spot in layer:
         spot.x = left + spot.width / 2
@@ -237,7 +237,7 @@ def _set(layer: Sequence[Spot], width: int) -> None:
 
 
 def _edge(boxes: Sequence[Box], high: Spot, low: Spot) -> str:
-    """Return a part of an edge; the last one bears the condition."""
+    """Return a part of an edge; the last part shows the condition."""
     begin = high.top + BOX_HEIGHT
     bend = (low.top - begin) / 2
     path = f"M{high.x:g} {begin} C{high.x:g} {begin + bend:g} {low.x:g} {low.top - bend:g}"
@@ -279,12 +279,12 @@ def _cut(text: str) -> str:
 
 
 def _drawable(text: str) -> str:
-    """Return a text without the characters that XML cannot hold."""
+    """Return a text without the characters that XML does not allow."""
     return "".join(c if c >= " " and not "\ud800" <= c <= "\udfff" else " " for c in text)
 
 
 def page(boxes: Sequence[Box], title: str) -> str:
-    """Return a page of HTML with the image, and a table of what each node is to do."""
+    """Return a page of HTML with the image and a table of the nodes' tasks."""
     rows = "".join(
         f"<tr><th>{escape(box.title)}</th><td>{escape(box.under)}</td>"
         f"<td>{escape(_after(boxes, box))}</td>"

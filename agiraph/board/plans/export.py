@@ -1,4 +1,4 @@
-"""Export: what a run did, as a plan file of the form that it followed, which can be run again."""
+"""Export: the work of a run as a plan file, in the form that it followed, to run it again."""
 
 from collections.abc import Iterable
 from typing import Any, Final
@@ -15,10 +15,10 @@ GONE: Final = ("failed", "cancelled")
 
 
 def plan_of_board(board: Board) -> dict[str, Any]:
-    """Return the plan of what stands on a board, as plain values.
+    """Return the plan of the nodes on a board, as plain values.
 
-    It is a collaboration plan if each of its nodes is of a stage of one, else a graph. Nodes that
-    failed or were cancelled are left out if no other is open. The board must have a node.
+    It is a collaboration plan if all its nodes belong to stages of one, otherwise a graph. Failed
+    and cancelled nodes are omitted if all nodes have ended. The board must have a node.
     """
     gone = {node.name for node in board.nodes.values() if node.status in GONE}
     if len(gone) == len(board.nodes) or not all(node.has_ended for node in board.nodes.values()):
@@ -57,7 +57,7 @@ def _role(board: Board, node: WorkNode) -> RoleForm:
 
 
 def _contract(board: Board, firsts: list[WorkNode]) -> ContractForm:
-    """Return what the plan's contract said: what the board's stages have and the run has not."""
+    """Return the terms of the plan's contract: those that differ from the run's."""
     run, first = board.run, firsts[0]
     usual = run.contract if run else StageContract()
     has = board.stages[first.stage].contract
@@ -78,7 +78,7 @@ def _contract(board: Board, firsts: list[WorkNode]) -> ContractForm:
 
 
 def _shown(form: BaseModel) -> dict[str, Any]:
-    """Return what is not as by default, by the first name that each key has in plan files."""
+    """Return the values that are not defaults, by the first name of each key in plan files."""
     shown = {}
     for name, value in form.model_dump(mode="json", exclude_defaults=True).items():
         names = type(form).model_fields[name].validation_alias

@@ -1,4 +1,4 @@
-"""Flow: what is wrong with the conditions and the `for_each` of a node in a plan file."""
+"""Flow: checks of the conditions and the `for_each` of a node in a plan file."""
 
 from collections.abc import Mapping
 
@@ -9,7 +9,7 @@ from agiraph.settings.yaml_text import KeyPath
 
 
 def flow_mistakes(node: GraphNode, others: Mapping[str, GraphNode]) -> list[tuple[KeyPath, str]]:
-    """Return what is wrong with a node's conditions and its `for_each`, each with its place.
+    """Return the mistakes in a node's conditions and its `for_each`, each with its place.
 
     `others` are all nodes of the graph by their ids.
     """

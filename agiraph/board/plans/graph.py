@@ -1,7 +1,7 @@
-"""Graph: nodes and which wait for which, built in Python, read from a plan file or off a board.
+"""Graph: nodes and their dependencies, built in Python, read from a plan file or from a board.
 
-All three are one model: a graph becomes a plan file (`to_yaml`), that fills a board, and the graph
-of the board is the same again.
+All three are the same model: a graph becomes a plan file (`to_yaml`), the file fills a board, and
+the graph of the board is the same again.
 """
 
 import json
@@ -25,7 +25,7 @@ from agiraph.settings.yaml_text import read_text
 GraphForm = Literal["tree", "mermaid", "dot", "svg", "html", "json"]
 
 OF_WORKER: Final = ("model", "agent_command")
-"""What a node of a graph says of the worker that it names."""
+"""The fields of a graph's node that describe its named worker."""
 
 DUMPER: Any = type("PlanDumper", (getattr(yaml, "CSafeDumper", yaml.SafeDumper),), {})
 DUMPER.add_representer(
@@ -43,13 +43,13 @@ def to_yaml(plan: Mapping[str, Any]) -> str:
 
 
 class Node(GraphNode):
-    """A node as a plan file has it: `Node(id="n1", task="Research Company A", role="worker")`.
+    """A node of a plan file: `Node(id="n1", task="Research Company A", role="worker")`.
 
     Its arguments are the keys of a node in docs/plans.md. Raises InvalidInput, which names each
-    that is wrong and what is possible.
+    wrong argument and the possible values.
     """
 
-    if not TYPE_CHECKING:  # to a type checker its arguments are its fields
+    if not TYPE_CHECKING:  # for a type checker its arguments are its fields
 
         def __init__(self, **given: Any) -> None:
             try:
@@ -64,9 +64,9 @@ class Node(GraphNode):
 
 
 class Graph:
-    """Nodes with unique ids, in the order they came; `goal` is for readers.
+    """Nodes with unique ids, in order of addition; `goal` is for readers.
 
-    `statuses` holds what became of nodes by their ids, in a graph that was read off a board.
+    `statuses` has the final states of nodes by their ids, in a graph that was read from a board.
     """
 
     def __init__(self, nodes: Iterable[Node] = (), *, goal: str | None = None) -> None:
@@ -101,7 +101,7 @@ class Graph:
 
     @classmethod
     def from_plan(cls, plan: Plan) -> "Graph":
-        """Return a plan's nodes; of its contract only what the dependencies say is in them."""
+        """Return a plan's nodes; of its contract only the effect on dependencies is kept."""
         workers = {worker.name: worker for worker in plan.workers}
         graph = cls((_of_plan(node, workers) for node in plan.nodes), goal=plan.goal)
         graph.validate()
@@ -109,11 +109,12 @@ class Graph:
 
     @classmethod
     def from_board(cls, board: Board) -> "Graph":
-        """Return what stands on a board, with the status of each node.
+        """Return the nodes of a board, with the status of each node.
 
-        A node is given what its run gave it, so the graph can be run again: the workers that nodes
-        were kept for, its sub-nodes as dependencies, and the nodes of the stage before if it had no
-        dependency of its own. One that was done for each item of a list is one node again.
+        Implicit inputs become explicit, so the graph can be run again: the workers that nodes were
+        reserved for, sub-nodes as dependencies of their parent, and the nodes of the previous stage
+        for a node without dependencies. A node that was done for each item of a list is a single
+        node again.
         """
         workers = {worker.id: worker for worker in board.workers.values()}
         named: dict[str, WorkerSpec] = {
@@ -132,9 +133,9 @@ class Graph:
         *,
         goal: str | None = None,
     ) -> "Graph":
-        """Return the graph of `WorkNode`s, or of `NodeView`s as the API shows them.
+        """Return the graph of `WorkNode`s, or of `NodeView`s of the API.
 
-        `workers` are those that nodes are to be kept for, by the names of the nodes.
+        `workers` are the workers that nodes are reserved for, by the names of the nodes.
         """
         every = list(nodes)
         called = _names_in_plan(every)
@@ -165,8 +166,10 @@ class Graph:
         return node
 
     def problems(self) -> list[str]:
-        """Return what keeps the graph from being run, one line each: unknown dependencies, cycles
-        of nodes that wait for each other, and nodes that can never be reached because of them."""
+        """Return the problems that prevent a run of the graph, one line each.
+
+        These are unknown dependencies, cycles, and nodes that can never be reached because of them.
+        """
         if not self.nodes:
             return ["a graph needs a node"]
         return [f"{shown_path(path)}: {why}" for path, why in graph_mistakes(self.nodes)]
@@ -177,12 +180,12 @@ class Graph:
             raise InvalidInput("\n".join(found))
 
     def plan(self) -> Plan:
-        """Return the checked plan; InvalidInput as `validate`, or for workers that cannot be."""
+        """Return the checked plan; InvalidInput as in `validate`, or for invalid workers."""
         self.validate()
         return parse_plan(self.to_json(), "graph")
 
     def without(self, ids: Iterable[str]) -> "Graph":
-        """Return the graph without some nodes, and nobody waiting for them."""
+        """Return the graph without some nodes and without dependencies on them."""
         gone = set(ids)
         kept = (node for node in self.nodes if node.id not in gone)
         left = Graph((_without(node, gone) for node in kept), goal=self.goal)
@@ -192,7 +195,7 @@ class Graph:
     # --- as text -------------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what a plan file holds, as plain values; what is as by default is left out."""
+        """Return the content of a plan file as plain values, without default values."""
         rows = [
             {"id": node.id, **node.model_dump(mode="json", exclude_defaults=True)}
             for node in self.nodes
@@ -210,7 +213,7 @@ class Graph:
     # --- as a picture --------------------------------------------------------------------------
 
     def to_tree(self, width: int = 80) -> str:
-        """Return the graph as an indented text: each node once, below what it waits for last."""
+        """Return the graph as an indented text: each node once, below its deepest dependency."""
         return drawing.tree(self._boxes(), width)
 
     def to_mermaid(self) -> str:
@@ -222,7 +225,7 @@ class Graph:
         return drawing.dot(self._boxes())
 
     def to_svg(self) -> str:
-        """Return the graph as an SVG image, each node below those it waits for."""
+        """Return the graph as an SVG image, each node below its dependencies."""
         return drawing.svg(self._boxes())
 
     def to_html(self) -> str:
@@ -273,8 +276,10 @@ def _node(
     refs: Mapping[str, str],
     worker: WorkerSpec | None,
 ) -> Node:
-    """Return the node of a graph: a ref to each dependency goes without saying, and so does the
-    worker of a node that is the only one to name a model or to lead."""
+    """Return the node of a graph, without values that are implied.
+
+    Implied are a ref to each dependency, and a node's own worker that has a model or may lead.
+    """
     given = {name: getattr(terms, name) for name in PlannedTerms.model_fields}
     if given["mode"] == "multi_turn":
         given["mode"] = None
@@ -297,9 +302,9 @@ def _without(node: Node, gone: set[str]) -> Node:
 
 
 def _names_in_plan(nodes: Sequence[Any]) -> dict[str, str]:
-    """Return how each node of a board is called in a plan, by its id and by its name.
+    """Return the name in a plan of each node of a board, by its id and by its name.
 
-    A copy, made for one item of a list, is the node with the `for_each`.
+    A copy, made for one item of a list, has the name of the node with the `for_each`.
     """
     names = {str(key): str(node.name) for node in nodes for key in (node.id, node.name)}
     copies = {
@@ -312,10 +317,10 @@ def _names_in_plan(nodes: Sequence[Any]) -> dict[str, str]:
 
 
 def _waits_on_board(nodes: Sequence[Any], called: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-    """Return what each node of a board came after, by names.
+    """Return the names of the nodes that each node of a board came after.
 
-    A sub-node came after all that its parent waited for, and its parent after it; a node without
-    dependencies after the nodes of the stage before.
+    A sub-node came after all nodes that its parent waited for, and its parent after it; a node
+    without dependencies came after the nodes of the previous stage.
     """
     by_name = {node.name: node for node in nodes}
 
@@ -346,7 +351,7 @@ def _waits_on_board(nodes: Sequence[Any], called: Mapping[str, str]) -> dict[str
 
 
 def _paths_in_plan(nodes: Sequence[Any], called: Mapping[str, str]) -> dict[str, tuple[str, str]]:
-    """Return for each folder of a node its name in a plan, and what a ref to a copy ends in."""
+    """Return for each folder its node's name in a plan, and the suffix of refs to a copy."""
     numbers: Counter[str] = Counter()
     paths = {}
     for node in nodes:
@@ -357,7 +362,7 @@ def _paths_in_plan(nodes: Sequence[Any], called: Mapping[str, str]) -> dict[str,
 
 
 def _refs_on_board(node: Any, paths: Mapping[str, tuple[str, str]]) -> dict[str, str]:
-    """Return a node's refs as a plan has them: `NODE` or `NODE/published/FILE`."""
+    """Return a node's refs in the form of a plan: `NODE` or `NODE/published/FILE`."""
     refs = {}
     for ref, path in node.refs.items():
         _, folder, *inner = path.split("/")

@@ -1,4 +1,4 @@
-"""Plans: read a plan file into a checked `Plan`, and turn that into the board's first commands."""
+"""Plans: read a plan file into a checked `Plan`, and make the board's first commands from it."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -47,9 +47,9 @@ class PlanNode(NodeSpec, PlannedTerms):
 class Plan(Record):
     """A checked plan: names are unique, every dependency is before the node that needs it.
 
-    `is_reconvened`: each of its stages is one of the board, and opens when the coordinator has
-    reconvened the one before; else all of them are one stage of the board, and `max_stages` counts
-    them as one.
+    `is_reconvened`: each of its stages is a stage of the board, and opens when the coordinator has
+    reconvened the previous one; otherwise all of them are one stage of the board, and `max_stages`
+    counts them as one.
     """
 
     goal: str | None = None
@@ -62,7 +62,7 @@ class Plan(Record):
 
 
 def read_plan(path: Path) -> Plan:
-    """Return the plan in a file; InvalidInput names file, line, key and what was possible."""
+    """Return the plan in a file; InvalidInput names file, line, key and the possible values."""
     return parse_plan(read_text(path), str(path))
 
 
@@ -80,9 +80,9 @@ def parse_plan(text: str, name: str = "plan") -> Plan:
 def plan_commands(plan: Plan, stages: int | None = None) -> tuple[SpawnWorker | CreateNode, ...]:
     """Return the commands that fill an empty board: its workers, then its nodes in order.
 
-    A node has a ref to each of its dependencies, called by that one's name. The causes follow
-    from the names, so filling the same board again changes nothing. Of a plan that is reconvened
-    only the first `stages` are put there.
+    A node has a ref to each of its dependencies, with the dependency's name. The causes are derived
+    from the names, so filling the same board again changes nothing. For a plan that is reconvened
+    only the first `stages` are returned.
     """
     spawns = (SpawnWorker(f"{OF_PLAN}worker:{worker.name}", worker) for worker in plan.workers)
     names = stage_names(plan)
@@ -108,20 +108,20 @@ def plan_commands(plan: Plan, stages: int | None = None) -> tuple[SpawnWorker | 
 
 
 def cause_of(node: PlanNode) -> str:
-    """Return what names a node of a plan as the cause of the board's node."""
+    """Return the cause of the board's node for a node of a plan."""
     return f"{OF_PLAN}node:{node.name}"
 
 
 def stage_names(plan: Plan) -> list[str | None]:
-    """Return the names of the plan's stages in order; one of None if it has none."""
+    """Return the names of the plan's stages in order; [None] if it has no stages."""
     return list(dict.fromkeys(node.stage for node in plan.nodes))
 
 
 def _terms(plan: Plan, first: PlanNode) -> StageTerms:
     """Return the terms of the board's stage that `first` opens.
 
-    A policy is for nodes that stand side by side: where the plan has several stages it counts for
-    each of them (their nodes are cohorts), and not for the board's stage.
+    A policy is for nodes of one stage: if the plan has several stages it applies to each of them
+    (their nodes are cohorts), and not to the board's stage.
     """
     given = {name: getattr(plan.contract, name) for name in plan.contract.model_fields_set}
     if len(stage_names(plan)) > 1:
@@ -130,7 +130,7 @@ def _terms(plan: Plan, first: PlanNode) -> StageTerms:
 
 
 def _add_worker(worker: WorkerSpec, workers: dict[str, WorkerSpec], place: KeyPath) -> str:
-    """Put a worker among those of the plan; the same name is the same worker."""
+    """Add a worker to the workers of the plan; the same name is the same worker."""
     try:
         key = check_worker_name(worker.name).casefold()
     except InvalidInput as error:
@@ -148,8 +148,10 @@ def _add_worker(worker: WorkerSpec, workers: dict[str, WorkerSpec], place: KeyPa
 
 
 def graph_mistakes(nodes: Sequence[GraphNode]) -> list[tuple[KeyPath, str]]:
-    """Return what is wrong with a graph, each with its place: twins, unknown dependencies, cycles,
-    and the nodes that can never be reached because of these."""
+    """Return the mistakes of a graph, each with its place.
+
+    These are duplicate ids, unknown dependencies, cycles, and the nodes that they make unreachable.
+    """
     places = {node.id: number for number, node in reversed(list(enumerate(nodes)))}
     found: list[tuple[KeyPath, str]] = []
     for number, node in enumerate(nodes):
@@ -184,7 +186,7 @@ def graph_mistakes(nodes: Sequence[GraphNode]) -> list[tuple[KeyPath, str]]:
 
 
 def _behind(lost: Iterable[str], waits: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """Return those who wait for lost ones, directly or not, each with the one it waits for."""
+    """Return the nodes that wait for lost nodes, directly or not, each with the awaited node."""
     behind: dict[str, str] = {}
     waiting: dict[str, list[str]] = {}
     for id, needs in waits.items():
@@ -202,7 +204,7 @@ def _behind(lost: Iterable[str], waits: Mapping[str, Sequence[str]]) -> dict[str
 
 
 def _plan_of_graph(form: GraphFile) -> Plan:
-    """Return the plan of a graph without mistakes; WrongAt for a worker that cannot be."""
+    """Return the plan of a graph without mistakes; WrongAt for an invalid worker."""
     names = _names_by_id(form.nodes)
     places = {node.id: number for number, node in enumerate(form.nodes)}
     workers: dict[str, WorkerSpec] = {}
@@ -243,7 +245,7 @@ def _refuse_twins(ids: Sequence[str], place: KeyPath) -> None:
 
 
 def _names_by_id(nodes: Sequence[GraphNode]) -> dict[str, str]:
-    """Return the board's name of each node: its id as a slug, no two alike."""
+    """Return the board's name of each node: its id as a slug, all different."""
     names: dict[str, str] = {}
     for node in nodes:
         names[node.id] = free_name(slug(node.id, fallback="node"), names.values())
@@ -269,8 +271,10 @@ def _plan_node(
 def _worker_of_node(
     node: GraphNode, name: str, workers: dict[str, WorkerSpec], place: KeyPath
 ) -> str | None:
-    """Return the name of the worker a node asks for; one that asks for a model or that may lead
-    has its own."""
+    """Return the name of the worker that a node asks for, None for any worker.
+
+    A node that names a model, or whose worker may lead, has a worker of its own.
+    """
     own_name = named_after(name)
     wanted = node.worker or (own_name if node.leads or (node.model and not node.for_each) else None)
     if wanted is None:
@@ -281,7 +285,7 @@ def _worker_of_node(
 
 
 def _plan_of_stages(form: CollaborationFile) -> Plan:
-    """Return the plan of stages: every node of a stage needs all nodes of the one before."""
+    """Return the plan of stages: every node of a stage needs all nodes of the previous stage."""
     workers: dict[str, WorkerSpec] = {}
     nodes: list[PlanNode] = []
     before: tuple[str, ...] = ()
@@ -299,7 +303,7 @@ def _plan_of_stages(form: CollaborationFile) -> Plan:
             taken.add(name)
             nodes.append(_plan_node(role, name, before, worker, called))
         before = tuple(node.name for node in nodes[-len(stage.roles) :])
-    # What the plan says of its contract, and only that, is in the `model_fields_set`.
+    # `model_fields_set` contains exactly the terms that the plan's contract sets.
     contract = StageContract.model_validate(form.contract.shared_with(StageContract))
     return Plan(
         goal=form.goal,
@@ -313,7 +317,7 @@ def _plan_of_stages(form: CollaborationFile) -> Plan:
 
 
 def _stages_on_the_board(form: CollaborationFile) -> int | None:
-    """Return how many stages the board may have; all of the plan's are one, if not reconvened."""
+    """Return the limit of stages for the board; if not reconvened, the plan's stages are one."""
     limit, own = form.contract.max_stages, len(form.stages)
     if limit is None:
         return None

@@ -1,7 +1,7 @@
-"""The plan page: a board as `_plan.md`, what each stage did, what was decided, what comes next.
+"""The plan page: a board as `_plan.md`, with each stage, its decisions, and the next stage.
 
-It follows from the board alone, so it can be written again at any time and is always the same. In
-the file it stands between two marks; the rest of the file is the coordinator's own text.
+It is derived from the board alone, so it can be rewritten at any time and is always the same. In
+the file it is between two marks; the rest of the file is the coordinator's own text.
 """
 
 from agiraph.board.board import Board
@@ -25,16 +25,16 @@ def plan_page(board: Board) -> str:
 
 
 def with_own_text(page: str, text: str, last_written: str) -> str:
-    """Return `_plan.md`: the page between its marks, and around it what the coordinator wrote.
+    """Return `_plan.md`: the page between its marks, and around it the coordinator's text.
 
-    `text` is the file as it is, `last_written` as Agiraph wrote it last. A file without marks
-    that has been changed since is all the coordinator's own.
+    `text` is the current file, `last_written` the text that Agiraph wrote last. A file without
+    marks that has been changed since is the coordinator's own text.
     """
     section = f"{BEGIN}\n\n{page.strip()}\n\n{END}\n"
     before, mark, rest = text.partition(BEGIN)
     if mark:
         _, end, after = rest.partition(END)
-        after = after if end else rest  # rather twice than lost
+        after = after if end else rest  # a duplicate is better than a loss
         return f"{before}{section}{after.removeprefix(chr(10))}"
     own = "" if text == last_written else text.strip()
     return f"{own}\n\n{section}" if own else section
@@ -60,7 +60,7 @@ def _stage(board: Board, stage: Stage) -> list[str]:
 
 
 def _terms(contract: StageContract, usual: StageContract) -> str:
-    """Return in words where a contract differs from the run's own."""
+    """Return the differences of a contract from the run's own, in words."""
     terms = []
     if contract.checkpoint_policy != usual.checkpoint_policy:
         terms.append(f"{contract.checkpoint_policy.replace('_', ' ')}")

@@ -1,4 +1,4 @@
-"""What a planner is asked for, and its answer as the text of a plan file; pure."""
+"""The planner's output schema, and its answer as the text of a plan file; pure."""
 
 from typing import Any, Final
 
@@ -41,7 +41,7 @@ NAMES_PROGRAMS: Final = ("agent_command", "checks")
 def plan_of_answer(answer: str, planning: PlanningMode, goal: str, most_nodes: int) -> str:
     """Return the plan file of an answer; InvalidInput says why it cannot be followed.
 
-    In a static plan nobody leads: nothing is planned later.
+    In a static plan no worker leads: nothing is planned later.
     """
     begin, end = answer.find("{"), answer.rfind("}")
     if begin < 0 or end < begin:
@@ -56,7 +56,7 @@ def plan_of_answer(answer: str, planning: PlanningMode, goal: str, most_nodes: i
 
 
 def _require_no_commands(node: Node) -> None:
-    """Raise InvalidInput for a node that names a program: no approval rule has been asked."""
+    """Raise InvalidInput for a node that names a program: no approval rule has checked it."""
     for field in NAMES_PROGRAMS:
         if getattr(node, field):
             raise InvalidInput(

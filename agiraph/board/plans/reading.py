@@ -1,4 +1,4 @@
-"""The two forms of a plan file: JSON or YAML in, one of them out, errors with line and key."""
+"""Reader of both forms of a plan file, JSON or YAML; errors name line and key."""
 
 import json
 import re
@@ -37,7 +37,7 @@ MOST_CHARACTERS: Final = 256 * 1024
 MOST_VALUES: Final = 20_000
 MANAGER: Final = "manager"
 EDGE_KEYS: Final = ({"node"}, {"node", "when"})
-"""What an entry of `deps` has that is not an id alone."""
+"""The keys of an entry of `deps` that is more than an id."""
 
 EDGE_SCHEMA: Final[dict[str, Any]] = {
     "type": "object",
@@ -60,14 +60,14 @@ class PlanForm(BaseModel):
 
 
 class NodeForm(PlannedTerms, PlanForm):
-    """What a node and a role have in common."""
+    """The fields that a node and a role have in common."""
 
 
 def _with_plain_deps(value: Any) -> Any:
-    """Return a node as it is written, with the ids alone in `deps`; what is odd stays as it is.
+    """Return a node's values with only ids in `deps`; malformed values stay unchanged.
 
-    `for_each` may be the expression alone where a node has one dependency. The node with the list
-    is among its `deps`, whether it is named there or not.
+    `for_each` may be the expression alone if a node has one dependency. The node with the list is
+    added to its `deps`.
     """
     if not isinstance(value, Mapping):
         return value
@@ -94,7 +94,7 @@ def _with_plain_deps(value: Any) -> Any:
 
 
 class GraphNode(NodeForm):
-    """A node of a static graph; one of the role `manager` may lead.
+    """A node of a static graph; a node with the role `manager` may lead.
 
     `deps: [{node: a, when: TEXT}]` and `deps: [a]` with `when: {a: TEXT}` are the same.
     """
@@ -119,12 +119,12 @@ class GraphNode(NodeForm):
 
     @property
     def leads(self) -> bool:
-        """Whether its worker may lead: one of the role `manager` may, unless it is told not to."""
+        """Whether its worker may lead: by `can_lead`, by default for the role `manager`."""
         return self.role.casefold() == MANAGER if self.can_lead is None else self.can_lead
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """The ids of all nodes that it waits for: its `deps`, and what its `refs` lead to."""
+        """The ids of all nodes that it waits for: its `deps`, and the nodes of its `refs`."""
         heads = (value.partition("/")[0] for value in self.refs.values())
         return tuple(dict.fromkeys((*self.deps, *heads)))
 
@@ -137,9 +137,9 @@ class GraphFile(PlanForm):
 
 
 class RoleForm(NodeForm):
-    """A role of a stage: one worker and what it is to do there.
+    """A role of a stage: one worker and its task there.
 
-    What a role may read and write follows from the scopes; `workspace_reads` and
+    The scopes determine the paths that a role may read and write; `workspace_reads` and
     `workspace_writes` are accepted and have no effect.
     """
 
@@ -162,17 +162,17 @@ class RoleForm(NodeForm):
 
 
 class StageForm(PlanForm):
-    """Roles that work side by side; the next stage needs all of them."""
+    """Roles that work in parallel; the next stage needs all of them."""
 
     name: Words | None = None
     roles: tuple[RoleForm, ...] = Field(min_length=1)
 
 
 class ContractForm(ContractTerms, PlanForm):
-    """What the stages promise.
+    """The terms of the stages.
 
-    `coordinator_reconvenes`: true, a stage opens when the coordinator has reconvened the one
-    before; false, it must not reconvene; left out, all stages are on the board from the start.
+    `coordinator_reconvenes`: true, a stage opens when the coordinator has reconvened the previous
+    one; false, it must not reconvene; omitted, all stages are on the board from the start.
     """
 
     max_stages: int | None = Field(default=None, ge=1)
@@ -190,7 +190,7 @@ class CollaborationFile(PlanForm):
 def file_schema() -> dict[str, Any]:
     """Return the JSON Schema of plan files of both forms.
 
-    It has all names of keys that have several, and the short forms of values.
+    It contains all alternative names of keys, and the short forms of values.
     """
     forms = TypeAdapter(GraphFile | CollaborationFile).json_schema()
     node, role = (forms["$defs"][form.__name__]["properties"] for form in (GraphNode, RoleForm))
@@ -200,7 +200,7 @@ def file_schema() -> dict[str, Any]:
         properties["tools"]["anyOf"].append({"type": "string"})
     node["deps"]["items"] = {"anyOf": [node["deps"]["items"], EDGE_SCHEMA]}
     node["for_each"]["anyOf"].append({"type": "string"})
-    forms["$defs"]["ForEach"].pop("required")  # of one dependency it is that
+    forms["$defs"]["ForEach"].pop("required")  # implied for one dependency
     for form in (GraphFile, GraphNode, CollaborationFile, RoleForm, StageForm, ContractForm):
         _name_all(form, forms["$defs"][form.__name__])
     return {
@@ -211,13 +211,13 @@ def file_schema() -> dict[str, Any]:
 
 
 def _or_one_text(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of a list, for which a single text may stand too."""
+    """Return the schema of a list that also accepts a single text."""
     about = {key: schema[key] for key in schema.keys() & {"default", "description"}}
     return {**about, "anyOf": [schema, {"type": "string"}]}
 
 
 def _name_all(form: type[BaseModel], schema: dict[str, Any]) -> None:
-    """Add the further names of keys; a required one may go by any of its names."""
+    """Add the alternative names of keys; a required key may use any of its names."""
     wanted = schema.pop("required", [])
     for name in form.model_fields:
         first, *others = keys_of(form, name)
@@ -230,7 +230,7 @@ def _name_all(form: type[BaseModel], schema: dict[str, Any]) -> None:
 
 
 class WrongAt(InvalidInput):
-    """A plan whose form is right says at `path` what cannot be."""
+    """An invalid value at `path` in a plan of the right form."""
 
     def __init__(self, path: KeyPath, text: str) -> None:
         super().__init__(text)
@@ -238,7 +238,7 @@ class WrongAt(InvalidInput):
 
 
 def read_form(text: str, name: str) -> GraphFile | CollaborationFile:
-    """Return the form that `text` is written in; InvalidInput names file, line, key and choices."""
+    """Return the form of a plan's text; InvalidInput names file, line, key and choices."""
     values = _load(text, name)
     if not isinstance(values, dict) or ("nodes" in values) == ("stages" in values):
         raise InvalidInput(
@@ -252,9 +252,9 @@ def read_form(text: str, name: str) -> GraphFile | CollaborationFile:
 
 
 def misfits(form: type[BaseModel], error: ValidationError) -> list[tuple[KeyPath, str]]:
-    """Return what does not fit a form, each with its place and what was possible."""
+    """Return the values that do not match a form, each with its place and the possible values."""
     found = [(problem["loc"], _explain(form, dict(problem))) for problem in error.errors()]
-    # A list is also told to be too short if what is wrong with an item was told before.
+    # A list is also reported as too short if one of its items was already reported.
     return [
         (path, why)
         for path, why in found
@@ -265,7 +265,7 @@ def misfits(form: type[BaseModel], error: ValidationError) -> list[tuple[KeyPath
 def explained(
     form: type[BaseModel], text: str, name: str, problems: Sequence[tuple[KeyPath, str]]
 ) -> InvalidInput:
-    """Return the error that tells each problem in a line, with file, line and key."""
+    """Return the error with each problem on a line, with file, line and key."""
     lines = _lines(text)
     told = []
     for path, why in problems:
@@ -303,18 +303,18 @@ def _json_problem(error: ValueError, name: str) -> str:
 
 
 def _lines(text: str) -> Lines:
-    """Return the lines of a text that has been read; none of JSON that YAML cannot read, too."""
+    """Return the lines of the keys of a valid text; {} for JSON that is not valid YAML."""
     if _is_json(text):
         text = HALF_A_CHARACTER.sub(r"\\u0020", text.replace("\t", " "))
     try:
-        read_yaml(text, MOST_CHARACTERS, MOST_VALUES)  # first: it bounds what is composed
+        read_yaml(text, MOST_CHARACTERS, MOST_VALUES)  # first: it bounds the input
         return key_lines(text)
     except yaml.YAMLError:
         return {}
 
 
 def _as_written(form: type[BaseModel], path: KeyPath, lines: Lines) -> KeyPath:
-    """Return a path with each key by the name that the file has for it."""
+    """Return a path with each key by its name in the file."""
     written: KeyPath = ()
     for place, part in enumerate(path):
         model = model_at(form, path[:place])

@@ -1,1 +1,1 @@
-"""The rules of a board, by subject: which events a command leads to, or why it is refused."""
+"""The rules of a board, by subject: the events of a command, or why it is refused."""

@@ -1,12 +1,12 @@
-"""Rules of flow: whether a node runs at all, by conditions on its dependencies, and how often.
+"""Rules of flow: whether a node runs, by conditions on its dependencies, and how often.
 
 A node is decided once, as soon as all its dependencies have ended as completed or skipped. An edge
-counts if its dependency was completed and its condition (`when`, an expression over the result of
-that one) is true. A node none of whose edges counts is skipped; one whose condition has no answer
-fails. A node with `for_each` then becomes as many nodes as the list has items: they take its place
-in all that depend on it.
+counts if its dependency was completed and its condition (`when`, an expression over the
+dependency's result) is true. A node is skipped if none of its edges counts; it fails if a condition
+cannot be evaluated. A node with `for_each` is then replaced by one copy for each item of the list:
+the copies become the dependencies of all nodes that depend on it.
 
-What is decided is journaled, and the results that it was decided on are in the journal too.
+Decisions are journaled, together with the results on which they are based.
 """
 
 import json
@@ -29,7 +29,7 @@ NO_RESULT = "; '{name}' published no result.json that can be read, so its result
 
 
 class _Undecidable(Exception):
-    """A node cannot be decided; the text is the reason that it fails with."""
+    """A node cannot be decided; the text is the reason of its failure."""
 
 
 def decide_node(board: Board, command: c.DecideNode, now: float) -> tuple[BoardEvent, ...]:
@@ -56,7 +56,7 @@ def decide_node(board: Board, command: c.DecideNode, now: float) -> tuple[BoardE
 
 
 def refs_of(board: Board, node: WorkNode) -> dict[str, str]:
-    """Return the refs of a node without those to what was skipped or does not count."""
+    """Return the refs of a node without refs to nodes that were skipped or do not count."""
     idle = [
         board.nodes[one]
         for one in node.dependencies
@@ -105,7 +105,7 @@ def _why(board: Board, node: WorkNode) -> str:
 def _expanded(
     board: Board, node: WorkNode, each: ForEach, edges: dict[NodeId, bool], now: float
 ) -> tuple[BoardEvent, ...]:
-    """Return the copies of a node, and that they stand for it; skipped without an item."""
+    """Return the events that replace a node by its copies, or skip it without an item."""
     source = board.nodes[NodeId(each.node)]
     if not edges.get(source.id, False):
         reason = f"there is nothing to do it for: '{source.name}' was skipped or does not count"
@@ -117,7 +117,7 @@ def _expanded(
     if not items:
         reason = f"there is nothing to do it for: {each.items!r} of '{source.name}' is empty"
         return (e.NodeSkipped(ts=now, node_id=node.id, reason=reason),)
-    made = [one.id for one in board.nodes.values() if one.copy_of == node.id]  # before a crash
+    made = [one.id for one in board.nodes.values() if one.copy_of == node.id]  # kept after a crash
     _require_room(board, each, source, len(items) - len(made))
     taken_ids, taken = set(board.nodes), {one.name for one in board.nodes.values()}
     created: list[e.NodeCreated] = []
@@ -167,7 +167,7 @@ def _copy(
 
 
 def _task(task: str, called: str, item: Any) -> str:
-    """Return the task of one item: its placeholders filled, or with the item below it."""
+    """Return the task of one item: with its placeholders filled, or with the item below it."""
     places = re.compile(r"\{" + re.escape(called) + r"((?:\.\w+|\[\d+\])*)\}")
     filled = places.sub(lambda place: _shown(_field(item, called, place.group(1))), task)
     is_whole = bool(places.search(task)) and not isinstance(item, dict | list)

@@ -1,10 +1,10 @@
-"""Rules of launching a stage: its workers and nodes in one piece, all of it or nothing.
+"""Rules of launching a stage: its workers and nodes together, all of it or nothing.
 
 A role whose name is on the team persists: the same worker, with its conversation and its memory,
 gets the new prompt as its next node. Any other role is hired. Workers to retire are retired first.
 
 A worker that may lead opens stages below its own node: their nodes are its sub-nodes, one plan
-stage each, inside the stage of the coordinator that is open, and within the run's bounds.
+stage each, inside the coordinator's open stage, and within the run's limits.
 """
 
 from typing import Final
@@ -27,11 +27,11 @@ KEPT: Final = (
     *("model", "mode", "tools", "type", "agent_command", "memory", "can_lead", "host"),
     "host_labels",
 )
-"""What a worker of the team keeps: a role that asks for another value is refused."""
+"""Fields that a worker of the team keeps: a role with another value is refused."""
 
 
 class _Draft:
-    """The board as it would be, and the events that lead there."""
+    """The board with the drafted events applied, and these events."""
 
     def __init__(self, board: Board) -> None:
         self.board = board
@@ -43,7 +43,7 @@ class _Draft:
 
 
 def launch(board: Board, command: c.LaunchRoles, now: float) -> tuple[BoardEvent, ...]:
-    """Open the stage, retire who is to go, hire who is missing, create a node for each role."""
+    """Open the stage, retire workers, hire missing workers, create a node for each role."""
     if any(node.cause.startswith(f"{command.cause}#node:") for node in board.nodes.values()):
         return ()  # it was launched before
     require_running(board)
@@ -79,7 +79,7 @@ def _opened(board: Board, command: c.LaunchRoles, now: float) -> tuple[BoardEven
 
 
 def _plan_stage(board: Board, command: c.LaunchRoles) -> str:
-    """Return what the nodes of a lead's stage have in common, NODE/STAGE; '' for a coordinator's.
+    """Return the plan stage NODE/STAGE of a lead's nodes; '' for the coordinator's stage.
 
     IllegalTransition while an earlier stage of the same node has not ended.
     """
@@ -100,7 +100,7 @@ def _plan_stage(board: Board, command: c.LaunchRoles) -> str:
 
 
 def _require_hired_by(board: Board, named: str, command: c.LaunchRoles) -> None:
-    """Refuse a lead that would retire a worker whom somebody else has hired."""
+    """Refuse a lead's request to retire a worker that another entity has hired."""
     worker, by = find_worker(board, named), command.cause.partition("#")[0]
     if command.parent_node is not None and worker.cause.partition("#")[0] != by:
         raise IllegalTransition(f"worker '{worker.name}' was not hired by you: let it stay")
@@ -135,7 +135,7 @@ def _hire(cause: str, role: RoleSpec) -> c.SpawnWorker:
 
 
 def _node_names(board: Board, command: c.LaunchRoles, stage: str) -> dict[str, str]:
-    """Return the name of each role's node, by the role's name in small letters; no two alike."""
+    """Return the node name of each role, by the role's name in lower case; all different."""
     taken = {node.name for node in board.nodes.values()}
     stage = stage or board.stages[-1].name
     names: dict[str, str] = {}
@@ -149,9 +149,9 @@ def _node_names(board: Board, command: c.LaunchRoles, stage: str) -> dict[str, s
 def _node(
     command: c.LaunchRoles, role: RoleSpec, names: dict[str, str], plan_stage: str
 ) -> c.CreateNode:
-    """Return the node of a role; what it needs may be named by role.
+    """Return the node of a role; its dependencies may be named by role.
 
-    The contract of a lead's stage binds each of its nodes.
+    The contract of a lead's stage applies to each of its nodes.
     """
     placed = {
         "name": names[role.name.casefold()],
@@ -178,13 +178,13 @@ def _node(
 
 
 def _by_role(value: str, names: dict[str, str]) -> str:
-    """Return a node's name, or a path in its `published/`, where a role is named for its node."""
+    """Return a node's name, or a path in its `published/`; a role's name means its node."""
     head, slash, rest = value.strip().partition("/")
     return f"{names.get(head.casefold(), head)}{slash}{rest}"
 
 
 def _dependencies_first(roles: tuple[RoleSpec, ...]) -> list[RoleSpec]:
-    """Return the roles so that each stands after those it needs; InvalidInput names a cycle."""
+    """Return the roles with each after its dependencies; InvalidInput names a cycle."""
     by_name = {role.name.casefold(): role for role in roles}
     needs = {name: _roles_needed(role, by_name) for name, role in by_name.items()}
     cycle = find_cycle(needs)

@@ -1,9 +1,9 @@
-"""Rules of giving a node to another worker, or to one with another model: the human's doing.
+"""Rules of moving a node to another worker or model, by order of the person.
 
-A node that nobody holds goes there when it starts; one that failed is tried again there. One that
-is held stays with its worker until that has let go of it (`release`): so nobody else writes into
-its folder meanwhile. If its worker completes it first, it is completed; if it fails it or is lost,
-the node has been let go of.
+A node that no worker holds moves when it starts; a failed node is retried there. A held node stays
+with its worker until it is released (`release`), so no other worker writes into its folder
+meanwhile. If its worker completes it first, it is completed; if it fails or the worker is lost,
+that releases it.
 """
 
 from agiraph.board import commands as c
@@ -20,7 +20,7 @@ from agiraph.core.models import HELD_NODE, NodeMove, Worker, WorkNode
 
 
 def move(board: Board, command: c.MoveNode, now: float) -> tuple[BoardEvent, ...]:
-    """Give a node to another worker, or to one with another model; what is so already stays."""
+    """Move a node to another worker, or to a worker with another model; () if it is there."""
     if command.worker is None and command.model is None:
         raise InvalidInput("name a worker of the team, a model, or both")
     node = find_node(board, command.node)
@@ -73,7 +73,7 @@ def _can_anybody(board: Board, node: WorkNode) -> bool:
 
 
 def _is_so(board: Board, node: WorkNode, worker: Worker | None, wanted: WorkNode) -> bool:
-    """Whether a node is, or will be, where it is to go."""
+    """Whether a node is, or will be, at the target of the move."""
     if node.move is not None:
         return False
     if node.status == "pending":
@@ -86,7 +86,7 @@ def _is_so(board: Board, node: WorkNode, worker: Worker | None, wanted: WorkNode
 
 
 def release(board: Board, command: c.ReleaseNode, now: float) -> tuple[BoardEvent, ...]:
-    """Note that the worker of a node that is to be moved has let go of it; () if it is not."""
+    """Record that the worker of a node has released it for a move; () if it is not to be moved."""
     node = find_node(board, command.node)
     if command.attempt != node.attempt:
         return ()
@@ -94,9 +94,9 @@ def release(board: Board, command: c.ReleaseNode, now: float) -> tuple[BoardEven
 
 
 def released(board: Board, node: WorkNode, now: float, why: str = "") -> tuple[BoardEvent, ...]:
-    """Return what follows when the worker of a node lets go of it; () if it is not to be moved.
+    """Return the events of a release by the node's worker; () if it is not to be moved.
 
-    `why` is what ended its attempt, '' if that was the move alone.
+    `why` is the reason why its attempt ended, '' if that was only the move.
     """
     if node.move is None or node.status not in HELD_NODE:
         return ()

@@ -1,8 +1,7 @@
 """Rules of a node's life: create, reserve, assign, start, block, complete, fail, cancel.
 
-pending -> assigned -> running <-> blocked
-running or blocked -> completed; anything that has not ended -> failed | cancelled
-failed -> pending, if it is tried again (`retry_rules`)
+pending -> assigned -> running <-> blocked running or blocked -> completed; anything that has not
+ended -> failed | cancelled failed -> pending, if it is retried (`retries`)
 """
 
 from collections.abc import Iterable
@@ -89,7 +88,7 @@ def create(board: Board, command: c.CreateNode, now: float) -> tuple[BoardEvent,
 
 
 def _each(board: Board, each: ForEach | None) -> ForEach | None:
-    """Return what a node is done for each item of, with the id of the node that has the list."""
+    """Return the `for_each` of a node, with the id of the node that has the list."""
     if each is None:
         return None
     return each.model_copy(update={"node": find_node(board, each.node).id})
@@ -109,7 +108,7 @@ def _require_room(board: Board, run: RunFacts, cause: str) -> None:
 
 
 def _type(spec: NodeSpec, wanted: Worker | None) -> WorkerType | None:
-    """Return the type of worker that a node asks for; a command is that of an external agent."""
+    """Return the type of worker that a node asks for; a command means an external agent."""
     if not (spec.agent_command or "").strip():
         if spec.type == "autonomous" and wanted is None:
             raise InvalidInput("an autonomous node needs an agent_command or a named worker")
@@ -122,7 +121,7 @@ def _type(spec: NodeSpec, wanted: Worker | None) -> WorkerType | None:
 def _dependencies(
     board: Board, needed: list[WorkNode], sources: list[WorkNode]
 ) -> tuple[NodeId, ...]:
-    """Return what a node must wait for: what it names, and refs whose files are not there yet."""
+    """Return the dependencies of a node: named nodes, and nodes of refs that are not completed."""
     wanted = [*needed, *(node for node in sources if node.status != "completed")]
     for node in wanted:
         is_lost = node.status in ("failed", "cancelled")
@@ -136,7 +135,7 @@ def _dependencies(
 
 
 def reserve(board: Board, command: c.ReserveNode, now: float) -> tuple[BoardEvent, ...]:
-    """Keep a pending node for a worker; the scheduler assigns it when both are free."""
+    """Reserve a pending node for a worker; the scheduler assigns it when both are free."""
     require_running(board)
     node, worker = find_node(board, command.node), find_worker(board, command.worker)
     _require(node, "reserved", "pending")
@@ -149,7 +148,7 @@ def reserve(board: Board, command: c.ReserveNode, now: float) -> tuple[BoardEven
 
 
 def assign(board: Board, command: c.AssignNode, now: float) -> tuple[BoardEvent, ...]:
-    """Give a ready node to an idle worker."""
+    """Assign a ready node to an idle worker."""
     require_running(board)
     node, worker = find_node(board, command.node), find_worker(board, command.worker)
     if node.status in HELD_NODE and node.assigned_worker == worker.id:
@@ -170,7 +169,7 @@ def assign(board: Board, command: c.AssignNode, now: float) -> tuple[BoardEvent,
 
 
 def start(board: Board, command: c.StartNode, now: float) -> tuple[BoardEvent, ...]:
-    """Note that the worker that was given a node has begun."""
+    """Record that the worker of an assigned node has begun."""
     node, worker = find_node(board, command.node), find_worker(board, command.worker)
     _require_attempt(node, command.attempt)
     if node.assigned_worker != worker.id:
@@ -182,7 +181,7 @@ def start(board: Board, command: c.StartNode, now: float) -> tuple[BoardEvent, .
 
 
 def block(board: Board, command: c.BlockNode, now: float) -> tuple[BoardEvent, ...]:
-    """Note that a node's worker waits for others or a message; a cycle of waits is refused."""
+    """Record that a node's worker waits for nodes or a message; a cycle of waits is refused."""
     node = find_node(board, command.node)
     waits_for = tuple(find_node(board, named).id for named in command.waits_for)
     if node.status == "blocked" and awaited_by(board, node.id) == waits_for:
@@ -210,7 +209,7 @@ def _refuse_cycle(board: Board, node: WorkNode, waits_for: tuple[NodeId, ...]) -
 
 
 def note_deadlock(board: Board, command: c.NoteDeadlock, now: float) -> tuple[BoardEvent, ...]:
-    """Note a cycle of waits; the same cycle is noted once."""
+    """Record a cycle of waits; the same cycle is recorded once."""
     first = command.cycle.index(min(command.cycle))
     cycle = (*command.cycle[first:], *command.cycle[:first])
     if cycle in board.deadlocks or not board.is_running:
@@ -220,7 +219,7 @@ def note_deadlock(board: Board, command: c.NoteDeadlock, now: float) -> tuple[Bo
 
 
 def unblock(board: Board, command: c.UnblockNode, now: float) -> tuple[BoardEvent, ...]:
-    """Note that a node's worker goes on."""
+    """Record that a node's worker continues."""
     node = find_node(board, command.node)
     if node.status == "running":
         return ()
@@ -275,7 +274,7 @@ def fail(board: Board, command: c.FailNode, now: float) -> tuple[BoardEvent, ...
 
 
 def cancel(board: Board, command: c.CancelNode, now: float) -> tuple[BoardEvent, ...]:
-    """Cancel a node that has not ended; InvalidInput if the coordinator gives no needed reason."""
+    """Cancel a node that has not ended; InvalidInput without a reason that is required."""
     node = find_node(board, command.node)
     if node.status == "cancelled":
         return ()
@@ -291,7 +290,7 @@ def cancel(board: Board, command: c.CancelNode, now: float) -> tuple[BoardEvent,
 
 
 def _started(node: WorkNode, now: float) -> tuple[BoardEvent, ...]:
-    """Return the start that a node's first word implies, so that no state is ever skipped."""
+    """Return the start that a worker's first report implies, so that no state is ever skipped."""
     return (e.NodeStarted(ts=now, node_id=node.id),) if node.status == "assigned" else ()
 
 

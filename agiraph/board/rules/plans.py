@@ -1,8 +1,8 @@
-"""Rules of a plan on the board: which of its nodes are open, were not completed, or were given up.
+"""Rules of a plan on the board: its open, incomplete and abandoned nodes.
 
 A node is of the plan if the plan put it there; sub-nodes of workers are not. A run cannot be
-finished while one of them has not ended. The coordinator may give one up by `cancel_node`, with a
-reason; unless the plan marks that node as optional, the run then ends as failed.
+finished while one of them has not ended. The coordinator may abandon a node by `cancel_node`, with
+a reason; unless the plan marks that node as optional, the run then ends as failed.
 """
 
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ from agiraph.core.models import CancelledBy, WorkNode
 
 
 def is_of_plan(node: WorkNode) -> bool:
-    """Whether the plan put a node on the board; so are the copies of a node with `for_each`."""
+    """Whether the plan put a node on the board; this includes the copies of a `for_each`."""
     return node.cause.startswith(OF_PLAN)
 
 
@@ -32,7 +32,7 @@ def open_of_plan(board: Board) -> tuple[WorkNode, ...]:
 def incomplete_of_plan(board: Board) -> tuple[WorkNode, ...]:
     """Return the nodes of the plan that failed or were cancelled.
 
-    Nodes that the plan's own contract continued without are not among them.
+    Nodes that the plan's own contract continued without are not included.
     """
     lost = (node for node in nodes_of_plan(board) if node.status in ("failed", "cancelled"))
     return tuple(node for node in lost if not _is_spared(board, node))
@@ -46,7 +46,7 @@ def _is_spared(board: Board, node: WorkNode) -> bool:
 
 
 def lost_to(board: Board, who: CancelledBy) -> set[NodeId]:
-    """Return the nodes that `who` cancelled, and those that failed because they needed them."""
+    """Return the nodes that `who` cancelled, and the nodes that failed because of them."""
     lost: set[NodeId] = set()
     for node in board.nodes.values():  # in the order of creation: dependencies come first
         never_began = node.status == "failed" and board.times[node.id].assigned is None
@@ -57,7 +57,7 @@ def lost_to(board: Board, who: CancelledBy) -> set[NodeId]:
 
 
 def given_up_of_plan(board: Board) -> tuple[WorkNode, ...]:
-    """Return the required nodes of the plan that the coordinator gave up, or lost by doing so."""
+    """Return the required nodes of the plan that the coordinator cancelled, or lost by doing so."""
     lost = lost_to(board, "coordinator")
     missing = incomplete_of_plan(board)
     return tuple(node for node in missing if node.id in lost and not node.optional)
@@ -69,7 +69,7 @@ def named(nodes: Iterable[WorkNode]) -> str:
 
 
 def named_with_reason(nodes: Iterable[WorkNode]) -> str:
-    """Return the names of nodes with their states and why, for people."""
+    """Return the names of nodes with their states and reasons, for people."""
     return ", ".join(
         f"{node.name} ({node.status}: {node.reason or 'no reason was given'})" for node in nodes
     )

@@ -1,15 +1,12 @@
-"""Rules of trying a node again: what comes back with it, and when that is possible.
+"""Rules of retrying a node: which nodes are retried with it, and when that is possible.
 
-The node is pending again under its id, so what others refer to stays true; its next attempt
-continues in the same folder, and its reason becomes `failed_before`. Nodes that failed because of
-it come back with it. A run that had failed goes on: what was cancelled at its end comes back, too.
-
-A completed one is done once more as long as nobody has built on its result: no node that needs it
-has begun. What it has published is then put aside, and those nodes wait for it again.
-
-A stage that is over was judged without the node, so nothing in it is tried again.
-
-A node with `retries` is tried again by the board itself (`do_again`), before others fail for it.
+The node is pending again under its id, so references to it stay valid; its next attempt continues
+in the same folder, and its reason becomes `failed_before`. Nodes that failed because of it are
+retried with it. A failed run continues: nodes that were cancelled at its end are retried, too. A
+completed node can be repeated until a node that needs its result has begun. Its published files are
+then set aside, and those nodes wait for it again. A stage that is over was assessed without the
+node, so nothing in it is retried. The board itself retries a node with `retries` (`do_again`),
+before other nodes fail because of it.
 """
 
 from agiraph.board import commands as c
@@ -28,7 +25,7 @@ ANOTHER = "possible: ask the coordinator for that work, or give the agent anothe
 
 
 def retry(board: Board, command: c.RetryNode, now: float) -> tuple[BoardEvent, ...]:
-    """Let a node that failed or was completed be tried again; the same cause does so once."""
+    """Retry a node that failed or was completed; a repeated cause does so once."""
     node = find_node(board, command.node)
     if node.retried_by == command.cause:
         return ()
@@ -50,7 +47,7 @@ def retry(board: Board, command: c.RetryNode, now: float) -> tuple[BoardEvent, .
             f"node '{node.name}' is a part of node '{parent.name}', which is {parent.status}: "
             "only that one can be tried again, if it failed"
         )
-    # A node that comes back creates its sub-nodes itself.
+    # A node that is retried creates its sub-nodes itself.
     ended = [one.id for one in cancelled_at_end(board) if one.parent_node is None]
     chosen = {node.id: None} | dict.fromkeys(ended)
     chosen |= _failed_for(board, set(chosen))
@@ -64,7 +61,7 @@ def retry(board: Board, command: c.RetryNode, now: float) -> tuple[BoardEvent, .
 
 
 def do_again(board: Board, command: c.RetryFailedNode, now: float) -> tuple[BoardEvent, ...]:
-    """Let a node that has failed and has retries left be tried again, after its delay."""
+    """Retry a failed node that has retries left, after its delay."""
     node = find_node(board, command.node)
     if not board.is_done_again(node):
         return ()
@@ -81,7 +78,7 @@ def do_again(board: Board, command: c.RetryFailedNode, now: float) -> tuple[Boar
 def _once_more(
     board: Board, node: WorkNode, command: c.RetryNode, now: float
 ) -> tuple[BoardEvent, ...]:
-    """Let a completed node be done once more, if nobody has built on its result."""
+    """Repeat a completed node, unless another node has used its result."""
     if not board.is_running:
         status = board.run.status if board.run is not None else "not begun"
         raise IllegalTransition(
@@ -107,14 +104,14 @@ def _once_more(
 
 
 def _has_used(board: Board, other: WorkNode, node: WorkNode) -> bool:
-    """Whether another node has begun that needs this one, or refers to what it has published."""
+    """Whether another node has begun that needs this one, or refers to its published files."""
     needs = node.id in other.dependencies or other.refers_to(node)
     is_decided = bool(other.edges or other.copies) or other.status == "skipped"
     return needs and (is_decided or board.times[other.id].assigned is not None)
 
 
 def _require_run(board: Board) -> None:
-    """Refuse a run that was completed or given up: its result stands."""
+    """Refuse a run that was completed or abandoned: its result is final."""
     run = board.run
     if run is None or run.status not in ("running", "failed"):
         status = run.status if run is not None else "not begun"

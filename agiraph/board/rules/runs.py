@@ -1,4 +1,4 @@
-"""Rules of a run (start, finish, stop), and of the cycles of an infinite one."""
+"""Rules of a run (start, finish, stop), and of the cycles of an infinite run."""
 
 from dataclasses import asdict
 
@@ -27,7 +27,7 @@ def require_running(board: Board) -> RunFacts:
 
 
 def start(board: Board, command: c.StartRun, now: float) -> tuple[BoardEvent, ...]:
-    """Begin the run; a board holds one."""
+    """Begin the run; a board has one run."""
     if board.run is not None:
         if board.run.id == command.run_id:
             return ()
@@ -39,10 +39,10 @@ def start(board: Board, command: c.StartRun, now: float) -> tuple[BoardEvent, ..
 
 
 def end(board: Board, command: c.FinishRun | c.StopRun, now: float) -> tuple[BoardEvent, ...]:
-    """End the run, with its result or without; nodes that have not ended are cancelled.
+    """End the run, with or without its result; open nodes are cancelled.
 
-    IllegalTransition if it is to be finished while nodes of its plan have not ended. A run whose
-    coordinator gave up required nodes of the plan is not finished but failed.
+    IllegalTransition if the run cannot be finished because nodes of its plan have not ended. If the
+    coordinator abandoned required nodes of the plan, the run has failed instead of finished.
     """
     if _is_done(board, command):
         return ()
@@ -58,7 +58,7 @@ def end(board: Board, command: c.FinishRun | c.StopRun, now: float) -> tuple[Boa
 
 
 def _is_done(board: Board, command: c.FinishRun | c.StopRun) -> bool:
-    """Whether a command has had its effect; a run that was to be finished may have failed by it."""
+    """Whether a command has had its effect; finishing a run may have made it fail."""
     if board.run is None:
         return False
     if isinstance(command, c.StopRun):
@@ -94,14 +94,14 @@ def cancelled_at_end(board: Board) -> tuple[WorkNode, ...]:
 
 
 def note_standstill(board: Board, command: c.NoteStandstill, now: float) -> tuple[BoardEvent, ...]:
-    """Note that nothing can happen by itself; a run that has ended cannot stand still."""
+    """Record that nothing can happen by itself; a run that has ended has no standstill."""
     if not board.is_running:
         return ()
     return (e.StandstillFound(ts=now, standstill=command.standstill),)
 
 
 def end_cycle(board: Board, command: c.EndCycle, now: float) -> tuple[BoardEvent, ...]:
-    """Let the run sleep; the same cause ends a cycle once."""
+    """End a cycle and let the run sleep; a repeated cause ends a cycle once."""
     run = require_running(board)
     if run.mode != "infinite":
         raise IllegalTransition(f"run {run.id} is finite: it has no cycles")
@@ -122,7 +122,7 @@ def end_cycle(board: Board, command: c.EndCycle, now: float) -> tuple[BoardEvent
 
 
 def start_cycle(board: Board, command: c.StartCycle, now: float) -> tuple[BoardEvent, ...]:
-    """Begin the cycle after the one that `cause` ended, once."""
+    """Begin the cycle after the cycle that `cause` ended, once."""
     run = require_running(board)
     if not run.is_asleep or run.cycle_cause != command.cause:
         return ()

@@ -1,11 +1,11 @@
-"""Rules of a stage: open it, wait for it, be over before all is done, close it.
+"""Rules of a stage: open it, wait for it, end it early, close it.
 
 planning -> running -> reconvening -> completed
 
-A stage is planned while its nodes are being created, and runs from the moment the coordinator
-waits for them: only then can a majority of them mean anything. One whose policy is met, or whose
-time is up, is over: what has not ended is cancelled in the same breath, and nothing joins it any
-more. A stage of which all must complete takes new nodes until it is reconvened.
+A stage is planned while its nodes are being created, and runs from the moment the coordinator waits
+for them: only then is a majority of them defined. A stage is over when its policy is met or its
+time has passed: its open nodes are cancelled at once, and no node can be added. A stage whose nodes
+must all complete accepts new nodes until it is reconvened.
 """
 
 from agiraph.board import commands as c
@@ -22,9 +22,9 @@ from agiraph.core.specs import StageTerms
 def open_stage(
     board: Board, now: float, terms: StageTerms | None = None, cause: str = ""
 ) -> tuple[int, tuple[BoardEvent, ...]]:
-    """Return the stage that a new node joins, and the event that opens it if need be.
+    """Return the stage that a new node joins, and the event that opens it if necessary.
 
-    IllegalTransition if the open stage is over, or is not the one that `terms` are for.
+    IllegalTransition if the open stage is over, or if `terms` are given for an open stage.
     """
     run = require_running(board)
     index = board.open_stage
@@ -62,7 +62,7 @@ def _opened(board: Board, terms: StageTerms | None, now: float, cause: str) -> e
 
 
 def planned_stage(board: Board, terms: StageTerms | None) -> StagePlan:
-    """Return the stage that these terms make; what they leave out is as planned, or the run's."""
+    """Return the stage with these terms; missing terms are as planned, or the run's."""
     run = require_running(board)
     plan = board.planned or StagePlan(name=f"Stage {len(board.stages) + 1}", contract=run.contract)
     if terms is None:
@@ -74,9 +74,9 @@ def planned_stage(board: Board, terms: StageTerms | None) -> StagePlan:
 
 
 def node_contract(board: Board, node: WorkNode) -> StageContract:
-    """Return the bounds of a node: its stage's contract, and its own bounds instead of those.
+    """Return the limits of a node: its stage's contract, overridden by its own limits.
 
-    A sub-node's own bounds only tighten the contract: a worker cannot widen what binds it.
+    A sub-node's own limits only tighten the contract: a worker cannot extend its own limits.
     """
     contract = board.stages[node.stage].contract
     own: dict[str, float | int] = {}
@@ -90,7 +90,7 @@ def node_contract(board: Board, node: WorkNode) -> StageContract:
     return contract.model_copy(update=own)
 
 
-# --- how a stage stands --------------------------------------------------------------------------
+# --- the state of a stage -------------------------------------------------------------------------
 
 
 def nodes_of(board: Board, stage: Stage) -> list[WorkNode]:
@@ -99,14 +99,16 @@ def nodes_of(board: Board, stage: Stage) -> list[WorkNode]:
 
 
 def count_completed(nodes: list[WorkNode]) -> tuple[int, int]:
-    """Return how many nodes are completed, and of how many: neither sub-nodes of workers nor
-    what was skipped count."""
+    """Return the number of completed nodes and of all nodes of the stage.
+
+    Sub-nodes of workers and skipped nodes do not count.
+    """
     counted = [n for n in nodes if n.parent_node is None and n.status != "skipped"]
     return sum(node.status == "completed" for node in counted), len(counted)
 
 
 def is_policy_met(stage: Stage, nodes: list[WorkNode]) -> bool:
-    """Whether enough nodes of a stage have completed to close it over the others."""
+    """Whether enough nodes of a stage have completed to close it without the others."""
     policy = stage.contract.checkpoint_policy
     if policy == ALL:
         return all(node.has_ended for node in nodes)
@@ -125,9 +127,9 @@ def stage_to_meet(board: Board) -> int | None:
 
 
 def due_at(board: Board) -> float | None:
-    """Return when the time of the open stage is up, in seconds since the epoch.
+    """Return when the time of the open stage is over, in seconds since the epoch.
 
-    None if it has no limit, is over, or has nothing that could still be late.
+    None if it has no limit, is over, or all its nodes have ended.
     """
     if not board.is_running or board.open_stage is None:
         return None
@@ -144,7 +146,7 @@ def _ends_at(stage: Stage) -> float | None:
 
 
 def is_late(stage: Stage, now: float) -> bool:
-    """Whether the time of a stage is up."""
+    """Whether the time of a stage is over."""
     at = _ends_at(stage)
     return at is not None and now >= at
 
@@ -156,7 +158,7 @@ def over_in_words(over: StageOver, contract: StageContract) -> str:
     return WHY[over]
 
 
-# --- what is asked of a stage --------------------------------------------------------------------
+# --- commands on a stage --------------------------------------------------------------------------
 
 
 def begin_wait(board: Board, now: float) -> tuple[BoardEvent, ...]:
@@ -168,7 +170,7 @@ def begin_wait(board: Board, now: float) -> tuple[BoardEvent, ...]:
 
 
 def end_early(board: Board, command: c.EndStageEarly, now: float) -> tuple[BoardEvent, ...]:
-    """Be over because the policy is met, or because the time is up; () while neither is so."""
+    """End the stage early if its policy is met or its time is over; otherwise ()."""
     index, due = command.stage, due_at(board)
     if index == stage_to_meet(board):
         policy = board.stages[index].contract.checkpoint_policy
@@ -180,7 +182,7 @@ def end_early(board: Board, command: c.EndStageEarly, now: float) -> tuple[Board
 
 
 def _go_on_without(board: Board, index: int, why: StageOver, now: float) -> tuple[BoardEvent, ...]:
-    """Cancel what has not ended, and be over."""
+    """Cancel the open nodes of a stage and end it."""
     stage = board.stages[index]
     nodes = nodes_of(board, stage)
     late = [node for node in nodes if not node.has_ended]
@@ -199,7 +201,7 @@ def _go_on_without(board: Board, index: int, why: StageOver, now: float) -> tupl
 
 
 def reconvene(board: Board, command: c.Reconvene, now: float) -> tuple[BoardEvent, ...]:
-    """Close the open stage once its contract's policy is met; the same cause closes one stage."""
+    """Close the open stage once its contract's policy is met; a repeated cause closes one stage."""
     if command.cause and any(stage.closed_by == command.cause for stage in board.stages):
         return ()
     run = require_running(board)

@@ -1,9 +1,9 @@
-"""Sub nodes: nodes that workers created below their own: how deep, who looks after them, what ends.
+"""Rules of sub-nodes, which workers created below their own node: depth, overseer, end.
 
-A node of the coordinator is at depth 1, a sub-node one deeper than its parent. Who looks after a
-node is notified of its end and decides: the worker of its nearest ancestor that has not ended, else
-the coordinator. A parent that fails or is cancelled takes its open sub-nodes along: nobody would
-use them. A parent that is completed leaves them to the next one above.
+A node of the coordinator is at depth 1, a sub-node one deeper than its parent. The overseer of a
+node is notified of its end and decides: the worker of its nearest ancestor that has not ended,
+otherwise the coordinator. When a parent fails or is cancelled, its open sub-nodes are cancelled:
+their results would be unused. When a parent is completed, the next ancestor oversees them.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -27,19 +27,20 @@ def ancestors(board: Board, node: WorkNode) -> Iterator[WorkNode]:
 
 
 def depth(board: Board, node: WorkNode) -> int:
-    """Return at which level a node stands, 1 for the coordinator's own."""
+    """Return the depth of a node, 1 for the coordinator's own nodes."""
     return 1 + sum(1 for _ in ancestors(board, node))
 
 
 def overseer(board: Board, node: WorkNode) -> WorkNode | None:
-    """Return the nearest ancestor that has not ended; None: the coordinator looks after it."""
+    """Return the nearest ancestor that has not ended; None: the coordinator oversees it."""
     return next((above for above in ancestors(board, node) if not above.has_ended), None)
 
 
 def is_coordinators(board: Board, node: WorkNode) -> bool:
-    """Whether a node is the coordinator's own concern: it made it, or nobody above is left.
+    """Whether the coordinator oversees a node: it created it, or all ancestors are completed.
 
-    A sub-node that ended while a node above it still worked was that one's concern, and stays so.
+    A sub-node that ended while an ancestor still worked was overseen by that ancestor, and stays
+    so.
     """
     above = list(ancestors(board, node))
     if not all(one.status == "completed" for one in above):
@@ -51,9 +52,9 @@ def is_coordinators(board: Board, node: WorkNode) -> bool:
 def node_to_notify(board: Board, node: WorkNode) -> WorkNode | None:
     """Return the node whose worker is notified that a sub-node ended without a result.
 
-    None if there is nobody: the node belongs to the coordinator, is tried again by the board, went
-    along with a parent of which word is sent, or is the last that a waiting worker waited for,
-    whose call is answered anyhow.
+    None if there is no such worker: the node belongs to the coordinator, is retried by the board,
+    was cancelled with a parent that is notified about, or is the last node that a waiting worker
+    waited for, whose call is answered anyway.
     """
     above = overseer(board, node)
     if above is None or above.assigned_worker is None or not board.is_running:
@@ -74,8 +75,8 @@ def notifications_due(
 ) -> list[tuple[WorkNode, WorkNode]]:
     """Return each sub-node that ended without a result, and the node whose worker is notified.
 
-    These are all notifications so far that are still of use. Which they are follows from the
-    board's history, which is read only if a sub-node has ended so.
+    These are all past notifications that are still useful. They are derived from the board's
+    history, which is read only if such a sub-node exists.
     """
     lost = [node for node in board.nodes.values() if node.status in ("failed", "cancelled")]
     if not board.is_running or not any(node.parent_node for node in lost):
@@ -108,7 +109,7 @@ def cancelled_with(board: Board, node: WorkNode, why: str, now: float) -> tuple[
 
 
 def require_room_below(board: Board, run: RunFacts, parent: WorkNode | None) -> None:
-    """Refuse a sub-node that would stand too deep, or below one that has ended."""
+    """Refuse a sub-node that would be too deep, or below a node that has ended."""
     if parent is not None and parent.has_ended:
         raise IllegalTransition(f"node '{parent.name}' is {parent.status}: nothing can be below it")
     if parent is None or depth(board, parent) < run.max_depth:
@@ -127,9 +128,10 @@ def refuse_parent_cycle(
     dependencies: tuple[NodeId, ...],
     wanted: Worker | None,
 ) -> None:
-    """Refuse a sub-node that could only start when one of those above it has ended.
+    """Refuse a sub-node that could only start after one of its ancestors has ended.
 
-    Such a one would be waited for by what it waits for: by its dependencies, or by its worker.
+    Its ancestor would wait for it, while it waits for the ancestor: through its dependencies, or
+    through its worker.
     """
     if parent is None:
         return
@@ -154,7 +156,7 @@ def _shortest_chain(
     """Return the shortest chain of waits from one of `starts` to one of `goals`; None if none."""
     chains: list[tuple[NodeId, ...]] = [(start,) for start in dict.fromkeys(starts)]
     seen = set(starts)
-    for chain in chains:  # it grows while it is walked
+    for chain in chains:  # it grows during the iteration
         if chain[-1] in goals:
             return chain
         for step in waits.get(chain[-1], ()):
@@ -165,7 +167,7 @@ def _shortest_chain(
 
 
 def waits_of(board: Board) -> dict[NodeId, tuple[NodeId, ...]]:
-    """Return for each node that has not ended the nodes it waits for, ended ones left out."""
+    """Return for each open node the open nodes that it waits for."""
     nodes = board.nodes
     return {
         node.id: tuple(

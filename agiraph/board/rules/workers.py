@@ -14,7 +14,7 @@ from agiraph.core.models import Worker
 
 
 def spawn(board: Board, command: c.SpawnWorker, now: float) -> tuple[BoardEvent, ...]:
-    """Add a worker; the same cause adds it once."""
+    """Add a worker; a repeated cause adds it once."""
     if board.worker_by_cause(command.cause):
         return ()
     run = require_running(board)
@@ -50,7 +50,7 @@ def require_lead(board: Board, named: str) -> None:
 
 
 def retire(board: Board, command: c.RetireWorker, now: float) -> tuple[BoardEvent, ...]:
-    """Let a worker go that holds nothing and that no node is kept for."""
+    """Remove a worker that holds no node and that no node is reserved for."""
     worker = find_worker(board, command.worker)
     if worker.status == "stopped":
         return ()
@@ -71,7 +71,7 @@ def retire(board: Board, command: c.RetireWorker, now: float) -> tuple[BoardEven
 
 
 def lose(board: Board, command: c.LoseWorker, now: float) -> tuple[BoardEvent, ...]:
-    """Take a worker off the team whatever it does; the node it held fails."""
+    """Remove a worker from the team in any state; the node it held fails."""
     worker = find_worker(board, command.worker)
     if worker.status == "stopped":
         return ()

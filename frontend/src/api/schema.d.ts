@@ -2455,7 +2455,7 @@ export interface components {
             /** @default false */
             is_same_project: boolean;
         };
-        /** @description A node at the other end of an edge; `is_outgoing`: the edge leads to it. */
+        /** @description A node at the other end of an edge; `is_outgoing`: the edge points to it. */
         ContextNeighbor: {
             node: components["schemas"]["ContextNode"];
             /** @enum {string} */
@@ -2465,13 +2465,13 @@ export interface components {
             weight: number;
         };
         /**
-         * @description One thing that is known.
+         * @description One known fact.
          *
-         *     `text` is Markdown. `project_id` is the project it holds for, None for all. `importance` is from
-         *     0 to 1. Times are seconds since the epoch; `used` counts how often it entered a prompt. `agent`
-         *     and `run` say where it is from, '' if from no run. `data` holds the facts of its kind: outcome
-         *     and duration_seconds of a task; correction and prevention of a mistake; rationale of a decision;
-         *     language of a snippet; path, size and mtime_ns of a file; path and stack of a project.
+         *     `text` is Markdown. `project_id` is its project, None for all projects. `importance` is from 0
+         *     to 1. Times are seconds since the epoch; `used` counts how often it entered a prompt. `agent`
+         *     and `run` name its origin, '' if it is not from a run. `data` contains the facts of its kind:
+         *     outcome and duration_seconds of a task; correction and prevention of a mistake; rationale of a
+         *     decision; language of a snippet; path, size and mtime_ns of a file; path and stack of a project.
          */
         ContextNode: {
             id: string;
@@ -2509,7 +2509,7 @@ export interface components {
             nodes: components["schemas"]["ContextNode"][];
             next: string | null;
         };
-        /** @description A project of the database: how many nodes it has; `title` is '' if it was not scanned. */
+        /** @description A project of the database, with its number of nodes; `title` is '' if it was not scanned. */
         ContextProject: {
             project_id: string;
             /** @default  */

@@ -1,4 +1,4 @@
-"""Tool: one thing a model may do; its name, its parameters, its runbook and the code behind it."""
+"""Tool: one action of a model; its name, its parameters, its runbook and its code."""
 
 import json
 from collections.abc import Awaitable, Callable
@@ -21,13 +21,13 @@ COORDINATORS: frozenset[EntityKind] = frozenset({"coordinator"})
 
 
 class ToolParams(Record):
-    """Base of the parameters of all tools; a parameter that does not exist is refused."""
+    """Base of the parameters of all tools; an unknown parameter is refused."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid")
 
 
 class NoParams(ToolParams):
-    """The parameters of a tool that takes none."""
+    """The parameters of a tool without parameters."""
 
 
 def _seconds_as_text(value: object) -> object:
@@ -36,7 +36,7 @@ def _seconds_as_text(value: object) -> object:
 
 
 Duration = Annotated[str, BeforeValidator(_seconds_as_text)]
-"""A duration such as 90s or 10m; a bare number, which models write too, is seconds."""
+"""A duration such as 90s or 10m; a bare number, which models also write, is in seconds."""
 
 P = TypeVar("P", bound=ToolParams)
 ToolOutput = str | JsonObject
@@ -44,10 +44,10 @@ ToolOutput = str | JsonObject
 
 @dataclass(frozen=True, slots=True)
 class CallRecovery(Generic[P]):
-    """What a tool that must not run twice can find out after a crash.
+    """Recovery of the result of a non-idempotent tool call after a crash.
 
-    `recover` returns the result of a call that an earlier incarnation started, None if it
-    cannot be known; `forget` removes what `recover` reads, once that result is journaled.
+    `recover` returns the result of a call that an earlier incarnation started, None if it is
+    unknown; `forget` removes the data for `recover`, once that result is journaled.
     """
 
     recover: Callable[[ToolContext, P], Awaitable[str | None]]
@@ -56,14 +56,13 @@ class CallRecovery(Generic[P]):
 
 @dataclass(frozen=True, slots=True)
 class Tool(Generic[P]):
-    """One tool. `run` returns what the model reads, text or an object; it raises Refused, OSError.
+    """One tool. `run` returns the model's result, text or an object; it raises Refused, OSError.
 
-    `idempotent`: running it a second time with the same arguments does no harm, so a call that a
-    crash interrupted may be run again. (Requests to the team always are idempotent: the call's id
-    makes a second request the same request.) A tool has to say so: by default its call is not.
-    `recovery`: how the result of an interrupted call that is not idempotent is found out.
-    `for_leads`: workers that may lead have it too.
-    `is_essential`: without it an entity could not end its work, so it is always in the toolbox.
+    `idempotent`: a second run with the same arguments does no harm, so a call that a crash
+    interrupted may be repeated. (Requests to the team are always idempotent: the call's id makes a
+    second request the same request.) The default is false. `recovery`: how to find the result of an
+    interrupted call that is not idempotent. `for_leads`: workers that may lead have it too.
+    `is_essential`: an entity needs it to end its work, so it is always in the toolbox.
     """
 
     name: str
@@ -96,7 +95,7 @@ def tool(
     is_essential: bool = False,
     recovery: CallRecovery[Any] | None = None,
 ) -> Callable[[Callable[[ToolContext, P], Awaitable[ToolOutput]]], Tool[P]]:
-    """Make a tool of the function that runs it, under its name, with the type of its `params`."""
+    """Make a tool of the function that runs it, with its name and the type of its `params`."""
 
     def make(run: Callable[[ToolContext, P], Awaitable[ToolOutput]]) -> Tool[P]:
         params = run.__annotations__["params"]
@@ -120,7 +119,7 @@ def schema_of(params: type[BaseModel]) -> JsonObject:
 
 
 def on_one_machine(schema: JsonObject) -> JsonObject:
-    """Return a schema without the parameters that name machines; the same one if it has none."""
+    """Return a schema without parameters that name machines; the same object if it has none."""
     if ABOUT_MACHINES[-1] not in str(schema):
         return schema
     plain: JsonObject = _without_machines(schema)
@@ -137,7 +136,7 @@ def _without_machines(value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Drop titles, and write `X or null` as X: leaving a parameter out means the same."""
+    """Remove titles, and write `X or null` as X: omitting a parameter means the same."""
     if isinstance(value, list):
         return [_plain(item) for item in value]
     if not isinstance(value, dict):
@@ -145,10 +144,10 @@ def _plain(value: Any) -> Any:
     choices = [option for option in value.get("anyOf", ()) if option != {"type": "null"}]
     if len(choices) == 1:
         value = {k: v for k, v in value.items() if k not in ("anyOf", "default")} | choices[0]
-    is_titled = isinstance(value.get("title"), str)  # not so a property that is called `title`
+    is_titled = isinstance(value.get("title"), str)  # a property may be called `title`
     return {k: _plain(v) for k, v in value.items() if not (k == "title" and is_titled)}
 
 
 def as_json(value: JsonObject) -> str:
-    """Return a structured result as the one JSON object that a model reads."""
+    """Return a structured result as JSON text for a model."""
     return json.dumps(value, ensure_ascii=False)

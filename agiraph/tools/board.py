@@ -1,4 +1,4 @@
-"""Board tools: put work on the board, wait for it, see it, report on one's own."""
+"""Board tools: create nodes, wait for them, view the board, report on the own node."""
 
 from dataclasses import asdict
 from typing import Annotated
@@ -17,7 +17,7 @@ class CreateWorkNodeParams(NodeSpec, ToolParams):
     wait: bool = Field(default=False, description="whether to wait until the node has ended")
 
     def terms(self) -> StageTerms | None:
-        """Return the terms of the stage that this node opens: only the coordinator gives them."""
+        """Return the terms of the stage that this node opens; only coordinators give terms."""
         return None
 
 
@@ -34,7 +34,7 @@ class WaitParams(ToolParams):
 
 @tool("Put a piece of work on the board; a worker picks it up.", kinds=WORKERS, idempotent=True)
 async def create_work_node(context: ToolContext, params: CreateWorkNodeParams) -> JsonObject:
-    """Create a node and return {"node_id", "name", "status"}; with `wait`, also how it ended."""
+    """Create a node and return {"node_id", "name", "status"}; with `wait`, also its end."""
     created = await context.team.create_node(context.call_id, params, params.terms())
     if not params.wait:
         return created
@@ -44,9 +44,9 @@ async def create_work_node(context: ToolContext, params: CreateWorkNodeParams) -
 
 @tool("Wait until nodes have ended or a message arrives, whichever comes first.", idempotent=True)
 async def wait(context: ToolContext, params: WaitParams) -> JsonObject:
-    """Return {"nodes", "interrupted_by_message"} once nodes have ended or a message is there.
+    """Return {"nodes", "interrupted_by_message"} after nodes have ended or a message has arrived.
 
-    {"note"} says why the wait ended without either.
+    {"note"} says why the wait ended otherwise.
     """
     return _shown(await context.team.wait(context.call_id, params.nodes, params.timeout_seconds))
 

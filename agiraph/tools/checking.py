@@ -1,13 +1,13 @@
 """Checking: run the checks of a node on its result, and compute the hashes of the result.
 
-`run_checks` is the only way to run them, for a worker's `publish`, an external agent's result and a
+All checks are run by `run_checks`: for a worker's `publish`, an external agent's result and a
 worktree that is merged:
 
     results = await run_checks(node.checks, scope=..., config=..., environment=..., folder=...)
     if said := why_not(results): ...   # refused, with the output
 
-A check that has ended is not run again under the same `folder`, not even by the next incarnation
-of a process that was killed; one that was interrupted is, because its outcome is unknown.
+A check that has ended is not run again with the same `folder`, not even by the next incarnation of
+a killed process; an interrupted check is, because its outcome is unknown.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ from agiraph.tools.shell import visible_environment
 
 KEPT_OUTPUT = 1500
 CLEAN = {"PYTHONDONTWRITEBYTECODE": "1", "PYTEST_ADDOPTS": "-p no:cacheprovider"}
-"""What keeps the usual checks from leaving files beside the result."""
+"""Variables that keep common checks from writing files beside the result."""
 
 
 async def run_checks(
@@ -47,12 +47,12 @@ async def run_checks(
     cwd: Path | None = None,
     writable: Sequence[Path] = (),
 ) -> tuple[CheckResult, ...]:
-    """Run all checks one after the other in the sandbox, each with its limits; return the outcomes.
+    """Run all checks in sequence in the sandbox, each with its limits; return the outcomes.
 
     They run in `cwd`, by default where the scope's shell starts, with the variables and limits of
-    `bash` and `shell.check_seconds`. `folder` is this publish's own and lasts until its outcome is
-    journaled; `writable` are folders beyond the scope's (a worktree). Raises Refused if a sandbox
-    is required and there is none. Cancelling kills the running check.
+    `bash` and `shell.check_seconds`. `folder` belongs to this publish and is kept until its outcome
+    is journaled; `writable` are folders beyond the scope's (a worktree). Raises Refused if a
+    sandbox is required and missing. Cancelling kills the running check.
     """
     sandbox = find_sandbox(config.sandbox)
     where = cwd or scope.cwd
@@ -122,7 +122,7 @@ def why_not(results: Sequence[CheckResult]) -> str:
 
 
 def evidence_of(results: Sequence[CheckResult], published: Path, now: float) -> Evidence:
-    """Return the evidence of a published result; it reads every file of it, so call in a thread."""
+    """Return the evidence of a published result; it reads all its files, so call it in a thread."""
     files = (path for path, _ in files_below(published))
     sums = {path.as_posix(): _sha256(published / path) for path in files}
     lines = "".join(f"{digest}  {path}\n" for path, digest in sums.items())

@@ -1,13 +1,13 @@
 """Command: one shell command, limited in time, memory and output, whose outcome is kept.
 
-The command is run by a small process of its own, the runner (`runner.py`), which leaves the
-outcome in the call's folder. So the outcome of a command is known also to the next incarnation of
-an entity that died before it could record it.
+The command is run by a small separate process, the runner (`runner.py`), which stores the outcome
+in the call's folder. So the next incarnation of an entity that died before it recorded the outcome
+can still read it.
 
-However a command ends, everything that is left in its session is killed, background jobs too (with
-`set -m` they have process groups of their own, so a signal to the group would miss them). When
-it is killed, at its time limit or by a stop, its whole tree of descendants is killed, including
-those in another session.
+However a command ends, all remaining processes in its session are killed, background jobs too (with
+`set -m` they have process groups of their own, so a signal to the group would miss them). When it
+is killed, at its time limit or by a stop, its whole tree of descendants is killed, including
+processes in another session.
 """
 
 import asyncio
@@ -35,10 +35,10 @@ LOOK_AGAIN_SECONDS = 0.02
 
 @dataclass(frozen=True, slots=True)
 class CommandLimits:
-    """What a command may use. 0 means no limit, but for `seconds` and `output`.
+    """The limits of a command. 0 means no limit, except for `seconds` and `output`.
 
-    `memory_mb` is the address space of each of its processes, `total_memory_mb` the memory that all
-    use together, `processes` how many processes and threads there may be.
+    `memory_mb` is the address space of each of its processes, `total_memory_mb` the memory of all
+    together, `processes` the number of processes and threads.
     """
 
     seconds: float
@@ -49,7 +49,7 @@ class CommandLimits:
 
     @classmethod
     def of(cls, shell: ShellConfig, seconds: float) -> "CommandLimits":
-        """Return the limits that the settings have for a command."""
+        """Return the limits of a command by the settings."""
         return cls(
             seconds, shell.output_limit, shell.memory_mb, shell.processes, shell.total_memory_mb
         )
@@ -57,14 +57,14 @@ class CommandLimits:
 
 @dataclass(frozen=True, slots=True)
 class CommandResult:
-    """How a command ended. `exit_code` is None if its time ran out; negative for a signal."""
+    """The outcome of a command. `exit_code` is None after a timeout; negative for a signal."""
 
     output: str
     exit_code: int | None
 
 
 def how_ended(exit_code: int | None, out_of_time: str) -> str:
-    """Return how a command ended, in brackets; `out_of_time` is said of one that was stopped."""
+    """Return the end of a command, in brackets; `out_of_time` is the text for a timeout."""
     if exit_code is None:
         return f"[{out_of_time}]"
     if exit_code < 0:
@@ -82,12 +82,12 @@ async def run_command(
     before: Sequence[str] = (),
     standins: Sequence[str] = (),
 ) -> CommandResult | None:
-    """Run `command` in bash with nothing on stdin; OSError or ValueError if it cannot start.
+    """Run `command` in bash with empty stdin; OSError or ValueError if it cannot start.
 
     `before` are arguments that run the shell in a sandbox (`Sandbox.enclose`); the runner itself
-    stays outside, and holds the `standins`. `folder` is the call's own, made here; it holds the
-    outcome until `forget_command`. Returns None if the runner was killed before it could leave one.
-    Cancelling the task kills the command before the cancellation continues.
+    stays outside, and holds the `standins`. `folder` belongs to the call and is created here; it
+    keeps the outcome until `forget_command`. Returns None if the runner was killed before it stored
+    an outcome. Cancelling the task kills the command before the cancellation continues.
     """
     forget_command(folder)
     make_folder(folder)
@@ -107,7 +107,7 @@ async def run_command(
 
 
 async def recover_command(folder: Path) -> CommandResult | None:
-    """Return how a command of a dead incarnation ended, None if that is unknown.
+    """Return the outcome of a command of a dead incarnation, None if it is unknown.
 
     A runner that is still alive has lost its entity and is about to exit; this waits for it, and
     kills it if the task is cancelled.
@@ -124,14 +124,14 @@ async def recover_command(folder: Path) -> CommandResult | None:
 
 
 def forget_command(folder: Path) -> None:
-    """Kill what may still run of a call, and remove its folder."""
+    """Kill the remaining processes of a call, and remove its folder."""
     if is_folder(folder):
         _kill(folder)
         remove_tree(folder)
 
 
 def forget_commands(calls: Path, but: Collection[str] = ()) -> None:
-    """Forget every call in the folder `calls` but those named."""
+    """Forget every call in the folder `calls` except the named calls."""
     if is_folder(calls):
         for entry in entries(calls):
             if entry.name not in but:
@@ -149,7 +149,7 @@ def read_outcome(folder: Path) -> CommandResult | None:
 
 
 def _text(kept: bytes, head: int, total: int) -> str:
-    """Return the beginning and end of an output, with a note of what was left out."""
+    """Return the beginning and end of an output, with a note about the omitted part."""
     left_out = total - len(kept)
     if left_out == 0:
         return kept.decode("utf-8", errors="replace")
@@ -160,8 +160,8 @@ def _text(kept: bytes, head: int, total: int) -> str:
 
 
 def _arguments(command: str, folder: Path, limits: CommandLimits) -> tuple[str, ...]:
-    # The kernel's limit counts all tasks of the user; it is only there for what forks faster than
-    # the runner looks.
+    # The kernel's limit counts all tasks of the user; it only stops commands that fork faster than
+    # the runner checks.
     tasks = tasks_of_user() + 2 * limits.processes if limits.processes else 0
     of_each, of_all = limits.memory_mb << 20, limits.total_memory_mb << 20
     numbers = (limits.seconds, limits.output, of_each, tasks, of_all, limits.processes)
@@ -170,7 +170,7 @@ def _arguments(command: str, folder: Path, limits: CommandLimits) -> tuple[str, 
 
 @contextmanager
 def _lifeline() -> Iterator[int]:
-    """Give the runner's stdin: a pipe whose other end is ours, and closes when we die."""
+    """Yield the runner's stdin: a pipe whose other end is ours, and closes when we die."""
     read_fd, write_fd = os.pipe()
     try:
         yield read_fd
@@ -180,12 +180,12 @@ def _lifeline() -> Iterator[int]:
 
 
 async def _end(process: asyncio.subprocess.Process, folder: Path, seconds: float) -> None:
-    """Wait for the runner to exit; however it does, nothing of the command is left."""
+    """Wait for the runner to exit; in any case no process of the command remains."""
     try:
         async with asyncio.timeout(seconds):
             await process.wait()
     except TimeoutError:
-        pass  # somebody froze the runner
+        pass  # the runner was frozen
     finally:
         identity = _identity(folder)
         if process.returncode is None:
@@ -224,7 +224,7 @@ def _identity(folder: Path) -> dict[str, Any] | None:
 
 
 def _living_runner(folder: Path) -> bool:
-    """Whether the runner of a call lives: never another process that has its number by now."""
+    """Whether the runner of a call lives; another process with its pid does not count."""
     identity = _identity(folder)
     if identity is None:
         return False
@@ -235,7 +235,7 @@ def _living_runner(folder: Path) -> bool:
 
 
 def tasks_of_user() -> int:
-    """Return how many tasks this user has: the kernel counts them all against one's limit."""
+    """Return the number of this user's tasks: the kernel counts them all against the limit."""
     count = 0
     for entry in Path("/proc").glob("[0-9]*"):  # plain: /proc
         with suppress(OSError):

@@ -1,14 +1,14 @@
-"""Command tree: all processes of a command, and what they use together.
+"""Command tree: all processes of a command, and their total resource usage.
 
 The kernel limits the memory of one process and the processes of one user (not of root), so many
-processes together could still use up the machine. The runner looks at them while they run:
+processes together could still use up the machine. The runner checks them while they run:
 
     tree = CommandTree(pid, memory=4 << 30, tasks=512)
     if problem := tree.problem(): ...   # kill them
 
 A process belongs to a command if its parent does, if it is in the command's session, or if it was
-adopted by the runner. In a sandbox it has no other parents than those. The runner is a bare
-interpreter, so this imports only what costs nothing.
+adopted by the runner. In a sandbox there are no other parents. The runner is a bare interpreter, so
+this imports only modules that cost no time.
 """
 
 import os
@@ -17,14 +17,14 @@ import time
 PAGE = os.sysconf("SC_PAGE_SIZE")
 LOOK_SECONDS = 0.1
 MOST_SHARE = 20
-"""A look that takes a second of processor time is followed by this many seconds without one."""
+"""A check that takes a second of processor time is followed by this many seconds without one."""
 
 TEMPORARY = ("", "tmp", "dev", "dev/shm")
-"""What is in memory of a sandbox's files (`bubblewrap.py`)."""
+"""Places of a sandbox's files that are in memory (`bubblewrap.py`)."""
 
 MOST_BYTES = 8192
 PARENT, SESSION, THREADS = 1, 3, 17
-"""Fields of /proc/PID/stat behind the name."""
+"""Fields of /proc/PID/stat after the name."""
 
 OF_MEMORY = "the command used more than {} MB of memory with all its processes"
 OF_TASKS = "the command had more than {} processes and threads"
@@ -33,7 +33,7 @@ OF_TASKS = "the command had more than {} processes and threads"
 class CommandTree:
     """The processes of the command whose first process is `pid`.
 
-    `memory` (bytes) and `tasks` are what they may use; 0 means no limit.
+    `memory` (bytes) and `tasks` are their limits; 0 means no limit.
     """
 
     def __init__(self, pid: int, memory: int, tasks: int) -> None:
@@ -47,8 +47,8 @@ class CommandTree:
         self.next_look = time.monotonic() + LOOK_SECONDS
 
     def problem(self) -> str:
-        """Look at the processes; return which limit they exceed, '' if none."""
-        began = time.process_time()  # the time that waiting for a processor takes is no cost
+        """Check the processes; return the limit that they exceed, '' if none."""
+        began = time.process_time()  # waiting for a processor is no cost
         threads = self._look()
         problem = ""
         if self._tasks and threads > self._tasks:
@@ -60,9 +60,9 @@ class CommandTree:
         return problem
 
     def _look(self) -> int:
-        """Find the processes that belong to the command; return the number of their threads.
+        """Find the processes of the command; return the number of their threads.
 
-        It ends early when there are too many: those of a bomb take seconds to read.
+        Stops early when there are too many: those of a fork bomb take seconds to read.
         """
         alive = {int(name) for name in os.listdir("/proc") if name.isdecimal()}  # plain: /proc
         self.members &= alive
@@ -70,7 +70,7 @@ class CommandTree:
         threads, unknown = 0, sorted(alive - self._others)
         while unknown:
             rest = []
-            for pid in unknown:  # a child mostly has a higher number than its parent
+            for pid in unknown:  # a child usually has a higher number than its parent
                 fields = _stat(pid)
                 if not self._belongs(pid, fields):
                     rest.append(pid)
@@ -93,7 +93,7 @@ class CommandTree:
         return is_own or fields[SESSION] == self._session
 
     def _uses_more(self) -> bool:
-        """Whether they use more memory than they may; exact only if that may be so."""
+        """Whether they use more memory than allowed; computed exactly only if that is possible."""
         files = self._temporary_files()
         resident = sum(_pages(pid) for pid in self.members) * PAGE
         if resident + files <= self._memory:
@@ -115,7 +115,7 @@ class CommandTree:
 
 
 def adopt_orphans() -> None:
-    """Become the parent of descendants whose parents end, where the kernel can do that."""
+    """Become the parent of descendants whose parents end, if the kernel supports that."""
     import ctypes  # takes 4 ms: a sandbox needs none of this
 
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
@@ -125,7 +125,7 @@ PR_SET_CHILD_SUBREAPER = 36
 
 
 def make_expendable() -> None:
-    """Let the kernel kill this process and its children first when the machine has no memory."""
+    """Make the kernel kill this process and its children first when memory runs out."""
     try:
         fd = os.open("/proc/self/oom_score_adj", os.O_WRONLY)  # plain: /proc
     except OSError:
@@ -143,13 +143,13 @@ def _stat(pid: int) -> list[str]:
 
 
 def _pages(pid: int) -> int:
-    """Return the memory pages of a process, those that it shares included."""
+    """Return the memory pages of a process, including shared pages."""
     fields = _read(f"/proc/{pid}/statm").split()
     return int(fields[1]) if len(fields) > 1 else 0
 
 
 def _shares(pid: int) -> tuple[int, int]:
-    """Return the bytes of a process in private memory and in shared memory, each its part of it."""
+    """Return the bytes of a process in private and in shared memory, each in proportion."""
     sizes = {}
     for line in _read(f"/proc/{pid}/smaps_rollup").splitlines():
         name, _, rest = line.partition(":")
@@ -175,7 +175,7 @@ def _used(path: str) -> int:
 
 def _read(path: str) -> str:
     try:
-        fd = os.open(path, os.O_RDONLY)  # plain: /proc; a third of the time that `open` takes
+        fd = os.open(path, os.O_RDONLY)  # plain: /proc; takes a third of the time of `open`
     except OSError:
         return ""
     try:

@@ -1,4 +1,4 @@
-"""The tool `remember`: what is worth knowing in other runs goes into the context database."""
+"""The tool `remember`: adds knowledge for other runs to the context database."""
 
 from agiraph.context.remembered import RememberedSpec
 from agiraph.tools.base import ToolParams, tool
@@ -11,6 +11,6 @@ class RememberParams(RememberedSpec, ToolParams):
 
 @tool("Write down for later runs of any agent what you have learned.", idempotent=True)
 async def remember(context: ToolContext, params: RememberParams) -> str:
-    """Have one thing written into the context database, once."""
+    """Write one entry into the context database, once."""
     await context.team.remember(context.call_id, params)
     return f"Remembered: {params.kind} '{params.title}'."

@@ -1,4 +1,4 @@
-"""Leading tools: what only the coordinator does with its team, its run and its cycles."""
+"""Leading tools: actions of the coordinator on its team, its run and its cycles."""
 
 from pydantic import Field
 
@@ -71,7 +71,7 @@ async def cancel_node(context: ToolContext, params: CancelNodeParams) -> JsonObj
     idempotent=True,
 )
 async def finish(context: ToolContext, params: FinishParams) -> str:
-    """End the run with its final answer; return how it ended."""
+    """End the run with its final answer; return its outcome."""
     return await context.team.finish(context.call_id, params.summary)
 
 

@@ -30,7 +30,7 @@ LISTED_AT_ONCE = 500
 LOOKED_AT = 20_000
 BINARY_PROBE = 8192
 WRITTEN_AT_ONCE = 64 * 1024
-"""Characters that are written without a thread, which would take longer than the writing."""
+"""Texts up to this length are written without a thread, which would take longer."""
 
 
 class ReadFileParams(ToolParams):
@@ -60,9 +60,9 @@ async def read_file(context: ToolContext, params: ReadFileParams) -> str:
 
 
 def _read_text(path: Path, shown: str, offset: int, limit: int) -> str:
-    """Return up to `limit` bytes as text; of a regular file alone, so that this never waits.
+    """Return up to `limit` bytes as text; only of a regular file, so that this never blocks.
 
-    A character that the limit splits is left to the next read, which starts with it.
+    A character that the limit splits is left for the next read, which starts with it.
     """
     try:
         data, size = read_part(path, offset, limit, anyones=True)
@@ -86,7 +86,7 @@ def _read_text(path: Path, shown: str, offset: int, limit: int) -> str:
 
 @tool("Write a text file, replacing it whole.", idempotent=True)
 async def write_file(context: ToolContext, params: WriteFileParams) -> str:
-    """Replace a file as a whole: readers see the old content or the new one."""
+    """Replace the whole file atomically: readers see the old content or the new one."""
     path = context.scope.to_write(params.path)
     if is_folder(path):
         raise InvalidInput(f"'{params.path}' is a folder: name a file in it")
@@ -123,7 +123,7 @@ def _listing(context: ToolContext, folder: Path) -> JsonObject:
 
 
 def _row(entry: FolderEntry, place: Path) -> JsonObject:
-    """Return what is shown of an entry; of a link, what it leads to (`place`)."""
+    """Return the row of an entry; for a link, of its target (`place`)."""
     name = entry.name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     if entry.kind == "link" and (status := status_of(place)) is not None:
         entry = FolderEntry.of(entry.name, status)
@@ -136,7 +136,7 @@ def _row(entry: FolderEntry, place: Path) -> JsonObject:
 
 @tool("Read what another node published, by the ref name in your assignment.", idempotent=True)
 async def read_ref(context: ToolContext, params: ReadRefParams) -> str:
-    """Return what a ref of the assignment points to: a file, or every file of a folder."""
+    """Return the content of a ref of the assignment: a file, or every file of a folder."""
     refs = _refs(context)
     if params.ref_name not in refs:
         raise unknown("ref", params.ref_name, tuple(refs))

@@ -33,12 +33,12 @@ class McpTool(Tool[McpToolParams]):
         )
 
     def guidance(self) -> str:
-        """Return nothing: one text serves all of them."""
+        """Return an empty text: all MCP tools share one runbook."""
         return ""
 
 
 def as_tool(served: ServedTool) -> McpTool:
-    """Return a server's tool as one for an entity's toolbox."""
+    """Return a server's tool as a tool for an entity's toolbox."""
     address = tools_address(served.server)
 
     async def run(context: ToolContext, params: McpToolParams) -> str:

@@ -1,6 +1,6 @@
-"""Memory tools: what an entity stores beyond its conversation.
+"""Memory tools: notes of an entity beyond its conversation.
 
-A coordinator's are those of its agent, and outlive the run; a worker's are its own.
+A coordinator's notes belong to its agent and outlive the run; a worker's are its own.
 """
 
 import asyncio
@@ -69,7 +69,7 @@ async def memory_read(context: ToolContext, params: MemoryReadParams) -> str:
 
 @tool("Search your long-term memory: the notes that match, the best first.", idempotent=True)
 async def memory_search(context: ToolContext, params: MemorySearchParams) -> str:
-    """Return the whole memory if it is small, else the sections that match."""
+    """Return the whole memory if it is small, otherwise the matching sections."""
     if not params.query.strip():
         raise InvalidInput("query is empty: give words that the note may contain")
     bounds = context.config.memory
@@ -86,7 +86,7 @@ async def memory_search(context: ToolContext, params: MemorySearchParams) -> str
 
 @tool("Read a skill or guide of the home or the input folder.", idempotent=True)
 async def read_skill(context: ToolContext, params: ReadSkillParams) -> str:
-    """Return a skill, or one of the files that belong to it."""
+    """Return a skill, or one of its files."""
     limit = context.config.files.read_limit
     return await asyncio.to_thread(
         skills.read_skill, context.skills, params.name, params.path, limit

@@ -1,4 +1,4 @@
-"""Messaging tools: messages to other entities and questions to the human."""
+"""Messaging tools: messages to other entities and questions to the person."""
 
 from pydantic import Field
 
@@ -45,14 +45,14 @@ class AskHumanParams(ToolParams):
 
 @tool("Send a message to another worker, the coordinator or the human, by name.", idempotent=True)
 async def send_message(context: ToolContext, params: SendMessageParams) -> str:
-    """Send text to an entity; Refused if there is none of that name."""
+    """Send text to an entity; Refused if there is no entity of that name."""
     await context.team.send_message(context.call_id, params.to, params.content, params.mode)
     return f"Sent to {params.to}."
 
 
 @tool("Check for new messages from other entities.", idempotent=True)
 async def check_messages(context: ToolContext, params: NoParams) -> str:
-    """Return what has arrived and is not yet in the conversation."""
+    """Return the messages that have arrived and are not yet in the conversation."""
     messages = await context.team.check_messages(context.call_id)
     return "\n\n".join(messages) or "No new messages."
 
@@ -62,7 +62,7 @@ async def check_messages(context: ToolContext, params: NoParams) -> str:
     idempotent=True,
 )
 async def ask_human(context: ToolContext, params: AskHumanParams) -> str:
-    """Return the human's answer, or what applies because there was none."""
+    """Return the person's answer, or the result for a question without an answer."""
     seconds = None if params.deadline is None else seconds_of(params.deadline, "deadline")
     question = NewQuestion(
         question=params.question,

@@ -1,7 +1,7 @@
-"""Ports: what a tool may ask of the entity that runs it. The actors implement them.
+"""Ports: services of the entity that runs a tool. The actors implement them.
 
-Every act carries `call_id`, the id of the tool call it serves: an act that is asked for again
-with the same id after a crash has its effect once.
+Every method receives `call_id`, the id of the tool call: a request that is repeated with the same
+id after a crash has its effect once.
 """
 
 from collections.abc import Awaitable, Callable
@@ -25,7 +25,7 @@ JsonObject = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class NewQuestion:
-    """What `ask_human` asks for. `waits`: the asker continues only when it has the outcome."""
+    """The question of `ask_human`. `waits`: the asker continues only when it has the outcome."""
 
     question: str
     channel: str = "cli"
@@ -38,9 +38,9 @@ class NewQuestion:
 
 @dataclass(frozen=True, slots=True)
 class WaitOutcome:
-    """Why a wait ended; `nodes` are the rows of the awaited nodes.
+    """The reason why a wait ended; `nodes` are the rows of the awaited nodes.
 
-    `note` says why it ended if neither the nodes nor a message ended it.
+    `note` is the reason if neither the nodes nor a message ended it.
     """
 
     nodes: tuple[JsonObject, ...]
@@ -49,10 +49,10 @@ class WaitOutcome:
 
 
 class Team:
-    """What an entity's tools do with the team, the board and the clock; all raise Refused.
+    """Services of the team, the board and the clock for an entity's tools; all raise Refused.
 
-    Workers and the coordinator override what they can do; the rest is refused. What a method
-    returns as an object is what the model reads.
+    Workers and the coordinator override the methods that they support; the rest is refused. A
+    returned object is the model's result.
     """
 
     async def send_message(self, call_id: str, to: str, content: str, mode: DeliveryMode) -> None:
@@ -64,7 +64,7 @@ class Team:
         raise _not_possible("check_messages")
 
     async def ask_human(self, call_id: str, question: NewQuestion) -> str:
-        """Ask; return what came of it, however long it takes, or at once if it need not wait."""
+        """Ask; return the outcome, however long it takes, or at once if the asker need not wait."""
         raise _not_possible("ask_human")
 
     async def create_node(
@@ -72,15 +72,17 @@ class Team:
     ) -> JsonObject:
         """Put a node on the board; return {"node_id", "name", "status"}.
 
-        `stage` are the terms of the stage that it opens, if it is the first of one.
+        `stage` has the terms of the stage that it opens, if it is the stage's first node.
         """
         raise _not_possible("create_work_node")
 
     async def wait(
         self, call_id: str, nodes: tuple[str, ...], timeout_seconds: float | None = None
     ) -> WaitOutcome:
-        """Wait for nodes (empty: those this entity created) to end or for a message, at most for
-        a time; None: a default time if there is no node to wait for."""
+        """Wait until nodes have ended or a message arrives, at most for a time.
+
+        Defaults: the nodes that this entity created; a default time only without nodes.
+        """
         raise _not_possible("wait")
 
     async def view_board(self) -> JsonObject:
@@ -102,13 +104,13 @@ class Team:
         raise _not_possible(f"{way}_context")
 
     async def remember(self, call_id: str, what: RememberedSpec) -> None:
-        """Have something written into the context database."""
+        """Write an entry into the context database."""
         raise _not_possible("remember")
 
     async def schedule(
         self, call_id: str, type_: str, config: JsonObject, action: Any
     ) -> JsonObject:
-        """Make a trigger; return {"trigger_id", "name", "type", "status", "next_due"}."""
+        """Create a trigger; return {"trigger_id", "name", "type", "status", "next_due"}."""
         raise _not_possible("schedule")
 
     async def list_triggers(self) -> list[JsonObject]:
@@ -130,15 +132,14 @@ class Team:
     ) -> tuple[str, ...]:
         """Move scratch/ to published/, complete the node; return the published files.
 
-        With nothing in scratch/ the summary is published.
-
-        `missing` tells what a result in part lacks, `insight` is offered to the agent's memory,
-        `result` is what its `result.json` is to hold.
+        If scratch/ is empty the summary is published. `missing` describes the missing part of a
+        partial result, `insight` is offered to the agent's memory, `result` is the content of its
+        `result.json`.
         """
         raise _not_possible("publish")
 
     async def checkpoint(self, call_id: str, summary: str) -> None:
-        """Report a milestone; the node goes on."""
+        """Report a milestone; the node continues."""
         raise _not_possible("checkpoint")
 
     async def suggest_next(self, call_id: str, suggestion: str) -> None:
@@ -146,11 +147,11 @@ class Team:
         raise _not_possible("suggest_next")
 
     async def spawn_worker(self, call_id: str, worker: WorkerSpec) -> JsonObject:
-        """Create a worker; return {"worker_id", "name"}, and {"warnings"} of an external agent."""
+        """Create a worker; return {"worker_id", "name"}, and {"warnings"} for an external agent."""
         raise _not_possible("spawn_worker")
 
     async def assign_worker(self, call_id: str, node: str, worker: str) -> JsonObject:
-        """Give a pending node to a worker; return {"node_id", "worker_id", "status"}."""
+        """Assign a pending node to a worker; return {"node_id", "worker_id", "status"}."""
         raise _not_possible("assign_worker")
 
     async def retire_worker(self, call_id: str, worker: str) -> JsonObject:
@@ -168,7 +169,7 @@ class Team:
     async def reconvene(
         self, call_id: str, assessment: str, decided: str, terms: StageTerms | None
     ) -> JsonObject:
-        """Close the stage; return {"stage", "nodes", "went_on_without"} of the closed one.
+        """Close the stage; return {"stage", "nodes", "went_on_without"} of the closed stage.
 
         `terms` are those of the next stage.
         """
@@ -179,7 +180,7 @@ class Team:
         raise _not_possible("end_cycle")
 
     async def finish(self, call_id: str, summary: str) -> str:
-        """End the run and write `_output.md`; return how it ended, and what it has cancelled."""
+        """End the run and write `_output.md`; return its outcome and cancelled nodes, in words."""
         raise _not_possible("finish")
 
 
@@ -188,7 +189,7 @@ def _not_possible(tool: str) -> Refused:
 
 
 class RemoteTools:
-    """The way to tools that run in a process of their own; here there is none, so it refuses."""
+    """Calls of tools in other processes; this base has no connection, so it refuses."""
 
     async def call(
         self,
@@ -201,24 +202,24 @@ class RemoteTools:
     ) -> str:
         """Return the result of a tool of the process `server`; raises Refused with its reason.
 
-        What is not repeatable is called once at most: if its process dies, nobody knows what
-        became of it, and Refused says so.
+        A call that is not repeatable is made once at most: if the process dies, the outcome is
+        unknown, and Refused says so.
         """
         raise Refused(f"{tool} cannot be used here: {server} cannot be reached")
 
     async def recover(self, call_id: str, server: Address) -> str | None:
-        """Return the result of a call that an earlier incarnation made, None if it is not known."""
+        """Return the result of a call that an earlier incarnation made, None if it is unknown."""
         return None
 
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """What a tool is given besides its parameters.
+    """The context of a tool call besides its parameters.
 
-    `calls` is the entity's folder of what its running calls leave for its next incarnation.
-    `report` reports an event about what a tool has done; reported again with the same key (its
-    third argument) it is one event. `skills` are those its prompt lists. `prepare` is awaited
-    before each call. `cycle_began_at` is when the current cycle of an infinite run began, in
+    `calls` is the entity's folder for data that its running calls keep for its next incarnation.
+    `report` reports an event about a tool's action; reported again with the same key (its third
+    argument) it is one event. `skills` are the skills listed in its prompt. `prepare` is awaited
+    before each call. `cycle_began_at` is the start of the current cycle of an infinite run, in
     seconds since the epoch, else 0.
     """
 
@@ -237,5 +238,5 @@ class ToolContext:
 
     @property
     def call_folder(self) -> Path:
-        """The folder of this call alone. It lasts until the call's result is journaled."""
+        """The folder of this call alone. It is kept until the call's result is journaled."""
         return self.calls / self.call_id

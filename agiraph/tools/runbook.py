@@ -1,4 +1,4 @@
-"""What a model with a small window has of its tools: short schemas, runbooks on demand."""
+"""Tool descriptions for a model with a small window: short schemas, runbooks on demand."""
 
 from typing import Any
 
@@ -18,8 +18,8 @@ class ReadRunbookParams(ToolParams):
 
 @tool("Read how a tool is used, before you use it for the first time.", kinds=frozenset())
 async def read_runbook(context: ToolContext, params: ReadRunbookParams) -> str:
-    """Return the runbook of a tool, and what its parameters mean."""
-    from agiraph.tools.table import TOOLS  # which this is a part of
+    """Return the runbook of a tool and the descriptions of its parameters."""
+    from agiraph.tools.table import TOOLS  # which contains this tool
 
     tools = {tool.name: tool for tool in TOOLS if context.kind in tool.kinds}
     if params.tool not in tools:
@@ -35,9 +35,9 @@ async def read_runbook(context: ToolContext, params: ReadRunbookParams) -> str:
 
 
 def short_schema(parameters: JsonObject) -> JsonObject:
-    """Return a tool's parameters in few words: types and choices, nothing optional that is nested.
+    """Return a tool's parameters in short: types and choices, without nested optional parameters.
 
-    The tool takes what is left out all the same; its runbook names it.
+    The tool accepts omitted parameters nevertheless; its runbook names them.
     """
     short = _short(parameters)
     required = parameters.get("required", ())
@@ -51,13 +51,13 @@ def short_schema(parameters: JsonObject) -> JsonObject:
 
 
 def _is_nested(value: JsonObject) -> bool:
-    """Whether a parameter has properties of its own, or its items have."""
+    """Whether a parameter, or its items, has properties of its own."""
     items = value.get("items")
     return "properties" in value or (isinstance(items, dict) and "properties" in items)
 
 
 def _short(value: Any) -> Any:
-    """Return a schema without what only explains it."""
+    """Return a schema without descriptive keys."""
     if not isinstance(value, dict):
         return value
     short: JsonObject = {}

@@ -1,24 +1,24 @@
-"""Runner: the small process between an entity and one command; it leaves the command's outcome.
+"""Runner: the small process between an entity and one command; it stores the command's outcome.
 
-A bare interpreter (`python -I -S`) runs `main` for every command, so this imports only what costs
-nothing, not even `signal` or `json` (enum and re alone take longer than all the rest). It works in
-three steps:
+A bare interpreter (`python -I -S`) runs `main` for every command, so this imports only modules that
+cost no time, not even `signal` or `json` (enum and re alone take longer than all the rest). It
+works in three steps:
 
 1. It starts the command in a session of its own, held back until the process ids of both are in
    the file `runner` of the call's folder.
-2. It reads what the command prints, keeping the beginning and the end, until the command ends, its
-   time is up, or its processes use more than they may (`command_tree.py`). Then the command's whole
-   tree is killed; in every case everything that is left of it is.
+2. It reads the command's output, keeping the beginning and the end, until the command ends, its
+   time is over, or its processes exceed their limits (`command_tree.py`). In the last two cases
+   the whole tree is killed; in every case all remaining processes are.
 3. It writes `outcome` (one line of JSON, then the output), to disk first and then by rename into
    place: an outcome that can be seen is whole, and stays after a crash of the machine.
 
-Where the sandbox must keep a path empty, the runner holds a stand-in there as long as the command
+If the sandbox must keep a path empty, the runner holds a stand-in there as long as the command
 lives (`sandbox/standin.py`).
 
 Its stdin is a pipe whose other end the entity holds. When that closes, the entity is dead: the
-command has `ORPHAN_SECONDS` to end by itself, so that a command which was just ending leaves its
-outcome. Then it is killed without one. So no command outlives its entity by more. While the disk is
-full the outcome waits for space, as long as the entity lives.
+command has `ORPHAN_SECONDS` to end by itself, so that a command which was about to end stores its
+outcome. Then it is killed without an outcome. So no command outlives its entity by more. While the
+disk is full the outcome waits for space, as long as the entity lives.
 """
 
 import _signal  # type: ignore[import-not-found]  # `signal` wraps it in enums: 10 ms a start
@@ -62,7 +62,7 @@ HAS_PROC = os.path.isdir("/proc/self")
 
 
 class OutputExcerpt:
-    """The beginning and the end of an output of any length, `limit` bytes in all."""
+    """The beginning and the end of an output of any length, `limit` bytes in total."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -82,25 +82,25 @@ class OutputExcerpt:
             self.cut()
 
     def cut(self) -> None:
-        """Shorten the end to its share."""
+        """Shorten the end to its part of the limit."""
         del self.tail[: max(0, len(self.tail) - self.limit // 2)]
 
 
 def main(arguments: list[str]) -> None:
-    """Run `FOLDER SECONDS OUTPUT_LIMIT MEMORY USER_TASKS ALL_MEMORY TASKS COMMAND COUNT
-    [STAND_IN ...] BEFORE...`.
+    """Run `FOLDER SECONDS OUTPUT_LIMIT MEMORY USER_TASKS ALL_MEMORY TASKS COMMAND COUNT ...`.
 
-    A limit of 0 is none. `MEMORY` is the address space of one process, `USER_TASKS` how many
-    processes and threads the user may have, `ALL_MEMORY` and `TASKS` what all processes of the
-    command may use together. Memory is in bytes. `COUNT` is the number of stand-ins. `BEFORE` are
-    arguments in front of the shell's own: a program that runs it in a sandbox.
+    The rest is `[STAND_IN ...] BEFORE...`. A limit of 0 is none. `MEMORY` is the address space of
+    one process, `USER_TASKS` the number of processes and threads of the user, `ALL_MEMORY` and
+    `TASKS` are limits for all processes of the command together. Memory is in bytes. `COUNT` is the
+    number of stand-ins. `BEFORE` are arguments in front of the shell's own: a program that runs it
+    in a sandbox.
     """
     folder, seconds, output, *limits, command, count = arguments[:9]
     memory, user_tasks, all_memory, tasks = map(int, limits)
     rest = arguments[9:]
     standins, before = rest[: int(count)], rest[int(count) :]
     sys.path.append(os.path.dirname(__file__))
-    import command_tree  # type: ignore[import-not-found]  # a bare interpreter knows no package
+    import command_tree  # type: ignore[import-not-found]  # no packages in a bare interpreter
 
     if sys.platform == "linux" and not before:
         command_tree.adopt_orphans()  # in a sandbox, they are adopted there
@@ -114,14 +114,14 @@ def main(arguments: list[str]) -> None:
     os.close(write_fd)
     write(os.path.join(folder, IDENTITY), identity_of("session", pid, standins))
     if select.select([LIFELINE], [], [], 0)[0]:
-        return  # checked after the identity is written: if there is none, nothing was started
+        return  # checked after the identity is written: without one, no command was started
     kept = OutputExcerpt(int(output))
     held = stand_ins(standins)
     if held is None or held.is_complete:
         os.write(gate_write, b"!")
     else:
         kept.add(held.problem.encode("utf-8", "replace"))
-    os.close(gate_write)  # a command that was not let through exits
+    os.close(gate_write)  # a command that was not released exits
     tree = command_tree.CommandTree(pid, all_memory, tasks) if HAS_PROC else None
     ended, problem = _see_through(
         pid, read_fd, kept, float(seconds), tree, kill_sandbox if before else kill_tree
@@ -149,11 +149,11 @@ def identity_of(name: str, pid: int, standins: list[str]) -> bytes:
 
 
 def stand_ins(paths: list[str]) -> "StandIns | None":
-    """Return the stand-ins of a command, None if it needs none: then nothing is imported."""
+    """Return the stand-ins of a command; None, without an import, if it needs none."""
     if not paths:
         return None
     sys.path.append(os.path.dirname(LANDLOCK))
-    import standin  # type: ignore[import-not-found]  # a bare interpreter knows no package
+    import standin  # type: ignore[import-not-found]  # no packages in a bare interpreter
 
     held: StandIns = standin.StandIns(paths)
     return held
@@ -187,17 +187,17 @@ def _become(words: list[str], output: int, gate: int, memory: int, tasks: int) -
 
 
 def _scoped(words: list[str]) -> list[str]:
-    """Do what a run of landlock.py would, if these are its arguments: it saves an interpreter."""
+    """Restrict this process itself if the arguments run landlock.py: that saves an interpreter."""
     if words[3:4] != [LANDLOCK]:
         return words
     sys.path.append(os.path.dirname(LANDLOCK))
-    import landlock  # type: ignore[import-not-found]  # not all commands need it
+    import landlock  # type: ignore[import-not-found]  # some commands do not need it
 
     return words[4:] if landlock.scope() else words
 
 
 def _limit(what: int, value: int) -> None:
-    """Set a limit, unless a stricter one of the user's forbids it."""
+    """Set a limit, unless a stricter limit of the user forbids it."""
     try:
         resource.setrlimit(what, (value, value))
     except (OSError, ValueError):
@@ -220,8 +220,9 @@ def _see_through(
     tree: "CommandTree | None",
     kill: "Callable[[int], None]",
 ) -> tuple[str, str]:
-    """Read until the command ends; return its exit code, OVERDUE or ORPHANED, and which limit of
-    its processes it has exceeded, '' if none. `kill` ends it.
+    """Read until the command ends; return its exit code, OVERDUE or ORPHANED, and a problem.
+
+    The problem is the limit that its processes have exceeded, '' if none. `kill` ends it.
     """
     woken, wake = os.pipe()
     os.set_blocking(wake, False)
@@ -255,7 +256,7 @@ def _see_through(
 
 
 def _read(fd: int, kept: OutputExcerpt) -> bool:
-    """Store what is in the pipe; return whether more may come."""
+    """Store the data in the pipe; return whether more may come."""
     try:
         data = os.read(fd, PIPE_CHUNK)
     except BlockingIOError:
@@ -275,12 +276,12 @@ def _drain(fd: int, kept: OutputExcerpt) -> None:
 
 
 def kill_sandbox(pid: int) -> None:
-    """Kill bubblewrap: the kernel kills what is inside, however much that is, in a moment."""
+    """Kill bubblewrap: the kernel then kills all processes inside at once."""
     signal_to(pid, _signal.SIGKILL)
 
 
 def kill_tree(pid: int) -> None:
-    """Kill a process and all its descendants, stopping each first so that none forks on.
+    """Kill a process and all its descendants, stopping each first so that none can fork.
 
     Its process group, if it leads one, is stopped in one step: it may have thousands of members.
     """
@@ -303,7 +304,7 @@ def _stopped_below(pid: int) -> set[int]:
 
 
 def kill_children() -> bool:
-    """Kill all descendants of this process, until there are none; return whether that is so."""
+    """Kill all descendants of this process, until there are none; return whether it succeeded."""
     for _ in range(CHILDREN_ROUNDS):
         try:
             while os.waitpid(-1, os.WNOHANG)[0]:
@@ -329,9 +330,9 @@ def kill_session(session: int) -> None:
 
 
 def until_gone(session: int) -> bool:
-    """Wait until no process of a session is left; return whether that is so.
+    """Wait until no process of a session is left; return whether it succeeded.
 
-    Of a sandbox, the first process is gone only when all others are.
+    In a sandbox, the first process is gone only when all others are.
     """
     ends_at = time.monotonic() + GONE_SECONDS
     while has_members(session):
@@ -342,7 +343,7 @@ def until_gone(session: int) -> bool:
 
 
 def has_members(session: int) -> bool:
-    """Whether a process of a session is left that has not ended yet."""
+    """Whether a session still has a process that has not ended."""
     for pid in pids():
         fields = _read_file(f"/proc/{pid}/stat").rpartition(")")[2].split()
         if fields[3:4] == [str(session)] and fields[0] not in ENDED:
@@ -351,12 +352,12 @@ def has_members(session: int) -> bool:
 
 
 def parents() -> dict[int, int]:
-    """Return every process's parent."""
+    """Return the parent of each process."""
     if not HAS_PROC:
         table = os.popen("ps -axo pid=,ppid=").read().split()
         return dict(zip(map(int, table[::2]), map(int, table[1::2]), strict=True))
     stats = {pid: _read_file(f"/proc/{pid}/stat") for pid in pids()}
-    # the name in it may hold blanks and brackets of its own
+    # the name in it may contain spaces and brackets
     return {pid: int(stat.rpartition(")")[2].split()[1]) for pid, stat in stats.items() if stat}
 
 
@@ -375,14 +376,14 @@ def _session_of(pid: int) -> int | None:
 
 
 def signal_to(pid: int, number: int) -> None:
-    """Send a signal to a process, or to a group by its negative number, that may have ended."""
+    """Send a signal to a process, or a group by its negative number; it may have ended."""
     try:
         os.kill(pid, number)
     except (ProcessLookupError, PermissionError):
         pass
 
 
-# --- what is left ---------------------------------------------------------------------------------
+# --- the outcome ----------------------------------------------------------------------------------
 
 
 def _leave_outcome(folder: str, kept: OutputExcerpt, exit_code: str) -> None:
@@ -394,7 +395,7 @@ def _leave_outcome(folder: str, kept: OutputExcerpt, exit_code: str) -> None:
 
 
 def write(path: str, data: bytes, *, is_durable: bool = False) -> None:
-    """Write a file in one step; what is in its place is replaced, not opened.
+    """Write a file atomically; an existing file is replaced, not opened.
 
     On a full disk this waits for space, as long as the entity lives. It does not use
     `agiraph.storage.files`, which takes a bare interpreter too long to import; no command can write
@@ -429,7 +430,7 @@ def _write_now(path: str, data: bytes, is_durable: bool) -> None:
 
 def _read_file(path: str) -> str:
     try:
-        fd = os.open(path, os.O_RDONLY)  # plain: /proc; a third of the time that `open` takes
+        fd = os.open(path, os.O_RDONLY)  # plain: /proc; takes a third of the time of `open`
     except OSError:
         return ""
     try:

@@ -37,7 +37,7 @@ LOST = (
 
 
 async def recover(context: ToolContext, params: BashParams) -> str | None:
-    """Return how a command that an earlier incarnation started has ended, None if unknown."""
+    """Return the result of a command that an earlier incarnation started, None if unknown."""
     finished = await recover_command(context.call_folder)
     news = await _input_news(context)
     return _shown(finished, _seconds(context, params), news) if finished else None
@@ -54,7 +54,7 @@ def forget(context: ToolContext) -> None:
     recovery=CallRecovery(recover, forget),
 )
 async def bash(context: ToolContext, params: BashParams) -> str:
-    """Run a command where the entity's shell starts; return its output and how it ended."""
+    """Run a command where the entity's shell starts; return its output and its end."""
     shell = context.config.shell
     seconds = _seconds(context, params)
     limits = CommandLimits.of(shell, seconds)
@@ -84,7 +84,7 @@ async def bash(context: ToolContext, params: BashParams) -> str:
 
 
 async def _input_news(context: ToolContext) -> str:
-    """Report what has appeared in the input folder; return the note for the model."""
+    """Report new autorun files in the input folder; return the note for the model."""
     sandbox = find_sandbox(context.config.sandbox)
     return await report_input_news(sandbox, context.scope, context.report)
 

@@ -69,11 +69,11 @@ CALLED_ELSEWHERE: Final[Mapping[str, frozenset[str]]] = {
         "memory_write": "save_memory write_memory",
     }.items()
 }
-"""What models that know other systems call our tools."""
+"""Names for our tools that models know from other systems."""
 
 
 def unknown_tool(name: str, known: Collection[str]) -> InvalidInput:
-    """Return the error for a tool that an entity does not have, with the nearest that it has."""
+    """Return the error for a tool that an entity does not have, with its most similar tools."""
     meant = [
         ours
         for ours, others in CALLED_ELSEWHERE.items()

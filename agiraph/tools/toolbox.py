@@ -1,8 +1,8 @@
 """Toolbox: the tools of one entity, and the only way to run them.
 
-What a model can correct (an unknown name, wrong arguments, a refusal, a missing file) is returned
-as a readable result marked as an error. Anything else is our bug and is raised: the entity crashes
-and its supervisor decides.
+Errors that a model can correct (an unknown name, wrong arguments, a refusal, a missing file) are
+returned as a readable result marked as an error. Any other error is our bug and is raised: the
+entity crashes and its supervisor decides.
 """
 
 from collections.abc import Sequence
@@ -44,8 +44,8 @@ class Toolbox:
     ) -> "Toolbox":
         """Return the tools of a worker or coordinator; `allowed` narrows them (None: all).
 
-        The tools that end its work are always there. Raises InvalidInput for an unknown name.
-        MCP tools are not among them (`with_served`).
+        The tools that end its work are always included. Raises InvalidInput for an unknown name.
+        MCP tools are not included (`with_served`).
         """
         allowed, _ = own_and_served(allowed)
         tools = [tool for tool in TOOLS if kind in tool.kinds or (can_lead and tool.for_leads)]
@@ -59,25 +59,25 @@ class Toolbox:
 
     @classmethod
     def for_worker(cls, spec: WorkerSpec | RoleSpec) -> "Toolbox":
-        """Return the tools of a worker as it is asked for; InvalidInput for an unknown name."""
+        """Return the tools of a worker by its specification; InvalidInput for an unknown name."""
         return cls.for_entity("worker", spec.tools, can_lead=spec.can_lead)
 
     def without(self, *names: str) -> "Toolbox":
-        """Return the same tools except these."""
+        """Return the toolbox without these tools."""
         kept = [tool for tool in self._tools.values() if tool.name not in names]
         return self._with(kept)
 
     def with_machines(self) -> "Toolbox":
-        """Return the same tools for a home that may have several machines, which they can name."""
+        """Return the toolbox for a home with several machines, which the tools can name."""
         return Toolbox([*self._tools.values()], is_short=self._is_short, has_machines=True)
 
     def shortened(self) -> "Toolbox":
-        """Return the same tools in few words, for a small window: their runbooks are read."""
+        """Return the toolbox with short schemas, for a small window; runbooks on demand."""
         tools = [*self._tools.values(), read_runbook]
         return Toolbox(tools, is_short=True, has_machines=self._has_machines)
 
     def with_served(self, served: Sequence[ServedTool]) -> "Toolbox":
-        """Return the same tools, followed by these MCP tools."""
+        """Return the toolbox with these MCP tools added at the end."""
         return self._with([*self._tools.values(), *map(as_tool, served)])
 
     def _with(self, tools: Sequence[Tool[Any]]) -> "Toolbox":
@@ -95,7 +95,7 @@ class Toolbox:
         return self._schemas
 
     def _schema(self, tool: Tool[Any]) -> ToolSchema:
-        """Return a tool's schema; one of a server has no runbook, so it stays as it is."""
+        """Return a tool's schema; an MCP tool has no runbook, so its schema is unchanged."""
         schema = tool.schema()
         if isinstance(tool, McpTool):
             return schema
@@ -108,7 +108,7 @@ class Toolbox:
     def guidance(self) -> str:
         """Return the runbooks of all its tools, as one Markdown text for the system prompt.
 
-        In short there is none: `read_runbook` shows them.
+        A short toolbox has none: `read_runbook` shows them.
         """
         if self._is_short:
             return ""
@@ -121,14 +121,14 @@ class Toolbox:
         return "\n\n".join(filter(None, [*own, guidance_of(served)]))
 
     def is_idempotent(self, name: str) -> bool:
-        """Whether a call that a crash interrupted may be run again (an unknown tool may)."""
+        """Whether a call that a crash interrupted may be repeated (true for an unknown tool)."""
         tool = self._tools.get(name)
         return tool is None or tool.idempotent
 
     async def run(self, call: ToolCall, context: ToolContext) -> ToolTurn:
-        """Run one call and return its result, which is an error the model can read if it failed."""
+        """Run one call and return its result; a failure becomes an error for the model."""
         try:
-            _refuse_malformed(call)  # first: a service may not know the name of what it cannot read
+            _refuse_malformed(call)  # first: a service may not know the name of an unreadable call
             tool = self._find(call.name)
             if context.prepare is not None:
                 await context.prepare(call)
@@ -138,7 +138,7 @@ class Toolbox:
         return _turn(call, content if isinstance(content, str) else as_json(content))
 
     async def recover(self, call: ToolCall, context: ToolContext) -> ToolTurn | None:
-        """Return the result of a call that a crash interrupted, None if it cannot be known."""
+        """Return the result of a call that a crash interrupted, None if it is unknown."""
         tool = self._tools.get(call.name)
         if tool is None or tool.recovery is None:
             return None
@@ -149,7 +149,7 @@ class Toolbox:
         return None if content is None else _turn(call, content)
 
     def forget(self, call: ToolCall, context: ToolContext) -> None:
-        """Remove what a call has left for `recover`: its result is journaled."""
+        """Remove the data of a call for `recover`: its result is journaled."""
         tool = self._tools.get(call.name)
         if tool is not None and tool.recovery is not None:
             tool.recovery.forget(context)
@@ -191,7 +191,7 @@ def _wrong_arguments(tool: Tool[Any], error: ValidationError) -> str:
 
 
 def _problem(params: type[ToolParams], problem: dict[str, Any]) -> str:
-    """Return the place of a wrong argument and why; of an unknown field the nearest ones."""
+    """Return the place and the problem of a wrong argument; for an unknown field similar names."""
     place, why = problem["loc"], misfit_in_words(problem)
     if problem["type"] == "extra_forbidden":
         form = model_at(params, place[:-1])
@@ -202,7 +202,7 @@ def _problem(params: type[ToolParams], problem: dict[str, Any]) -> str:
 
 
 def _explain(error: Exception, context: ToolContext) -> str:
-    """Name a file as the model would, never by the machine's own path."""
+    """Return an error's text that names files in the model's spelling, not by machine paths."""
     if not isinstance(error, OSError):
         return str(error)
     named = error.filename if isinstance(error.filename, str) else None

@@ -1,4 +1,4 @@
-"""Trigger tools: have something done later, repeatedly, or when something happens."""
+"""Trigger tools: schedule actions for later, repeatedly, or when something happens."""
 
 import json
 from typing import Any
@@ -25,7 +25,7 @@ class ScheduleParams(ToolParams):
     @field_validator("action", mode="before")
     @classmethod
     def _as_text(cls, value: Any) -> Any:
-        """Accept the object itself, which models write too."""
+        """Accept the object itself, which models also write."""
         return json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else value
 
 

@@ -1,4 +1,4 @@
-"""Web tools: search the web, read a page. The work is done by the process `tools/web`."""
+"""Web tools: search the web, read a page. The process `tools/web` does the work."""
 
 from pydantic import Field
 
@@ -18,7 +18,7 @@ class WebFetchParams(ToolParams):
 
 
 class PageRequest(WebFetchParams):
-    """What the process `tools/web` is asked for; a page that it fetched before `since` is too old.
+    """A request to the process `tools/web`; a page that it fetched before `since` is too old.
 
     `since` is wall time in seconds since the epoch.
     """
@@ -28,7 +28,7 @@ class PageRequest(WebFetchParams):
 
 @tool("Search the web. Returns a list of results with titles, URLs, and snippets.", idempotent=True)
 async def web_search(context: ToolContext, params: WebSearchParams) -> str:
-    """Return titles, urls and snippets; Refused with the reason if no service can be asked."""
+    """Return titles, URLs and snippets; Refused with the reason if no service is usable."""
     return await context.remote_tools.call(
         context.call_id, WEB, web_search.name, {"query": params.query}
     )
@@ -36,7 +36,7 @@ async def web_search(context: ToolContext, params: WebSearchParams) -> str:
 
 @tool("Fetch a webpage and return its content as markdown.", idempotent=True)
 async def web_fetch(context: ToolContext, params: WebFetchParams) -> str:
-    """Return a page as markdown; Refused with the reason if it cannot be had."""
+    """Return a page as Markdown; Refused with the reason if it cannot be fetched."""
     asked = PageRequest(**dict(params), since=context.cycle_began_at)
     arguments = asked.model_dump(mode="json")
     return await context.remote_tools.call(context.call_id, WEB, web_fetch.name, arguments)

@@ -1,1 +1,1 @@
-"""Approvals: which actions need the human's approval; the policy and its verdicts, pure."""
+"""Approvals: actions that need the person's approval; the policy and its decisions, pure."""

@@ -1,4 +1,4 @@
-"""Change: how a file would become another by a call that asks for approval, as a diff; pure."""
+"""Change: the effect of a call that needs approval on a file, as a diff; pure."""
 
 import difflib
 import json
@@ -13,14 +13,15 @@ REPLACED: Final = (("old_string", "new_string"), ("old_text", "new_text"), ("old
 
 
 def path_in(arguments: Mapping[str, Any]) -> str | None:
-    """Return the file that a call names, None if it names none."""
+    """Return the path that a call names, None if there is none."""
     return _text(arguments, *PATHS)
 
 
 def diff_of(arguments: Mapping[str, Any], before: str) -> str:
-    """Return what a call would change in its file, as a unified diff; '' if it changes none.
+    """Return the effect of a call on its file as a unified diff; '' if it changes no file.
 
-    `before` is what the file holds now, '' if there is none. A long one is cut, and says so.
+    `before` is the current content of the file, '' if it is missing. A long diff is cut, with a
+    note.
     """
     path = path_in(arguments)
     if path is None:

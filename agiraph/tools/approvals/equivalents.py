@@ -1,8 +1,8 @@
-"""Which calls have the effect of another tool: a rule about it is asked about them too. Pure.
+"""Calls that have the effect of another tool: rules about that tool judge them, too. Pure.
 
-EQUIVALENTS is the table: for each tool the calls of other tools whose effect a call has. Commands
-in the checks of nodes are `commands_in` (`policy`). The text of a command is not looked into:
-`bash` can write any file that its sandbox lets it write.
+EQUIVALENTS is the table: for each tool the calls of other tools with the same effect. Commands in
+the checks of nodes are in `commands_in` (`policy`). The text of a command is not inspected: `bash`
+can write any file that its sandbox permits.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -22,7 +22,7 @@ MEMORY_FILES: Final = ("memory.md", "notebook.md")
 
 
 def equivalent_calls(tool: str, arguments: Arguments, known: KnownNames) -> EquivalentCalls:
-    """Yield the calls of other tools whose effect a call has, in whatever form it is written."""
+    """Yield the calls of other tools that have the effect of a call, in any of its forms."""
     if (found := EQUIVALENTS.get(tool)) is not None:
         yield from found(arguments, known)
 
@@ -33,7 +33,7 @@ def _of_append(arguments: Arguments, _known: KnownNames) -> EquivalentCalls:
 
 
 def _of_schedule(arguments: Arguments, known: KnownNames) -> EquivalentCalls:
-    """A trigger sends its message later, or does the work of a node once more.
+    """A trigger sends its message later, or repeats the work of a node.
 
     A text, and the task of `wake_agent`, is a message for the worker itself or the coordinator.
     """
@@ -58,7 +58,7 @@ def _of_remember(arguments: Arguments, _known: KnownNames) -> EquivalentCalls:
 
 
 def _of_memory_write(arguments: Arguments, _known: KnownNames) -> EquivalentCalls:
-    """A file of a memory is written by its path among all files, too."""
+    """A file of a memory can also be written by its path among all files."""
     yield "remember", {"text": arguments}
     yield from _of_file("write_file", arguments)
 
@@ -89,7 +89,7 @@ def _of_publish(arguments: Arguments, _known: KnownNames) -> EquivalentCalls:
 
 
 def _of_file(tool: str, arguments: Arguments) -> EquivalentCalls:
-    """Yield the call of a tool of files for a file of a memory."""
+    """Yield the equivalent call of a file tool for a file of a memory."""
     path = arguments.get("path")
     if isinstance(path, str):
         name = normpath(path.strip())
@@ -98,7 +98,7 @@ def _of_file(tool: str, arguments: Arguments) -> EquivalentCalls:
 
 
 def _of_memory_tool(tool: str, arguments: Arguments, known: KnownNames) -> EquivalentCalls:
-    """Yield the call of a tool of memories for a file, if it is in a memory."""
+    """Yield the equivalent call of a memory tool for a file that is in a memory."""
     path = arguments.get("path")
     if not isinstance(path, str):
         return
@@ -109,7 +109,7 @@ def _of_memory_tool(tool: str, arguments: Arguments, known: KnownNames) -> Equiv
 
 
 def _of_launch(arguments: Arguments, _known: KnownNames) -> EquivalentCalls:
-    """A stage hires a worker and creates a node for each role, and may let workers go."""
+    """A stage hires a worker and creates a node for each role, and may retire workers."""
     stage = as_read(arguments.get("stage"))
     if not isinstance(stage, Mapping):
         return

@@ -1,8 +1,8 @@
-"""ApprovalPolicy: rules that say which actions are allowed, asked for or denied; pure.
+"""ApprovalPolicy: rules that allow an action, deny it, or require approval; pure.
 
-Rules are tried in order and the first that matches decides; an action that no rule matches is
-allowed. A rule sees a `ProposedAction`: the tool (or `stage`, a stage's start, or `spend`, a model
-call), and its subject: the command, path, address or text it is about.
+Rules are tried in order and the first that matches decides; an action without a matching rule is
+allowed. A rule sees a `ProposedAction`: the tool (or `stage`, the start of a stage, or `spend`, a
+model call), and its subject: a command, path, address or text.
 """
 
 import re
@@ -47,29 +47,29 @@ MAIN_SUBJECT = {
     FETCH: "url",
     "web_search": "query",
 }
-"""The subjects of these tools, also if an external agent adds other arguments."""
+"""The main subjects of these tools, also if an external agent adds other arguments."""
 
 FURTHER_PATHS = "further_paths"
 SEARCHED = "searched_folder"
-"""Arguments in which a driver of an external agent names all files of a call."""
+"""Arguments in which the driver of an external agent names all files of a call."""
 
 SEARCHING = "read_file"
-"""The tool as which the search of an external agent is judged."""
+"""The tool by whose rules a search of an external agent is judged."""
 
 ELSEWHERE = ("input/", "nodes/", "/", "~")
-"""Beginnings of paths that are not in the folder that an agent works in."""
+"""Beginnings of paths that are not in an agent's working folder."""
 
 NAMES_A_PATH = re.compile(r"(?:^|[\s=:'\"(<>])(~[\w/]*|/[^\s'\";|&)<>]*)")
 HARMLESS = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin")
 
 
 class ApprovalRule(Record):
-    """One rule. Every condition that it names must hold; `tool`, `worker`, `pattern` are globs.
+    """One rule. All its conditions must be true; `tool`, `worker`, `pattern` are globs.
 
-    `outside`: only commands that name a path outside the entity's own folders. `sandboxed`: only
-    where the entity's commands run in a sandbox (false: only where they do not). `over_usd`:
-    only once the run has spent more. `remember` is what "allow always" allows from then on, a glob
-    over subjects (empty: this very subject).
+    `outside`: only commands that name a path outside the entity's own folders. `sandboxed`: only if
+    the entity's commands run in a sandbox (false: only if they do not). `over_usd`: only once the
+    run has spent more. `remember` is the glob of subjects that "allow always" allows from then on
+    (empty: exactly this subject).
     """
 
     action: Action
@@ -86,10 +86,7 @@ class ApprovalRule(Record):
 
 @dataclass(frozen=True, slots=True)
 class ActingEntity:
-    """Who would act: the name and role of the entity, and the folders that are its own.
-
-    `is_sandboxed`: whether its commands run in a sandbox.
-    """
+    """The entity that acts: its name, its role and its own folders."""
 
     name: str
     role: str = ""
@@ -114,9 +111,9 @@ class SpelledAction:
 
 @dataclass(frozen=True, slots=True)
 class PolicyDecision:
-    """The policy's verdict on an action; `rule` is None if no rule matched.
+    """The policy's decision on an action; `rule` is None if no rule matched.
 
-    `is_one_of_several`: its call has further actions that need the human's approval.
+    `is_one_of_several`: its call has further actions that need the person's approval.
     """
 
     action: Action
@@ -126,7 +123,7 @@ class PolicyDecision:
 
     @property
     def about(self) -> ProposedAction:
-        """The action with the rule that asks about it, and the subjects "allow always" would allow.
+        """The action with its rule, and the subjects that "allow always" would allow.
 
         If its call has several such actions, it can only be allowed once: an earlier approval of
         this action does not cover the others.
@@ -143,7 +140,7 @@ class ApprovalPolicy:
     rules: tuple[ApprovalRule, ...] = ()
 
     def needs_spent(self, actions: Sequence[SpelledAction]) -> bool:
-        """Whether what the run has spent so far may matter to any of these actions."""
+        """Whether the run's spending may influence the decision on any of these actions."""
         return any(
             rule.over_usd is not None and _is_tool(rule, one.act.tool)
             for rule in self.rules
@@ -161,9 +158,9 @@ class ApprovalPolicy:
         ]
 
     def asking(self, about: ProposedAction, names: Sequence[str]) -> ApprovalRule | None:
-        """Return the rule that asks an entity for exactly this approval, None if no rule does.
+        """Return the rule that requires exactly this approval of an entity, None if no rule does.
 
-        `names` are the entity's name and role, none if they are not known. The conditions on its
+        `names` are the entity's name and role, empty if they are unknown. The conditions on its
         folders, its sandbox and the spent amount are not checked: only the entity knows them.
         """
         if not is_tool_name(about.tool):
@@ -192,7 +189,7 @@ class ApprovalPolicy:
         """Return the decision of the first matching rule, with the subject that the rule matches.
 
         `spellings` are further names of the same file, address or receiver. Rules that ask or deny
-        look at them too; rules that allow, and rules about paths `outside`, do not.
+        compare them too; rules that allow, and rules about paths `outside`, do not.
         """
         spelled = [act.model_copy(update={"subject": text}) for text in spellings]
         for rule in self.rules:
@@ -205,10 +202,10 @@ class ApprovalPolicy:
         return PolicyDecision("allow", act)
 
     def denial(self, one: SpelledAction, name: str, role: str) -> PolicyDecision | None:
-        """Return the decision on an action that is denied in any case, None for another action.
+        """Return the decision on an action that is always denied, None for another action.
 
-        For a process that does not know the entity's folders, its sandbox and what its run has
-        spent: rules with these conditions decide only where the entity runs.
+        It is for a process that does not know the entity's folders, its sandbox and the spending of
+        its run: rules with these conditions are decided only where the entity runs.
         """
         decisions = [
             self._judge(one, ActingEntity(name, role, folders, is_sandboxed), spent_usd)
@@ -221,7 +218,7 @@ class ApprovalPolicy:
     def judge_all(
         self, actions: Sequence[SpelledAction], who: ActingEntity, spent_usd: float = 0.0
     ) -> PolicyDecision:
-        """Return the strictest verdict on several actions of one call: deny, ask, allow."""
+        """Return the strictest decision on several actions of one call: deny, ask, allow."""
         decisions = [self._judge(one, who, spent_usd) for one in actions]
         found = min(decisions, key=lambda decision: ("deny", "ask", "allow").index(decision.action))
         asked = {(one.act.tool, one.act.subject) for one in decisions if one.action == "ask"}
@@ -249,7 +246,7 @@ def actions_of_call(
     """Return the actions of one call that the rules judge, with all names of their subjects.
 
     A call of an MCP tool has an action for each of its subjects. A call with the effect of other
-    tools (`equivalents`) has their actions too. `known` are the names that the entity knows.
+    tools (`equivalents`) has their actions too. `known` has the names that the entity knows.
     """
     effects = (
         one
@@ -275,7 +272,7 @@ def _actions_of(tool: str, arguments: Mapping[str, Any], known: KnownNames) -> l
     ]
     if SEPARATOR in tool:
         return judged
-    # A call of our own tools is one action. Its further subjects are further names of it.
+    # A call of our own tools is one action. Its other subjects are further names of it.
     first, *others = judged
     more = (text for one in others for text in (one.act.subject, *one.spellings))
     actions = [replace(first, spellings=tuple(dict.fromkeys((*first.spellings, *more))))]
@@ -303,16 +300,16 @@ def _subjects_in(arguments: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def remembers(remembered: ProposedAction, act: ProposedAction) -> bool:
-    """Whether an "allow always" that was given for one action covers another."""
+    """Whether the "allow always" of one action covers another."""
     return remembered.tool == act.tool and any(
         fnmatchcase(act.subject, pattern) for pattern in _patterns(remembered.remember, act)
     )
 
 
 def names_outside(command: str, folders: Sequence[str]) -> bool:
-    """Whether a command names a path that is not in any of `folders`; a guess, not a sandbox.
+    """Whether a command names a path outside `folders`; a guess, not a sandbox.
 
-    Absolute paths, `~` and `..` count; programs (`/usr/bin/env`) do, `/dev/null` does not.
+    Absolute paths, `~` and `..` count, including programs (`/usr/bin/env`); `/dev/null` does not.
     """
     if re.search(r"(?:^|[\s/='\"])\.\.(?:/|\s|$|['\"])", command):
         return True
@@ -343,7 +340,7 @@ def _matches(
 def _may_be_below(rule: ApprovalRule, folder: str) -> bool:
     """Whether a rule that asks or denies may be about a file below a folder."""
     beginning = re.split(r"[*?\[]", rule.pattern, maxsplit=1)[0].casefold()
-    if folder == ".":  # the folder that an agent works in
+    if folder == ".":  # the agent's working folder
         is_in = not beginning.startswith(ELSEWHERE)
     else:
         below = f"{folder.rstrip('/')}/".casefold()
@@ -352,9 +349,9 @@ def _may_be_below(rule: ApprovalRule, folder: str) -> bool:
 
 
 def _is_pattern_of(rule: ApprovalRule, act: ProposedAction) -> bool:
-    """Whether a subject has the rule's pattern.
+    """Whether a rule's pattern matches a subject.
 
-    A rule that asks or denies ignores case, and a text to everyone goes to each that it names.
+    A rule that asks or denies ignores case, and matches a message to everyone for each receiver.
     """
     patterns = _patterns(rule.pattern, act)
     if any(fnmatchcase(act.subject, pattern) for pattern in patterns):
@@ -367,19 +364,19 @@ def _is_pattern_of(rule: ApprovalRule, act: ProposedAction) -> bool:
 
 
 def _patterns(pattern: str, act: ProposedAction) -> tuple[str, ...]:
-    """Return a pattern, for an address also in canonical form."""
+    """Return a pattern; for an address also its canonical form."""
     is_address = act.tool == FETCH or "://" in act.subject
     return (pattern, url_pattern(pattern)) if is_address else (pattern,)
 
 
 def _is_about(rule: ApprovalRule, who: ActingEntity) -> bool:
-    """Whether a rule is about this entity, with or without a sandbox."""
+    """Whether a rule applies to this entity, with or without a sandbox."""
     is_there = rule.sandboxed in (None, who.is_sandboxed)
     return is_there and _names_one_of(rule, (who.name, who.role))
 
 
 def _names_one_of(rule: ApprovalRule, names: Sequence[str]) -> bool:
-    """Whether a rule is about an entity with one of these names."""
+    """Whether a rule applies to an entity with one of these names."""
     return ANYBODY in rule.worker or any(
         fnmatchcase(own.casefold(), wanted.casefold())
         for wanted in rule.worker
@@ -418,10 +415,10 @@ def _this_very(act: ProposedAction) -> str:
 
 
 def commands_in(tool: str, arguments: Mapping[str, Any]) -> list[str]:
-    """Return the commands in the arguments of a call: the checks of the nodes that it makes.
+    """Return the commands in the arguments of a call: the checks of the nodes that it creates.
 
-    Rules about `bash` apply to them too, in whatever form a model has written them: giving others
-    a command is running one.
+    Rules about `bash` apply to them too, in any form that a model has written: giving a command to
+    another entity is equivalent to running it.
     """
     return list(_found(arguments)) if tool in GIVE_WORK else []
 

@@ -1,6 +1,6 @@
-"""Reading approvals.yaml: checked rule by rule; an error names the file, the line and the rule.
+"""Reading of approvals.yaml, rule by rule; errors name the file, the line and the rule.
 
-The person's own `{home}/approvals.yaml` replaces the shipped one as a whole.
+The person's own `{home}/approvals.yaml` replaces the whole shipped file.
 """
 
 import os
@@ -26,18 +26,18 @@ LISTS = ("tool", "worker")
 
 
 def policy_file(home: Path) -> Path:
-    """Return the file in force in this home: the person's own, else the shipped one.
+    """Return the file in force in this home: the person's own, otherwise the shipped one.
 
-    The person's own is in force also if it cannot be read, as a link that leads nowhere.
+    The person's own file is in force even if it is unreadable, for example a broken link.
     """
     own = home / FILE
     return configs_folder() / FILE if is_absent(own) else own
 
 
 def read_policy(file: Path, tools: Collection[str]) -> ApprovalPolicy:
-    """Return the rules of a file; InvalidInput names the line, the rule and what was possible.
+    """Return the rules of a file; InvalidInput names the line, the rule and the possible values.
 
-    `tools` are the names that a rule may be about.
+    `tools` are the names that a rule may name.
     """
     return ApprovalPolicy(_rules(file, read_text(file), tools))
 
@@ -45,8 +45,8 @@ def read_policy(file: Path, tools: Collection[str]) -> ApprovalPolicy:
 class ApprovalPolicyFile:
     """The policy of a home, read again when its file has changed.
 
-    When a change made the file unreadable, the last rules that were read stay in force. If it never
-    was readable, everything is asked for, so that a typing error allows nothing.
+    If a change makes the file unreadable, the last valid rules stay in force. If the file was never
+    readable, every action needs approval, so that a typing error allows nothing.
     """
 
     def __init__(self, home: Path, tools: Collection[str]) -> None:
@@ -71,7 +71,7 @@ class ApprovalPolicyFile:
 
 
 def _stamp_of(file: Path) -> tuple[int, ...] | None:
-    """Return the state of a file, or of a link that leads nowhere; None if there is neither."""
+    """Return the state of a file or a broken link; None if the path is missing."""
     for status_of in (os.stat, os.lstat):
         with suppress(OSError):
             status = status_of(file)

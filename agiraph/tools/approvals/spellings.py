@@ -1,8 +1,8 @@
-"""Spellings: the texts that name the same file, address, node or receiver as a call does. Pure.
+"""Spellings: texts that name the same file, address, node or receiver in a call. Pure.
 
-A rule of approvals.yaml names a thing in one way, a model in another. So each action is judged with
-all names of its subject. An address is judged in one canonical form (`canonical_url`), and so is
-the address in the pattern of a rule (`url_pattern`).
+A rule of approvals.yaml and a model may name a thing differently. So each action is judged with all
+names of its subject. An address is judged in one canonical form (`canonical_url`), as is the
+address in the pattern of a rule (`url_pattern`).
 """
 
 import json
@@ -20,7 +20,7 @@ from urllib.parse import SplitResult, quote, unquote, urlsplit
 from agiraph.core.naming import short_name
 
 NAMED_ENTITIES: Final = ("node_id", "worker_id", "worker")
-"""Arguments that name a node or a worker, in calls whose subject is all of their arguments."""
+"""Arguments that name a node or a worker, in calls whose subject is all their arguments."""
 
 MEMORY: Final = "memory/"
 MEMORY_TOOLS: Final = ("memory_read", "memory_write")
@@ -44,9 +44,9 @@ def _no_names(_: str) -> Sequence[str]:
 class KnownNames:
     """The names that the acting entity knows.
 
-    `own` is its name. `of_path` returns the names of the file that a path means, the usual one
-    first, `of_entity` the names of a node or worker, `of_ref` the paths of the files of a ref; each
-    returns nothing for an unknown name.
+    `own` is its name. `of_path` returns the names of the file at a path, the usual name first,
+    `of_entity` the names of a node or worker, `of_ref` the paths of the files of a ref; each
+    returns an empty sequence for an unknown name.
     """
 
     own: str = ""
@@ -59,8 +59,7 @@ NO_NAMES: Final = KnownNames()
 
 
 def subject_as_judged(name: str, value: str) -> str:
-    """Return the text that stands for the argument `name` of a call: a path without `.` and `..`,
-    an address in its canonical form."""
+    """Return the judged text of an argument: a path without `.` and `..`, a canonical address."""
     match name:
         case "path":
             return normpath(value.strip())
@@ -75,8 +74,8 @@ def spellings_of(
 ) -> tuple[str, ...]:
     """Return other spellings of `subject`, the value of the argument `name` of a call.
 
-    A path of which no name is known is below scratch/, one of a memory below memory/. A receiver
-    may be written with `@`, or as its id; a key with spaces around.
+    A path without a known name is below scratch/, a memory's file below memory/. A receiver may
+    have an `@` in front, or be an id; a key may have spaces around it.
     """
     match name:
         case "path" if tool in MEMORY_TOOLS:
@@ -102,8 +101,7 @@ def _in_scratch(path: str) -> list[str]:
 
 
 def spellings_of_all(arguments: Mapping[str, Any], known: KnownNames = NO_NAMES) -> tuple[str, ...]:
-    """Return the names of the nodes and workers in the arguments of a call, and the arguments with
-    each of these names."""
+    """Return the names of the nodes and workers in a call, and its arguments with each name."""
     texts = list[str]()
     for key in NAMED_ENTITIES:
         value = arguments.get(key)
@@ -124,12 +122,12 @@ def as_text(arguments: Mapping[str, Any]) -> str:
 
 
 def canonical_url(text: str) -> str:
-    """Return an address as it is fetched: scheme, host, port, path and query in their usual form.
+    """Return an address as it is fetched: scheme, host, port, path and query in canonical form.
 
     The scheme and the host are in lower case, the host is in ASCII and without a final dot, an IPv4
-    address has four decimal numbers, the usual port, a user name and a fragment are left out, the
-    path has no `.` and `..`, and no letter or digit is escaped. A text that is no address is
-    returned as it is.
+    address has four decimal numbers, the usual port, a user name and a fragment are removed, the
+    path has no `.` and `..`, and no letter or digit is escaped. A text that is not an address is
+    returned unchanged.
     """
     shown = text.strip()
     if SCHEME_ALONE.match(shown):
@@ -150,7 +148,7 @@ def canonical_url(text: str) -> str:
 
 @lru_cache(maxsize=256)
 def url_pattern(pattern: str) -> str:
-    """Return the pattern of a rule with its address in canonical form, as far as it has one."""
+    """Return the pattern of a rule with its address in canonical form, if possible."""
     has_scheme, has_dots = "://" in pattern, ".." in pattern
     if has_dots or "[" in pattern:
         return pattern
@@ -182,8 +180,7 @@ def _canonical_host(host: str) -> str:
 
 
 def _unescaped(text: str) -> str:
-    """Return a path or query that escapes no letter and no digit, but all invisible characters and
-    all that are not ASCII."""
+    """Return a path or query that escapes only invisible and non-ASCII characters."""
 
     def plain(found: re.Match[str]) -> str:
         character = chr(int(found[1], 16))
@@ -232,8 +229,7 @@ def _addresses(canonical: str) -> Iterator[str]:
 
 
 def _hosts(parts: SplitResult) -> Iterator[str]:
-    """Yield the names of a host: an internationalized one as it is read, an IPv4 address that an
-    IPv6 address contains."""
+    """Yield the names of a host: an internationalized name decoded, an IPv6 address's IPv4 part."""
     host = parts.hostname or ""
     if ":" in host:
         address = ip_address(host)
@@ -252,7 +248,7 @@ def _hosts(parts: SplitResult) -> Iterator[str]:
 
 
 def _as_served(path: str) -> str:
-    """Return a path as many servers read it: unescaped, with one slash at a time."""
+    """Return a path as many servers interpret it: unescaped, with single slashes."""
     for _ in range(MOST_DECODED):
         path = unquote(path)
     path = re.sub(r"/+", "/", path.replace("\\", "/"))

@@ -1,4 +1,4 @@
-"""Wording: the texts of an approval: the question, its answers, the model's result; pure.
+"""Wording of an approval: the question, its answers, the model's result; pure.
 
 The gateway writes the question from the action, so that a person reads the effect of an answer.
 """
@@ -25,7 +25,7 @@ SAYS_NO = ("deny", "no", "n", "3")
 
 @dataclass(frozen=True, slots=True)
 class HumanVerdict:
-    """The human's decision on an action; `text` is how it is stored."""
+    """The person's decision on an action; `text` is its stored form."""
 
     says: Literal["once", "always", "deny"]
     reason: str = ""
@@ -39,7 +39,7 @@ class HumanVerdict:
 
 
 def parse_verdict(text: str) -> HumanVerdict:
-    """Parse an answer to an approval; InvalidInput lists what is possible."""
+    """Parse an answer to an approval; InvalidInput lists the possible answers."""
     words = " ".join(text.split())
     folded = words.casefold().rstrip(".!")
     if folded in SAYS_ONCE:
@@ -56,7 +56,7 @@ def parse_verdict(text: str) -> HumanVerdict:
 
 
 def question_in_words(decision: PolicyDecision) -> str:
-    """Return the question for the human: the whole subject, and the effect of "allow always"."""
+    """Return the question for the person: the whole subject, and the effect of "allow always"."""
     act, rule = decision.act, decision.rule
     subject = act.subject
     match act.tool:
@@ -85,7 +85,7 @@ def _always(about: ProposedAction) -> str:
 
 
 def _spent(decision: PolicyDecision) -> str:
-    """Return how much is spent: as many whole limits of the rule as the action names."""
+    """Return the spending in words: as the number of whole limits that the action names."""
     counted, rule = decision.act.shortage, decision.rule
     times = int(counted) if counted.isascii() and counted.isdecimal() and len(counted) < 10 else 1
     limit = (rule.over_usd if rule else None) or 0.0
@@ -95,9 +95,9 @@ def _spent(decision: PolicyDecision) -> str:
 def approval_as_read(
     body: AskQuestion, policy: ApprovalPolicy, names: Sequence[str]
 ) -> AskQuestion:
-    """Return the approval that an entity asks for, with the text and the answers of the product.
+    """Return the approval that an entity asks for, with the standard text and answers.
 
-    `names` are the entity's name and role. Raises InvalidInput if no rule of `policy` asks it for
+    `names` are the entity's name and role. Raises InvalidInput if no rule of `policy` requires
     exactly this approval.
     """
     about = body.about
@@ -127,7 +127,7 @@ def _unasked(about: ProposedAction, names: Sequence[str]) -> str:
 
 
 def denied_by_rule(decision: PolicyDecision) -> str:
-    """Return what the model reads about an action that a rule denies."""
+    """Return the result for the model of an action that a rule denies."""
     rule = decision.rule
     name = f" '{rule.name}'" if rule is not None and rule.name else ""
     why = f": {rule.reason}" if rule is not None and rule.reason else ""
@@ -135,7 +135,7 @@ def denied_by_rule(decision: PolicyDecision) -> str:
 
 
 def refusal_of(answered: QuestionAnswered, act: ProposedAction) -> str:
-    """Return what the model reads if it may not act; '' if it may."""
+    """Return the result for the model if it may not act; '' if it may."""
     match answered.outcome:
         case "answered":
             verdict = parse_verdict(answered.answer)

@@ -1,7 +1,7 @@
-"""The sandbox of every command of a model: bubblewrap shows it its own files and nothing else.
+"""The sandbox of a model's commands: bubblewrap shows a command only its own files.
 
-`Sandbox.enclose(scope)` is what runs a command in the sandbox; `find_sandbox`
-returns the sandbox of this machine. What is seen inside has the same paths as outside:
+`Sandbox.enclose(scope)` returns the arguments that run a command in the sandbox; `find_sandbox`
+returns the sandbox of this machine. Files have the same paths inside as outside:
 
     scratch/ of the node            writable, the working directory
     notebook, memory, identity      writable (a worker's own)
@@ -10,6 +10,7 @@ returns the sandbox of this machine. What is seen inside has the same paths as o
     /usr and the programs on PATH   readable: the machine's tools
     /tmp, /dev/shm, /proc           its own, empty and gone with it
 
-Nothing else of the home or of the machine is there: no other worker's files, no agent's memory, no
-keys, no sockets of the system. A command has its own process ids, so nothing outlives it.
+No other files of the home or of the machine are visible: no other worker's files, no agent's
+memory, no keys, no sockets of the system. A command has its own process ids, so no process outlives
+it.
 """

@@ -1,8 +1,8 @@
 """Autorun files: names in a folder by which programs of a person's machine run commands.
 
-Git, direnv, editors, package managers and coding agents read such files by themselves as soon as
-they are used in a folder. A file that runs only when a person runs the project (`Makefile`,
-`conftest.py`, `package.json`) is not one of them: docs/sandbox.md lists both kinds.
+Git, direnv, editors, package managers and coding agents read such files automatically when they are
+used in a folder. A file that runs only when a person runs the project (`Makefile`, `conftest.py`,
+`package.json`) is not an autorun file: docs/sandbox.md lists both kinds.
 """
 
 import re
@@ -54,7 +54,7 @@ PROGRAMS: Final[Mapping[str, tuple[str, ...]]] = {
 
 WORKSPACE: Final = ".code-workspace"
 DEPENDENCIES: Final = frozenset({"node_modules", "site-packages", "bower_components"})
-"""Folders of installed packages: of these only repositories count, since packages bring such
+"""Folders of installed packages: in these only repositories count, since packages contain such
 files by the hundred."""
 
 LEAST_IN_REPOSITORY: Final = 2
@@ -72,9 +72,9 @@ _SHORT: Final = re.compile(r"git~\d+")
 
 
 def is_git_name(name: str) -> bool:
-    """Whether some file system takes a name for `.git`: also `.GIT`, `.git.`, `GIT~1`.
+    """Whether some file system treats a name as `.git`: also `.GIT`, `.git.`, `GIT~1`.
 
-    The rules are those of git itself (`core.protectHFS`, `core.protectNTFS`).
+    The rules are git's own (`core.protectHFS`, `core.protectNTFS`).
     """
     return any(_is_git(part) for part in name.split("\\"))
 
@@ -95,14 +95,14 @@ def program_of(name: str, above: str = "") -> str:
         return found
     if folded in _PROGRAM_OF:
         return _PROGRAM_OF[folded]
-    may_be_git = "git" in folded or not name.isascii()  # a walk asks this for every name
+    may_be_git = "git" in folded or not name.isascii()  # a walk calls this for every name
     if may_be_git and is_git_name(name):
         return GIT
     return "an editor" if folded.endswith(WORKSPACE) else ""
 
 
 def is_git_folder(names: Collection[str]) -> bool:
-    """Whether git takes a folder with these names for a repository, without any `.git`."""
+    """Whether git treats a folder with these names as a repository, without any `.git`."""
     if len(names) < LEAST_IN_REPOSITORY:
         return False
     folded = {name.lower() for name in names if len(name) <= LONGEST_IN_REPOSITORY}

@@ -12,26 +12,26 @@ ALONE = (
     *("--unshare-user-try", "--unshare-ipc", "--unshare-pid", "--unshare-uts"),
     *("--unshare-cgroup-try", "--die-with-parent", "--cap-drop", "ALL"),
 )
-"""Its own process ids, which end with it: killing bubblewrap kills everything inside."""
+"""Its own process ids, which end with it: killing bubblewrap kills all processes inside."""
 
 OWN_FOLDERS = ("--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp")
 KERNEL_FILES = (
     *("sys", "sysrq-trigger", "irq", "bus", "acpi", "scsi", "fs", "driver"),
     *("mtrr", "pressure", "latency_stats", "timer_list"),
 )
-"""Under /proc, what root may write though it has no privilege: a command that could set the
-kernel's core_pattern would escape. Bubblewrap covers some of it, but checks with access(2)
-folders that nobody may write."""
+"""Files under /proc that root may write without privileges: a command that could set the kernel's
+core_pattern would escape. Bubblewrap covers some of them, but checks with access(2) folders that
+are writable for no user."""
 
 NO_NETWORK = "--unshare-net"
 
 
 @dataclass(frozen=True, slots=True)
 class SandboxContents:
-    """What a command sees inside. Later mounts cover earlier ones.
+    """The files that a command sees inside. Later mounts cover earlier ones.
 
-    `home` is the home of Agiraph: where a folder of `around` holds it, it is covered before what
-    `mounts` shows of it is shown. `guards` come last: they protect paths in what `mounts` shows.
+    `home` is the home of Agiraph: if a folder of `around` contains it, it is covered before the
+    parts of it in `mounts` are shown. `guards` come last: they protect paths in `mounts`.
     """
 
     toolchain: Toolchain
@@ -78,7 +78,7 @@ def _shown(mounts: Sequence[Mount]) -> list[str]:
 
 
 def _guarded(guards: Sequence[GuardMount]) -> list[str]:
-    """Return the arguments that protect paths; without any one of them the command must not run."""
+    """Return the arguments that protect paths; the command must not run if one of them fails."""
     words: list[str] = []
     for guard in guards:
         path = str(guard.path)

@@ -1,10 +1,10 @@
-"""Commands in git's configuration: which of them may run a file of the folder that git is used in.
+"""Commands in git's configuration that may run a file of the folder in which git is used.
 
 Git runs the values of some settings (filters, aliases, pagers) with a shell, in the worktree. There
 are many ways to name a file in a shell (`cd tools && ./x`, `"$PWD"/x`, a glob), and a program may
-load code from the folder that it is started in (`python3 -m x`, `make`). So no path is searched for
-here. A command is harmless if it is known: a program of a short list with plain options, or an
-absolute path outside the folder. A person looks at every other one.
+load code from its working folder (`python3 -m x`, `make`). So this does not search for paths. A
+command is harmless if it is known: a program of a short list with plain options, or an absolute
+path outside the folder. All others are reported to a person.
 """
 
 import os
@@ -28,8 +28,8 @@ RUNS_PROGRAM: Final = re.compile(
     r"|submodule\..*\.update|sendemail\..*cmd"
     r"|lfs\.(customtransfer\..*\.path|extension\..*\.(clean|smudge))"
 )
-"""Settings whose value is a command, or the path of a program (git lists keys in lower case,
-except the part between the dots)."""
+"""Settings whose value is a command, or the path of a program (git lists keys in lower case, except
+the part between the dots)."""
 
 NAMES_TOOL: Final = re.compile(
     r"(merge|diff)\.(tool|guitool)|(web|help)\.browser|man\.viewer|sendemail\.(.*\.)?smtpserver"
@@ -52,7 +52,7 @@ RUNNERS: Final = INTERPRETERS | {
     *("docker", "git", "tclsh", "java", "jshell", "dotnet", "julia", "R", "ghci"),
     *("runghc", "osascript", "pwsh", "expect"),
 }  # fmt: skip
-"""Programs that run other programs, or code of the folder that they are started in."""
+"""Programs that run other programs, or code of their working folder."""
 
 OPTION: Final = r"--?[\w+-]+(=[\w,+%-]*)?|--|\+\w*|%[a-zA-Z]"
 NO_FILE: Final = OPTION + r"|[0-9]+"
@@ -83,8 +83,8 @@ KNOWN: Final[Mapping[str, re.Pattern[str]]] = {
     **_each("git-crypt", r"clean|smudge|diff|--key-name=\w+"),
     **_each("gh glab", r"auth|git-credential"),
 }
-"""Programs that run no code of the folder that they are started in, and the words that each may
-have, besides absolute paths outside the folder."""
+"""Programs that run no code of their working folder, and the words that each may have, besides
+absolute paths outside the folder."""
 
 CREDENTIAL: Final = "git-credential-"
 PLAIN_TEXT: Final = re.compile(r"[\w@%+=:,./~| \t'\"-]*")
@@ -92,7 +92,7 @@ QUOTED_TILDE: Final = re.compile("['\"]~")
 """A shell does not expand it: it is a folder of that name."""
 HOME_VARIABLE: Final = re.compile(r"\$HOME(?=/)|\$\{HOME\}(?=/)")
 PARAMETER: Final = re.compile(r"\$(@|[1-9]|LOCAL|REMOTE|BASE|MERGED|BACKUP)\b|\$@")
-"""The arguments that git passes to a command: file names, and words that the person has typed."""
+"""The arguments that git passes to a command: file names, and words typed by the person."""
 
 _NAMES = """
     add apply blame branch cat-file checkout cherry cherry-pick clean commit config count-objects
@@ -105,7 +105,7 @@ SUBCOMMANDS: Final = frozenset(_NAMES.split())
 
 RUNNING_SUBCOMMANDS: Final = frozenset({"fetch", "pull", "push", "rebase", "grep", "ls-remote"})
 RUNS_BY_OPTION: Final = re.compile(r"-[a-zA-Z]*[xO].*|--(e|up|rece|op).*|ext::.*|.*['\"\\].*")
-"""Words by which one of these may run a program; git takes beginnings of long options."""
+"""Options by which these may run a program; git accepts abbreviated long options."""
 SUBMODULE: Final = frozenset({"update", "status", "init", "sync", "summary"})
 BOOLEANS: Final = frozenset({"", "true", "false", "yes", "no", "on", "off", "0", "1"})
 SHOWN_CHARACTERS: Final = 200
@@ -114,7 +114,7 @@ MOST_LINKS: Final = 40
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A line of a configuration. `origin` is the file that has it, "" if there is none."""
+    """A line of a configuration. `origin` is its file, "" if there is none."""
 
     key: str
     value: str
@@ -122,7 +122,7 @@ class Setting:
 
 
 def settings_of_variables(environ: Mapping[str, str]) -> list[Setting]:
-    """Return the commands for git that a person's variables have, each as a setting."""
+    """Return the commands for git in a person's variables, each as a setting."""
     return [Setting(name, environ[name]) for name in GIT_COMMAND_VARIABLES if environ.get(name)]
 
 
@@ -163,7 +163,7 @@ def may_run_files(setting: Setting, folder: Path, home: Path) -> bool:
 
 
 def _is_plain_git(words: Sequence[str]) -> bool:
-    """Whether these words of a git command run no program but git's own."""
+    """Whether these words of a git command run only git's own programs."""
     words = list(words)
     while words and words[0] in ("-p", "-P", "--no-pager", "--paginate"):
         del words[0]
@@ -220,7 +220,7 @@ def _is_runner(name: str) -> bool:
 
 
 def _is_outside(word: str, folder: Path, home: Path) -> bool:
-    """Whether a word is an absolute path that leads nowhere through the folder, by no link."""
+    """Whether a word is an absolute path that does not lead through the folder, even by links."""
     path = Path(f"{home}{word[1:]}" if word.startswith("~/") else word)
     if not path.is_absolute() or ".." in path.parts:
         return False

@@ -1,10 +1,10 @@
-"""Input guard: what of an input folder that commands may write stays read-only, or absent.
+"""Input guard: parts of a writable input folder that stay read-only, or absent.
 
 Programs of the person's machine run commands because of some files in a folder (`autorun.py`,
 `repositories.py`). Before the first command of a run the folder is surveyed, and the result is kept
 as long as the run: every command of the run has the same paths covered, and a folder that contains
-one is a mount of its own, so no command can rename it and put another in its place. A file that
-appears later is reported (`news`), not covered.
+such a path is a mount of its own, so no command can rename it and put another in its place. A file
+that appears later is reported (`news`), not covered.
 
 If that is not possible, all commands of the run see the folder read-only: `why_read_only`.
 """
@@ -42,7 +42,7 @@ from agiraph.tools.sandbox.survey import ROOT, FoundAutorun, InputSurvey, change
 
 MOST_REPOSITORIES = 500
 MOST_GUARDED = 500
-"""The most paths that are protected because of git: more take seconds of each command."""
+"""The most paths that are protected because of git: more would take seconds of each command."""
 
 MOST_OTHERS = 100
 """The most paths that are protected because of other programs."""
@@ -56,7 +56,7 @@ GuardKind = Literal["pin", "read", "stand_in"]
 
 
 class GuardedPath(Record):
-    """A path within the input folder. `is_kept_absent`: if nothing is there, nothing may appear."""
+    """A path within the input folder. `is_kept_absent`: a missing path must stay missing."""
 
     path: str
     is_kept_absent: bool = False
@@ -65,9 +65,9 @@ class GuardedPath(Record):
 class InputBaseline(Record):
     """An input folder before the first command of a run.
 
-    `known` are the inodes of its autorun files by their paths, `watched` the times (ns) at which
-    those that are too many to be protected were changed last. `git_commands` are the settings of
-    the person's git that may run a file of the folder, in words.
+    `known` has the inodes of its autorun files by path, `watched` the times (ns) of the last change
+    of files that are too many to be protected. `git_commands` are the settings of the person's git
+    that may run a file of the folder, in words.
     """
 
     folder: str
@@ -80,8 +80,11 @@ class InputBaseline(Record):
 
 @dataclass(frozen=True, slots=True)
 class GuardMount:
-    """A mount that protects a path: a folder that cannot be renamed (`pin`), a file or folder that
-    is read-only (`read`), or an empty folder where nothing may appear (`stand_in`)."""
+    """A mount that protects a path, in one of three ways.
+
+    `pin`: a folder cannot be renamed; `read`: a file or folder is read-only; `stand_in`: no file
+    can be created in an empty folder.
+    """
 
     path: Path
     kind: GuardKind
@@ -93,7 +96,7 @@ class GuardMount:
 def look_at(folder: Path) -> InputBaseline:
     """Survey a folder that commands are about to write; `os.environ` is the person's.
 
-    Blocks as long as the walk takes, and some milliseconds for each repository.
+    Blocks during the walk, and some milliseconds for each repository.
     """
     try:
         found = survey(folder)
@@ -178,9 +181,9 @@ def _refuse_unguardable(folder: Path, found: InputSurvey) -> None:
 
 
 def linked_files(place: Path, folder: Path) -> Iterator[tuple[str, bool]]:
-    """Yield where a file or folder and the links in it lead within the input folder.
+    """Yield the paths within the input folder to which a file or folder and its links lead.
 
-    With each path, whether it does not exist. Raises NotGuarded if it is the folder itself.
+    With each path, whether it is missing. Raises NotGuarded if it is the folder itself.
     """
     links = [place] if place.is_symlink() else list(islice(_links_below(place), MOST_LINKS))
     for link in links:
@@ -199,9 +202,9 @@ def _links_below(place: Path) -> Iterator[Path]:
 
 
 def own_programs(folder: Path, path: str) -> Iterator[str]:
-    """Yield what is in the folder of the programs that Agiraph itself and the person's shell run.
+    """Yield the paths in the folder of programs that Agiraph itself or the person's shell runs.
 
-    That is the virtual environment and the packages of Agiraph, and the folders on `path`. Raises
+    These are the virtual environment and the packages of Agiraph, and the folders on `path`. Raises
     NotGuarded if the folder itself is one of them, or if an entry of `path` is relative: then each
     program may be run from the folder that a person is in.
     """
@@ -239,7 +242,7 @@ def _is_same(one: Path, other: Path) -> bool:
 
 
 def _repositories(folder: Path, found: Sequence[FoundAutorun]) -> Iterator[Repository]:
-    """Yield the repositories in a folder, and the one that it is in."""
+    """Yield the repositories in a folder, and the repository that contains it."""
     places = [folder / one.path for one in found if one.program == GIT and one.path != ROOT]
     if len(places) > MOST_REPOSITORIES:
         raise NotGuarded(f"it has more than {MOST_REPOSITORIES} git repositories")
@@ -293,8 +296,8 @@ class InputGuard:
     def mounts(self) -> tuple[GuardMount, ...]:
         """Return the mounts that protect the folder in a command that starts now.
 
-        Nothing if the folder cannot be protected, or if a person has since put a link where
-        something has to be protected.
+        Empty if the folder cannot be protected, or if a person has since put a link in place of a
+        protected path.
         """
         found: dict[Path, GuardKind] = {}
         for guarded in self.baseline.guarded:
@@ -315,11 +318,9 @@ class InputGuard:
         return tuple(GuardMount(path, kind) for path, kind in sorted(found.items()))
 
     def news(self) -> tuple[FoundAutorun, ...]:
-        """Return the autorun files that have appeared since the run began, each once a process.
+        """Return the autorun files that appeared since the run began, each once per process.
 
-        And those that were changed, if they are not protected.
-
-        Blocks as long as the walk takes.
+        Includes unprotected files that were changed. Blocks during the walk.
         """
         if self.why_read_only:
             return ()
@@ -342,14 +343,14 @@ class InputGuard:
 
 
 def _kind(path: Path, guarded: GuardedPath) -> GuardKind | None:
-    """Return how to protect a path, None if it needs nothing now."""
+    """Return how to protect a path, None if it needs no protection now."""
     if path.exists() and not (guarded.is_kept_absent and is_empty_folder(path)):
         return "read"
     return "stand_in" if guarded.is_kept_absent else None
 
 
 def is_empty_folder(path: Path) -> bool:
-    """Whether a path is a folder with nothing in it."""
+    """Whether a path is an empty folder."""
     try:
         return path.is_dir() and not os.listdir(path)  # plain: the person's input folder
     except OSError:
@@ -366,13 +367,13 @@ def _first_missing(folder: Path, path: Path) -> Path:
 
 
 def guard_of(run: Path, folder: Path) -> InputGuard:
-    """Return the guard of a run's input folder; the first in the run surveys it, and blocks."""
+    """Return the guard of a run's input folder; the first call in a run surveys it, and blocks."""
     return _guard_of(input_at_start(run), folder)
 
 
 @lru_cache(maxsize=64)
 def _guard_of(file: Path, folder: Path) -> InputGuard:
-    # The lock makes one process of the run survey: a command of it may write from then on.
+    # The lock lets one process of the run survey: a command of it may write from then on.
     with opened(file, os.O_RDWR | os.O_CREAT) as fd:
         fcntl.flock(fd, fcntl.LOCK_EX)
         known = _parsed(read_descriptor(fd))

@@ -1,7 +1,7 @@
-"""Input news: the autorun files that have appeared in an input folder, for the model and people.
+"""Input news: new autorun files in an input folder, reported to the model and to people.
 
-A command may create such a file where there was none: the sandbox covers only what exists. So the
-folder is searched after each command that may write it, and also after a killed one.
+A command may create such a file where there was none: the sandbox covers only existing files. So
+the folder is searched after each command that may write it, and also after a killed command.
 """
 
 import asyncio
@@ -21,9 +21,9 @@ Report = Callable[[str, JsonObject, str], None]
 
 
 async def report_input_news(sandbox: Sandbox, scope: Scope, report: Report) -> str:
-    """Report what has appeared since the run began, each file once; return the note for the model.
+    """Report autorun files that appeared since the run began, once; return the model's note.
 
-    The note is '' if there is nothing new. Waits as long as the search takes.
+    The note is '' if there is nothing new. Waits until the search is done.
     """
     found = await asyncio.to_thread(_news, sandbox, scope)
     if not found:

@@ -1,12 +1,12 @@
 """Landlock: keep a command from the abstract Unix sockets of the machine, such as D-Bus and X11.
 
 They belong to the network, not to the files: a process that shares the machine's network has them.
-Since Linux 6.12 (Landlock ABI 6) a process can give that up for itself and all that it starts:
+Since Linux 6.12 (Landlock ABI 6) a process can give that up for itself and its children:
 
     python -I -S landlock.py PROGRAM [ARGUMENT ...]
 
 runs a program that way. Sockets that the program itself creates stay reachable. This imports only
-what costs nothing: the runner of commands uses it in a bare interpreter.
+modules that cost no time: the runner of commands uses it in a bare interpreter.
 """
 
 import ctypes
@@ -40,9 +40,9 @@ def can_scope() -> bool:
 
 
 def scope() -> bool:
-    """Give up all abstract Unix sockets of others; return whether that worked.
+    """Give up all abstract Unix sockets of other processes; return whether that worked.
 
-    What this process executes gets no further privileges (no_new_privs).
+    Programs that this process executes get no further privileges (no_new_privs).
     """
     libc = ctypes.CDLL(None)
     rules = _Ruleset(0, 0, SCOPE_ABSTRACT_UNIX_SOCKET)
@@ -59,7 +59,7 @@ def scope() -> bool:
 
 
 def main(words: list[str]) -> None:
-    """Become a program that cannot reach them; exits if that is not possible."""
+    """Become a program that cannot reach them; exit if that is not possible."""
     if not scope():
         sys.exit(CANNOT)
     os.execvp(words[0], words)

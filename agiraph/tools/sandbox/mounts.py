@@ -1,4 +1,4 @@
-"""Mounts: the scope table as folders; what an entity's command sees of the home, and how."""
+"""Mounts: the scope table as folders; the parts of the home that an entity's command sees."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,9 +23,9 @@ MOST_ENTRIES = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Mount:
-    """One path that is shown, readable or also writable.
+    """One path that is shown, read-only or writable.
 
-    The content of `source` is shown there; None: that of the path itself.
+    The content of `source` is shown there; None: the path's own content.
     """
 
     path: Path
@@ -39,9 +39,9 @@ class Mount:
 
 
 def mounts_of(scope: Scope) -> list[Mount]:
-    """Return what a scope shows of the home, nested paths after the outer ones.
+    """Return the mounts of the home for a scope, nested paths after the outer ones.
 
-    What does not exist is left out; a node's folder that is created later is not shown.
+    Missing paths are left out; a node's folder that is created later is not shown.
     """
     match scope.rules:
         case WorkerScopeRules() as rules:
@@ -54,9 +54,9 @@ def mounts_of(scope: Scope) -> list[Mount]:
 
 
 def _of_worker(rules: WorkerScopeRules) -> Iterator[Mount]:
-    # Of the run's root, where the coordinator's commands write, nothing is shown but what they
-    # cannot exchange for a link at the moment of mounting: folders of the recorder's and the
-    # gateway's, and the plan as it was written elsewhere.
+    # From the run's root, where the coordinator's commands write, only paths are shown that these
+    # commands cannot replace by a link at the moment of mounting: folders of the recorder and the
+    # gateway, and the copy of the plan that is kept elsewhere.
     yield from (Mount(rules.run / name) for name in FOR_ALL)
     yield Mount(rules.run / "_plan.md", source=plan_copy(rules.run))
     for node in _entries(rules.run / "nodes"):
@@ -86,7 +86,7 @@ def _entries(folder: Path) -> list[Path]:
 
 
 def is_real(path: Path) -> bool:
-    """Whether a file or folder is there, reached without any link."""
+    """Whether a file or folder exists and is reached without any link."""
     try:
         status = status_of(path)
     except OSError:

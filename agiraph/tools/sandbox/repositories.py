@@ -1,10 +1,9 @@
 """Repositories: every path in a person's folder from which their git takes settings or programs.
 
-That is more than `.git`: a configuration names hooks, included files and programs in the worktree
+Besides `.git`, a configuration names hooks, included files and programs in the worktree
 (`core.hooksPath=.husky`, `filter.x.clean=./tools/clean`), `.git/hooks/pre-commit` may be a link to
-a script of the project, and git looks into the submodules of its index.
-
-Git itself is asked for the configuration and the index: neither runs a program.
+a script of the project, and git reads the submodules of its index. The configuration and the index
+are read with git itself: neither runs a program.
 """
 
 import contextlib
@@ -39,7 +38,7 @@ NAMES_NO_PROGRAM: Final = re.compile(
     r"|remote\..*\.(url|pushurl|fetch|push|promisor|partialclonefilter)"
     r"|submodule\..*\.(url|path|branch|active|ignore)|commit\.template"
 )
-"""Settings that may name a path in the folder and by which git runs nothing."""
+"""Settings that may name a path in the folder but do not make git run a program."""
 
 SCRIPT: Final = re.compile(r"(?!s/)[\w.@+-]+(/[\w.@+-]+)*")
 """A relative path, as a word of a command; not the expression of `sed s/a/b/g`."""
@@ -49,15 +48,12 @@ HOOKS_PATH: Final = "core.hookspath"
 
 
 class NotGuarded(Exception):
-    """A folder cannot be kept from making git run programs; the text says why."""
+    """Git cannot be kept from running programs of a folder; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class RepositoryPath:
-    """A path from which git takes settings or programs; `is_missing`: nothing must appear there.
-
-    `setting` is the key of the configuration that names it.
-    """
+    """A path from which git takes settings or programs; `is_missing`: it must stay missing."""
 
     path: Path
     is_missing: bool = False
@@ -66,7 +62,7 @@ class RepositoryPath:
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """A repository as git sees it. `top` is the folder of its worktree, None of a bare one."""
+    """A repository of git. `top` is the folder of its worktree, None for a bare repository."""
 
     git: Path
     common: Path
@@ -98,7 +94,7 @@ def _git_folder(path: Path) -> Path | None:
 
 
 def _line(path: Path) -> str:
-    """Return the first line of a small file of git's, '' if there is none."""
+    """Return the first line of one of git's small files, '' if it is missing."""
     try:
         if not stat.S_ISREG(path.stat().st_mode):
             return ""
@@ -109,7 +105,7 @@ def _line(path: Path) -> str:
 
 
 def enclosing(folder: Path) -> Path | None:
-    """Return the `.git` of the nearest folder above that has one."""
+    """Return the `.git` of the nearest parent folder that has one."""
     found = (above / ".git" for above in folder.parents)
     return next((git for git in found if os.path.lexists(git)), None)
 
@@ -122,7 +118,8 @@ def paths_of(
 ) -> Iterator[RepositoryPath]:
     """Yield the paths in `folder` from which git takes settings or programs in a repository.
 
-    `settings` are those that apply in it, `environ` the person's variables. Raises NotGuarded.
+    `settings` are the settings that apply in it, `environ` the person's variables. Raises
+    NotGuarded.
     """
     for place in dict.fromkeys((repository.git, repository.common)):
         yield from _inside(RepositoryPath(place), folder)
@@ -138,7 +135,7 @@ def paths_of(
 def paths_in_settings(
     settings: Sequence[Setting], top: Path, folder: Path, environ: Mapping[str, str]
 ) -> Iterator[RepositoryPath]:
-    """Yield the files in `folder` that have a configuration, and the paths that it names there.
+    """Yield the configuration files in `folder`, and the paths there that they name.
 
     `top` is where git runs its commands. Raises NotGuarded.
     """
@@ -184,7 +181,7 @@ def _linked_from(git: Path) -> Iterator[Path]:
 
 
 def files_of(repository: Repository) -> Iterator[Path]:
-    """Yield the files of a repository by which git can run programs, to look for other names."""
+    """Yield the files of a repository by which git can run programs, to find other names."""
     for place in dict.fromkeys((repository.git, repository.common)):
         names = ("config", "config.worktree", "commondir", "gitdir", "HEAD")
         yield from (place / name for name in names)
@@ -201,9 +198,9 @@ def files_of(repository: Repository) -> Iterator[Path]:
 def read_settings(
     repository: Repository | None, folder: Path, environ: Mapping[str, str]
 ) -> list[Setting]:
-    """Return the whole configuration that applies in a repository, the person's own included.
+    """Return the whole configuration that applies in a repository, including the person's own.
 
-    Without a repository: the person's own, as it applies in `folder`.
+    Without a repository: the person's own configuration, as it applies in `folder`.
     """
     words = ("config", "--list", "--includes", "--show-origin", "-z")
     fields = _git(repository, words, environ, folder).split("\0")
@@ -227,7 +224,7 @@ def _git(
     environ: Mapping[str, str],
     folder: Path,
 ) -> str:
-    """Return the output of git, '' if it cannot read the repository: then it runs nothing."""
+    """Return the output of git, '' if it cannot read the repository: then it runs no program."""
     if repository is None:
         at = ["-C", str(folder)]
     else:
@@ -246,7 +243,7 @@ def _git(
         )
     except subprocess.TimeoutExpired:
         raise NotGuarded(f"git took more than {GIT_SECONDS:g} s in {folder}") from None
-    except OSError:  # there is no git
+    except OSError:  # git is not installed
         return ""
     return os.fsdecode(ended.stdout) if ended.returncode == 0 else ""
 
@@ -254,8 +251,8 @@ def _git(
 def named_paths(settings: Sequence[Setting], top: Path, home: Path) -> Iterator[RepositoryPath]:
     """Yield the paths that a configuration names: included files, hooks, words of its programs.
 
-    `top` is where git runs them. A word of a program is a path if it exists, if it is written as
-    one (`./tool`), or if it is one by its place in a command (`tools/x`, `python3 x.py`).
+    `top` is where git runs them. A word of a program is a path if it exists, if it is written as a
+    path (`./tool`), or if its place in the command makes it one (`tools/x`, `python3 x.py`).
     """
     for setting in settings:
         if INCLUDES.fullmatch(setting.key):
@@ -277,7 +274,7 @@ def _named(setting: Setting, path: Path) -> RepositoryPath:
 
 
 def _is_plain_alias(setting: Setting, home: Path) -> bool:
-    """Whether a setting is another name of a git command that runs no program."""
+    """Whether a setting is an alias of a git command that runs no program."""
     is_git = setting.key.startswith("alias.") and not setting.value.startswith("!")
     return is_git and not may_run_files(setting, Path("/"), home)
 
@@ -297,7 +294,7 @@ def _scripts(setting: Setting) -> set[str]:
     for word in words:
         if SCRIPT.fullmatch(word) and ("/" in word or is_script) and not word.startswith("-"):
             found.add(word)
-        # The script of an interpreter is the first word behind it that is no option.
+        # The script of an interpreter is the first word after it that is no option.
         is_script = word in INTERPRETERS or (is_script and word.startswith("-"))
     return found
 

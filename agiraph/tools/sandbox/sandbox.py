@@ -1,11 +1,11 @@
-"""Sandbox: what separates a model's command from the machine; bubblewrap, or nothing and why.
+"""Sandbox: separates a model's command from the machine by bubblewrap, or says why it cannot.
 
     sandbox = find_sandbox(config.sandbox)
     enclosure = sandbox.enclose(scope, path=environment["PATH"])
     argv = [*enclosure.words, "bash", "-c", "make"]
 
-runs `make` where the scope says, with the scope table as folders. The command's environment and
-limits are the caller's, and the caller holds the stand-ins (`standin.py`) as long as it runs.
+runs `make` in the folder of the scope, with the scope table as folders. The command's environment
+and limits are the caller's, and the caller holds the stand-ins (`standin.py`) while it runs.
 """
 
 import os
@@ -28,7 +28,7 @@ OFF = "sandbox.mode is none"
 
 @dataclass(frozen=True, slots=True)
 class Enclosure:
-    """What runs one command in the sandbox: the arguments in front of its own; empty without one.
+    """The arguments in front of a command that run it in the sandbox; empty without a sandbox.
 
     `standins` are paths at which an empty folder must exist while it runs.
     """
@@ -56,12 +56,12 @@ class Sandbox:
 
     @property
     def why_missing(self) -> str:
-        """Why there is none; '' if there is one."""
+        """Why the sandbox is missing; '' if it works."""
         return OFF if self.config.mode == "none" else self.found.why
 
     @property
     def advice(self) -> str:
-        """What would make it work; '' if it does."""
+        """Advice to make it work; '' if it works."""
         return "set sandbox.mode to auto" if self.config.mode == "none" else self.found.advice
 
     def around_helper(
@@ -73,10 +73,10 @@ class Sandbox:
         has_network: bool,
         writable: Sequence[Path] = (),
     ) -> list[str]:
-        """Return the argv that runs a process of our own, which reads what strangers wrote.
+        """Return the argv that runs a process of our own, which reads untrusted input.
 
-        It sees the program's own tools, `readable` and `writable`, no other files, nothing else of
-        `home`. Without a sandbox it runs unconfined.
+        It sees the program's own tools, `readable` and `writable`, and no other files, in
+        particular none of `home`. Without a sandbox it runs unconfined.
         """
         if not self.is_up:
             return list(command)
@@ -100,14 +100,13 @@ class Sandbox:
         has_network: bool | None = None,
         cwd: Path | None = None,
     ) -> Enclosure:
-        """Return what runs a command for the entity of this scope.
+        """Return the enclosure of a command for the entity of this scope.
 
         `path` is the command's PATH: the folders on it are shown. `writable` and `readable` are
-        folders beyond the scope table, which must exist; `has_network` None: as the settings say of
-        this entity; `cwd` None: where the scope's shell starts. The paths inside are those outside.
-
-        The first call of a run blocks while an input folder that may be written is surveyed. Raises
-        Refused if a sandbox is required and missing, or if the kernel cannot keep it.
+        folders beyond the scope table, which must exist; `has_network` None: as the settings say
+        for this entity; `cwd` None: where the scope's shell starts. Paths are the same inside and
+        outside. The first call of a run blocks while a writable input folder is surveyed. Raises
+        Refused if a sandbox is required and missing, or if the kernel does not support it.
         """
         if not self.is_up:
             self._refuse_without()
@@ -145,7 +144,7 @@ class Sandbox:
     def input_guard(self, scope: Scope) -> InputGuard | None:
         """Return the guard of the input folder; None if no command of this scope may write there.
 
-        Blocks as `enclose`.
+        Blocks like `enclose`.
         """
         folder = scope.input_dir
         if not self.is_up or self.config.input == "read" or folder is None or not folder.is_dir():
@@ -166,10 +165,10 @@ class Sandbox:
 def _links_to(
     readable: Sequence[Path], shown: Sequence[Path], home: Path | None
 ) -> Iterator[Mount]:
-    """Return mounts for paths that lead over links outside of what is shown.
+    """Return mounts for paths that lead through links outside of the shown folders.
 
-    `uv` reaches a Python's folder by a link beside it, `pipx` a program. A folder that holds the
-    home is not shown a second time, because it would not be covered there.
+    `uv` reaches a Python's folder by a link beside it, `pipx` a program. A folder that contains the
+    home is not shown a second time, because the home would not be covered there.
     """
     for path in readable:
         real = path.resolve()

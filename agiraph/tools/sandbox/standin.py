@@ -1,15 +1,15 @@
 """Stand-in: an empty folder at a path where a command must not create anything, such as `.git`.
 
-A sandbox can cover only what exists. So the process that waits for a command creates the missing
-folder before the sandbox is built, and removes it after the command has ended; git ignores an
-empty folder of this name. Several commands may share one: each holds a shared lock (flock) on the
-folder, and the last removes it. Removing it earlier would uncover the path for the others.
+A sandbox can cover only existing paths. So the process that waits for a command creates the missing
+folder before the sandbox is built, and removes it after the command has ended; git ignores an empty
+folder of this name. Several commands may share one: each holds a shared lock (flock) on the folder,
+and the last removes it. Removing it earlier would uncover the path for the others.
 
-The folder is removed by `rmdir` alone, so nothing that a person has put there is lost. Inside the
-sandbox another empty folder covers it: no command can open, and so lock, the real one. After kill
--9 of all processes that wait, it is left until the next command in the same folder has ended.
+The folder is removed by `rmdir` alone, so no file of a person is lost. Inside the sandbox another
+empty folder covers it: no command can open, and so lock, the real one. After kill -9 of all waiting
+processes, it stays until the next command in the same folder has ended.
 
-The runner of commands, a bare interpreter, imports this: it imports only what costs nothing.
+The runner of commands, a bare interpreter, imports this: it imports only modules that cost no time.
 """
 
 import fcntl
@@ -19,7 +19,7 @@ _OPEN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class StandIns:
-    """The stand-ins of one command, created at once. If one cannot be, `problem` says why."""
+    """The stand-ins of one command, created at once. If one fails, `problem` says why."""
 
     def __init__(self, paths: list[str]) -> None:
         self._held: list[tuple[str, int]] = []
@@ -37,7 +37,7 @@ class StandIns:
         return not self.problem
 
     def release(self, *, is_over: bool) -> None:
-        """Give them up, and remove those that no other command needs.
+        """Release them, and remove those that no other command needs.
 
         They stay if the command may still run (not `is_over`): it would be uncovered.
         """
@@ -51,7 +51,7 @@ class StandIns:
 def hold(path: str) -> int:
     """Create the folder unless it exists; return a descriptor with a shared lock on it.
 
-    Raises OSError, also if something else has the name.
+    Raises OSError, also if the path is not a folder.
     """
     while True:
         try:
@@ -61,7 +61,7 @@ def hold(path: str) -> int:
         try:
             fd = os.open(path, _OPEN)  # plain: the person's input folder
         except FileNotFoundError:
-            continue  # the last command before this one has just removed it
+            continue  # the previous command has just removed it
         try:
             fcntl.flock(fd, fcntl.LOCK_SH)
             if _is_at(path, fd):
@@ -83,7 +83,7 @@ def remove_unused(path: str) -> None:
         if _is_at(path, fd):
             os.rmdir(path)  # plain: the person's input folder
     except OSError:
-        pass  # another command holds it, or the person has put something into it
+        pass  # another command holds it, or the person has put a file into it
     finally:
         os.close(fd)
 

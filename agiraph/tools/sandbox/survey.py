@@ -1,8 +1,7 @@
 """Survey: every autorun file in a person's folder, found by one bounded walk.
 
-No link is followed, and each folder is opened relative to the one above it: a command that runs
-meanwhile cannot lead the walk out of the folder. A folder of 5,000 folders with 86,000 files takes
-0.1 s.
+No link is followed, and each folder is opened relative to its parent: a command that runs meanwhile
+cannot lead the walk out of the folder. A folder of 5,000 folders with 86,000 files takes 0.1 s.
 """
 
 import os
@@ -35,7 +34,7 @@ MOST_INNER_LEVELS: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class FoundAutorun:
-    """A file or folder because of which `program` runs commands; `path` is within the survey.
+    """A file or folder that makes `program` run commands; `path` is within the survey.
 
     A file that is replaced gets another `inode`.
     """
@@ -48,9 +47,9 @@ class FoundAutorun:
 
 @dataclass(frozen=True, slots=True)
 class InputSurvey:
-    """What a walk has found. `gap` says why it did not see everything, '' if it did.
+    """The result of a walk. `gap` says why it is incomplete, '' if it is complete.
 
-    `same` are the paths of the files whose inode was asked for.
+    `same` are the paths of the files with a requested inode.
     """
 
     found: tuple[FoundAutorun, ...]
@@ -68,11 +67,11 @@ class _Walk:
 
 
 def survey(folder: Path, inodes: frozenset[int] = frozenset()) -> InputSurvey:
-    """Look at everything below a folder; return the autorun files, sorted by path.
+    """Search everything below a folder; return the autorun files, sorted by path.
 
-    What is in one of them is not looked at. An empty folder is no autorun file: it may be a
-    stand-in. `inodes` are those of files whose other names are wanted. Raises OSError if the folder
-    itself cannot be opened.
+    An autorun folder is not searched itself. An empty folder is no autorun file: it may be a
+    stand-in. `inodes` are inodes of files whose other names are wanted. Raises OSError if the
+    folder itself cannot be opened.
     """
     walk = _Walk(inodes)
     with closing(open_folder(folder)) as fd:
@@ -82,7 +81,7 @@ def survey(folder: Path, inodes: frozenset[int] = frozenset()) -> InputSurvey:
 
 
 def _look(walk: _Walk, fd: int, path: str, level: int, *, is_installed: bool) -> None:
-    """Look at an open folder; `is_installed`: it belongs to installed packages."""
+    """Search an open folder; `is_installed`: it belongs to installed packages."""
     walk.folders += 1
     if walk.folders > MOST_FOLDERS:
         walk.gap = f"it has more than {MOST_FOLDERS:,} folders"
@@ -117,7 +116,7 @@ def _look(walk: _Walk, fd: int, path: str, level: int, *, is_installed: bool) ->
 
 
 def changed_at(path: Path) -> int:
-    """Return when a file, or a folder with what is in it, was changed last (ns); 0 if it is gone.
+    """Return when a file, or a folder with its contents, was last changed (ns); 0 if missing.
 
     It is the time of the inode, which no command can set back.
     """

@@ -1,8 +1,8 @@
-"""Toolchain: what of the machine a command needs to find its tools; nothing that is private.
+"""Toolchain: the parts of the machine with a command's tools; no private files.
 
-The system's programs, the files of /etc that they read, and for each further folder on PATH the
-program folders of its prefix (`bin`, `lib` ...), never the prefix itself: beside `~/.cargo/bin`
-are credentials.
+These are the system's programs, the files of /etc that they read, and for each further folder on
+PATH the program folders of its prefix (`bin`, `lib` ...), never the prefix itself: beside
+`~/.cargo/bin` are credentials.
 """
 
 import os
@@ -29,7 +29,7 @@ VENV_FILE = "pyvenv.cfg"
 
 @dataclass(frozen=True, slots=True)
 class Toolchain:
-    """What is shown of the machine: links as they are (path, target), the rest read-only."""
+    """The visible parts of the machine: links unchanged (path, target), the rest read-only."""
 
     links: tuple[tuple[str, str], ...]
     readable: tuple[Path, ...]
@@ -37,7 +37,7 @@ class Toolchain:
 
 @lru_cache(maxsize=8)
 def toolchain(path: str) -> Toolchain:
-    """Return the tools that a command with this PATH may use; looked up once a process."""
+    """Return the tools that a command with this PATH may use; looked up once per process."""
     roots = [root for root in ROOTS if os.path.exists(root)]
     links = tuple((root, os.readlink(root)) for root in roots if os.path.islink(root))
     folders = [Path(root) for root in roots if not os.path.islink(root)]
@@ -50,10 +50,10 @@ def toolchain(path: str) -> Toolchain:
 
 
 def prefix_of(entry: Path) -> Iterator[Path]:
-    """Return what a folder of programs needs to work: the program folders of its prefix.
+    """Yield the folders that a folder of programs needs: the program folders of its prefix.
 
-    Of a virtual environment, those of the Python that it is on, too. A folder that this user may
-    not enter (after su, sudo, in cron) is left out, as a missing one: `os.path` tells no error.
+    For a virtual environment, also those of its base Python. A folder that this user may not enter
+    (after su, sudo, in cron) is left out, like a missing folder: `os.path` reports no error.
     """
     if not entry.is_absolute() or not os.path.isdir(entry) or _is_too_wide(entry):
         return
@@ -69,13 +69,13 @@ def prefix_of(entry: Path) -> Iterator[Path]:
 
 
 def _is_too_wide(entry: Path) -> bool:
-    """Whether a folder on PATH holds more than programs: a person's home, or what homes are in."""
+    """Whether a folder on PATH contains more than programs: a home, or a parent of homes."""
     entry = entry.resolve()
     return user_home().resolve().is_relative_to(entry) or entry in (Path("/etc"), Path("/tmp"))
 
 
 def _base_of(settings: Path) -> Iterator[Path]:
-    """Return the program folders of the Python that a virtual environment stands on."""
+    """Yield the program folders of the base Python of a virtual environment."""
     text = settings.read_text(encoding="utf-8", errors="replace")  # plain: beside the person's PATH
     for line in text.splitlines():
         key, _, value = line.partition("=")

@@ -1,1 +1,1 @@
-"""Who may read and write which file; every path that a model names is resolved here."""
+"""Scopes: the files that an entity may read and write; all paths of models are resolved here."""

@@ -1,9 +1,9 @@
 """Publishing: move a node's scratch/ to published/, so that a crash at any moment loses nothing.
 
-Each file is renamed, which is one step for the file system, and then made read-only; a second
-call finishes what a first one began. Links and special files are left behind: a link would make
-`published/` lead to files that its readers may not see. A file with a second name (a hard link)
-is copied, else its other name could still change what was published.
+Each file is renamed, which is atomic, and then made read-only; a second call finishes an
+interrupted first call. Links and special files are left behind: a link would make `published/` lead
+to files that its readers may not see. A file with a second name (a hard link) is copied, since its
+other name could still change the published content.
 """
 
 import os
@@ -37,12 +37,12 @@ EXECUTABLE: Final = 0o111
 
 
 def publish_files(node: NodeHome, summary: str, but: Sequence[str] = ()) -> tuple[str, ...]:
-    """Promote everything in scratch/; return the sorted relative paths of all published files, as
-    `agiraph.storage.file_names` spells them.
+    """Publish everything in scratch/; return the sorted relative paths of all published files.
 
-    If there is nothing, the summary is published, as `summary.md`. Names that match `but` stay in
-    scratch/ (such as its git worktree). Safe to call again after a crash or a success. Raises
-    InvalidInput for what cannot be published, OSError if the file system refuses.
+    The paths are spelled as by `agiraph.storage.file_names`. If scratch/ is empty, the summary is
+    published, as `summary.md`. Names that match `but` stay in scratch/ (such as its git worktree).
+    Safe to call again after a crash or a success. Raises InvalidInput for files that cannot be
+    published, OSError if the file system refuses.
     """
     _require_real_folder(node.scratch)
     _require_real_folder(node.published)
@@ -65,7 +65,7 @@ def publish_files(node: NodeHome, summary: str, but: Sequence[str] = ()) -> tupl
 
 
 def put_aside(node: NodeHome, attempt: int) -> None:
-    """Move what an attempt has published to `attempts/{attempt}/`, once, before the next one."""
+    """Move an attempt's published files to `attempts/{attempt}/`, once, before the next attempt."""
     kept = node.attempts / str(attempt)
     if is_folder(kept):
         return
@@ -77,7 +77,7 @@ def put_aside(node: NodeHome, attempt: int) -> None:
 
 
 def files_left(node: NodeHome, but: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the sorted relative paths of the files in scratch/; () if it cannot be read.
+    """Return the sorted relative paths of the files in scratch/; () if it is unreadable.
 
     Names that match `but` are left out.
     """
@@ -113,7 +113,7 @@ def _promote(source: Path, target: Path) -> None:
         return
     move(source, target, is_synced=False)
     moved = _status(target)
-    if kind_of(moved) != "file":  # a command put something else in its place since it was listed
+    if kind_of(moved) != "file":  # a command replaced it since it was listed
         move(target, source)
         raise InvalidInput(f"{source.name} was changed while it was published: publish again")
     if moved.st_nlink > 1:
@@ -132,11 +132,11 @@ def _status(path: Path) -> os.stat_result:
 
 
 def _synced(file: Path) -> os.stat_result:
-    """Return the status of a file, whose content is on disk then, if it can be opened."""
+    """Sync a file to disk, if it can be opened, and return its status."""
     try:
         fd = open_file(file)
     except PermissionError:
-        return _status(file)  # a file its worker made unreadable is published as it is
+        return _status(file)  # a file that its worker made unreadable is published unchanged
     with closing(fd):
         os.fsync(fd)
         return os.fstat(fd)

@@ -1,4 +1,4 @@
-"""Rules of a worker's and of a coordinator's scope: what a bare name means and what is allowed.
+"""Rules of a worker's and of a coordinator's scope: the meaning of relative paths, permissions.
 
 Every method takes resolved paths, so links and `..` have no effect here.
 """
@@ -27,7 +27,7 @@ AGENT_FILES = frozenset({"soul.md", "goal.md", "memory.md"})
 def parts_under(path: Path, root: Path) -> tuple[str, ...] | None:
     """Return the names from `root` down to `path`, lower-cased; None if it is elsewhere.
 
-    Lower-cased because some file systems take `Journal.jsonl` and `journal.jsonl` for one file.
+    Lower-cased because some file systems treat `Journal.jsonl` and `journal.jsonl` as one file.
     """
     if not path.is_relative_to(root):
         return None
@@ -40,12 +40,12 @@ def _is_journal(name: str) -> bool:
 
 
 def shown_under(path: Path, root: Path) -> str | None:
-    """Return `path` as written from `root`, None if it is elsewhere."""
+    """Return `path` relative to `root` as text, None if it is elsewhere."""
     return path.relative_to(root).as_posix() if path.is_relative_to(root) else None
 
 
 def node_place(run: Path, rest: Path) -> Path:
-    """Return `nodes/{rest}`, where the node may also be called by its name or id alone."""
+    """Return the path of `nodes/{rest}`; the node may be given by its name or id alone."""
     if not rest.parts:
         return run / "nodes"
     named, inner = rest.parts[0], Path(*rest.parts[1:])
@@ -56,7 +56,7 @@ def node_place(run: Path, rest: Path) -> Path:
 
 
 def _folder_of(nodes: Path, named: str) -> Path | None:
-    """Return the one folder `{name}-{role}-{id}` whose name or id is `named`."""
+    """Return the only folder `{name}-{role}-{id}` whose name or id is `named`."""
     form = re.compile(rf"{re.escape(named)}-.+-[0-9a-f]{{6}}|.+-{re.escape(named)}")
     try:
         found = [nodes / one.name for one in entries(nodes) if form.fullmatch(one.name)]
@@ -66,7 +66,7 @@ def _folder_of(nodes: Path, named: str) -> Path | None:
 
 
 def names_in_run(run: Path, path: Path) -> Iterator[str]:
-    """Yield how a resolved path is written from a run; the node also by its names and its id."""
+    """Yield the spellings of a resolved path within a run; the node also by names and id."""
     shown = shown_under(path, run)
     if shown is None:
         return
@@ -96,11 +96,11 @@ class WorkerScopeRules:
 
     @property
     def writable(self) -> str:
-        """What may be written, for an error's text."""
+        """The writable paths, for an error's text."""
         return ("scratch/..., " if self.node else "") + "notebook.md, memory.md, identity.md"
 
     def place_to_read(self, first: str, rest: Path) -> Path:
-        """Return the place a relative path means: a known name's, else scratch/, else the run's."""
+        """Return the place of a relative path: a known name's, else in scratch/ or the run."""
         known = self._known(first, rest)
         if known:
             return known
@@ -111,7 +111,7 @@ class WorkerScopeRules:
         return in_run if not in_scratch.exists() and in_run.exists() else in_scratch
 
     def place_to_write(self, first: str, rest: Path) -> Path:
-        """Return the place a relative path means: a known name's, else in scratch/."""
+        """Return the place of a relative path: by a known name, else in scratch/."""
         known = self._known(first, rest)
         if known:
             return known
@@ -157,12 +157,12 @@ class WorkerScopeRules:
         return own is not None and len(own) > 1 and own[0] == "scratch"
 
     def shown(self, path: Path) -> str | None:
-        """Return how this worker writes a resolved path."""
+        """Return this worker's spelling of a resolved path."""
         of_node = shown_under(path, self.node) if self.node else None
         return of_node or shown_under(path, self.home) or shown_under(path, self.run)
 
     def names_at(self, path: Path) -> Iterator[str]:
-        """Yield every way in which this worker may write a resolved path."""
+        """Yield all spellings of a resolved path by this worker."""
         of_node = shown_under(path, self.node) if self.node else None
         if of_node:
             yield of_node
@@ -183,7 +183,7 @@ class CoordinatorScopeRules:
     writable = "_plan.md and other files in the run's root, MEMORY.md, memory/..."
 
     def place_to_read(self, first: str, rest: Path) -> Path:
-        """Return the place a relative path means: the agent's identity and memory, else the run."""
+        """Return the place of a relative path: the agent's identity and memory, else the run."""
         if first == "nodes":
             return node_place(self.run, rest)
         if first in ("SOUL.md", "GOAL.md", "MEMORY.md", "memory"):
@@ -191,7 +191,7 @@ class CoordinatorScopeRules:
         return self.run / first / rest
 
     def place_to_write(self, first: str, rest: Path) -> Path:
-        """Return the place a relative path means."""
+        """Return the place of a relative path."""
         return self.place_to_read(first, rest)
 
     def may_read(self, path: Path) -> bool:
@@ -208,7 +208,7 @@ class CoordinatorScopeRules:
         return self.may_read(path)
 
     def may_write(self, path: Path) -> bool:
-        """Whether a resolved path may be written: not what other processes write."""
+        """Whether a resolved path may be written: not if other processes write it."""
         names = parts_under(path, self.run)
         if names is not None:
             return bool(names) and names[0] not in RUN_FOLDERS and not _is_journal(names[0])
@@ -218,11 +218,11 @@ class CoordinatorScopeRules:
         return of_agent == ("memory.md",) or (of_agent[0] == "memory" and len(of_agent) > 1)
 
     def shown(self, path: Path) -> str | None:
-        """Return how the coordinator writes a resolved path."""
+        """Return the coordinator's spelling of a resolved path."""
         return shown_under(path, self.run) or shown_under(path, self.agent)
 
     def names_at(self, path: Path) -> Iterator[str]:
-        """Yield every way in which the coordinator may write a resolved path."""
+        """Yield all spellings of a resolved path by the coordinator."""
         yield from names_in_run(self.run, path)
         if of_agent := shown_under(path, self.agent):
             yield of_agent

@@ -1,10 +1,10 @@
-"""Scope: the files one entity may read and write, and what the paths that its model names mean.
+"""Scope: the files that one entity may read and write, and the meaning of its model's paths.
 
 A path is first mapped to a place (`scratch/x` is the node's, `input/x` the input folder's, and so
-on), then resolved with every link and `..` in it, and only then checked against what this entity
-may touch. The result is always the resolved path. What is not allowed by name is refused: the
-rules list what may be touched, never what may not, so a new file of the runtime is private until
-a rule names it. (`bash` is not confined here but by the sandbox.)
+on), then resolved with every link and `..` in it, and only then checked against the entity's
+permissions. The result is always the resolved path. Everything without a permission is refused: the
+rules list the permitted paths, never the forbidden ones, so a new file of the runtime is private
+until a rule names it. (`bash` is not confined here but by the sandbox.)
 """
 
 from collections.abc import Callable, Iterator
@@ -18,18 +18,18 @@ from agiraph.tools.scopes.rules import CoordinatorScopeRules, WorkerScopeRules
 
 INPUT = "input"
 PRIVATE = ("system", "human")
-"""The folders of a home that hold keys, tokens and what the services write."""
+"""The folders of a home that contain keys, tokens and data of the services."""
 
 PlaceOf = Callable[[str, Path], Path]
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What one entity may touch. `cwd` is where its shell starts. All paths are resolved ones.
+    """The permissions of one entity. `cwd` is where its shell starts. All paths are resolved.
 
-    `home` is the home that all of it is in, `has_network` whether its commands have the network
-    (if there is a sandbox). `repository` is where git finds the history of its worktree, if it
-    has one; no tool but git reads there.
+    `home` is the home that contains all of it, `has_network` whether its commands have network
+    access (if there is a sandbox). `repository` is where git finds the history of its worktree, if
+    it has one; no tool except git reads there.
     """
 
     rules: WorkerScopeRules | CoordinatorScopeRules
@@ -95,14 +95,14 @@ class Scope:
         return place
 
     def to_list(self, path: str) -> Path:
-        """Return the folder that `path` names; show only what `may_read` or `may_list` allows."""
+        """Return the folder that `path` names; names in it need `may_read` or `may_list`."""
         place = self._resolve(path.strip() or ".", self.rules.place_to_read)
         if not (self.may_list(place) or self.may_read(place)):
             raise OutOfScope(f"'{path}' may not be listed (possible: {self._readable()})")
         return place
 
     def may_read(self, resolved: Path) -> bool:
-        """Whether a resolved path is one this entity may read."""
+        """Whether this entity may read a resolved path."""
         return self.is_input(resolved) or self.rules.may_read(resolved)
 
     def may_list(self, resolved: Path) -> bool:
@@ -110,17 +110,17 @@ class Scope:
         return self.is_input(resolved) or self.rules.may_list(resolved)
 
     def shown(self, path: Path) -> str:
-        """Return a place as this entity would write it: `scratch/x`, `input/x`, `_plan.md`."""
+        """Return the entity's spelling of a place: `scratch/x`, `input/x`, `_plan.md`."""
         resolved = path.resolve()
         if self.input_dir and self.is_input(resolved):
             return _joined(INPUT, resolved.relative_to(self.input_dir))
         return self.rules.shown(resolved) or resolved.name
 
     def names_of(self, path: str) -> list[str]:
-        """Return every way to write the place that a path means, the usual one first.
+        """Return all spellings of the place of a path, the usual one first.
 
-        A path may mean another place for reading than for writing. Links are followed as they are
-        now. Whether this entity may touch the place is not checked.
+        A path may mean another place for reading than for writing. Links are followed in their
+        current state. The entity's permission is not checked.
         """
         found: dict[str, None] = {}
         for place_of in (self.rules.place_to_read, self.rules.place_to_write):
@@ -188,7 +188,7 @@ class Scope:
 
 
 def _split(path: str) -> tuple[str, Path]:
-    """Return the first name of a relative path and the rest, `.` names left out."""
+    """Return the first name of a relative path and the rest, without `.` names."""
     parts = Path(path).parts
     return (parts[0], Path(*parts[1:])) if parts else ("", Path())
 
@@ -198,26 +198,26 @@ def _joined(head: str, tail: Path) -> str:
 
 
 def is_below_input(shown: str) -> bool:
-    """Whether a path as an entity writes it is in the input folder, or is the folder itself."""
+    """Whether a path, as an entity spells it, is the input folder or in it."""
     return shown == INPUT or shown.startswith(f"{INPUT}/")
 
 
 def is_private(folder: Path, home: Path) -> bool:
-    """Whether a resolved folder can be no run's input: a home, or one of its private folders."""
+    """Whether a resolved folder cannot be an input: a home, or one of its private folders."""
     return folder == home or any(_is_within(folder, home / name) for name in PRIVATE)
 
 
 def _shown_input(folder: Path | None, home: Path) -> Path | None:
-    """Return the resolved input folder, None if nothing of it may be shown."""
+    """Return the resolved input folder, None if it must not be shown."""
     resolved = folder.resolve() if folder else None
     return None if resolved is None or is_private(resolved, home) else resolved
 
 
 def _is_within(path: Path, folder: Path) -> bool:
-    """Whether a path is a folder or below it, also where the file system ignores case."""
+    """Whether a path is a folder or below it, also if the file system ignores case."""
     return f"{path}/".casefold().startswith(f"{folder}/".casefold())
 
 
 def _home_of(agent_home: AgentHome) -> Path:
-    """Return the home that an agent's home stands in."""
+    """Return the home that contains an agent's home."""
     return agent_home.path.resolve().parent.parent

@@ -1,7 +1,7 @@
-"""The web: fetching pages and asking search services, for the one process that does it.
+"""The web: fetching pages and querying search services, for a single process.
 
-Where a page may be fetched from is decided purely (`addresses`); `fetching` acts, hop by hop, with
-a limit on everything. What strangers wrote is parsed by `reading`, in a process that holds no key
-(`reader`), and shown by `render`, truncated and marked as untrusted. `services` has one entry per
-search service. Nothing here knows the bus.
+`addresses` decides purely which addresses may be fetched; `fetching` acts, hop by hop, with a limit
+on everything. Untrusted content is parsed by `reading`, in a process that has no keys (`reader`),
+and shown by `render`, truncated and marked as untrusted. `services` has one entry per search
+service. Nothing here knows the bus.
 """

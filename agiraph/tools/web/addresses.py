@@ -1,9 +1,9 @@
-"""Addresses: which urls and which IP addresses a page may be fetched from. Pure.
+"""Addresses: the URLs and IP addresses from which a page may be fetched. Pure.
 
-Refused is what is not the public internet: this machine, private networks, link-local ones (where
-clouds serve their machines' metadata), multicast, reserved ranges; and every IPv6 form that only
-wraps such an IPv4 address. The ranges are listed here by name, because what `ipaddress` counts as
-private differs between versions of Python.
+All addresses outside the public internet are refused: this machine, private networks, link-local
+addresses (where clouds serve their machines' metadata), multicast, reserved ranges; and every IPv6
+form that only wraps such an IPv4 address. The ranges are listed here by name, because the private
+ranges of `ipaddress` differ between versions of Python.
 """
 
 from contextlib import suppress
@@ -45,9 +45,9 @@ _GLOBAL_UNICAST = IPv6Network("2000::/3")
 
 
 def why_refused(address: str) -> str | None:
-    """Return why nothing is fetched from this IP address, None if it is public.
+    """Return why this IP address is refused, None if it is public.
 
-    Raises ValueError for what is no IP address. A zone (`%eth0`) is never public.
+    Raises ValueError for an invalid IP address. A zone (`%eth0`) is never public.
     """
     parsed = ip_address(address)
     if isinstance(parsed, IPv6Address) and parsed.scope_id is not None:
@@ -56,9 +56,9 @@ def why_refused(address: str) -> str | None:
 
 
 def why_host_refused(host: str) -> str | None:
-    """Return why nothing is fetched from a host that is written as an address, None for any other.
+    """Return why a host that is written as an IP address is refused, None for any other host.
 
-    Many resolvers accept an IPv4 address also as one number, with fewer parts, in octal or in
+    Many resolvers also accept an IPv4 address as one number, with fewer parts, in octal or in
     hexadecimal (`2130706433`, `127.1`, `0x7f.1`).
     """
     name = host.rstrip(".")
@@ -83,7 +83,7 @@ def _why(address: Address) -> str | None:
 
 
 def _wrapped(address: Address) -> IPv4Address | None:
-    """Return the IPv4 address that an IPv6 one only carries."""
+    """Return the IPv4 address that an IPv6 address wraps, None if there is none."""
     if isinstance(address, IPv4Address):
         return None
     if address.ipv4_mapped is not None:
@@ -103,9 +103,9 @@ LOCAL_NAMES = ("localhost", "local", "internal", "localdomain", "home.arpa", "te
 
 
 def parsed(text: str) -> httpx.URL:
-    """Return the url that `text` names, without its fragment; InvalidInput if there is none.
+    """Return the URL that `text` names, without its fragment; InvalidInput if there is none.
 
-    A bare `example.com/page` is taken for https.
+    A bare `example.com/page` means https.
     """
     shown = text.strip()
     if not shown or len(shown) > LONGEST_URL or any(mark.isspace() for mark in shown):
@@ -118,7 +118,7 @@ def parsed(text: str) -> httpx.URL:
 
 
 def target(url: httpx.URL, location: str) -> httpx.URL:
-    """Return where a redirect from `url` leads; InvalidInput if that cannot be fetched."""
+    """Return the target of a redirect from `url`; InvalidInput if it cannot be fetched."""
     try:
         return _checked(url.join(location), location).copy_with(fragment=None)
     except (httpx.InvalidURL, ValueError) as error:
@@ -126,12 +126,12 @@ def target(url: httpx.URL, location: str) -> httpx.URL:
 
 
 def origin(url: httpx.URL) -> str:
-    """Return scheme, host and port: what a robots.txt speaks for."""
+    """Return scheme, host and port: the scope of a robots.txt."""
     return f"{url.scheme}://{url.netloc.decode('ascii')}"
 
 
 def is_local_name(host: str) -> bool:
-    """Whether a host's name is one that no public name server answers."""
+    """Whether no public name server answers for a host's name."""
     return host.lower().rstrip(".").rpartition(".")[2] in LOCAL_NAMES or host in ("home.arpa",)
 
 

@@ -13,14 +13,14 @@ BOMS: tuple[tuple[bytes, str], ...] = (
 )
 LOOK_FOR_META = 4096
 META = re.compile(rb"""<(?:meta|\?xml)[^>]*?(?:charset|encoding)\s*=\s*["']?\s*([\w.:-]+)""", re.I)
-# What pages call so is what browsers read as these.
+# Browsers read pages with the encoding on the left as the one on the right.
 BROADER = {"iso8859-1": "cp1252", "ascii": "cp1252", "gb2312": "gb18030", "gbk": "gb18030"}
 
 
 def decoded(body: bytes, charset: str = "", *, is_markup: bool = False) -> str:
-    """Return a body as text: by its byte order mark, header, meta tag, or guessed.
+    """Return a body as text, decoded by its byte order mark, header, meta tag, or a guess.
 
-    Bytes that do not fit are replaced.
+    Invalid bytes are replaced.
     """
     for bom, name in BOMS:
         if body.startswith(bom):
@@ -31,7 +31,7 @@ def decoded(body: bytes, charset: str = "", *, is_markup: bool = False) -> str:
     try:
         return _plain(body.decode("utf-8"))
     except UnicodeDecodeError as error:
-        # Cut in the middle of a character: it is UTF-8 all the same.
+        # Cut in the middle of a character: it is UTF-8 nevertheless.
         is_cut = error.start >= len(body) - 4
         return _text(body, "utf-8" if is_cut else "cp1252")
 
@@ -39,7 +39,7 @@ def decoded(body: bytes, charset: str = "", *, is_markup: bool = False) -> str:
 def _meta(body: bytes) -> str | None:
     found = META.search(body[:LOOK_FOR_META])
     named = _known(found.group(1).decode("ascii", "replace")) if found else None
-    # It was read as ASCII, so it cannot be that.
+    # The meta tag was read as ASCII, so the encoding cannot be UTF-16 or UTF-32.
     return "utf-8" if named is not None and named.startswith(("utf-16", "utf-32")) else named
 
 
@@ -57,12 +57,12 @@ def _known(name: str) -> str | None:
 def _text(body: bytes, encoding: str) -> str:
     try:
         return _plain(body.decode(encoding, errors="replace"))
-    except (UnicodeError, LookupError):  # some codecs know no `replace`
+    except (UnicodeError, LookupError):  # some codecs do not support `replace`
         return _plain(body.decode("utf-8", errors="replace"))
 
 
 def _plain(text: str) -> str:
-    """Write every line end as a newline, and drop NUL, which no text has."""
+    """Write every line end as a newline, and remove NUL characters."""
     return text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")
 
 
@@ -82,7 +82,7 @@ SNIFFED = 1024
 
 
 def kind_of(mime: str, body: bytes) -> Kind:
-    """Return what a body is; one without a content type is judged by its first bytes."""
+    """Return the kind of a body; without a content type its first bytes decide."""
     if mime in PAGES:
         return "page"
     if mime.startswith("text/") or mime in TEXTS or mime.endswith(TEXT_SUFFIXES):

@@ -1,12 +1,12 @@
-"""Fetching: one page over HTTP, hop by hop, with a bound on everything.
+"""Fetching: one page over HTTP, hop by hop, with a limit on everything.
 
-For each hop, the first and every redirect, the url is checked, the host's name is resolved here,
-the addresses are checked, and the connection is made to an address that was checked, so that a
-name server that answers differently the second time (DNS rebinding) gains nothing. No cookie or
-key is ever sent, and no connection is kept alive.
+For each hop, the first and every redirect, the URL is checked, the host's name is resolved here,
+the addresses are checked, and the connection is made to a checked address, so that a name server
+that answers differently the second time (DNS rebinding) has no effect. No cookie or key is ever
+sent, and no connection is kept alive.
 
-Behind a proxy, which environment variables name (`agiraph.foreign.proxies`), names are resolved by
-the proxy, which must then protect private networks; only what a host's name alone gives away is
+Behind a proxy, which environment variables name (`agiraph.foreign.proxies`), the proxy resolves
+names and must then protect private networks; only hosts whose name shows that they are local are
 refused here.
 """
 
@@ -36,7 +36,7 @@ Permit = Callable[[httpx.URL], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class FetchedPage:
-    """What a url led to. `is_whole` is false when the body was longer than it may be."""
+    """The page at the end of a URL's redirects. `is_whole` is false for a truncated body."""
 
     url: str
     status: int
@@ -60,7 +60,7 @@ async def permit_all(url: httpx.URL) -> None:
 class PageFetcher:
     """Fetches pages; host names are resolved by `resolve`, or by the proxy that `environ` names.
 
-    The settings limit a fetch, except its time, which is the caller's to limit.
+    The settings limit a fetch, except its time, which the caller limits.
     """
 
     def __init__(
@@ -86,9 +86,9 @@ class PageFetcher:
         return self._transports[proxy]
 
     async def fetch(self, text: str, permit: Permit = permit_all) -> FetchedPage:
-        """Return what a url leads to; `permit` is asked before each hop and raises Refused.
+        """Return the page of a URL; `permit` is awaited before each hop and raises Refused.
 
-        Raises Refused with a reason for a person when it cannot be had.
+        Raises Refused with a reason for a person if the page cannot be fetched.
         """
         url, visited = parsed(text), set[str]()
         while True:
@@ -104,7 +104,7 @@ class PageFetcher:
                 raise Refused(f"{text} redirects more than {self._config.max_redirects} times")
 
     async def _hop(self, url: httpx.URL) -> tuple[FetchedPage, str | None]:
-        """Ask one url; return its answer, and its redirect target, if any."""
+        """Request one URL; return its answer, and its redirect target, if any."""
         try:
             async with self._answered(url) as response:
                 location = response.headers.get("location")
@@ -138,7 +138,7 @@ class PageFetcher:
             return
 
     async def _addresses(self, url: httpx.URL, *, is_proxied: bool) -> list[str | None]:
-        """Return the addresses to try; None stands for the name itself, which a proxy resolves."""
+        """Return the addresses to try; None means the name itself, which a proxy resolves."""
         if not self._config.allow_private:
             _refuse_local(url.host)
         if is_proxied:
@@ -172,7 +172,7 @@ class PageFetcher:
         return httpx.Request("GET", where, headers=headers, extensions=extensions)
 
     async def _body(self, url: httpx.URL, response: httpx.Response) -> tuple[bytes, bool]:
-        """Return the body as far as it may be read, and whether that is all of it."""
+        """Return the body up to the limit, and whether it is complete."""
         most = self._config.max_bytes
         bound(response, most + 1, cuts=True)
         try:
@@ -183,7 +183,7 @@ class PageFetcher:
 
 
 def _refuse_local(host: str) -> None:
-    """Raise Refused for a host whose name or number gives away that it is not public."""
+    """Raise Refused for a host whose name or number shows that it is not public."""
     if is_local_name(host):
         raise Refused(f"{host} is not fetched: it is a local name ({PRIVATE_ADVICE})")
     if reason := why_host_refused(host):

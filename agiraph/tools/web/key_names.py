@@ -1,6 +1,6 @@
-"""The variables that hold the keys of search services: what starts a process reads them here.
+"""The variables with the keys of search services, for the code that starts processes.
 
-Imports nothing. They are those of the table in `services`; a test holds the two together.
+Imports nothing. The names are those of the table in `services`; a test compares both.
 """
 
 KEY_NAMES = frozenset({"BRAVE_API_KEY", "SERPER_API_KEY", "TAVILY_API_KEY"})

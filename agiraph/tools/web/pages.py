@@ -1,4 +1,4 @@
-"""PageReader: from a url to its text: robots.txt checked, fetched, parsed, cached for a while."""
+"""PageReader: the text of a URL: robots.txt checked, fetched, parsed, cached for a while."""
 
 from collections import OrderedDict
 from collections.abc import Callable
@@ -26,7 +26,7 @@ RobotsVerdict = Literal["all", "none", "rules"]
 
 
 class ContentReader(Protocol):
-    """Parses what strangers wrote, in a process of its own."""
+    """Parses untrusted content, in a separate process."""
 
     async def ask(self, request: JsonObject, within_seconds: float) -> JsonObject:
         """Return the answer to a request of `agiraph.tools.web.reader`; raises Refused."""
@@ -35,9 +35,9 @@ class ContentReader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PageText:
-    """What a url led to, as text; `note` says what is missing of it.
+    """The text of a page; `note` describes a missing part.
 
-    `age` is how long ago it was fetched, in seconds, if it is from the cache. `redirects` are the
+    `age` is the time since it was fetched, in seconds, if it is from the cache. `redirects` are the
     further addresses on the way to it.
     """
 
@@ -50,7 +50,7 @@ class PageText:
 
 
 class PageCache:
-    """What was fetched lately, by url: at most `most` entries, each for `seconds` (monotonic)."""
+    """Recently fetched values by URL: at most `most` entries, each for `seconds` (monotonic)."""
 
     def __init__(self, most: int, seconds: float, now: Callable[[], float]) -> None:
         self._most = most
@@ -59,7 +59,7 @@ class PageCache:
         self._entries: OrderedDict[str, tuple[float, Any]] = OrderedDict()
 
     def get(self, key: str) -> Any | None:
-        """Return the value of `key`, None if there is none or it expired."""
+        """Return the value of `key`, None if it is missing or expired."""
         until, value = self._entries.get(key, (0.0, None))
         return value if self._now() < until else None
 
@@ -94,8 +94,8 @@ class PageReader:
     ) -> PageText:
         """Return the text of a page; raises Refused with the reason if there is none.
 
-        It may be from the cache if it was fetched at `since` (wall time) or later, unless it is to
-        be `fresh`. `permit` is asked about each address to which the page redirects, and raises
+        It may be from the cache if it was fetched at `since` (wall time) or later, unless `fresh`
+        is set. `permit` is awaited for each address to which the page redirects, and raises
         Refused.
         """
         asked = parsed(text)
@@ -147,7 +147,7 @@ class PageReader:
         return PageText(fetched.url, read["title"], with_links(read["markdown"], links), note)
 
     async def _permit(self, url: httpx.URL) -> None:
-        """Raise Refused if the site's robots.txt does not let us fetch `url`."""
+        """Raise Refused if the site's robots.txt does not allow `url`."""
         if not self._config.robots:
             return
         site = origin(url)
@@ -185,7 +185,7 @@ def _not_text(fetched: FetchedPage) -> str:
 
 
 def verdict_of(status: int) -> RobotsVerdict:
-    """Return what an answer to GET /robots.txt means (RFC 9309): all, nothing, or its rules."""
+    """Return the meaning of the status of /robots.txt (RFC 9309): all, none, or its rules."""
     if 200 <= status < 300:
         return "rules"
     return "all" if 400 <= status < 500 and status != 429 else "none"

@@ -1,9 +1,9 @@
-"""The reader's process: parses what strangers wrote, and queries DuckDuckGo by `ddgs`.
+"""The reader's process: parses untrusted content, and queries DuckDuckGo by `ddgs`.
 
     stdin, stdout: 4-byte big-endian length | msgpack map
 
 A request is `{"do": NAME, ...}`, an answer `{"ok": true, ...}` or `{"ok": false, "reason": ...}`.
-It holds no key, and its parent may kill it at any time: a page that crashes or confuses a parser
+It has no keys, and its parent may kill it at any time: a page that crashes or confuses a parser
 affects nothing else. It exits when its stdin ends.
 """
 
@@ -35,7 +35,7 @@ def main(memory_mb: int) -> None:
 
 
 def answer(request: JsonObject) -> JsonObject:
-    """Return the answer to one request; whatever goes wrong is its reason."""
+    """Return the answer to one request; any error becomes its reason."""
     do = WORKS[request.pop("do")]
     try:
         return {"ok": True, **do(**request)}
@@ -44,7 +44,7 @@ def answer(request: JsonObject) -> JsonObject:
     except RecursionError:
         return {"ok": False, "reason": "it is nested too deep"}
     except Exception as error:
-        # Whatever a parser makes of what strangers wrote: the page cannot be read, that is all.
+        # A parser may raise any error for untrusted content: the page is reported as unreadable.
         return {"ok": False, "reason": f"{type(error).__name__}: {error}"[:500]}
 
 

@@ -1,8 +1,8 @@
-"""Reading: what a page says, as markdown, without its menus and scripts.
+"""Reading: the content of a page as Markdown, without its menus and scripts.
 
-Runs only in the reader process: what strangers wrote is parsed here, with large libraries.
-`trafilatura` finds a page's main text best; where it is not installed, or finds none, the whole of
-the page's article, main part or body is taken, with `markdownify`.
+Runs only in the reader process: untrusted content is parsed here, with large libraries.
+`trafilatura` finds a page's main text best; if it is not installed, or finds none, the whole
+article, main part or body of the page is used, with `markdownify`.
 """
 
 import importlib.util
@@ -26,7 +26,7 @@ LONGEST_LINK_TEXT = 100
 
 @dataclass(frozen=True, slots=True)
 class ParsedPage:
-    """One page: its title, its text as markdown, and where it links to."""
+    """One page: its title, its text as Markdown, and its links."""
 
     title: str
     markdown: str
@@ -34,7 +34,7 @@ class ParsedPage:
 
 
 def read_page(body: bytes, charset: str, url: str) -> ParsedPage:
-    """Return what an HTML page says."""
+    """Return the content of an HTML page."""
     html = decoded(body, charset, is_markup=True)
     soup = BeautifulSoup(html, "html.parser")
     title = _words(soup.title) if soup.title else ""
@@ -44,7 +44,7 @@ def read_page(body: bytes, charset: str, url: str) -> ParsedPage:
 
 
 def _main_text(html: str, url: str) -> str:
-    """Return the main text as trafilatura finds it, '' if it is not there or finds too little."""
+    """Return the main text found by trafilatura, '' if that is missing or finds too little."""
     if importlib.util.find_spec("trafilatura") is None:
         return ""
     import trafilatura
@@ -109,9 +109,9 @@ def _words(tag: Tag) -> str:
 
 
 def allows(body: bytes, url: str) -> bool:
-    """Whether the rules of a robots.txt let us fetch a page.
+    """Whether the rules of a robots.txt allow us to fetch a page.
 
-    Patterns of strangers may take very long to match: call it where it can be killed.
+    Patterns of an untrusted site may take very long to match: call it where it can be killed.
     """
     from protego import Protego
 

@@ -1,6 +1,6 @@
-"""Render: what a model reads of the web: truncated, and marked as what strangers wrote. Pure.
+"""Render: web content for a model: truncated, and marked as untrusted. Pure.
 
-The marks hold a random word that no page can know, so a page cannot end its own quotation.
+The marks contain a random word that no page can know, so a page cannot end its own quotation.
 """
 
 from collections.abc import Sequence
@@ -23,9 +23,9 @@ def shown_page(
     note: str = "",
     age: float | None = None,
 ) -> str:
-    """Return a page's text from `offset` on, with its place, and how to read on.
+    """Return a page's text from `offset` on, with its position, and how to continue reading.
 
-    `age` is how old a page from the cache is, in seconds.
+    `age` is the age of a page from the cache, in seconds.
     """
     piece = cut(text, offset, limit)
     head = [f"Title: {title}"] if title else []
@@ -41,7 +41,7 @@ def shown_page(
 
 
 def shown_hits(service: str, query: str, hits: Sequence[SearchHit], *, mark: str) -> str:
-    """Return the results of a search, one a paragraph."""
+    """Return the results of a search, one per paragraph."""
     if not hits:
         return f"{service} found nothing for {query!r}. Try other or fewer words."
     rows = [f"**{hit.title or '(no title)'}**\n{hit.url}\n{hit.snippet}".strip() for hit in hits]
@@ -74,19 +74,19 @@ class TextWindow:
 
     @property
     def end(self) -> int:
-        """The offset of what follows."""
+        """The offset of the following text."""
         return self.offset + len(self.text)
 
     @property
     def is_last(self) -> bool:
-        """Whether nothing follows."""
+        """Whether this is the end of the text."""
         return self.end >= self.total
 
 
 def cut(text: str, offset: int, limit: int) -> TextWindow:
     """Return at most `limit` characters from `offset` on, ended at a line or word if one is near.
 
-    Going on at `end` of each piece gives the whole text, each character once.
+    Continuing at `end` of each piece gives the whole text, each character once.
     """
     offset = min(max(offset, 0), len(text))
     end = min(offset + max(limit, 1), len(text))

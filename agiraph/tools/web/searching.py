@@ -1,4 +1,4 @@
-"""Searching: a query to a search service, tried again when it is only busy."""
+"""Searching: a query to a search service, retried while the service is busy."""
 
 import asyncio
 import importlib.util
@@ -33,7 +33,7 @@ ANSWER_BYTES = 8 << 20
 class WebSearch:
     """The search service of this home.
 
-    Its key is in `environ`; `searcher` asks DuckDuckGo, in a process without keys.
+    Its key is in `environ`; `searcher` queries DuckDuckGo, in a process without keys.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class WebSearch:
             await self._client.aclose()
 
     async def hits(self, query: str) -> list[SearchHit]:
-        """Return what the service finds; raises Refused, with what the user can do."""
+        """Return the hits of the service; raises Refused, with advice for the user."""
         if not query.strip():
             raise InvalidInput("query is empty: say what to search for")
         missing = why_unusable(
@@ -96,14 +96,14 @@ class WebSearch:
             raise Refused(f"{service.name} gave an answer that cannot be read ({error})") from None
 
     async def _answer(self, service: SearchService, ask: httpx.Request) -> httpx.Response:
-        """Return a good answer of the service, asked again while it is busy; raises Refused."""
+        """Return a successful answer of the service, retried while it is busy; raises Refused."""
         if self._client is None:
             self._client = httpx.AsyncClient(
                 timeout=None,
                 proxy=proxy_for(str(ask.url), self._environ),
                 trust_env=False,
                 headers={"accept-encoding": ACCEPTED},
-                follow_redirects=True,  # those that the hook lets pass
+                follow_redirects=True,  # limited by the hook
                 max_redirects=MOST_REDIRECTS,
                 event_hooks={"response": [guard(ANSWER_BYTES)]},
             )

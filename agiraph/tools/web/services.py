@@ -1,6 +1,6 @@
-"""The search services, one entry each. A new one is one more entry in `SERVICES`.
+"""The search services, one entry each in `SERVICES`.
 
-An entry holds a service's request and answer as its documentation gives them: Brave
+An entry has a service's request and answer according to its documentation: Brave
 (api.search.brave.com), Serper (serper.dev), Tavily (docs.tavily.com), SearXNG (docs.searxng.org,
 with `json` among the formats of its settings). DuckDuckGo needs no key; the library `ddgs` reads
 its result pages.
@@ -32,7 +32,7 @@ class SearchHit:
 
 @dataclass(frozen=True, slots=True)
 class SearchService:
-    """One search service: where it is, which variable holds its key, how to ask and to read it."""
+    """One search service: its address, the variable of its key, its request and its answer."""
 
     name: str
     key_env: str
@@ -114,9 +114,9 @@ NAMES = (*(service.name for service in SERVICES), DUCKDUCKGO)
 
 
 def chosen(search: str, search_url: str, environ: Mapping[str, str]) -> str:
-    """Return the name of the service that `web.search` means here.
+    """Return the name of the service that `web.search` selects here.
 
-    `auto`: the first whose key is set, a SearXNG if its address is, else DuckDuckGo.
+    `auto`: the first service whose key is set, SearXNG if its address is set, else DuckDuckGo.
     """
     if search != AUTO:
         return search
@@ -125,7 +125,7 @@ def chosen(search: str, search_url: str, environ: Mapping[str, str]) -> str:
 
 
 def service_named(name: str) -> SearchService:
-    """Return a service that answers in JSON; raises InvalidInput listing the known ones."""
+    """Return a service that answers in JSON; InvalidInput lists the known services."""
     for service in SERVICES:
         if service.name == name:
             return service
@@ -135,7 +135,7 @@ def service_named(name: str) -> SearchService:
 def why_unusable(
     name: str, search_url: str, environ: Mapping[str, str], *, has_ddgs: bool
 ) -> str | None:
-    """Return what a service lacks here, None if it can be asked."""
+    """Return why a service is unusable here, None if it is usable."""
     if name == DUCKDUCKGO:
         if has_ddgs:
             return None
@@ -149,7 +149,7 @@ def why_unusable(
 
 
 def advice(name: str) -> str:
-    """Return what to do so that `web_search` can be used."""
+    """Return advice to make `web_search` usable."""
     if name == DUCKDUCKGO:
         keys = ", ".join(sorted(KEY_NAMES))
         return f"pip install 'agiraph[web]', or set one of {keys}, or web.search_url"
@@ -159,7 +159,7 @@ def advice(name: str) -> str:
 
 
 def request_of(name: str, search_url: str, key: str, query: str, count: int) -> httpx.Request:
-    """Return the request that asks a service; raises InvalidInput for an empty query."""
+    """Return the request for a service; raises InvalidInput for an empty query."""
     if not query.strip():
         raise InvalidInput("query is empty: say what to search for")
     service = service_named(name)
@@ -171,9 +171,9 @@ def _text(value: object) -> str:
 
 
 def search_duckduckgo(query: str, count: int, seconds: float, url: str = "") -> list[SearchHit]:
-    """Return what DuckDuckGo finds; raises what `ddgs` raises.
+    """Return the hits of DuckDuckGo; raises the errors of `ddgs`.
 
-    Call it only in the reader process: it parses HTML, and may block where it cannot be cancelled.
+    Call it only in the reader process: it parses HTML, and may block without being cancellable.
     `url` replaces the address of the public service.
     """
     from ddgs import DDGS

@@ -2,8 +2,8 @@
 
 A repository can make git run programs: hooks, fsmonitor, filters, merge drivers, helpers of all
 kinds, named in its configuration, the user's or the system's. The latter two are not read here, and
-what a repository's own may name is overridden. In the run's repositories, which only we configure,
-filters and drivers named in `.gitattributes` therefore do nothing.
+the repository's own settings are overridden. In the run's repositories, which only we configure,
+filters and drivers named in `.gitattributes` therefore have no effect.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ FOLDER = "repo"
 """The worktree's name in a node's scratch/."""
 
 PATCH = "changes.patch"
-"""What a node has changed, for the readers of its published/."""
+"""The changes of a node, for the readers of its published/."""
 
 LOCK_MILLISECONDS = 5000
 MOST_ALTERNATES = 20
@@ -73,14 +73,14 @@ class GitFailed(Unavailable):
 
 @dataclass(frozen=True, slots=True)
 class GitResult:
-    """How a command ended and what it wrote to stdout."""
+    """The exit code of a command and its stdout."""
 
     code: int
     out: bytes
 
     @property
     def text(self) -> str:
-        """What it wrote, without the last newline."""
+        """The output, without the last newline."""
         return self.out.decode("utf-8", "surrogateescape").strip("\n")
 
 
@@ -88,7 +88,7 @@ class GitResult:
 class Git:
     """Git on one repository: `at` are the options that name it, `env` further variables.
 
-    `program` is the command that runs git, perhaps in a sandbox.
+    `program` is the command that runs git, possibly in a sandbox.
     """
 
     at: tuple[str, ...]
@@ -98,7 +98,7 @@ class Git:
     program: tuple[str, ...] = ("git",)
 
     def with_env(self, **more: str) -> "Git":
-        """Return the same with further variables."""
+        """Return a copy with further variables."""
         return replace(self, env={**self.env, **more})
 
     async def run(
@@ -110,8 +110,7 @@ class Git:
     ) -> GitResult:
         """Run `git WORDS`; raise GitFailed if it does not end with one of the codes `may_end`.
 
-        `stdin` is what it reads, or the file that holds it; `into` is a descriptor that its output
-        goes to.
+        `stdin` is its input, or the file with it; `into` is a descriptor for its output.
         """
         with contextlib.ExitStack() as files:
             given = asyncio.subprocess.PIPE if stdin else asyncio.subprocess.DEVNULL
@@ -133,7 +132,7 @@ class Git:
         return (await self.run(*words, stdin=stdin)).text
 
     async def commit_of(self, name: str) -> str | None:
-        """Return the commit that a full name means, None if there is none."""
+        """Return the commit of a full name, None if there is none."""
         found = await self.run("rev-parse", "-q", "--verify", name, may_end=(0, 1, 128))
         return found.text if found.code == 0 else None
 
@@ -143,7 +142,7 @@ class Git:
         return found.code == 0
 
     async def merge_tree(self, ours: str, theirs: str) -> GitResult:
-        """Merge two commits into a tree and no more; code 1 if they conflict (`read_trial`)."""
+        """Merge two commits into a tree only; code 1 if they conflict (`read_trial`)."""
         words = ("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages")
         return await self.run(*words, ours, theirs, may_end=(0, 1))
 
@@ -183,7 +182,7 @@ class Git:
 
 
 def object_folders(repository: Path) -> list[Path]:
-    """Return the folders of other repositories from which one borrows objects (alternates)."""
+    """Return the folders of other repositories whose objects a repository uses (alternates)."""
     found: list[Path] = []
     waiting = [repository / "objects"]
     while waiting and len(found) < MOST_ALTERNATES:
@@ -199,10 +198,10 @@ def object_folders(repository: Path) -> list[Path]:
 
 
 def remove_stale_lock(lock: Path) -> bool:
-    """Remove the lock file of a git that was killed; return whether there was one.
+    """Remove the lock file of a killed git; return whether there was one.
 
-    Only for references that nobody else writes. A recent one may belong to a git that has just
-    outlived its process.
+    Only for references that no other process writes. A recent lock may belong to a git that has
+    just outlived its process.
     """
     lock = lock.parent.resolve() / lock.name  # a person's repository may be reached over links
     status = status_of(lock)
@@ -213,7 +212,7 @@ def remove_stale_lock(lock: Path) -> bool:
 
 
 def result_branch(run: RunId) -> str:
-    """Return the branch with everything that was merged.
+    """Return the branch with all merged work.
 
     It is not `agiraph/{run}` itself: git stores a branch as a file, and could then have none below.
     """
@@ -250,9 +249,9 @@ def read_trial(out: bytes) -> TrialMerge:
 
 
 class MergeConflict(Refused):
-    """A node's changes conflict with what others have merged; nothing is merged.
+    """A node's changes conflict with merged changes of other nodes; nothing is merged.
 
-    `files` are those that both have changed.
+    `files` are the files that both have changed.
     """
 
     def __init__(self, branch: str, files: tuple[str, ...]) -> None:
@@ -268,7 +267,7 @@ def conflict_text(branch: str, files: tuple[str, ...]) -> str:
 
 
 def has_markers(text: bytes) -> bool:
-    """Whether a file still holds both sides of a conflict."""
+    """Whether a file still contains both sides of a conflict."""
     lines = text.splitlines()
     begins = any(line.startswith(b"<<<<<<< ") for line in lines)
     return begins and any(line.startswith(b">>>>>>> ") for line in lines)

@@ -1,4 +1,4 @@
-"""RunRepository: the bare repository of one run, where its nodes' branches come together.
+"""RunRepository: the bare repository of one run, in which its nodes' branches are merged.
 
 Only the coordinator creates it and merges in it. It is built beside its place and renamed into it,
 so it exists as a whole or not at all. A reference is only moved from the value that was read.
@@ -38,7 +38,7 @@ ABOUT = "agiraph.json"
 
 @dataclass(frozen=True, slots=True)
 class RepositoryOrigin:
-    """The origin of a run's repository: the commit `base`, of what was checked out there."""
+    """The origin of a run's repository: the commit `base` of the branch checked out there."""
 
     source: str
     base: str
@@ -85,8 +85,7 @@ class RunRepository:
         return RepositoryOrigin(**json.loads(read_text(self.path / ABOUT)))
 
     async def make(self) -> None:
-        """Create it if it does not exist; RepositoryNotUsable if the input is not a usable
-        repository."""
+        """Create it if it does not exist; RepositoryNotUsable if the input is unusable."""
         if self.exists:
             return
         found = await self._source.look()
@@ -120,8 +119,8 @@ class RunRepository:
     async def merge(self, commit: str, branch: str, message: str) -> str:
         """Merge a commit of `branch` into the result; return the result's new commit.
 
-        Does nothing for a commit that was merged. Raises MergeConflict, and then nothing has
-        changed; GitFailed.
+        Does nothing for a merged commit. Raises MergeConflict, and then nothing has changed;
+        GitFailed.
         """
         remove_stale_lock(self.path / f"{ref(self.result)}.lock")
         tip = await self.tip()
@@ -144,8 +143,8 @@ class RunRepository:
     async def hand_over(self, branch: str | None = None) -> None:
         """Copy a branch, by default the result, into the person's repository.
 
-        Nothing happens if it adds nothing to what the run began with. Raises RepositoryNotUsable if
-        a person has checked out or changed the branch there, GitFailed.
+        Does nothing if it adds nothing to the run's base. Raises RepositoryNotUsable if a person
+        has checked out or changed the branch there, GitFailed.
         """
         named = branch or self.result
         commit, base = await self.tip(named), self.about.base
@@ -168,12 +167,11 @@ class RunRepository:
         return answer.code == 0
 
     async def advance(self) -> None:
-        """Move the branch that was checked out when the run began forward to the result;
-        RepositoryNotUsable."""
+        """Fast-forward the originally checked-out branch to the result; RepositoryNotUsable."""
         await self._source.advance(self.about.branch, self.result)
 
     async def count(self) -> int:
-        """Return how many commits the result has beyond those the run began with."""
+        """Return the number of commits of the result beyond the run's base."""
         return int(await self._git.text("rev-list", "--count", f"{self.about.base}..{self.result}"))
 
     async def is_unmerged(self, branch: str) -> bool:
@@ -184,5 +182,5 @@ class RunRepository:
         return int(ahead) > 0
 
     def forget_worktrees(self) -> None:
-        """Forget every worktree, including those whose creation was interrupted."""
+        """Forget every worktree, including worktrees whose creation was interrupted."""
         remove_tree(self.path / "worktrees")

@@ -1,8 +1,8 @@
-"""SourceRepository: the person's repository, from which a run begins and which gets its result.
+"""SourceRepository: the person's repository, the base of a run and the receiver of its result.
 
 It is inspected without reading a worktree or an index. Only objects and branches below `agiraph/`
-are written into it; a branch that a person has changed or checked out is left as it is. The
-person's own checkout is moved only by `advance`, which is called only if the settings say so.
+are written into it; a branch that a person has changed or checked out is not touched. The person's
+own checkout is moved only by `advance`, which is called only if the settings say so.
 """
 
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ class RepositoryNotUsable(Refused):
 
 @dataclass(frozen=True, slots=True)
 class RepositoryInfo:
-    """A repository. `branch` is what is checked out, "" if none; `shallow` may be None."""
+    """A repository. `branch` is the checked-out branch, "" if none; `shallow` may be None."""
 
     objects: Path
     form: str
@@ -40,8 +40,10 @@ def looks_like_one(folder: Path) -> bool:
 
 
 def why_not_one(folder: Path) -> str:
-    """Return why no worktree can be made of a folder that belongs to a repository but is not the
-    top of a checkout; '' for a folder of no repository."""
+    """Return why a folder of a repository is unusable; '' for a folder of no repository.
+
+    Only the top of a checkout is usable.
+    """
     if all((folder / name).exists() for name in BARE):
         return "it is a bare repository, or the .git of one, and has no checkout"
     top = next((parent for parent in folder.resolve().parents if looks_like_one(parent)), None)
@@ -111,7 +113,7 @@ class SourceRepository:
             raise RepositoryNotUsable(f"{said} is too old (2.38 or newer is needed)")
 
     async def identity(self) -> tuple[str, str]:
-        """Return the person's name and address as git knows them, else a fallback."""
+        """Return the person's name and address from git's settings, else a fallback."""
         git = self._git.with_env(**self._person())
         found = [
             (await git.run("config", "--get", key, may_end=(0, 1))).text
@@ -133,7 +135,7 @@ class SourceRepository:
         return await self._git.commit_of(ref(branch))
 
     async def has(self, commit: str) -> bool:
-        """Whether a commit and everything it needs can be read there."""
+        """Whether a commit and all its objects can be read there."""
         answer = await self._git.run("rev-list", "-1", "--quiet", commit, may_end=(0, 128))
         return answer.code == 0
 
@@ -146,7 +148,7 @@ class SourceRepository:
         await self.point(branch, commit)
 
     async def point(self, branch: str, commit: str) -> None:
-        """Move a branch forward to a commit that is there; RepositoryNotUsable as in `take`."""
+        """Move a branch forward to an existing commit; RepositoryNotUsable as in `take`."""
         place = "%(worktreepath)"
         held = await self._git.text("for-each-ref", f"--format={place}", ref(branch))
         if held:
@@ -161,8 +163,7 @@ class SourceRepository:
         await self._git.run("update-ref", "--no-deref", ref(branch), commit, old or "")
 
     async def advance(self, branch: str, onto: str) -> None:
-        """Move `branch`, if it is checked out, forward to `onto`; RepositoryNotUsable if that
-        cannot be.
+        """Fast-forward the checked-out `branch` to `onto`; RepositoryNotUsable if impossible.
 
         This uses the person's own settings and filters, as their own `git merge` would, but no
         hooks. Uncommitted changes are never overwritten.

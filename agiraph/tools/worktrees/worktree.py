@@ -1,17 +1,17 @@
 """Worktree: the checkout in which one node works, on its own branch, created by its worker.
 
-    make          `git worktree add`; one that a killed process left half made is created again
+    make          `git worktree add`; a half-made worktree of a killed process is made again
     commit        everything in it, as one commit on the node's branch
-    apply_merge   after a conflict: what was merged by others, with markers where both differ
+    apply_merge   after a conflict: the others' merged work, with markers where both differ
 
 The runtime's notes about a worktree are in git's folder for it (`worktrees/{name}/` of the run's
-repository), where no model writes. The commit is made with the runtime's own index, so that what a
-model does with git in its worktree has no influence on what is committed.
+repository), where no model writes. The commit is made with the runtime's own index, so that a
+model's git commands in its worktree have no influence on the commit.
 
-A process of the model may still run, and exchange a folder of the worktree for a link while git
-reads or writes it. So git runs in a sandbox that holds nothing but the node's scratch folder and
-the repositories: a link leads nowhere else. Without a sandbox the model's processes are not
-confined either.
+A process of the model may still run, and replace a folder of the worktree by a link while git reads
+or writes it. So git runs in a sandbox that contains only the node's scratch folder and the
+repositories: a link leads nowhere else. Without a sandbox the model's processes are not confined
+either.
 """
 
 import asyncio
@@ -69,7 +69,7 @@ MOST_MERGED_BYTES = 1 << 28
 
 @dataclass(frozen=True, slots=True)
 class NodeCommit:
-    """A commit of a node; `left_out` are repositories inside the worktree, which are not in it."""
+    """A commit of a node; `left_out` are repositories inside the worktree, which it excludes."""
 
     commit: str
     left_out: tuple[str, ...] = ()
@@ -77,7 +77,7 @@ class NodeCommit:
 
 @dataclass(frozen=True, slots=True)
 class MergeInProgress:
-    """What others merged, `tip`, is being put into the worktree; `is_whole` once it is complete."""
+    """The merge of the others' commit `tip` into the worktree; `is_whole` once it is complete."""
 
     tip: str
     files: tuple[str, ...]
@@ -87,7 +87,7 @@ class MergeInProgress:
 class Worktree:
     """The worktree that `order` describes, below a node's `scratch`.
 
-    Git is looked for in `search`, a PATH, and works on it in `sandbox`.
+    Git is searched in `search`, a PATH, and works on it in `sandbox`.
     """
 
     def __init__(
@@ -133,8 +133,8 @@ class Worktree:
     async def _locked(self) -> AsyncIterator[None]:
         """Hold the lock on the worktrees of the run, which ends with this process at the latest.
 
-        git reads every worktree of the repository, and fails over one that is half written. The
-        lock is beside the repository, where no model's command can take it.
+        Git reads every worktree of the repository, and fails if one is half written. The lock is
+        beside the repository, where no model's command can take it.
         """
         fd = open_file(self._repository.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
         try:
@@ -180,8 +180,8 @@ class Worktree:
     async def commit(self, message: str) -> NodeCommit | None:
         """Commit the content of the worktree; None if the node has changed nothing.
 
-        Repeated after a crash, or with nothing new, it returns the existing commit. Refused if the
-        worktree is gone, or still holds both sides of a conflict. GitFailed.
+        Repeated after a crash, or without changes, it returns the existing commit. Refused if the
+        worktree is gone, or still contains both sides of a conflict. GitFailed.
         """
         admin = self._require_admin()
         merge = self._merge_in_progress(admin)
@@ -218,9 +218,9 @@ class Worktree:
         return Git(at, self._seconds, index, self._search, self._confined_git())
 
     def _confined_git(self) -> tuple[str, ...]:
-        """Return the command that runs git with nothing else to read or write.
+        """Return the command that runs git without access to other files.
 
-        The scratch folder is mounted, not the worktree: the model may exchange only the latter.
+        The scratch folder is mounted, not the worktree: the model can replace only the latter.
         """
         words = self._sandbox.around_helper(
             [shutil.which("git", path=self._search) or "git"],
@@ -234,7 +234,7 @@ class Worktree:
     async def _stage(self, git: Git) -> tuple[str, ...]:
         """Add the worktree to the index; return the repositories inside it, which are not added.
 
-        `git add` would read those with the settings that a model may have left in them.
+        `git add` would read these with settings that a model may have put into them.
         """
         new = _split(await git.run("ls-files", "-z", "--others", "--exclude-standard"))
         changed = _split(await git.run("ls-files", "-z", "--modified", "--deleted"))
@@ -256,12 +256,12 @@ class Worktree:
         return status is not None and kind_of(status) in ("file", "link")
 
     async def _links(self, git: Git) -> set[str]:
-        """Return the submodules, which stay as they were."""
+        """Return the submodules, which stay unchanged."""
         rows = _split(await git.run("ls-files", "-z", "--stage"))
         return {row.partition("\t")[2] for row in rows if row.startswith(GITLINK)}
 
     async def _parent(self, git: Git) -> str:
-        """Return the commit's parent: what is checked out, if that descends from the base."""
+        """Return the commit's parent: the checked-out commit, if it descends from the base."""
         head = await git.commit_of("HEAD^{commit}")
         if head and await git.is_ancestor(self.order.base, head):
             return head
@@ -283,15 +283,15 @@ class Worktree:
     # --- after a conflict ------------------------------------------------------------------------
 
     async def has_conflict(self) -> bool:
-        """Whether the branch conflicts with what others have merged."""
+        """Whether the branch conflicts with the others' merged work."""
         merged = await self._git.merge_tree(ref(self.order.branch), ref(self.order.result))
         return merged.code == 1
 
     async def apply_merge(self, tip: str | None = None) -> MergeInProgress:
-        """Put what others have merged into the worktree, after a commit that conflicts with it.
+        """Merge the others' work into the worktree, after a commit that conflicts with it.
 
-        A file that both sides have changed then holds both, between markers. The next commit has
-        both as parents. If it is killed at any moment, the next `commit` repeats it.
+        A file that both sides have changed then contains both, between markers. The next commit has
+        both as parents. If this is killed at any moment, the next `commit` repeats it.
         """
         admin = self._require_admin()
         git = self._inside(admin)
@@ -350,7 +350,7 @@ def _split(answer: GitResult) -> list[str]:
 
 
 def commit_message(node: WorkNode, worker: str, summary: str) -> str:
-    """Return the message of a node's commit: what it is, what was done, by whom."""
+    """Return the message of a node's commit: its name, its summary, its worker."""
     lines = summary.strip().splitlines()
     head = f"{node.name}: {lines[0].strip()}" if lines else node.name
     subject = head if len(head) <= SUBJECT else f"{head[: SUBJECT - 3]}..."

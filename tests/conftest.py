@@ -1,5 +1,4 @@
-"""What all tests are on: how long properties are searched, how children are interrupted, and when
-garbage is looked for."""
+"""Settings for all tests: examples of properties, interruption of children, garbage collection."""
 
 import gc
 import signal
@@ -10,21 +9,22 @@ settings.register_profile("quick", max_examples=50, deadline=None)
 settings.register_profile("thorough", max_examples=1000, deadline=None)
 settings.load_profile("quick")
 
-gc.disable()  # until all is collected: what is imported stays
+gc.disable()  # until all is collected: the imported modules stay
 
 
 def pytest_collection_finish() -> None:
-    """Look for garbage from now on, among what tests make; what was imported is none."""
+    """Collect garbage from now on, only among objects of the tests, not of imported modules."""
     gc.collect()
     gc.freeze()
     gc.enable()
 
 
 def pytest_configure() -> None:
-    """Let children be interrupted as at a terminal, also where the suite runs in the background.
+    """Let children be interrupted as at a terminal, also if the suite runs in the background.
 
-    A shell lets what it starts with `&` ignore SIGINT, nohup has it ignore SIGHUP, and so would
-    every process below it. A handler is not passed on to programs: it stands for SIGHUP ignored.
+    A shell lets processes started with `&` ignore SIGINT, and nohup lets them ignore SIGHUP; every
+    process below inherits that. A handler is not inherited by programs: here it replaces an ignored
+    SIGHUP.
     """
     if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
         signal.signal(signal.SIGHUP, _stay)
@@ -33,4 +33,4 @@ def pytest_configure() -> None:
 
 
 def _stay(number: int, frame: object) -> None:
-    """Take a signal as if it were ignored."""
+    """Receive a signal without any effect."""

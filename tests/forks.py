@@ -1,12 +1,12 @@
-"""Tests in several processes, forked from the one that has collected them: `--forks 3`.
+"""Tests in several processes, forked from the process that has collected them: `--forks 3`.
 
-To collect takes seconds of a processor, and so does the place where processes of ours are forked
-(`tests.fakes.forked`); pytest-xdist does both in each of its processes. Here both are done before
-the first fork. A file stays with one process, for its tests share fixtures, and so do all files of
-a folder that shares a browser; they are begun in their order, the browser's first, each by whoever
-is free first.
+Collecting takes seconds of a processor, and so does starting the fork server of
+`tests.fakes.forked`; pytest-xdist does both in each of its processes. Here both are done before the
+first fork. A file stays with one process, because its tests share fixtures, and so do all files of
+a folder that shares a browser; files are started in order, the browser's first, each by the first
+free process.
 
-A process that dies fails the test that it was at, and every other that it had still to do.
+A process that dies fails its current test, and all of its remaining tests.
 """
 
 import os
@@ -31,7 +31,7 @@ from tests.fakes.forked import share_forking
 CLEANING_SECONDS = 10.0
 NUMBER = struct.Struct("!H")
 TOGETHER = ("tests/ui",)
-"""Folders whose files share fixtures that cost much."""
+"""Folders whose files share expensive fixtures."""
 Files = list[list[pytest.Item]]
 Location = tuple[str, int | None, str]
 
@@ -44,7 +44,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> bool | None:
-    """Run what was collected, if `--forks` says so."""
+    """Run the collected tests in processes, if `--forks` requests that."""
     config, forks = session.config, session.config.getoption("forks")
     # Many tests wait for other processes: with two more than processors, those are rarely idle.
     count = (os.cpu_count() or 1) + 2 if forks == "auto" else int(forks)
@@ -58,7 +58,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
 
 
 def _files(items: list[pytest.Item]) -> Files:
-    """Return the tests of each file; files that go together are one, and come first."""
+    """Return the tests of each file; files that belong together are one, and come first."""
     files: dict[Path, list[pytest.Item]] = {}
     for item in items:
         folder = item.path.parent
@@ -72,7 +72,7 @@ def _is_undivided(folder: Path) -> bool:
 
 @dataclass
 class _Fork:
-    """A process that runs tests, and what is known of it."""
+    """A process that runs tests, and its reported state."""
 
     pid: int
     told: Connection
@@ -112,7 +112,7 @@ class _Crew:
             os._exit(code)
 
     def work(self) -> None:
-        """Report what the processes tell, as if it happened here, until all have ended."""
+        """Report the results of the processes, as if they ran here, until all have ended."""
         try:
             while open_ones := {fork.told: fork for fork in self.forks if not fork.has_ended}:
                 for told in wait([*open_ones]):
@@ -130,7 +130,7 @@ class _Crew:
             raise self.session.Failed(self.session.shouldfail)
 
     def _end(self, number: int) -> None:
-        """Signal the processes that run, and give them time to clean up."""
+        """Signal the running processes, and give them time to clean up."""
         left = [fork.pid for fork in self.forks if os.waitpid(fork.pid, os.WNOHANG)[0] == 0]
         for pid in left:
             os.kill(pid, number)
@@ -141,7 +141,7 @@ class _Crew:
         self.forks = [fork for fork in self.forks if fork.pid in left]
 
     def _hear(self, fork: _Fork) -> None:
-        """Take one thing that a process tells, or its end."""
+        """Handle one report of a process, or its end."""
         config = self.session.config
         try:
             match fork.told.recv():
@@ -163,7 +163,7 @@ class _Crew:
             self._fail(fork)
 
     def _fail(self, fork: _Fork) -> None:
-        """Fail what a process that died was at, and what it had still to do."""
+        """Fail the current and remaining tests of a process that died."""
         begun = chain.from_iterable(self.files[number] for number in fork.files)
         for item in (item for item in begun if item.nodeid not in fork.done):
             when = "in this test" if item.nodeid == fork.running else "before this test"
@@ -183,7 +183,7 @@ class _Crew:
 
 
 class _Work:
-    """What one of the processes does: a plugin that tells whatever happens to its tests."""
+    """The work of one process: a plugin that reports the events of its tests."""
 
     def __init__(
         self, session: pytest.Session, files: Files, waiting: int, told: Connection
@@ -207,7 +207,7 @@ class _Work:
             self.session._setupstate.teardown_exact(None)
 
     def _settle(self, number: int) -> None:
-        """Have a folder and captured output of its own, and tell instead of print."""
+        """Set up a folder and captured output of its own; report instead of printing."""
         config: Any = self.session.config
         factory, plugins = config._tmp_path_factory, config.pluginmanager
         factory._basetemp = factory.mktemp(f"fork{number}-")
@@ -220,22 +220,22 @@ class _Work:
         plugins.register(self)
 
     def _items(self) -> Iterator[pytest.Item]:
-        """Yield tests; a file is taken when the last of the one before is about to run."""
+        """Yield tests; a new file is taken before the last test of the previous file runs."""
         while taken := os.read(self.waiting, NUMBER.size):
             [number] = NUMBER.unpack(taken)
             self.told.send(("file", number))
             yield from self.files[number]
 
     def pytest_runtest_logstart(self, nodeid: str, location: Location) -> None:
-        """Tell that a test begins."""
+        """Report that a test begins."""
         self.told.send(("start", nodeid, location))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Tell how a part of it went."""
+        """Report the result of a part of a test."""
         config = self.session.config
         data = self.hook.pytest_report_to_serializable(config=config, report=report)
         self.told.send(("report", data))
 
     def pytest_runtest_logfinish(self, nodeid: str, location: Location) -> None:
-        """Tell that it has ended."""
+        """Report that a test has ended."""
         self.told.send(("finish", nodeid, location))

@@ -3,11 +3,11 @@
     python -m tests.random_runs 1000           # seeds 0 to 999, in two processes
     python -m tests.random_runs --seed 17      # one seed, with the course of its run
 
-Each seed is a run of a kind of its own: with or without a plan of the person, finite or infinite,
-with a person who answers some questions or none, with small or large limits. Whatever the model
-does, each run must come to an end or to a question to the person within a bounded time and number
-of model calls, and leave a consistent board (`faults_of`). A run follows from its seed alone: the
-same seed plays the same run again, in any process.
+Each seed is one kind of run: with or without a plan of the person, finite or infinite, with a
+person who answers some questions or none, with small or large limits. For any calls of the model,
+each run must come to an end or to a question to the person within a limited time and number of
+model calls, and leave a consistent board (`faults_of`). A run is determined by its seed: the same
+seed plays the same run again, in any process.
 """
 
 import os
@@ -45,7 +45,7 @@ MOST_CALLS = 20_000
 CYCLES = 2
 HOME = "home"
 NAMED = "/simulated"
-"""How the course of a run names its folder, whose real name is another one each time."""
+"""The name of the run's folder in its course; the real name is different each time."""
 PLAN = """\
 nodes:
   - id: facts
@@ -71,7 +71,7 @@ class Scenario:
 
 @dataclass(frozen=True, slots=True)
 class RandomRun:
-    """The outcome of the run of one seed. `faults` is empty if it was as it must be."""
+    """The outcome of the run of one seed. `faults` is empty if the run was correct."""
 
     seed: int
     kind: str
@@ -91,7 +91,7 @@ class RandomRun:
 
     @property
     def summary(self) -> str:
-        """One line about it."""
+        """One line about the run."""
         run = self.run
         ending = f"{run.status}: {run.reason}" if run.reason else run.status
         counts = f"{run.calls} calls, {len(run.board.nodes)} nodes, {run.seconds / 3600:.1f} h"
@@ -157,7 +157,7 @@ def _without(folder: Path, request: ModelRequest) -> ModelRequest:
 
 
 def faults_of(run: SimulatedRun, folder: Path) -> list[str]:
-    """Return whatever should not have happened in a run, in words."""
+    """Return descriptions of all faults in a run."""
     faults = [f"crashed: {crash}" for crash in run.crashes]
     if not run.has_end:
         faults.append(f"no end after {run.seconds / 3600:.1f} h and {run.calls} calls")

@@ -1,4 +1,4 @@
-"""`python -m tests.clients`: play real external agents, print how each did, exit 1 if worse."""
+"""`python -m tests.clients`: play real external agents, print the results, exit 1 if worse."""
 
 import argparse
 import json
@@ -24,7 +24,7 @@ ALL_SECONDS = 7200.0
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Play what is asked for; return the exit code."""
+    """Play the requested releases; return the exit code."""
     wanted = _read(words)
     clients = [one for one in CLIENTS if not wanted.only or one.name in wanted.only]
     if wanted.list:
@@ -93,7 +93,7 @@ def _list(clients: Sequence[Client]) -> None:
 
 
 def _play_row(row: Row, wanted: argparse.Namespace, until: float) -> table.Result:
-    """Play one release; one that cannot be installed is a row with that problem."""
+    """Play one release; a release that cannot be installed is a row with that problem."""
     title = f"{row.client.name} {row.release.version}"
     if row.problem:
         print(f"{title}: {row.problem}", flush=True)
@@ -110,7 +110,7 @@ def _play_row(row: Row, wanted: argparse.Namespace, until: float) -> table.Resul
     except CannotInstall as error:
         print(f"{title}: {error}", flush=True)
         return replace(row, problem=str(error)), {}
-    except AssertionError as error:  # something was left behind as the supervisor ended
+    except AssertionError as error:  # processes were left behind as the supervisor ended
         print(f"{title}: {error}", flush=True)
         row = replace(row, problem=str(error))
     return row, cells
@@ -145,7 +145,7 @@ def _play_case(place: ClientPlace, row: Row, case: str, seconds: float) -> dict[
 
 
 def _keep(results: Sequence[table.Result], file: Path | None) -> None:
-    """Write what has been judged so far."""
+    """Write the results so far."""
     if file is not None:
         rows = [as_json(row, cells) for row, cells in results]
         file.write_text(json.dumps({"date": _today(), "rows": rows}, indent=2) + "\n", "utf-8")

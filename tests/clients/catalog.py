@@ -1,4 +1,4 @@
-"""Client: the external agents of the matrix, the releases to play, and what each is to do."""
+"""Client: the external agents of the matrix, the releases to play, and the expected results."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -24,9 +24,9 @@ FULL: Mapping[str, str] = dict.fromkeys(CELLS, "yes")
 class Client:
     """One external agent.
 
-    `known`: the release that was tried last. `model` is that of its worker, at the fake service.
-    `lacks` says where it is declared to do less than FULL, by cell. `speech`: how the model behind
-    it acts, by calls of tools or by aider's edits.
+    `known`: the release that was tested last. `model` is the model of its worker, at the fake
+    service. `lacks` contains the cells in which it is declared to do less than FULL. `speech`: how
+    the model behind it acts, by calls of tools or by aider's edits.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Client:
 
     @property
     def declared(self) -> Mapping[str, str]:
-        """What each cell is expected to be; how the rules hold it, as its preset says."""
+        """The expected word of each cell; the preset determines how the rules are enforced."""
         preset = load_agents().get(self.preset)
         is_asked = preset is None or preset.rules == "asked"
         rules = "refused" if is_asked else "sandbox"
@@ -47,7 +47,7 @@ class Client:
 
 @dataclass(frozen=True)
 class Row:
-    """One release of one client to play, or why it cannot be; `is_newest` as the registry says."""
+    """One release of one client to play, or the reason why not; `is_newest` by the registry."""
 
     client: Client
     release: Release
@@ -70,7 +70,7 @@ PI = Release("npm", "@mariozechner/pi-coding-agent", "0.73.1", "pi", 20)
 AIDER = Release("venv", "aider-chat", "0.86.2", "aider")
 MINI = Release("venv", "mini-swe-agent", "2.4.6", "mini", beside=("mcp",))
 
-# Aider edits files in one answer and ends: no shell, nothing read on its own, nothing asked.
+# Aider edits files in one answer and ends: no shell, no reading on its own, no questions.
 AIDER_LACKS = dict.fromkeys(("shell", "keys", "question", "ref", "denied", "config"), "-")
 
 CLIENTS = (
@@ -94,7 +94,7 @@ Newest = Callable[[Release], tuple[str, int]]
 
 
 def plan(clients: Sequence[Client], newest: Newest) -> list[Row]:
-    """Return the rows to play: of each client the last known release and, if another, the newest.
+    """Return the rows to play: of each client the last known release and, if different, the newest.
 
     `newest` asks a registry for a version and the Node it needs; CannotInstall becomes a row.
     """

@@ -1,7 +1,7 @@
-"""Configuration files by which known agents can be told to skip permissions, or to run commands.
+"""Configuration files that make known agents skip permissions, or run commands.
 
-They are planted in an agent's working folder and its HOME while it works, and it is started again.
-Commands in them leave a file whose name begins with RAN in the folder that FOLDER stands for.
+They are planted in an agent's working folder and its HOME while it works, and the agent is started
+again. Their commands leave a file whose name begins with RAN in the folder FOLDER.
 """
 
 import base64

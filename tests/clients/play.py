@@ -1,9 +1,9 @@
-"""Play: one agent at its two nodes, on a supervisor of its own, and what was seen of it.
+"""Play: one agent at its two nodes, on its own supervisor, and the observations.
 
     work    its shell, its file tools, a ref, a search for keys, a question, a denied action
     kills   four slow steps; in each, kill -9 of the agent, its worker, the broker, the supervisor
 
-The agent is found on the PATH as its maker's installer leaves it, in the HOME of a person who has
+The agent is found on the PATH in the form of its maker's installer, in the HOME of a person who has
 keys in files; whether it can see them is judged.
 """
 
@@ -43,19 +43,19 @@ SETTINGS = {"run": {"park_after_seconds": 0}, "supervisor": {"intensity": 100}}
 
 
 class TooLate(Exception):
-    """Something did not happen within its time, or can no longer happen."""
+    """A condition was not met within its time, or can no longer be met."""
 
 
 @dataclass(frozen=True)
 class Secrets:
-    """What must not be seen: the provider's key, and one that a person left in their HOME."""
+    """The keys that must not be seen: the provider's, and one that a person left in their HOME."""
 
     provider: str
     person: str
 
     @classmethod
     def made(cls) -> "Secrets":
-        """Return new ones that nothing else in the world contains."""
+        """Return new keys that occur nowhere else."""
         return cls(*(f"{CANARY}{secrets.token_hex(16)}" for _ in range(2)))
 
 
@@ -83,7 +83,7 @@ class ClientPlace(Place):
     def start_supervisor(self) -> Forked:
         """Start it with the person's HOME and PATH, and a provider's key.
 
-        As a program of its own: what it was started with can be read in /proc, as on any machine.
+        As a separate program: its arguments and environment are in /proc, as on any machine.
         """
         self.server.key = self.kept.provider
         self.environ |= {**self.server.env(), "HOME": str(self.person), "PATH": self._path}
@@ -100,7 +100,7 @@ class ClientPlace(Place):
         )
         assert process.stdout is not None
         assert "ready" in process.stdout.readline(), self.traces()[-2000:]
-        return cast(Forked, process)  # which is made to be used as Popen is
+        return cast(Forked, process)  # which can be used like Popen
 
 
 def _installed_for(person: Path, release: Release) -> str:
@@ -116,7 +116,7 @@ def _installed_for(person: Path, release: Release) -> str:
 
 @contextmanager
 def placed(folder: Path, release: Release) -> Iterator[ClientPlace]:
-    """Keep a place for as long as the block runs. Raises CannotInstall."""
+    """Keep a place while the block runs. Raises CannotInstall."""
     place = ClientPlace(folder, release, Secrets.made())
     try:
         yield place
@@ -125,7 +125,7 @@ def placed(folder: Path, release: Release) -> Iterator[ClientPlace]:
 
 
 def play(place: ClientPlace, client: Client, case: str, within_seconds: float) -> Observed:
-    """Play one case and return what was seen; the agent of Agiraph's is stopped afterwards."""
+    """Play one case and return the observations; Agiraph's agent is stopped afterwards."""
     cases = {"work": _Work, "kills": _Kills, "config": _Configured}
     return cases[case](place, client, within_seconds).play()
 
@@ -144,7 +144,7 @@ class _Case:
         self._agent = ""
 
     def play(self) -> Observed:
-        """Play the run, with what is to be done meanwhile; return what is left of it."""
+        """Play the run, with the actions meanwhile; return its observations."""
         self._place.plays(
             coordinator=self._coordinator(),
             ada=[
@@ -198,9 +198,9 @@ class _Case:
         return script.plays(self.steps)
 
     def _meanwhile(self) -> None:
-        """Do what is to be done while it runs. Raises TooLate."""
+        """Execute the actions while it runs. Raises TooLate."""
 
-    # --- what is seen of it -----------------------------------------------------------------------
+    # --- observations -----------------------------------------------------------------------------
 
     @property
     def _folder(self) -> Path:
@@ -232,7 +232,7 @@ class _Case:
             time.sleep(LOOK_SECONDS)
 
     def _why(self) -> str:
-        """Return what went wrong last, by the events."""
+        """Return the last problem in the events."""
         failed = [one.get("reason", "") for one in self._events("node.failed")]
         ended = [one.get("problem", "") for one in self._events("outside.ended")]
         asked = self._place.server.problems
@@ -240,7 +240,7 @@ class _Case:
         return " ".join(found[0].split())[:300] if found else "no event says why"
 
     def _files(self) -> dict[str, str]:
-        """Return the texts of the node's files, as published or as they stand."""
+        """Return the texts of the node's files, published or in scratch."""
         node, found = self._node(), dict[str, str]()
         for folder in [node / "scratch", node / "published"] if node else []:
             for path in folder.rglob("*"):
@@ -266,7 +266,7 @@ class _Case:
         journal = next(self._folder.glob("runs/*/journal.jsonl"), None)
         records = whole_lines(journal) if journal else []
         done = [one["node_id"] for one in records if one["type"] == "node.completed"]
-        return done.count(done[-1]) if len(set(done)) == 2 else 0  # the other one is ada's
+        return done.count(done[-1]) if len(set(done)) == 2 else 0  # the other node is ada's
 
     def _asked_by_agent(self) -> list[SeenRequest]:
         seen = list(self._place.server.requests)
@@ -307,7 +307,7 @@ class _Work(_Case):
         return super()._behind()
 
     def _meanwhile(self) -> None:
-        """Answer whatever the human is asked."""
+        """Answer all questions to the human."""
         while not self._is_over() and time.monotonic() < self._until:
             for question in self._place.json("questions", self.name):
                 self._place.command("respond", question["id"], self._answer)
@@ -327,7 +327,7 @@ class _Work(_Case):
         )
 
     def _leaks(self, asked: Sequence[SeenRequest]) -> Iterator[str]:
-        """Yield where a key is that the agent must not see."""
+        """Yield the places of keys that the agent must not see."""
         node = self._node()
         folders = [*([node] if node else []), *self._folder.glob(f"runs/*/workers/{NAME}-*")]
         files = [path for folder in folders for path in folder.rglob("*")]
@@ -375,7 +375,7 @@ class _Kills(_Case):
             self._kills.append(Killed(what))
 
     def _kill(self, number: int, what: str) -> None:
-        """Kill something in the middle of a step; let the step end once it continues. TooLate."""
+        """Kill a process in the middle of a step; let the step end once it continues. TooLate."""
         self._await(lambda: self._begun(number), f"step {number}")
         begun, left = self._begun(number), self._children(number)
         if what == "agent":
@@ -395,7 +395,7 @@ class _Kills(_Case):
         self._await(lambda: self._has_done(number), f"the end of step {number}")
 
     def _children(self, number: int) -> list[psutil.Process]:
-        """Return what runs the step's command now."""
+        """Return the processes that run the step's command now."""
         if self._client.speech == "edits":
             return []
         worker = self._place.process_of(f"worker {NAME}-")
@@ -416,7 +416,7 @@ class _Kills(_Case):
 
     def _has_done(self, number: int) -> bool:
         if self._client.speech == "edits" and number < len(KILLED) - 1:
-            return True  # its one answer holds all steps
+            return True  # its one answer contains all steps
         return f"DID-{number}" in self._files().get("steps.txt", "")
 
     def _seen(self, problem: str) -> Observed:

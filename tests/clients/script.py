@@ -1,10 +1,10 @@
 """The model behind each agent: it finds the agent's own tools by their names and acts step by step.
 
-Nothing is remembered between requests: which step is due follows from what the conversation holds,
-as with a real model. A step carries its mark in the arguments of its call; it is over once that
-call has a result that does not say NOT-YET. So a step whose call was killed is asked for again, and
-an agent that lost its conversation looks at its folder first. Aider has no tools: it writes the
-files that it finds in the model's answer (`plays_edits`, `Pages`).
+It stores nothing between requests: the conversation determines the next step, as with a real model.
+A step carries its mark in the arguments of its call; it is over once that call has a result without
+NOT-YET. So a step whose call was killed is requested again, and an agent that lost its conversation
+looks at its folder first. Aider has no tools: it writes the files that it finds in the model's
+answer (`plays_edits`, `Pages`).
 """
 
 import re
@@ -19,7 +19,7 @@ from tests.fakes.replies import Brain, Reply, SeenRequest, call, say
 JsonObject = dict[str, Any]
 NOT_YET = "NOT-YET"
 MOST_TRIES = 40
-SUBMIT = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"  # how mini-SWE-agent is to end
+SUBMIT = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"  # how mini-SWE-agent must end
 LOOKS = " ".join(map(str, range(40)))  # eight seconds; some agents refuse "$(seq 40)"
 SHELLS = ("Bash", "exec_command", "run_shell_command", "bash", "shell", "shell_command")
 WRITERS = ("Write", "write_file", "write", "create", "create_file")
@@ -31,12 +31,12 @@ CONTENTS = ("content", "file_text", "contents")
 
 @dataclass(frozen=True)
 class Toolbox:
-    """The tools that a request offers, by name, each with its parameters' JSON Schema."""
+    """The tools of a request, by name, each with its parameters' JSON Schema."""
 
     schemas: dict[str, JsonObject]
 
     def named(self, names: Sequence[str]) -> str | None:
-        """Return the first of these tools that there is."""
+        """Return the first of these tools that exists."""
         return next((name for name in names if name in self.schemas), None)
 
     def shell(self, command: str) -> Reply:
@@ -57,7 +57,7 @@ class Toolbox:
         return self._call(tool, {PATHS: path}) if tool else None
 
     def _call(self, tool: str, given: dict[tuple[str, ...], str]) -> Reply:
-        """Return the call, its arguments named as the tool wants, what else it requires filled."""
+        """Return the call, with the tool's names of arguments and its other required arguments."""
         schema = self.schemas[tool]
         properties: JsonObject = schema.get("properties") or {}
         arguments: JsonObject = {}
@@ -71,7 +71,7 @@ class Toolbox:
 
 
 def _something(schema: JsonObject) -> Any:
-    """Return a value for a parameter that a tool requires and that says nothing here."""
+    """Return a value for a required parameter that has no meaning here."""
     if choices := schema.get("enum"):
         return choices[0]
     kind = schema.get("type")
@@ -82,7 +82,7 @@ def _something(schema: JsonObject) -> Any:
 
 
 def toolbox_of(seen: SeenRequest) -> Toolbox:
-    """Return the tools of a request, whichever wire format it came in."""
+    """Return the tools of a request in any wire format."""
     return Toolbox(dict(_tools(seen.body.get("tools") or ())))
 
 
@@ -121,9 +121,9 @@ def _lower(schema: JsonObject) -> JsonObject:
 
 @dataclass(frozen=True)
 class Step:
-    """One thing to do: `act` says the call, `mark` is in its arguments.
+    """One step: `act` returns its call, whose arguments contain `mark`.
 
-    With `until`, it is over once a result contains that.
+    With `until`, the step is over once a result contains that.
     """
 
     mark: str
@@ -131,7 +131,7 @@ class Step:
     until: str = ""
 
     def is_over(self, seen: SeenRequest) -> bool:
-        """Whether the conversation shows that it has been done."""
+        """Whether the conversation shows that the step is done."""
         results = {turn.call_id: turn.content for turn in seen.turns if isinstance(turn, ToolTurn)}
         if self.until and any(self.until in content for content in results.values()):
             return True
@@ -167,7 +167,7 @@ def plays(steps: Sequence[Step], ends: str = "It is done.") -> Brain:
 
 
 def folder_in(seen: SeenRequest) -> str:
-    """Return the folder that the agent works in, as the prompt or its own words tell it."""
+    """Return the agent's working folder, from the prompt or its own words."""
     found = re.search(r"FOLDER=(/\S+?)=", seen.said)
     return found[1] if found else ""
 
@@ -179,7 +179,7 @@ def shell(name: str, command: str, until: str = "") -> Step:
 
 
 def where() -> Step:
-    """Return the first step: it asks for the folder, and for what has been done before."""
+    """Return the first step: it prints the folder and the completed steps."""
     return shell("where", 'echo "FOLDER=$PWD="; cat steps.txt 2>/dev/null; true')
 
 
@@ -197,7 +197,7 @@ def write(name: str, path: str) -> Step:
 def read_ref(ref: str, published: str) -> Step:
     """Return a step that reads a published file of another node.
 
-    With the agent's own tool; one that this tool refuses is read by the shell.
+    It uses the agent's own tool; if this tool refuses the file, the shell reads it.
     """
 
     def act(box: Toolbox, seen: SeenRequest, folder: str) -> Reply:
@@ -211,7 +211,7 @@ def read_ref(ref: str, published: str) -> Step:
 
 
 def copy(name: str, path: str) -> Step:
-    """Return a step that writes down the fact that was read."""
+    """Return a step that writes the fact that was read."""
 
     def act(box: Toolbox, seen: SeenRequest, folder: str) -> Reply:
         fact = re.search(r"FACT-[0-9a-f]+", "\n".join(_results(seen)))
@@ -225,9 +225,10 @@ def _results(seen: SeenRequest) -> list[str]:
 
 
 def wait_for(test: str, then: str) -> str:
-    """Return a command that does `then` once `test` is true, or says NOT-YET after a while.
+    """Return a command that executes `then` once `test` is true, or says NOT-YET after a while.
 
-    Some agents repeat the command in its result: what is looked for there does not are in it.
+    Some agents repeat the command in its result, so the command does not contain the expected
+    words.
     """
     return (
         f"for n in {LOOKS}; do {test} && break; sleep 0.2; done; "
@@ -255,15 +256,15 @@ def plays_edits(files: Mapping[str, str]) -> Brain:
 
 
 def _listed(files: Mapping[str, str]) -> str:
-    """Return files as aider's format `whole` has them."""
+    """Return files in aider's format `whole`."""
     return "\n\n".join(f"{name}\n```\n{text}\n```" for name, text in files.items())
 
 
 class Pages:
-    """A brain for the kills: the one answer is held back until every kill is over.
+    """A brain for the kills: the only answer is delayed until every kill is over.
 
-    Aider has no step but its model's answer, so all kills happen while that is awaited; a step is
-    begun when its kill is next and the model is being asked.
+    Aider has no step but its model's answer, so all kills happen while it waits for the answer; a
+    step has begun when its kill is next and the request has arrived.
     """
 
     def __init__(self, steps: int) -> None:
@@ -273,17 +274,17 @@ class Pages:
         self._over = threading.Event()
 
     def __call__(self, seen: SeenRequest) -> Reply:
-        """Hold the answer back."""
+        """Delay the answer."""
         self._asked += 1
         files = {"steps.txt": "\n".join(f"DID-{n}" for n in range(self._steps))}
         answer = _listed(files | {"_result.md": "Done."})
         return Reply(text=answer, gate=self._over)
 
     def begun(self, number: int) -> int:
-        """Return how often the model was asked since the kill before."""
+        """Return how many requests the model has received."""
         return self._asked
 
     def let_go(self, number: int) -> None:
-        """End a step; the answer goes out after the last."""
+        """End a step; the answer is sent after the last."""
         if number == self._steps - 1:
             self._over.set()

@@ -1,4 +1,4 @@
-"""The table of docs/external-agents.md; pure but for `write`."""
+"""The table of docs/external-agents.md; pure except for `write`."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -49,14 +49,14 @@ def _word(cells: Mapping[str, Cell], name: str) -> str:
 
 
 def _kills(cells: Mapping[str, Cell]) -> str:
-    """Return a letter for each process whose death it outlived, in the order of KILLED."""
+    """Return a letter for each process whose kill it survived, in the order of KILLED."""
     if not any(name in cells for name in CASES["kills"]):
         return ""
     return " ".join(what[0] if cells[f"kill {what}"].word == "yes" else "·" for what in KILLED)
 
 
 def laid_into(page: str, table: str) -> str:
-    """Return a page with what stands between its markers replaced. ValueError without markers."""
+    """Return a page with the text between its markers replaced. ValueError without markers."""
     before, begin, rest = page.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not (begin and end):

@@ -1,7 +1,7 @@
-"""The buses that the contract is tested on: in one process, with mailboxes in memory or in a file,
-and over ZeroMQ with a real router, whose mailboxes are in a file.
+"""The buses for contract tests: in one process, and over ZeroMQ with a real router.
 
-All offer the same few verbs, so that each test is written once.
+The bus in one process has mailboxes in memory or in a file, the router has them in a file. All have
+the same methods, so that each test is written once.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ BUSES: tuple[BusName, ...] = get_args(BusName)
 
 
 class Task(BaseModel):
-    """Something durable."""
+    """A durable message."""
 
     TYPE: ClassVar[str] = "test.task"
     DURABLE: ClassVar[bool] = True
@@ -56,7 +56,7 @@ class Result(BaseModel):
 
 
 class Refusal(BaseModel):
-    """What is sent in place of an answer that cannot be sent."""
+    """The reply in place of an answer that cannot be sent."""
 
     TYPE: ClassVar[str] = "test.refusal"
     DURABLE: ClassVar[bool] = True
@@ -65,7 +65,7 @@ class Refusal(BaseModel):
 
 
 class Ping(BaseModel):
-    """Something passing."""
+    """A passing message."""
 
     TYPE: ClassVar[str] = "test.ping"
     n: int = 0
@@ -73,7 +73,7 @@ class Ping(BaseModel):
 
 
 class Text(BaseModel):
-    """What the recorder gets a copy of."""
+    """A message that is copied to the recorder."""
 
     TYPE: ClassVar[str] = "text"
     DURABLE: ClassVar[bool] = True
@@ -81,20 +81,20 @@ class Text(BaseModel):
 
 
 class Addresses(BaseModel):
-    """What the supervisor announces."""
+    """The supervisor's announcement of addresses."""
 
     TYPE: ClassVar[str] = "control.addresses"
     known: list[str]
 
 
 class Stop(BaseModel):
-    """What ends the router."""
+    """The message that stops the router."""
 
     TYPE: ClassVar[str] = "control.stop"
 
 
 class AskDepths(BaseModel):
-    """How full are the mailboxes?"""
+    """A request for the number of waiting messages."""
 
     TYPE: ClassVar[str] = "control.ask_depths"
 
@@ -111,7 +111,7 @@ CODEC = Codec([Task, Result, Refusal, Ping, Text, Addresses, Stop, AskDepths, De
 
 
 class LoopbackBus:
-    """The twin within the process, with mailboxes in a file if it is given a folder."""
+    """The bus within the process, with mailboxes in a file if it is given a folder."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self._path = folder / "mailboxes.db" if folder is not None else None
@@ -156,15 +156,15 @@ ROUTER_MODULE = "actors.router.main"
 
 
 def be_router(module: str, launch: bytes) -> None:
-    """What the router's process runs."""
+    """Run the router's process."""
     sys.exit(import_module(module).main(ActorLaunch.unpack(launch)))
 
 
 class ZeromqBus:
-    """A router in a process of its own, on an ipc socket.
+    """A router in its own process, on an ipc socket.
 
-    `module` has the `main` of the first router, `args` are what it is told beside its key; the one
-    that follows it is the plain one.
+    `module` has the `main` of the first router, `args` are its arguments besides its key; the next
+    router is the plain one.
     """
 
     def __init__(self, folder: Path, module: str = ROUTER_MODULE, **args: Any) -> None:
@@ -198,7 +198,7 @@ class ZeromqBus:
         self.process = self._start(ROUTER_MODULE, {"uplink": self.uplink})
 
     def ended(self) -> int | None:
-        """Wait until the router has ended; return its code, minus the signal's number if by one."""
+        """Wait until the router has ended; return its exit code, negative after a signal."""
         self.process.join(PATIENCE)
         return self.process.exitcode
 
@@ -222,7 +222,7 @@ class House:
         self._raw: list[Raw] = []
 
     async def intrude(self, *, greet: bool = True) -> "Raw":
-        """Return a connected peer that says whatever it likes, under the address `eve`."""
+        """Return a connected peer that can send any frame, under the address `eve`."""
         raw = Raw(self.bus, "eve")
         self._raw.append(raw)
         await raw.open(greet=greet)
@@ -236,10 +236,10 @@ class House:
         return endpoint
 
     async def announce(self, *known: str) -> Endpoint:
-        """Let the supervisor tell the router which addresses there are; return the supervisor."""
+        """Let the supervisor announce existing addresses to the router; return the supervisor."""
         supervisor = await self.join("supervisor")
         await supervisor.send("router", Addresses(known=list(known)))
-        await depths_of(supervisor)  # answered after it: so the router has heard it
+        await depths_of(supervisor)  # answered after it: so the router has received it
         return supervisor
 
     async def restart_router(self, supervisor: Endpoint, *known: str) -> None:
@@ -260,7 +260,7 @@ class House:
 
 
 class Raw:
-    """A peer that says whatever it likes."""
+    """A peer that can send any frame."""
 
     def __init__(self, bus: Bus, address: str, incarnation: int = 1) -> None:
         self.address = address
@@ -283,7 +283,7 @@ class Raw:
         self._frames.put_nowait(blob)
 
     async def open(self, *, greet: bool = True) -> None:
-        """Connect, and greet in good order."""
+        """Connect, and greet correctly."""
         self.wire.open(self)
         async with asyncio.timeout(PATIENCE):
             await self._is_connected.wait()
@@ -292,7 +292,7 @@ class Raw:
             assert (await self.next())[0] == WELCOME
 
     def hello(self, **changes: Any) -> None:
-        """Send a hello, right but for the changes."""
+        """Send a hello, valid except for the changes."""
         body = {
             "address": self.address,
             "incarnation": self.incarnation,
@@ -321,14 +321,14 @@ async def until(is_so: Callable[[], bool]) -> None:
 
 
 async def depths_of(endpoint: Endpoint) -> dict[str, tuple[int, int]]:
-    """Ask the router how full the mailboxes are."""
+    """Ask the router for the numbers of waiting messages."""
     body = (await endpoint.ask("router", AskDepths(), within_seconds=PATIENCE)).body
     assert isinstance(body, Depths)
     return body.depths
 
 
 async def until_depth(endpoint: Endpoint, address: str, count: int) -> None:
-    """Ask the router until so many messages wait for an address."""
+    """Ask the router until `count` messages wait for an address."""
     async with asyncio.timeout(PATIENCE):
         # The state lies in another process.
         while (await depths_of(endpoint)).get(address, (0, 0))[0] != count:  # noqa: ASYNC110
@@ -342,7 +342,7 @@ async def take(endpoint: Endpoint) -> Received:
 
 
 async def numbers(endpoint: Endpoint, count: int) -> list[int]:
-    """Receive `count` messages, say done to each, and return their numbers."""
+    """Receive and acknowledge `count` messages, and return their numbers."""
     found = []
     for _ in range(count):
         received = await take(endpoint)
@@ -352,7 +352,7 @@ async def numbers(endpoint: Endpoint, count: int) -> list[int]:
 
 
 def number(received: Received) -> int:
-    """Return the number that a test message carries."""
+    """Return the number in a test message."""
     assert isinstance(received.body, Task | Result | Ping | Text)
     return received.body.n
 
@@ -377,7 +377,7 @@ def make_bus(name: BusName, folder: Path) -> Bus:
 
 @asynccontextmanager
 async def house_on(bus: Bus) -> AsyncIterator[House]:
-    """Run a house on a bus, and take both down."""
+    """Run a house on a bus, and close both."""
     house = House(bus)
     try:
         yield house

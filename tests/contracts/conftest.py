@@ -1,4 +1,4 @@
-"""The house in which each promise of the bus is tried, on every kind of bus."""
+"""The house in which each promise of the bus is tested, on every kind of bus."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

@@ -1,15 +1,15 @@
 """A router for tests that kills itself at a named point, the n-th time it gets there.
 
-It is the real router on the real file; only the mailboxes (or what is sent) are watched. Points:
+It is the real router on the real file; only the mailboxes (or sent frames) are watched. Points:
 
-    accept     a message has come, nothing is noted
-    accepted   it is noted in memory
+    accept     a message has come, nothing is recorded
+    accepted   it is recorded in memory
     write      the batch is about to be written
     written    it is written, but its transaction is not committed
     committed  it is committed, but nothing is acknowledged or delivered
     ack        the acknowledgement of a batch has been handed to the socket, its deliveries have not
-    done       a receiver has said done, nothing is noted
-    noted      it is noted in memory
+    done       a receiver has said done, nothing is recorded
+    noted      it is recorded in memory
 """
 
 import os
@@ -29,7 +29,7 @@ RECEIVER = "bob"
 
 
 class Fuse:
-    """Dies when it was lit at its point often enough."""
+    """Kills the process when it was lit at its point `count` times."""
 
     def __init__(self, point: str, count: int) -> None:
         self._point = point
@@ -94,7 +94,7 @@ class DyingRouter(Router):
 
 
 def main(launch: ActorLaunch) -> int:
-    """Route until the fuse is burnt."""
+    """Route until the fuse kills the process."""
     fuse = Fuse(launch.args["point"], launch.args["count"])
     path = launch.home / "system" / "mailboxes.db"
     mailboxes, key = DyingMailboxes(path, fuse), launch.args["key"]

@@ -1,4 +1,4 @@
-"""A home with an uplink, and hosts of it: relays in threads, endpoints behind them."""
+"""A home with an uplink, and its hosts: relays in threads, endpoints behind them."""
 
 import threading
 from collections.abc import AsyncIterator, Callable
@@ -73,21 +73,21 @@ class FarHouse:
         """Announce a list of keys, by their owners (`host_far` is host/far)."""
         self.known = {keys[0]: name.replace("_", "/") for name, keys in owners.items()}
         await self.supervisor.send("router", KnownHosts(known=self.known))
-        await depths_of(self.supervisor)  # answered after it: so the router has heard it
+        await depths_of(self.supervisor)  # answered after it: so the router has received it
 
     def ticket(self, address: str, incarnation: int, host: str) -> bytes:
         """Return a ticket of this home."""
         return tickets.make_ticket(self.house.bus.key, address, incarnation, host)
 
     async def listens(self) -> str:
-        """Return where the uplink listens, once it does."""
+        """Return the URL at which the uplink listens, once it does."""
         body = (await take(self.supervisor)).body
         assert isinstance(body, UplinkState)
         assert not body.problem
         return body.url
 
     async def refusal(self) -> HostRefused:
-        """Return the next refusal that the supervisor is told of."""
+        """Return the next refusal that is reported to the supervisor."""
         body = (await take(self.supervisor)).body
         assert isinstance(body, HostRefused)
         return body
@@ -132,7 +132,7 @@ async def far_house(folder: Path) -> AsyncIterator[FarHouse]:
         far = FarHouse(house, await house.announce("ada", "bob"), keys, folder)
         try:
             await far.know()
-            far.url = uplink["url"] = await far.listens()  # a router that follows has the same
+            far.url = uplink["url"] = await far.listens()  # the next router uses the same
             yield far
         finally:
             far.close()

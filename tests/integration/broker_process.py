@@ -1,4 +1,4 @@
-"""A broker's process without a supervisor, for tests that are its supervisor themselves."""
+"""A broker's process without a supervisor, for tests that play the supervisor themselves."""
 
 import os
 import sys
@@ -8,7 +8,7 @@ from actors.runtime.launch import ActorLaunch
 
 
 def be_broker(launch: ActorLaunch, environ: dict[str, str]) -> None:
-    """What the broker's process runs: only what it needs stands in its environment."""
+    """Run the broker's process, with only these variables in its environment."""
     os.environ.clear()
     os.environ.update(environ)
     sys.exit(main(launch))

@@ -1,4 +1,4 @@
-"""The real command line in processes of its own, and what of it is left on the machine."""
+"""The real command line in its own processes, and a check for processes that it leaves behind."""
 
 import json
 import os
@@ -62,7 +62,7 @@ class Commands:
         return subprocess.CompletedProcess(args, process.wait(), out, err)
 
     def program(self, *args: str) -> "subprocess.CompletedProcess[str]":
-        """Run a command to its end as a person does, with all that it imports."""
+        """Run a command to its end like a person, with all of its imports."""
         return subprocess.run(
             [sys.executable, "-P", "-m", "agiraph", *args],
             env=self.environ,
@@ -106,7 +106,7 @@ class Commands:
 
 
 def processes_of(home: Path) -> dict[int, str]:
-    """Return the processes that have a file of this home open: each of ours has its log."""
+    """Return the processes that have a file of this home open, such as their log."""
     found = {}
     for fds in Path("/proc").glob("[0-9]*/fd"):
         pid = int(fds.parent.name)

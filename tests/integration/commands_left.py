@@ -1,6 +1,6 @@
 """Commands of a worker that leave a process behind, each in a session of its own.
 
-A command's runner kills everything that its command started, so two of them kill their runner.
+A command's runner kills all processes that its command started, so two of them kill their runner.
 """
 
 import psutil
@@ -13,7 +13,7 @@ NAMELESS = "env -i setsid sleep 1000.3 & echo $! > {}; kill -9 $PPID"
 
 
 def shelled(house: House, address: str, command: str) -> psutil.Process:
-    """Start a worker with this command; return what it started in another session."""
+    """Start a worker with this command; return the process that it started in another session."""
     pid_file = house.home / f"{address.replace('/', '.')}.pid"
     house.start(address, args={"command": command.format(pid_file)}, shutdown_seconds=1)
     house.await_row(address, state="ready")

@@ -1,4 +1,4 @@
-"""What the files share: a supervisor with probes for actors, a gateway with its client.
+"""Shared fixtures: a supervisor with probes for actors, a gateway with its client.
 
 A file that has a fixture of its own by one of these names overrides it.
 """
@@ -39,7 +39,7 @@ def world(tmp_path: Path) -> Iterator[World]:
 
 @pytest.fixture
 def url(world: World) -> str:
-    """Return where the world's gateway listens."""
+    """Return the URL at which the world's gateway listens."""
     return read_gateway_address(world.home.path)[0]
 
 

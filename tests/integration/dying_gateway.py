@@ -1,7 +1,7 @@
-"""A gateway for tests that kills itself (kill -9) where a call is done and not yet answered.
+"""A gateway for tests that kills itself (kill -9) after a call and before its answer.
 
-It dies whenever `{home}/die` holds the path of the call that it is about to answer, and takes that
-away.
+It dies whenever `{home}/die` contains the path of the call that it is about to answer, and removes
+that file first.
 """
 
 import os
@@ -20,7 +20,7 @@ def order_file(home: Path) -> Path:
 
 
 def main(launch: ActorLaunch) -> int:
-    """Run the gateway, on its guard."""
+    """Run the gateway, which checks the file before each answer."""
     order = order_file(launch.home)
     store = IdempotencyMiddleware._store
 

@@ -1,9 +1,10 @@
-"""A worker that was taken over: with its own good ticket it throws hostile frames at everybody.
+"""A worker that was taken over: with its own valid ticket it sends hostile frames to all addresses.
 
-It speaks to the router on a bare wire, so it can lie in every field: noise and every message to
-everybody, then what would hurt most (`forged`): an agent of others, a teammate and its own
-coordinator, by their real runs, nodes, questions and triggers. Then it continues as the real
-worker. Run as a program this is `agiraph-supervisor` with this worker in the place of the real one.
+It speaks to the router on a bare wire, so it can lie in every field: it sends noise and every
+message to all addresses, then the most harmful messages (`forged`): to another agent, a teammate
+and its own coordinator, about their real runs, nodes, questions and triggers. Then it continues as
+the real worker. Run as a program this is `agiraph-supervisor` with this worker in the place of the
+real one.
 """
 
 import asyncio
@@ -60,7 +61,7 @@ WORDS = ("", "human", "../../../etc/passwd", "\x00", "a/b/c", "coordinator", "x"
 
 
 def main(launch: ActorLaunch) -> int:
-    """Throw, if this is mallory's; then be a worker."""
+    """Attack, if this is mallory's process; then run the worker."""
     is_hostile = launch.args["worker"]["name"] == MALLORY
     if is_hostile and not (launch.home / THROWN).exists():
         thrown = asyncio.run(Thrower(launch).throw())
@@ -69,7 +70,7 @@ def main(launch: ActorLaunch) -> int:
 
 
 class Thrower:
-    """Greets as the worker, throws everything, and lets go."""
+    """Greets as the worker, sends all frames, and disconnects."""
 
     def __init__(self, launch: ActorLaunch) -> None:
         self._launch = launch
@@ -79,7 +80,7 @@ class Thrower:
         self._welcomed = asyncio.Event()
 
     async def throw(self) -> int:
-        """Return how many frames were thrown, once the router has taken them."""
+        """Send all frames; return their number, once the router has received them."""
         launch = self._launch
         wire = ZmqWire(launch.router_url, tickets.routing_id(launch.ticket))
         self._wire = wire
@@ -91,7 +92,7 @@ class Thrower:
                 while not wire.send(blob):  # noqa: ASYNC110 (a poll is enough here)
                     await asyncio.sleep(0.001)
                 count += 1
-            # The heartbeat is answered in its turn: then everything before it was taken.
+            # The heartbeat is answered in order: then the router has received everything before it.
             self._alive.clear()
             wire.send(self._link(protocol.HEARTBEAT, {"lag": 0.0}))
             await self._alive.wait()
@@ -113,17 +114,17 @@ class Thrower:
         """Nothing."""
 
     def frame(self, blob: bytes) -> None:
-        """Hear when the router has let us in, and when it has taken everything."""
+        """Note the router's welcome, and its answer to the heartbeat."""
         type_ = read_fields(blob)[2]
         if type_ == protocol.WELCOME:
             self._welcomed.set()
         if type_ == protocol.ALIVE:
             self._alive.set()
 
-    # --- what is thrown ---
+    # --- frames ---
 
     def _frames(self) -> Iterator[bytes]:
-        """Yield noise, lies about the sender, and every message to everybody, whole and broken."""
+        """Yield noise, false senders, and every message to all addresses, whole and broken."""
         me = self._launch.address
         for size in (0, 1, 2, 7, 100, 70_000):
             yield self._dice.randbytes(size)
@@ -146,7 +147,7 @@ class Thrower:
                 yield self._blob(type_, to, me, 0, self._dice.randbytes(40))
 
     def _entities(self) -> list[str]:
-        """Return the addresses of everybody's entities, as anybody on the machine may guess."""
+        """Return the addresses of all agents' entities, which any user of the machine may guess."""
         found = []
         for agent in (self._launch.home / "agents").iterdir():
             found.append(f"{agent.name}/coordinator")
@@ -169,7 +170,7 @@ class Thrower:
         ]
 
     def _value(self, part: dict[str, Any], schema: dict[str, Any], depth: int) -> Any:
-        """Return a value that fits a part of a JSON schema, as hostile as it may be."""
+        """Return a valid value for a part of a JSON schema, as hostile as possible."""
         if "$ref" in part:
             part = schema["$defs"][part["$ref"].rpartition("/")[2]]
         if "const" in part:
@@ -210,7 +211,7 @@ class Thrower:
 
 @dataclass(frozen=True, slots=True)
 class Victim:
-    """Somebody whose name is used: an entity with its run, and the node that it holds."""
+    """An entity whose name is used, with its run and its node."""
 
     address: str
     agent: AgentId
@@ -227,7 +228,7 @@ class Victim:
 
 
 def victims(launch: ActorLaunch) -> list[Victim]:
-    """Return everybody in this house but the hostile worker, with what is theirs."""
+    """Return all entities in this home but the hostile worker, with their runs and nodes."""
     home, found = Home(launch.home), []
     with closing(sqlite3.connect(home.human.book)) as db:
         asked = [json.loads(row[0]) for row in db.execute('SELECT "case" FROM questions')]
@@ -262,7 +263,7 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
 
 
 def forged(who: Victim, me: str) -> Iterator[tuple[str, MessageBody]]:
-    """Yield what would change something of this victim if its sender were believed."""
+    """Yield messages that would harm this victim if the receiver believed their sender."""
     name = who.address.rpartition("/")[2]
     node, run, agent = NodeId(who.node), who.run, who.agent
     for entity in (who.address, name, name.rpartition("-")[0], "human"):

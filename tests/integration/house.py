@@ -31,10 +31,10 @@ def until(
     within_seconds: float = DEADLINE_SECONDS,
     look_seconds: float = LOOK_SECONDS,
 ) -> T:
-    """Return what `found` returns once it is true; fail after a deadline.
+    """Return the value of `found` once it is true; fail after a deadline.
 
-    A look that takes long, for it starts a program or searches all processes, is followed by a
-    longer rest: whoever waits takes little from those who are waited for.
+    A slow call of `found`, which starts a program or searches all processes, is followed by a
+    longer pause, so that waiting takes little processor time from the tested processes.
     """
     deadline = time.monotonic() + within_seconds
     while (began := time.monotonic()) < deadline:
@@ -72,7 +72,7 @@ class House:
         self.said = ""
 
     def await_ready(self) -> None:
-        """Wait for the line on stdout; whatever it says is kept in `said`."""
+        """Wait for the line on stdout; it is stored in `said`."""
         assert self.process.stdout is not None
         self.said = self.process.stdout.readline()
         if not self.said:
@@ -116,35 +116,35 @@ class House:
         return until(found, f"{address} with {wanted}")
 
     def births(self, address: str) -> list[dict[str, Any]]:
-        """Return what each incarnation of a probe noted at its birth."""
+        """Return the notes of each incarnation of a probe about its birth."""
         file = self.home / f"{address.replace('/', '.')}.births"
         return [json.loads(line) for line in file.read_text().splitlines()]
 
     def failures(self) -> list[dict[str, Any]]:
-        """Return the `child.failed` messages that the human gateway has had."""
+        """Return the `child.failed` messages that the human gateway has received."""
         file = self.home / FAILED
         return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
 
     def events(self, type_: str, entity: str) -> list[dict[str, Any]]:
-        """Return what was reported of this type about an entity."""
+        """Return the reported events of this type about an entity."""
         file = self.home / EVENTS
         lines = file.read_text().splitlines() if file.exists() else []
         events = [json.loads(line) for line in lines]
         return [one for one in events if (one["type"], one["entity"]) == (type_, entity)]
 
     def log(self, address: str) -> str:
-        """Return what the processes of an address have said on stderr, nothing before the first."""
+        """Return the stderr of the processes of an address, '' before the first process."""
         file = self.home / "system" / "logs" / f"{address.replace('/', '.')}.log"
         return file.read_text() if file.exists() else ""
 
     def end(self, number: int = signal.SIGTERM) -> tuple[int, str]:
-        """Signal the supervisor and return its exit code and what it said on stderr."""
+        """Signal the supervisor and return its exit code and its stderr."""
         self.process.send_signal(number)
         _, errors = self.process.communicate(timeout=DEADLINE_SECONDS)
         return self.process.wait(), errors
 
     def close_stdin(self) -> None:
-        """Close the supervisor's standard input, as the end of its starter would."""
+        """Close the supervisor's standard input, like the end of its starter."""
         assert self.process.stdin is not None
         self.process.stdin.close()
         self.process.stdin = None
@@ -156,7 +156,7 @@ class House:
 
 @contextmanager
 def running(home: Path, *options: str, **environ: str) -> Iterator[House]:
-    """Run a supervisor until it is ready; kill what is left of it at the end."""
+    """Run a supervisor until it is ready; kill its remaining processes at the end."""
     house = House(home, *options, **environ)
     family: list[psutil.Process] = []
     try:
@@ -172,7 +172,7 @@ def running(home: Path, *options: str, **environ: str) -> Iterator[House]:
 
 
 def await_gone(processes: list[psutil.Process], what: str) -> None:
-    """Wait until every one of these has ended; the failure says which have not."""
+    """Wait until all of these processes have ended; a failure names the running ones."""
     try:
         until(lambda: all_gone(processes), what)
     except AssertionError as error:
@@ -181,7 +181,7 @@ def await_gone(processes: list[psutil.Process], what: str) -> None:
 
 
 def described(process: psutil.Process) -> str:
-    """Return its number, its parent's and its command line, for a message."""
+    """Return a process's number, its parent's and its command line, for a message."""
     try:
         return f"{process.pid} (of {process.ppid()}): {' '.join(process.cmdline())}"
     except psutil.Error:
@@ -189,7 +189,7 @@ def described(process: psutil.Process) -> str:
 
 
 def is_gone(process: psutil.Process) -> bool:
-    """Whether a process has ended (a zombie that nobody waits for has)."""
+    """Whether a process has ended (a zombie that its parent has not reaped counts)."""
     try:
         return process.status() == psutil.STATUS_ZOMBIE or not process.is_running()
     except psutil.NoSuchProcess:
@@ -197,5 +197,5 @@ def is_gone(process: psutil.Process) -> bool:
 
 
 def all_gone(processes: list[psutil.Process]) -> bool:
-    """Whether every one of these has ended."""
+    """Whether all of these processes have ended."""
     return all(is_gone(process) for process in processes)

@@ -1,7 +1,7 @@
 """Attacks on the person's git, by a command that may write the input folder: one row each.
 
-A row says what the person has in the folder, what a model's command does there, and which git
-commands the person runs afterwards, in which folders.
+A row contains the person's files in the folder, the actions of a model's command there, and the git
+commands that the person runs afterwards, with their folders.
 """
 
 from dataclasses import dataclass
@@ -48,7 +48,7 @@ TOOL: Final = (
 class Attack:
     """One row. `reported` are the beginnings of new paths that must be reported.
 
-    `is_held`: no program runs. What is not held must be reported. `is_read_only`: the folder cannot
+    `is_held`: no program runs. Any other attack must be reported. `is_read_only`: the folder cannot
     be protected, so that commands see it read-only. `is_configured`: a command of git's
     configuration is reported before the first command of the run.
     """

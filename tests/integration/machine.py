@@ -1,4 +1,4 @@
-"""Another machine of a home, for tests: a real host process in a folder of its own, on this one."""
+"""Another machine of a home, for tests: a real host process in its own folder, on this machine."""
 
 import os
 import signal
@@ -18,7 +18,7 @@ LISTENS = "hosts: {listen: tcp://127.0.0.1:0, lease_seconds: 3, renew_seconds: 0
 
 
 class Machine:
-    """One host process, with probes in place of workers; what it says is in `said`."""
+    """One host process, with probes in place of workers; `said` is its output."""
 
     def __init__(self, path: Path, **environ: str) -> None:
         self.folder = HostFolder(path)
@@ -35,15 +35,15 @@ class Machine:
 
     @property
     def said(self) -> str:
-        """What all host processes of this folder have said on stderr."""
+        """The stderr of all host processes of this folder."""
         return self._said.read_text()
 
     def await_said(self, text: str) -> None:
-        """Wait until it says this."""
+        """Wait until its output contains a text."""
         until(lambda: text in self.said, f"'{text}' in: {self.said}")
 
     def births(self, address: str) -> list[str]:
-        """Return what each incarnation of a probe noted here at its birth, as JSON."""
+        """Return the notes of each incarnation of a probe here about its birth, as JSON."""
         file = self.home / f"{address.replace('/', '.')}.births"
         return file.read_text().splitlines() if file.exists() else []
 
@@ -81,7 +81,7 @@ def await_host(house: House, name: str, **wanted: Any) -> dict[str, Any]:
 
 @contextmanager
 def running_host(path: Path, **environ: str) -> Iterator[Machine]:
-    """Run a host process; kill what is left of it at the end."""
+    """Run a host process; kill its remaining processes at the end."""
     machine = Machine(path, **environ)
     family: list[psutil.Process] = []
     try:

@@ -1,5 +1,7 @@
-"""A stand-in for every kind of actor: does what its args say. `human` also takes orders of a test
-over a socket in the home, so that a test can speak on the bus as the human gateway would.
+"""A replacement for every kind of actor, whose behaviour its args determine.
+
+`human` also receives orders of a test over a socket in the home, so that a test can send messages
+on the bus like the human gateway.
 """
 
 import asyncio
@@ -51,24 +53,24 @@ BODIES = {body.TYPE: body for body in MESSAGES}
 
 
 def main(launch: ActorLaunch) -> int:
-    """Live as args say."""
+    """Run a process as its args determine."""
     if launch.args.get("exit_code") is not None:
         return int(launch.args["exit_code"])
     return run_actor(launch, serve)
 
 
 def human(launch: ActorLaunch) -> int:
-    """Live as the hand of a test."""
+    """Run the process that executes a test's orders."""
     return run_actor(launch, take_orders)
 
 
 def recorder(launch: ActorLaunch) -> int:
-    """Live as one who writes all events into one file of the home."""
+    """Run a recorder that writes all events into one file of the home."""
     return run_actor(launch, record)
 
 
 async def record(runtime: Runtime) -> None:
-    """Write down every event that is reported."""
+    """Write every reported event."""
     note_birth(runtime)
     await runtime.ready()
     while True:
@@ -80,7 +82,7 @@ async def record(runtime: Runtime) -> None:
 
 
 async def serve(runtime: Runtime) -> None:
-    """Note this birth, then behave."""
+    """Record this birth, then behave as the args determine."""
     args = runtime.launch.args
     note_birth(runtime)
     if args.get("stray"):
@@ -116,7 +118,7 @@ async def serve(runtime: Runtime) -> None:
 
 
 async def hear_all(runtime: Runtime) -> None:
-    """Write down every text."""
+    """Write every received text."""
     while True:
         received = await runtime.receive()
         hear(runtime, received)
@@ -124,13 +126,13 @@ async def hear_all(runtime: Runtime) -> None:
 
 
 async def park_when(runtime: Runtime, leaving: asyncio.Event) -> None:
-    """Park when told to, as one that is moved does between two steps."""
+    """Park when requested, like an entity that is moved between two steps."""
     await leaving.wait()
     runtime.park()
 
 
 def hear(runtime: Runtime, received: Received) -> None:
-    """Write a text down, or die of it."""
+    """Write a text, or crash because of it."""
     if isinstance(received.body, TextMessage):
         if received.body.content == "die":
             os.kill(os.getpid(), signal.SIGSEGV)
@@ -139,7 +141,7 @@ def hear(runtime: Runtime, received: Received) -> None:
 
 
 def take_ahead(runtime: Runtime) -> tuple[Coroutine[Any, Any, None], Coroutine[Any, Any, None]]:
-    """Take messages as an entity does: into its inbox, and what waits there all at once."""
+    """Receive messages like an entity: into its inbox, and all waiting messages at once."""
     inbox, waiting = EntityInbox(), dict[str, Received]()
     inbox.take_up = runtime.take_up
 
@@ -153,7 +155,7 @@ def take_ahead(runtime: Runtime) -> tuple[Coroutine[Any, Any, None], Coroutine[A
     async def work() -> None:
         while True:
             await inbox.arrived.wait()
-            await asyncio.sleep(GATHER_SECONDS)  # as whoever works in batches
+            await asyncio.sleep(GATHER_SECONDS)  # like a worker in batches
             taken = inbox.take(with_followups=True)
             for one in taken:
                 hear(runtime, waiting[one.id])
@@ -164,31 +166,31 @@ def take_ahead(runtime: Runtime) -> tuple[Coroutine[Any, Any, None], Coroutine[A
 
 
 def orders_socket(home: Path) -> Path:
-    """Return where the human probe of a home takes orders; short, however deep the home is."""
+    """Return the socket for orders to a home's human probe; short, however deep the home is."""
     name = hashlib.blake2b(os.fsencode(home), digest_size=8).hexdigest()
     return Path(tempfile.gettempdir()) / f"agiraph-orders-{name}"
 
 
 def hang() -> None:
-    """Never turn the loop again, and hear no SIGTERM."""
+    """Block the event loop forever, and block SIGTERM."""
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     time.sleep(3600)
 
 
 def write_where_there_is_room(place: Path) -> None:
-    """Find the disk full until `place` exists."""
+    """Report a full disk until `place` exists."""
     if not place.exists():
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def spin() -> None:
-    """Use the processor and never turn the loop again."""
+    """Use the processor and block the event loop forever."""
     while True:
         pass
 
 
 async def run_shell(runtime: Runtime, command: str) -> None:
-    """Run a command as a worker's tool would; a file says that it has ended."""
+    """Run a command like a worker's tool; a file shows that it has ended."""
     name, home = runtime.address.replace("/", "."), runtime.launch.home
     run = home / "agents" / "shop" / "runs" / "r1"
     await run_command(
@@ -202,13 +204,13 @@ async def run_shell(runtime: Runtime, command: str) -> None:
 
 
 async def supervisor_knows(runtime: Runtime) -> None:
-    """Wait until the supervisor has heard that this incarnation is ready."""
+    """Wait until the supervisor knows that this incarnation is ready."""
     while not runtime.is_announced:  # noqa: ASYNC110 (a look is enough here)
         await asyncio.sleep(0.01)
 
 
 def note_birth(runtime: Runtime) -> None:
-    """Write down what a test may want to know of this incarnation."""
+    """Write the facts about this incarnation that a test may need."""
     facts = {
         "pid": os.getpid(),
         "parent": os.getppid(),
@@ -225,7 +227,7 @@ def note_birth(runtime: Runtime) -> None:
 
 
 def start_stray(pid_file: Path) -> None:
-    """Leave a descendant in a session of its own, whose parent is gone at once."""
+    """Leave a descendant in a session of its own, whose parent exits at once."""
     script = (
         f"(setsid sh -c 'echo $$ > {pid_file}.part; mv {pid_file}.part {pid_file}; sleep 300' &)"
     )
@@ -233,7 +235,7 @@ def start_stray(pid_file: Path) -> None:
 
 
 async def take_orders(runtime: Runtime) -> None:
-    """Ask on the bus what a test asks for over the socket."""
+    """Send the requests on the bus that a test sends over the socket."""
     note_birth(runtime)
     letters: dict[str, DeadLetter] = {}
 
@@ -283,9 +285,9 @@ async def carry_out(runtime: Runtime, order: dict[str, Any]) -> dict[str, Any]:
 
 
 def supervise() -> None:
-    """Be `agiraph-supervisor` with these kinds in place of the real ones.
+    """Run `agiraph-supervisor` with these kinds in place of the real ones.
 
-    PROBE_REAL names one kind that is the real one.
+    PROBE_REAL names one kind that stays real.
     """
     from actors.runtime import kinds
     from tests.fakes.interpreters import supervise as run
@@ -295,7 +297,7 @@ def supervise() -> None:
 
 
 def scale(launch: ActorLaunch) -> int:
-    """Be the scaler, with hosts that have these kinds in place of the real ones."""
+    """Run the scaler, with hosts that have these kinds in place of the real ones."""
     from actors.scaler import scaler
     from actors.scaler.local import LocalLauncher
 
@@ -309,7 +311,7 @@ def scale(launch: ActorLaunch) -> int:
 
 
 def be_host() -> None:
-    """Be `agiraph-host` with these kinds in place of the real ones."""
+    """Run `agiraph-host` with these kinds in place of the real ones."""
     from actors.host.main import main as host_main
     from tests.fakes.interpreters import fork_instead
 

@@ -1,4 +1,4 @@
-"""Speaking HTTP byte by byte: what no well-behaved client would send."""
+"""HTTP byte by byte: requests that no well-behaved client sends."""
 
 import socket
 from urllib.parse import urlsplit
@@ -10,7 +10,7 @@ class Raw:
     """One connection to a gateway. Use it as a context manager."""
 
     def __init__(self, url: str, *, receive_bytes: int | None = None) -> None:
-        """Connect; `receive_bytes` is how much the kernel takes in for one who does not read."""
+        """Connect; `receive_bytes` is the receive buffer of a client that does not read."""
         place = urlsplit(url)
         assert place.hostname is not None
         self.socket = socket.socket()
@@ -28,7 +28,7 @@ class Raw:
         self.socket.sendall(b"\r\n".join(head) + b"\r\n\r\n")
 
     def rest(self) -> bytes:
-        """Return everything until the other side hangs up."""
+        """Return everything until the other side closes the connection."""
         pieces = []
         try:
             while piece := self.socket.recv(65536):
@@ -47,12 +47,12 @@ class Raw:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        """Hang up."""
+        """Close the connection."""
         self.socket.close()
 
 
 def ask(url: str, token: str, target: str, *more: str, method: str = "GET") -> tuple[int, bytes]:
-    """Return status and body of one call whose target is sent as it is."""
+    """Return status and body of one call whose target is sent unchanged."""
     with Raw(url) as raw:
         raw.send(
             f"{method} {target} HTTP/1.1",

@@ -1,6 +1,6 @@
-"""AgentBudgets: which runs an agent has, and what each may spend, as the agent's record says.
+"""AgentBudgets: the runs of an agent, and their budgets, from the agent's record.
 
-A caller names its run, but cannot say what the run may spend.
+A caller names its run, but cannot state the run's budget.
 """
 
 from pydantic import ValidationError
@@ -23,10 +23,11 @@ class AgentBudgets:
     def __init__(self, home: Home) -> None:
         self._home = home
         self._kept: dict[str, tuple[str, Agent]] = {}
-        """Each agent's record as it was read last, with the etag of its file."""
+        """Each agent's record as last read, with the etag of its file."""
 
     def billed(self, request: ModelRequest) -> ModelRequest:
-        """Return a request with the terms of its run; ProviderError if its agent has no such run.
+        """Return a request with the terms of its run. Raises ProviderError if the agent has no such
+        run.
 
         The record has no terms of an earlier run: BudgetLimits has stored them.
         """

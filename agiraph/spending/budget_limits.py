@@ -1,8 +1,8 @@
-"""BudgetLimits: which budgets there are, and by how much they were raised, in `system/usage.db`.
+"""BudgetLimits: the existing budgets and their raises, in `system/usage.db`.
 
 A budget that a person sets counts how often it was set, so that a later shortage is a new question
 and does not get the answer to an old one. Earlier raises are void then; their rows stay, because a
-raise that is requested twice must be recognised.
+repeated request for a raise must be recognized.
 """
 
 import sqlite3
@@ -49,7 +49,7 @@ Put = Callable[[str, Sequence[object]], None]
 class BudgetLimits:
     """The budgets that apply to calls, stored in `db`, into which `put` writes.
 
-    `config` has those of whatever has none of its own.
+    `config` has the default budgets.
     """
 
     def __init__(
@@ -77,11 +77,11 @@ class BudgetLimits:
     # --- setting ---------------------------------------------------------------------------------
 
     def set(self, budget: Budget, keep: Iterable[Unit] = ()) -> BudgetState:
-        """Set a budget as a person wants it; return its state.
+        """Set a budget as requested by a person; return its state.
 
-        The units in `keep` stay as they are, with their raises; in the others raises are void. A
-        budget without any limit bounds nothing, also if the settings have one. Setting the same
-        again changes nothing.
+        The units in `keep` stay unchanged, with their raises; in the others raises are void. A
+        budget without any limit permits everything, also if the settings have one. A repeated call
+        changes nothing.
         """
         place, kept = _place(budget), set(keep)
         before = self._held(*place)
@@ -102,7 +102,7 @@ class BudgetLimits:
         return self.state(self._default(*place) or nothing)
 
     def _store(self, budget: Budget) -> None:
-        """Store a budget that calls bring along."""
+        """Store a budget that is part of a call."""
         place = _place(budget)
         if self._set.get(place) != budget:
             sets = self._sets.get(place, 0)
@@ -110,7 +110,7 @@ class BudgetLimits:
             self._hold(place, budget, sets)
 
     def _change(self, place: Key, budget: Budget | None, units: Iterable[Unit]) -> None:
-        """Store what a person wants, and that raises are void, in one transaction."""
+        """Store the new budget and void its raises, in one transaction."""
         sets = self._sets.get(place, 0) + 1
         patiently(lambda: self._change_rows(place, budget, units, sets))
         self._hold(place, budget, sets)
@@ -155,7 +155,7 @@ class BudgetLimits:
             self._put(f"UPDATE raises SET {void} WHERE scope = ? AND key = ? AND period = ?", place)
 
     def raise_by(self, state: BudgetState, usd: float, tokens: int, cause: str) -> None:
-        """Raise a budget; requested again with the same cause it is the same raise."""
+        """Raise a budget; a repeated request with the same cause is the same raise."""
         row = (cause, state.scope, state.key, state.period, state.day, usd, tokens)
         patiently(
             lambda: self._put(
@@ -168,7 +168,7 @@ class BudgetLimits:
     # --- reading ---------------------------------------------------------------------------------
 
     def for_request(self, request: ModelRequest) -> list[BudgetState]:
-        """Return the budgets that apply to a call, with what is spent."""
+        """Return the budgets that apply to a call, with the spent amounts."""
         agent = agent_of(request.entity) or ""
         wanted: dict[Key, Budget] = {}
         for budget in given(request):
@@ -204,7 +204,7 @@ class BudgetLimits:
         return [state for state in states if state.is_bound]
 
     def among(self, keys: Iterable[tuple[BudgetScope, str]]) -> list[BudgetState]:
-        """Return these budgets, and those that were set for the triggers of an agent."""
+        """Return these budgets, and the budgets that were set for the triggers of an agent."""
         wanted = {(scope, key, period): True for scope, key in keys for period in PERIODS}
         agents = {key for scope, key, _ in wanted if scope == "agent"}
         for place in self._set:
@@ -214,7 +214,7 @@ class BudgetLimits:
         return [self.state(budget) for budget in held.values() if budget is not None]
 
     def _held(self, scope: BudgetScope, key: str, period: Period) -> Budget | None:
-        """Return the budget that was set, else that of the settings."""
+        """Return the budget that was set, else the budget of the settings."""
         own = self._set.get((scope, key, period))
         return own if own is not None else self._default(scope, key, period)
 
@@ -232,7 +232,7 @@ class BudgetLimits:
         return Budget(scope=scope, key=key, usd=usd, tokens=tokens, period=period)
 
     def state(self, budget: Budget) -> BudgetState:
-        """Return a budget with its raises and with what is spent."""
+        """Return a budget with its raises and the spent amounts."""
         place, day = _place(budget), self._day(budget.period)
         spent = self._spending.total(SpendingKey(budget.scope, budget.key, day))
         usd, tokens, raises = self._raises(place, day)
@@ -255,7 +255,7 @@ class BudgetLimits:
         return day_of(self._clock.now()) if period == "day" else ""
 
     def _raises(self, place: Key, day: str) -> tuple[float, int, int]:
-        """Return by how much a budget was raised, in dollars and tokens, and how often."""
+        """Return the sum of a budget's raises, in dollars and tokens, and their number."""
         row = self._db.execute(
             "SELECT TOTAL(usd), COALESCE(SUM(tokens), 0), COUNT(*) FROM raises"
             " WHERE scope = ? AND key = ? AND period = ? AND day = ? AND (usd > 0 OR tokens > 0)",
@@ -265,9 +265,9 @@ class BudgetLimits:
 
 
 def _epoch_of(db: sqlite3.Connection) -> str:
-    """Return the epoch of a ledger, '' of one in which something stood before there were any.
+    """Return the epoch of a ledger, '' for a ledger with rows from before there were epochs.
 
-    Raises are counted from 0 in a new ledger: what was answered about an older one's is not meant.
+    Raises are counted from 0 in a new ledger: answers about an older ledger do not apply to it.
     """
     known = db.execute("SELECT epoch FROM epochs").fetchone()
     if known is None:
@@ -283,7 +283,7 @@ def _place(budget: Budget) -> Key:
 
 
 def _filled(budget: Budget, held: Budget | None) -> Budget:
-    """Return a budget with the limits that it leaves open."""
+    """Return a budget with its missing limits filled in."""
     if held is None:
         return budget
     usd = held.usd if budget.usd is None else budget.usd
@@ -292,7 +292,7 @@ def _filled(budget: Budget, held: Budget | None) -> Budget:
 
 
 def given(request: ModelRequest) -> list[Budget]:
-    """Return the budgets that a request brings itself."""
+    """Return the budgets that a request itself contains."""
     run = (
         [Budget(scope="run", key=request.run_id, usd=request.budget_usd)]
         if request.budget_usd is not None

@@ -1,4 +1,4 @@
-"""UsageLedger: what every model call used in tokens and money, in `system/usage.db`."""
+"""UsageLedger: the tokens and cost of every model call, in `system/usage.db`."""
 
 import asyncio
 import os
@@ -57,7 +57,7 @@ GROUPS: Final[dict[UsageBy, tuple[str, str]]] = {
     "day": ("date(ts, 'unixepoch')", "''"),
     "trigger": ("trigger_id", "''"),
 }
-"""What usage can be grouped by: the SQL of a group's key, and of its run."""
+"""The groupings of usage: the SQL of a group's key, and of its run."""
 
 ALL_RUNS: Final = ""
 
@@ -74,12 +74,12 @@ SUMS: Final = ", ".join(
         "COALESCE(MAX(is_estimate), 0)",
     ]
 )
-"""The SQL of the sums over rows: how many they are, then OF_USAGE."""
+"""The SQL of the sums over rows: their count, then OF_USAGE."""
 
 
 @dataclass(frozen=True, slots=True)
 class LedgerRow:
-    """One row: an attempt at a request that was paid for."""
+    """One row: a paid attempt at a request."""
 
     ts: float
     request: ModelRequest
@@ -92,11 +92,11 @@ SYNC_SECONDS: Final = 0.001
 
 
 class UsageLedger:
-    """The database at `path`, created if there is none.
+    """The database at `path`, created if it is missing.
 
-    A row outlives this process as soon as it is committed; the disk has it SYNC_SECONDS later, so
-    that no answer of a model waits for the disk. What a power cut takes away is less than what it
-    takes with the calls in flight. Raises OSError, and Corrupt at any time.
+    A committed row survives this process; it is on the disk SYNC_SECONDS later, so that no answer
+    of a model waits for the disk. A power cut loses less in this interval than with the calls in
+    flight. Raises OSError, and Corrupt at any time.
     """
 
     def __init__(self, path: Path) -> None:
@@ -123,7 +123,7 @@ class UsageLedger:
     def note(self, spent: LedgerRow) -> None:
         """Write a row in one transaction with all others of this iteration of the event loop.
 
-        It counts at once; `written` returns when it outlives this process.
+        It counts at once; `written` returns when it survives this process.
         """
         if self._batch is None:
             loop = asyncio.get_running_loop()
@@ -133,7 +133,7 @@ class UsageLedger:
         self.write(spent)
 
     async def written(self) -> None:
-        """Wait until every noted row outlives this process; on a full disk until there is space.
+        """Wait until every noted row survives this process; on a full disk until there is space.
 
         Raises sqlite3.Error, Corrupt if that fails.
         """
@@ -141,12 +141,12 @@ class UsageLedger:
             await asyncio.shield(self._batch)
 
     async def flushed(self) -> None:
-        """Wait until all that was written is on disk. Raises OSError, sqlite3.Error."""
+        """Wait until all written rows are on disk. Raises OSError, sqlite3.Error."""
         await self.written()
         self._sync()
 
     def _sync(self) -> None:
-        """Wait for the disk if something was written since the last time."""
+        """Sync the disk if rows were written since the last sync."""
         if self._is_unsynced:
             sync_data(self._wal)
             self._is_unsynced = False
@@ -168,7 +168,7 @@ class UsageLedger:
                 batch.get_loop().call_later(LONGEST_PAUSE_SECONDS, self._commit)
                 return
             batch.set_exception(error)
-            batch.exception()  # marked as retrieved: there may be nobody who waits
+            batch.exception()  # marked as retrieved: perhaps no task waits for it
         else:
             batch.set_result(None)
             if not batch.get_loop().is_closed():
@@ -186,7 +186,7 @@ class UsageLedger:
             self._db.execute(statement, values)
 
     def put(self, statement: str, values: Sequence[object]) -> None:
-        """Write in the open batch; by itself if there is none."""
+        """Write in the open batch; in its own transaction if there is none."""
         self._db.execute(statement, values)
         self._is_unsynced = True
         if self._batch is not None:
@@ -210,13 +210,13 @@ class UsageLedger:
         return BudgetLimits(self._db, self.put, self.spending, config, clock)
 
     def spent_usd(self, run_id: str) -> float:
-        """Return what the calls of a run have cost so far, as far as prices are known."""
+        """Return the cost of a run's calls so far, for models with known prices."""
         return self.spending.total(SpendingKey("run", run_id)).usd
 
     def by_entity(self, run_id: str = "", agent: str = "") -> dict[str, Usage]:
         """Return usage by entity address, of one run, of one agent, or (both empty) of all.
 
-        That of all is summed once and then updated.
+        The total of all is summed once and then updated.
         """
         if run_id or agent:
             return {row.key: row.usage for row in self.rows("entity", run_id, agent)}
@@ -225,7 +225,7 @@ class UsageLedger:
     def of_runs(self, runs: Iterable[str]) -> dict[str, Usage]:
         """Return usage by entity address in some runs, summed once and then updated.
 
-        So that it can be asked for every second.
+        So it can be requested every second.
         """
         found: dict[str, Usage] = {}
         for run in dict.fromkeys(runs):
@@ -236,7 +236,7 @@ class UsageLedger:
         return found
 
     def usage_of_grant(self, entity: str, digest: str) -> tuple[Usage, int]:
-        """Return what an entity's calls with one grant have used, and how many they were."""
+        """Return the usage and the number of an entity's calls with one grant."""
         sums = self._db.execute(
             f"SELECT {SUMS} FROM calls WHERE entity = ? AND door = ?", (entity, digest)
         ).fetchone()

@@ -1,4 +1,4 @@
-"""SpendingTotals: what each budget's calls have cost so far, summed once and then updated."""
+"""SpendingTotals: the cost of each budget's calls so far, summed once and then updated."""
 
 import sqlite3
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ CONDITIONS: Final[dict[BudgetScope, str]] = {
     "agent": f"{OF_AGENT} AND ?2 = ''",
     "trigger": f"{OF_AGENT} AND trigger_id = ?2",
 }
-"""The SQL of what counts for a budget: its key in two parts."""
+"""The SQL condition of a budget's calls, with its key in two parts."""
 
 
 @dataclass(frozen=True, slots=True)
 class SpendingKey:
-    """What is summed: a budget's scope and key, and the day in UTC if it is for one day."""
+    """The key of a sum: a budget's scope and key, and the day in UTC if it is for one day."""
 
     scope: BudgetScope
     key: str
@@ -29,7 +29,7 @@ class SpendingKey:
 
     @property
     def parts(self) -> tuple[str, str]:
-        """The key as the ledger's columns have it."""
+        """The key as in the ledger's columns."""
         first, _, second = self.key.partition("/")
         return first, second
 
@@ -50,7 +50,7 @@ def day_of(ts: float) -> str:
 
 
 def keys_of(request: ModelRequest, day: str) -> list[SpendingKey]:
-    """Return the keys of all sums that a call counts for."""
+    """Return the keys of all sums to which a call is added."""
     agent, run, node = agent_of(request.entity) or "", request.run_id, request.node_id
     keys: list[tuple[BudgetScope, str]] = [("run", run), ("agent", agent)]
     if node:
@@ -68,7 +68,7 @@ class SpendingTotals:
         self._known: dict[SpendingKey, SpendingSum] = {}
 
     def total(self, key: SpendingKey) -> SpendingSum:
-        """Return what is spent."""
+        """Return the spent amounts."""
         if key not in self._known:
             row = self._db.execute(
                 "SELECT TOTAL(cost_usd), COALESCE(SUM(input_tokens + output_tokens), 0), COUNT(*),"
@@ -82,7 +82,7 @@ class SpendingTotals:
         return self._known[key]
 
     def add(self, ts: float, request: ModelRequest, usage: Usage) -> None:
-        """Count a call that was just recorded."""
+        """Add a call that was just recorded."""
         for key in keys_of(request, day_of(ts)):
             known = self._known.get(key)
             if known is not None:

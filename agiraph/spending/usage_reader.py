@@ -1,4 +1,4 @@
-"""UsageReader: what was spent and what the budgets are, as the ledger has it."""
+"""UsageReader: the usage and the budgets in the ledger."""
 
 from agiraph.core.turns import Usage
 from agiraph.messages.model import AskBudgets, AskUsage, BudgetTable, UsageTable
@@ -8,13 +8,13 @@ from agiraph.spending.ledger import UsageLedger
 
 
 class UsageReader:
-    """Answers requests that change nothing."""
+    """Answers read-only requests."""
 
     def __init__(self, ledger: UsageLedger, limits: BudgetLimits, accounts: AgentBudgets) -> None:
         self._ledger, self._limits, self._accounts = ledger, limits, accounts
 
     def usage(self, asked: AskUsage) -> UsageTable:
-        """Return what was spent; of a run only if it is the agent's own."""
+        """Return usage; of a run only if it is the agent's own."""
         if asked.runs:
             by_entity = self._ledger.of_runs(asked.runs)
             return UsageTable(by_entity=by_entity, total=sum(by_entity.values(), Usage()))

@@ -3,17 +3,17 @@
     run (invoke_agent)
     ├── turn of the coordinator
     │   ├── chat                    one model call
-    │   └── execute_tool            each tool call that it asked for
+    │   └── execute_tool            each tool call that it requested
     └── node (invoke_agent)         a worker's work, under its parent's node if it has one
         ├── turn of the worker ...
         └── start (invoke_agent)    of the external agent that works for it, from launch to end
             └── execute_tool        each of its own tool calls
 
-A turn begins when its model is asked and ends with its last tool call. What has begun and not ended
-is in the builder's state, which is plain data and is stored beside the cursor into the log.
+A turn begins with its model call and ends with its last tool call. Open spans are in the builder's
+state, which is plain data and is stored beside the cursor into the log.
 
-Every span's parent is sent: what is open when its run ends is ended with it, and events of a run
-whose start was not seen make no span.
+Every span's parent is sent: spans that are open when their run ends are ended with it, and events
+of a run whose start was not seen make no span.
 """
 
 from collections.abc import Iterable, Mapping
@@ -29,13 +29,13 @@ from agiraph.tracing.spans import Span, Value, span_id, trace_id
 JsonObject = dict[str, Any]
 
 MOST_OPEN = 2000
-"""How many things of one kind may be open; beyond that the oldest are dropped."""
+"""The maximum of open spans of one kind; beyond it the oldest are dropped."""
 
 RUNS_KNOWN = 100
-"""How many runs that are over are remembered: the last events of a run come after its end."""
+"""The number of remembered ended runs: the last events of a run arrive after its end."""
 
 OUTSIDE = "outside."
-"""Begins the step of a tool call of an external agent: `outside.{its start}.{the call}`."""
+"""The prefix of the step of an external agent's tool call: `outside.{its start}.{the call}`."""
 
 TURN = "turn"
 CUT_OFF = "it was never finished"
@@ -50,19 +50,19 @@ ENDS = {
 
 
 def last_ended_before(events: Iterable[Event], since: float) -> int:
-    """Return the seq of the last event of the runs that were over before `since`, 0 if none was."""
+    """Return the seq of the last event of the runs that ended before `since`, else 0."""
     ends = (event.seq for event in events if event.type in RUN_ENDS and event.ts < since)
     return max(ends, default=0)
 
 
 @dataclass(slots=True)
 class SpanBuilderState:
-    """What is open in one agent, as plain data; `cursor` is the last event that was applied.
+    """The open spans of one agent, as plain data; `cursor` is the last event that was applied.
 
-    `runs`, `nodes`: by id; `turns`: by address; `calls`: by address and step; `heard`: when each
-    address last did something. `starts`: the last start of an external agent, by its worker's
-    address, also when it is over; `over`: when each of the last runs ended; `sent`: when each of
-    the last nodes ended whose span was sent; `asked`: the step of each address's last turn.
+    `runs`, `nodes`: by id; `turns`: by address; `calls`: by address and step; `heard`: the time of
+    each address's last event. `starts`: the last start of an external agent, by its worker's
+    address, also when it is over; `over`: the end of each of the last runs; `sent`: the end of each
+    of the last nodes whose span was sent; `asked`: the step of each address's last turn.
     """
 
     cursor: int = 0
@@ -79,7 +79,7 @@ class SpanBuilderState:
 
 
 class SpanBuilder:
-    """Builds the spans of one agent, from `state` on, which is changed.
+    """Builds the spans of one agent, from `state` on, which is modified.
 
     `with_content` adds the arguments and results of tool calls.
     """
@@ -105,7 +105,7 @@ class SpanBuilder:
         address, step = _place(event)
         run, node = event.run_id or "", event.node_id or ""
         if step and event.node_id not in self.state.sent:
-            self._begin_node(event)  # its worker's events may come before its coordinator's
+            self._begin_node(event)  # its worker's events may arrive before its coordinator's
         match event.type:
             case "agent.completed" | "agent.failed" | "agent.stopped" if run in self.state.runs:
                 self._close_run(run, event.ts, _problem(event))
@@ -138,7 +138,7 @@ class SpanBuilder:
             )
 
     def _close_run(self, id: str, end: float, problem: str) -> None:
-        """End a run and all that is open in it: no further event of it is sure to come."""
+        """End a run and all its open spans: further events of it may not arrive."""
         state = self.state
         run = state.runs.pop(id)
         state.over[id] = end
@@ -241,7 +241,7 @@ class SpanBuilder:
     # --- starts of external agents --------------------------------------------------------------
 
     def _begin_start(self, event: Event, address: str, at: str) -> None:
-        """Open the start that its worker calls `at`, unless it is open."""
+        """Open the start with the worker's id `at`, unless it is open."""
         known = self.state.starts.get(address)
         if known is None or known["at"] != at:
             self._close_start(address, event.ts, CUT_OFF)
@@ -305,7 +305,7 @@ class SpanBuilder:
         if step.startswith(OUTSIDE):
             self._begin_start(event, address, _start_of(step))
             if known is None and self.state.starts[address].get("is_over"):
-                return  # it was cut off with its start, and sent
+                return  # it was ended and sent with its start
         call = known or self._call_of(event)
         call |= {"tool": event.data.get("tool") or call["tool"]}
         if self._with_content:
@@ -319,7 +319,7 @@ class SpanBuilder:
                 self._close_turn(address)
 
     def _call_of(self, event: Event) -> JsonObject:
-        """Return what is known of a call by its first event."""
+        """Return the facts about a call from its first event."""
         tool = str(event.data.get("tool") or "")
         about = self._about(event.entity, event.run_id, event.node_id)
         return {"tool": tool, "run": event.run_id or "", "start": event.ts, "about": about}
@@ -367,7 +367,7 @@ class SpanBuilder:
         return span_id("run", self._agent, run)
 
     def _work_span(self, run: str, node: str | None) -> str:
-        """Return the span of a node that has begun; of the run, for what is no node's."""
+        """Return the span of a node that has begun; else the span of the run."""
         is_known = node in self.state.nodes or node in self.state.sent
         return self._node_span(run, node) if node and is_known else self._run_span(run)
 
@@ -415,28 +415,28 @@ class SpanBuilder:
 
 
 def _surplus(kept: Mapping[str, object], most: int = MOST_OPEN) -> list[str]:
-    """Return the oldest keys beyond a bound."""
+    """Return the oldest keys beyond a limit."""
     if len(kept) <= most:
         return []
     return list(islice(kept, max(0, len(kept) - most)))
 
 
 def _place(event: Event) -> tuple[str, str]:
-    """Return the address and step of what an entity did: its key is `address:type:step`."""
+    """Return the address and step of an entity's event: its key is `address:type:step`."""
     address, _, rest = event.key.partition(":")
     return (address, rest.partition(":")[2]) if rest.startswith(f"{event.type}:") else ("", "")
 
 
 def _start_of(step: str) -> str:
-    """Return which start of an external agent a tool call of its own belongs to."""
+    """Return the start of an external agent to which its tool call belongs."""
     return step.removeprefix(OUTSIDE).partition(".")[0]
 
 
 def _is_call(event: Event) -> bool:
-    """Whether a model's answer is that to a call of ours.
+    """Whether a model's answer belongs to a call of ours.
 
-    What an external agent says is reported as an answer, too, without the time at which its model
-    was asked and without its usage.
+    The output of an external agent is also reported as an answer, without the time of its model
+    call and without its usage.
     """
     return bool(event.data.get("asked_at")) or s.has_usage(event.data)
 

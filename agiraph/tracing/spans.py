@@ -1,7 +1,8 @@
-"""A span: something that took a while, under what it was done; its attributes. Pure.
+"""A span: an activity with a duration and a parent, and its attributes. Pure.
 
-Names and attributes are those of OpenTelemetry's semantic conventions for generative AI
-(https://opentelemetry.io/docs/specs/semconv/gen-ai/); a test holds them to the published package.
+Names and attributes are those in OpenTelemetry's semantic conventions for generative AI (https:
+
+opentelemetry.io/docs/specs/semconv/gen-ai/); a test compares them with the published package.
 """
 
 import functools
@@ -46,7 +47,7 @@ Value = str | int | float | bool
 class Span:
     """One finished span; ids in hexadecimal, times in epoch seconds.
 
-    `is_call`: it is a call of another service, the model's. `problem` says why it failed.
+    `is_call`: it is a call of another service, the model's. `problem` is the reason of a failure.
     """
 
     name: str
@@ -67,17 +68,17 @@ def trace_id(agent: str, run: str) -> str:
 
 
 def span_id(kind: str, *about: str) -> str:
-    """Return the id of a span: the same kind about the same thing, the same id."""
+    """Return the id of a span: the same kind and subject give the same id."""
     return _digest(SPAN_BYTES, kind, *about)
 
 
 def _digest(size: int, *parts: str) -> str:
     digest = blake2b("\x1f".join(parts).encode(), digest_size=size).hexdigest()
-    return digest if int(digest, 16) else f"{1:0{2 * size}x}"  # all zeros is no id
+    return digest if int(digest, 16) else f"{1:0{2 * size}x}"  # all zeros is not a valid id
 
 
 def as_json(arguments: JsonObject) -> str:
-    """Return arguments as JSON of at most about `CONTENT_LIMIT` characters: long texts cut."""
+    """Return arguments as JSON of at most about `CONTENT_LIMIT` characters; long texts are cut."""
     text = json.dumps(arguments, ensure_ascii=False, default=str)
     if len(text) > CONTENT_LIMIT:
         text = json.dumps(_shortened(arguments), ensure_ascii=False, default=str)
@@ -99,12 +100,12 @@ def _shortened(value: Any) -> Any:
 
 
 def has_usage(data: JsonObject) -> bool:
-    """Whether an event says what was used: an agent that does not say has not used nothing."""
+    """Whether an event reports its usage: an agent without a report may have used something."""
     return any(data.get(key) for key in ("input_tokens", "output_tokens", "cost_usd"))
 
 
 def usage_of(data: JsonObject) -> dict[str, Value]:
-    """Return the tokens and money of an event as attributes."""
+    """Return the tokens and cost of an event as attributes."""
     usage = {
         INPUT_TOKENS: data.get("input_tokens"),
         OUTPUT_TOKENS: data.get("output_tokens"),
@@ -117,7 +118,7 @@ def usage_of(data: JsonObject) -> dict[str, Value]:
 
 
 def model_of(model: str) -> dict[str, Value]:
-    """Return the attributes of a model that is called `provider/name`, none for ''."""
+    """Return the attributes of a model with the name `provider/name`, none for ''."""
     if not model:
         return {}
     provider, slash, name = model.partition("/")

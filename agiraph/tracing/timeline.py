@@ -1,7 +1,7 @@
-"""A run as time lines: the spans of its events as bars, one line of them for each entity. Pure.
+"""A run as time lines: the spans of its events as bars, one line per entity. Pure.
 
-The spans are those of `span_builder.py`; here come what is no work: that an entity waited for the
-person, was paused, or had no process. Bars that are too short to be seen are put together.
+The spans are made by `span_builder.py`; this module adds the waits: for the person, in a pause, or
+without a process. Bars that are too short to be seen are merged.
 """
 
 from bisect import bisect_left
@@ -18,7 +18,7 @@ from agiraph.tracing.span_builder import OUTSIDE, SpanBuilder, SpanBuilderState
 from agiraph.tracing.spans import Span, span_id
 
 WHOLE: Final = ("node", "outside")
-"""Kinds of bars that are not put together: other bars are parts of them."""
+"""Kinds of bars that are not merged: other bars are parts of them."""
 
 TOOL_KINDS: Final[dict[str, SpanKind]] = {"wait": "wait", "ask_human": "human"}
 
@@ -45,9 +45,9 @@ LONGEST_NAME: Final = 120
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A stretch of an entity's time line; the fields mean what they mean in a `SpanView`.
+    """A bar in an entity's time line; the fields have the same meaning as in a `SpanView`.
 
-    `entity` is a name, or an address that is still to be replaced by one.
+    `entity` is a name, or an address that is still to be replaced by a name.
     """
 
     id: str
@@ -66,7 +66,7 @@ class Bar:
 
 @dataclass(slots=True)
 class RunTimeline:
-    """The bars of one run, made of its events in their order; `seq` is that of the last."""
+    """The bars of one run, made of its events in their order; `seq` belongs to the last event."""
 
     agent: str
     run: str
@@ -80,11 +80,11 @@ class RunTimeline:
     _builder: SpanBuilder = field(init=False)
 
     def __post_init__(self) -> None:
-        """Make the builder of its spans."""
+        """Create the builder of its spans."""
         self._builder = SpanBuilder(self.agent, self._state)
 
     def apply(self, event: Event) -> None:
-        """Add an event: of this run, or of a process of the agent."""
+        """Add an event of this run, or of a process of the agent."""
         self.seq = event.seq
         if event.type == "agent.started" and event.run_id == self.run and self.start is None:
             self.start = event.ts
@@ -108,12 +108,12 @@ class RunTimeline:
                 self._finish(key, event.ts)
 
     def bars(self) -> list[Bar]:
-        """Return all bars; one that is not over ends with its run, if that has ended."""
+        """Return all bars; a bar that is not over ends with its run, if that has ended."""
         cut_off = [replace(bar, end=self.end) for bar in self._unfinished()]
         return [*self.finished, *cut_off]
 
     def _unfinished(self) -> Iterator[Bar]:
-        """Yield what has begun and not ended."""
+        """Yield the bars that have begun and not ended."""
         yield from self._waits.values()
         for id, node in self._state.nodes.items():
             if node.get("is_begun"):
@@ -169,7 +169,7 @@ class RunTimeline:
         )
 
     def _fresh(self, id: str) -> str:
-        """Return an id that no bar has: a node that is tried again has a span of the same id."""
+        """Return an unused bar id: a node that is retried has a span with the same id."""
         number = self._ids[id] = self._ids.get(id, 0) + 1
         return id if number == 1 else f"{id}-{number}"
 
@@ -185,7 +185,7 @@ class RunTimeline:
         data, key = event.data, (kind, _subject(event, kind))
         is_asked = kind == "human" and data.get("kind", "question") == "question"
         if is_asked or key in self._waits or event.run_id not in (None, self.run):
-            return  # who asks a question waits in a tool call, if at all
+            return  # an entity with a question waits in a tool call, if at all
         words = str(data.get("question") or data.get("cause") or kind)
         name = " ".join(words.split())[:LONGEST_NAME]
         id = self._fresh(span_id(kind, self.agent, self.run, key[1], str(event.ts)))
@@ -202,26 +202,28 @@ class RunTimeline:
 
 
 def _subject(event: Event, kind: SpanKind) -> str:
-    """Return what the beginning and the end of a wait have in common."""
+    """Return the key that is equal at the beginning and the end of a wait."""
     return str(event.data.get("question_id") or "") if kind == "human" else event.entity
 
 
 def entity_order(bars: Iterable[Bar]) -> tuple[str, ...]:
-    """Return the names that have bars: the coordinator first, then as they come."""
+    """Return the names that have bars: the coordinator first, then in order of appearance."""
     names = dict.fromkeys(bar.entity for bar in sorted(bars, key=_begin))
     return tuple(sorted(names, key=lambda name: name != COORDINATOR_NAME))
 
 
 def marked(bar: Bar, critical: Sequence[tuple[float, float]], now: float) -> Bar:
-    """Return a bar marked if it is in one of the stretches, which are in order."""
+    """Return a bar, marked if it overlaps a critical interval; the intervals are sorted."""
     place = bisect_left(critical, (bar.end or now, 0.0)) - 1
     is_critical = place >= 0 and critical[place][1] > bar.start
     return replace(bar, is_critical=True) if is_critical else bar
 
 
 def bounded(bars: Iterable[Bar], resolution_seconds: float, most: int) -> tuple[list[Bar], float]:
-    """Return bars put together at this resolution, or at the first coarser one at which so few
-    remain as `most`; and that resolution."""
+    """Return bars merged until at most `most` remain, and the resolution of the merge.
+
+    The merge starts with `resolution_seconds` and continues with coarser resolutions.
+    """
     found = put_together(sorted(bars, key=_begin), resolution_seconds)
     times = [bar.end or bar.start for bar in found]
     longest = max(times) - found[0].start if found else 0.0
@@ -232,10 +234,10 @@ def bounded(bars: Iterable[Bar], resolution_seconds: float, most: int) -> tuple[
 
 
 def put_together(bars: Iterable[Bar], resolution_seconds: float) -> list[Bar]:
-    """Return bars, by their start, with those as one that are short and follow each other closely.
+    """Return bars, by their start, with short bars in close succession merged.
 
-    That is shorter than `resolution_seconds`, and nothing that long between them. Only those of one
-    entity, kind and node are put together, and nothing that goes on.
+    Bars are short if shorter than `resolution_seconds`, and so are the gaps between them. Only bars
+    of one entity, kind and node are merged, and no unfinished bars.
     """
     found: list[list[Bar]] = []
     ends: dict[tuple[str, str, str | None, bool], tuple[list[Bar], float]] = {}

@@ -1,15 +1,13 @@
-"""DeliveryQueue: what the person is notified of, what was delivered where, who is away. Pure.
+"""DeliveryQueue: the person's notices, their deliveries, and the person's absence. Pure. //
+Its state is the fold of records; a decision method returns the record to store, `apply` applies it:
 
-Its state is the fold of records; a method that decides returns the record to store, `apply` applies
-one:
-
-    opened     which channels there are, and from where on their sources are read
-    noticed    a notice, the channels it goes to, and how far its source was read: one record
-    passed     how far a source was read, when nothing in it was worth a notice
+    opened     the channels, and the positions from which their sources are read
+    noticed    a notice, its channels, and the read position of its source: one record
+    passed     the read position of a source without a new notice
     tried      a delivery failed and is tried again at `next_at`
     delivered  the receiver has it
-    dead       it was given up; a person may have it tried again (`again`)
-    dropped    it is no longer needed: its question is not open any more
+    dead       it was given up; a person may retry it (`again`)
+    dropped    it is no longer needed: its question is no longer open
     away, back the person left, and returned
 
 A delivery's id follows from its notice and channel, so a receiver recognizes a repeated delivery.
@@ -28,7 +26,7 @@ from agiraph.settings.channels import ChannelConfig, channels_named
 JsonObject = dict[str, Any]
 
 MOST_WAITING = 1000
-"""Deliveries that may wait for one channel; a channel that is down for long loses the newest."""
+"""The maximum of waiting deliveries per channel; a channel with a long outage loses the newest."""
 MOST_DEAD = 200
 REMEMBERED = 5000
 CROWDED = f"{MOST_WAITING} deliveries wait for this channel already"
@@ -36,14 +34,14 @@ CROWDED = f"{MOST_WAITING} deliveries wait for this channel already"
 
 @dataclass(frozen=True, slots=True)
 class DoNotDisturb:
-    """The person is away until a time, or (None) until he says that he is back."""
+    """The person is away until a time, or (None) until the person returns."""
 
     since: float
     until: float | None = None
     channel: str | None = None
 
     def holds_at(self, now: float) -> bool:
-        """Whether he is still away."""
+        """Whether the person is still away."""
         return self.until is None or now < self.until
 
 
@@ -73,7 +71,7 @@ def delivery_id(notice: str, channel: str) -> str:
 
 @dataclass(slots=True)
 class ChannelStats:
-    """What a channel has delivered, and its last error."""
+    """The statistics of a channel's deliveries, and its last error."""
 
     delivered: int = 0
     dropped: int = 0
@@ -83,7 +81,7 @@ class ChannelStats:
 
 @dataclass(slots=True)
 class DeliveryQueue:
-    """The queue. `thread` and `events` are how far the sources were read.
+    """The queue. `thread` and `events` are the read positions of the sources.
 
     `reads_events`: some channel wants notices that are made from events.
     """
@@ -107,8 +105,8 @@ class DeliveryQueue:
     ) -> JsonObject | None:
         """Return the record of an opening with these channels, None if nothing changes.
 
-        `thread` and `events` are how far the sources reach now; no `events`: no channel wants them.
-        A source that was not read before is read from here on.
+        `thread` and `events` are the ends of the sources now; no `events`: no channel wants them. A
+        source that was not read before is read from here on.
         """
         names, reads_events = sorted(channels), events is not None
         if names == list(self.channels) and reads_events == self.reads_events:
@@ -127,7 +125,7 @@ class DeliveryQueue:
         now: float,
         read: Mapping[str, Any],
     ) -> JsonObject | None:
-        """Return the record of a notice and of how far its source was `read`.
+        """Return the record of a notice and of the new position of its source, `read`.
 
         None if it is known, or if no channel wants it.
         """
@@ -147,8 +145,10 @@ class DeliveryQueue:
     def _receivers(
         self, notice: Notice, channels: Mapping[str, ChannelConfig], now: float
     ) -> list[str]:
-        """Return the channels for a notice: the one he named for what is urgent while he is away,
-        else those that its question named, else those that want it.
+        """Return the channels for a notice.
+
+        They are the channel that the person named for urgent notices during an absence, else the
+        channels that its question named, else those that want it.
         """
         away = self.away_at(now)
         if away is not None and notice.is_urgent and away.channel in channels:
@@ -157,20 +157,20 @@ class DeliveryQueue:
         return named or [name for name, settings in channels.items() if wants(settings, notice)]
 
     def away_at(self, now: float) -> DoNotDisturb | None:
-        """Return since and until when the person is away, None if he is here."""
+        """Return since and until when the person is away, None if present."""
         return self.away if self.away is not None and self.away.holds_at(now) else None
 
     def absence_at(self, now: float) -> str:
-        """Return in words that the person is away and until when, '' if he is here."""
+        """Return a text that the person is away and until when, '' if present."""
         away = self.away_at(now)
         if away is None:
             return ""
         return f"the human is away{f' until {iso(away.until)}' if away.until else ''}"
 
     def due(self, channel: str, now: float, *, holds: bool) -> list[Delivery]:
-        """Return what may go out to a channel now, oldest first.
+        """Return the deliveries that are due for a channel, oldest first.
 
-        With `holds`, what is not urgent waits while he is away.
+        With `holds`, deliveries that are not urgent wait while the person is away.
         """
         is_held = holds and self.away_at(now) is not None
         return [
@@ -180,14 +180,14 @@ class DeliveryQueue:
         ]
 
     def next_due(self, channel: str, now: float) -> float | None:
-        """Return when something may become due by time alone, None if nothing will."""
+        """Return the next time at which a delivery may become due, None if there is none."""
         times = [delivery.next_at for delivery in self.waiting(channel)]
         if times and self.away is not None and self.away.until is not None:
             times.append(self.away.until)
         return min((time for time in times if time > now), default=None)
 
     def waiting(self, channel: str | None = None) -> list[Delivery]:
-        """Return what has yet to go out, to one channel or to all, oldest first."""
+        """Return the waiting deliveries of one channel or of all, oldest first."""
         return [
             delivery
             for delivery in self.deliveries.values()
@@ -195,7 +195,7 @@ class DeliveryQueue:
         ]
 
     def dead(self) -> list[Delivery]:
-        """Return what was given up, oldest first."""
+        """Return the abandoned deliveries, oldest first."""
         return [one for one in self.deliveries.values() if one.status == "dead"]
 
     # --- records ---
@@ -276,7 +276,7 @@ class DeliveryQueue:
     # --- compaction: the journal becomes one record ---
 
     def state(self) -> JsonObject:
-        """Return everything as one record, which `apply` takes on an empty queue."""
+        """Return the whole state as one record, which `apply` accepts for an empty queue."""
         return {
             "type": "state",
             "channels": list(self.channels),

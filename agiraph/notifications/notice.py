@@ -1,4 +1,4 @@
-"""Notice: one thing that the person is notified of, which channels want it, and its text. Pure."""
+"""Notice: one notification of the person, the channels that want it, and its text. Pure."""
 
 from agiraph.core.clock import iso
 from agiraph.core.ids import abbreviated
@@ -19,9 +19,9 @@ TITLE_LIMIT = 120
 
 
 class Notice(Record):
-    """Something to notify of. `id` follows from its cause: the same cause, the same notice.
+    """One notification. `id` follows from its cause: the same cause, the same notice.
 
-    `channel`, `options`, `deadline_at` and `default` are those of the question, if it is about one.
+    `channel`, `options`, `deadline_at` and `default` belong to its question, if it has one.
     """
 
     id: str
@@ -40,12 +40,12 @@ class Notice(Record):
 
 
 def wants(settings: ChannelConfig, notice: Notice) -> bool:
-    """Whether a channel takes a notice: of a kind that it names, and urgent if it says so."""
+    """Whether a channel wants a notice: its kind is listed, and it is urgent if required."""
     return notice.kind in settings.notices and (notice.is_urgent or not settings.urgent_only)
 
 
 def title_of(notice: Notice) -> str:
-    """Return one line: which agent, who, what."""
+    """Return one line: the agent, the sender, the kind."""
     what = TITLES[notice.kind].format(sender=notice.sender)
     urgent = "urgent: " if notice.is_urgent and notice.question_id else ""
     title = with_unseen_shown(" ".join(f"{notice.agent_name}: {urgent}{what}".split()))
@@ -53,7 +53,7 @@ def title_of(notice: Notice) -> str:
 
 
 def body_of(notice: Notice, link: str | None, page: str = "") -> str:
-    """Return the text, with what can be answered, until when, and where, and its page."""
+    """Return the text, with the possible answers, the deadline, the answer link, and its page."""
     lines = [cut(with_unseen_shown(notice.text), MOST_CHARACTERS)]
     if notice.options:
         lines += ["", with_unseen_shown("Answers: " + " | ".join(notice.options))]

@@ -1,9 +1,9 @@
 """Webhooks: their bodies (ours, Slack's, Discord's) and signatures; tokens of answer links. Pure.
 
-Slack: https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks ; `text` is what
-notifications show, a section holds at most 3000 characters, `&<>` are escaped.
+Slack: https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks ; notifications
+show `text`, a section has at most 3000 characters, `&<>` are escaped.
 Discord: https://discord.com/developers/docs/resources/webhook#execute-webhook ; an embed's title
-holds 256 characters, its description 4096; `allowed_mentions` keeps a text from ringing everybody.
+has at most 256 characters, its description 4096; `allowed_mentions` prevents mass mentions.
 
 Webhooks are signed as https://www.standardwebhooks.com says, so that receivers can use a library:
 `webhook-signature: v1,BASE64(HMAC-SHA256(secret, "{id}.{timestamp}.{body}"))`. A secret that begins
@@ -56,13 +56,13 @@ def _key_of(secret: str) -> bytes:
 
 
 def answer_token(key: bytes, question_id: str, expires_at: float) -> str:
-    """Return the token that lets its bearer answer one question until then, and nothing else."""
+    """Return the token that lets its bearer answer only this question, until then."""
     payload = _encoded(json.dumps([question_id, int(expires_at)]).encode())
     return f"{payload}.{_signature(key, payload)}"
 
 
 def read_answer_token(key: bytes, token: str, now: float) -> str:
-    """Return the question that a token is for; raise InvalidInput if it is forged or too old."""
+    """Return the question of a token. Raises InvalidInput if it is forged or expired."""
     payload, _, signature = token.partition(".")
     if not hmac.compare_digest(signature.encode(), _signature(key, payload).encode()):
         raise InvalidInput("this link is not one of ours, or it was cut short")
@@ -85,7 +85,7 @@ def _decoded(text: str) -> bytes:
 
 
 def generic(notice: Notice, delivery: str, link: str | None, page: str) -> JsonObject:
-    """Return our own shape: every fact under its name; `id` is the delivery's, always the same."""
+    """Return our own format: every fact under its name; `id` is the delivery's, always the same."""
     facts = notice.model_dump(mode="json", exclude={"id", "ts", "is_urgent", "channel"})
     return facts | {
         "id": delivery,
@@ -99,7 +99,7 @@ def generic(notice: Notice, delivery: str, link: str | None, page: str) -> JsonO
 
 
 def slack(notice: Notice, _delivery: str, link: str | None, page: str) -> JsonObject:
-    """Return the shape of a Slack incoming webhook."""
+    """Return the format of a Slack incoming webhook."""
     title = title_of(notice).translate(ESCAPES)
     text = cut(body_of(notice, None), SLACK_SECTION - LINK_ROOM).translate(ESCAPES)
     blocks: list[JsonObject] = [
@@ -115,7 +115,7 @@ def slack(notice: Notice, _delivery: str, link: str | None, page: str) -> JsonOb
 
 
 def discord(notice: Notice, _delivery: str, link: str | None, page: str) -> JsonObject:
-    """Return the shape of a Discord webhook."""
+    """Return the format of a Discord webhook."""
     embed: JsonObject = {
         "title": cut(title_of(notice), DISCORD_TITLE),
         "description": cut(body_of(notice, link), DISCORD_DESCRIPTION),

@@ -1,7 +1,7 @@
-"""Memory: what an entity knows beyond its conversation, as Markdown files that people can read.
+"""Memory: an entity's knowledge beyond its conversation, as Markdown files that people can read.
 
 memory_files   the files of one entity's memory: read, written within limits, listed; insights
-search         all of it when it is small, else the sections that match a query, ranked
+search         the whole memory if it is small, else the sections that match a query, ranked
 loading        the part of an agent's memory that its prompt begins with; when to prune it
 skills         AGENTS.md and SKILL.md: listed in the prompt by name, read on demand
 

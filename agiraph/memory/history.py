@@ -1,9 +1,9 @@
-"""MemoryHistory: the earlier texts of an agent's memory files, and the lock on writing them.
+"""MemoryHistory: the earlier versions of an agent's memory files, and the lock for writing them.
 
-Two processes write an agent's memory: its coordinator, and the gateway for a person. Whichever
-holds `.memory.lock` may, for the time of one write, so neither loses what the other has written; a
-process that dies lets go of it. What a command or an editor has written meanwhile is found, and
-kept as a version by nobody, before it is replaced.
+Two processes write an agent's memory: its coordinator, and the gateway for a person. The process
+that holds `.memory.lock` may write, for the time of one write, so neither overwrites the other's
+changes; the lock of a dead process is released. A change by a command or an editor is detected, and
+kept as a version without an author, before it is replaced.
 """
 
 import os
@@ -27,9 +27,9 @@ SUFFIX: Final = ".json"
 
 
 class MemoryVersion(Record):
-    """One text of a memory file: what `by` made of it, `at` that time; "" once it was removed.
+    """One version of a memory file: the text written by `by` at time `at`; "" if it was removed.
 
-    `via` is the token by which a person wrote. `found`: it was seen, nobody knows by whom.
+    `via` is the token by which a person wrote. `found`: the text was found, its author is unknown.
     """
 
     number: int
@@ -42,7 +42,7 @@ class MemoryVersion(Record):
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """Who writes: an entity's name or `human`; `via` is the token of a person."""
+    """The author of a write: an entity's name or `human`; `via` is the token of a person."""
 
     name: str = ""
     via: str = ""
@@ -50,7 +50,7 @@ class Author:
 
 @contextmanager
 def locked(home: AgentHome) -> Iterator[None]:
-    """Hold an agent's memory in the block; Unavailable if another process does not let go."""
+    """Lock an agent's memory in the block. Raises Unavailable if another process keeps the lock."""
     with closing(open_file(home.memory_lock, os.O_RDWR | os.O_CREAT)) as fd:
         give_up_at = time.monotonic() + LOCKED_SECONDS
         while not can_lock(fd):
@@ -72,7 +72,7 @@ class MemoryHistory:
         return [self._read(name, number) for number in self._numbers(name)]
 
     def version(self, name: str, number: int) -> MemoryVersion:
-        """Return one version of a file; InvalidInput lists those that there are."""
+        """Return one version of a file. Raises InvalidInput that lists the existing versions."""
         numbers = self._numbers(name)
         if number not in numbers:
             raise unknown(f"version of {name}", str(number), [str(known) for known in numbers])
@@ -86,9 +86,9 @@ class MemoryHistory:
     def keep(
         self, name: str, before: str | None, after: str, change: Change, author: Author
     ) -> None:
-        """Keep what an author has made of a file, and what stood there before if that is news.
+        """Store the text written by an author, and the text before it if that is not stored yet.
 
-        Done again it changes nothing. The caller holds the lock.
+        A repeated call changes nothing. The caller holds the lock.
         """
         last = self.last(name)
         known = last.content if last else ""

@@ -1,8 +1,8 @@
-"""Loading: the part of an agent's memory that its prompt begins with, and when to prune it.
+"""Loading: the part of an agent's memory at the start of its prompt, and when to prune it.
 
-MEMORY.md, the index and the last two daily logs, within a limit; a note takes the place of what
-is cut off. No rule deletes anything: the agent is asked, at the start of a run or a cycle, to move
-what lasts to where it belongs and to remove what is out of date.
+This part is MEMORY.md, the index and the last two daily logs, within a limit; a note replaces the
+rest. No rule deletes anything: the agent is asked, at the start of a run or a cycle, to move
+lasting knowledge to its place and to remove outdated text.
 """
 
 from agiraph.memory.memory_files import DAILY, MAIN, MemoryFiles
@@ -45,7 +45,7 @@ def daily_logs(home: AgentHome) -> list[str]:
 def cut_text(text: str, limit: int, name: str, *, keeps_end: bool = False) -> str:
     """Return a text of at most about `limit` characters, with a note if it was longer.
 
-    Its beginning stays, or (of a log) its end.
+    Its beginning is kept, or the end of a log.
     """
     if len(text) <= limit:
         return text
@@ -57,7 +57,7 @@ def cut_text(text: str, limit: int, name: str, *, keeps_end: bool = False) -> st
 
 
 def maintenance_reasons(home: AgentHome, bounds: MemoryConfig) -> list[str]:
-    """Return why the memory should be pruned, as phrases; [] if it need not be."""
+    """Return the reasons to prune the memory, as phrases; [] if there are none."""
     documents = MemoryFiles.of_agent(home, bounds).documents()
     logs = daily_logs(home)
     main, total = len(documents.get(MAIN, "")), sum(len(t.encode()) for t in documents.values())
@@ -74,5 +74,5 @@ def maintenance_reasons(home: AgentHome, bounds: MemoryConfig) -> list[str]:
 
 
 def old_logs(home: AgentHome) -> list[str]:
-    """Return the daily logs that a prompt no longer begins with, oldest first."""
+    """Return the daily logs that are no longer in the prompt, oldest first."""
     return daily_logs(home)[:-RECENT_DAYS]

@@ -1,7 +1,7 @@
-"""MemoryFiles: the memory files of one entity, read and written within bounds.
+"""MemoryFiles: the memory files of one entity, read and written within limits.
 
 A file is replaced as a whole, so readers and crashes see the old text or the new one. Appending a
-text that the file ends with already changes nothing, so a call that a crash interrupted may run
+text with which the file already ends changes nothing, so a call that a crash interrupted may run
 again.
 """
 
@@ -45,7 +45,7 @@ Resolve = Callable[[str], Path]
 
 @dataclass(frozen=True, slots=True)
 class MemoryWritten:
-    """The outcome of a write: the file's name in the memory, its text now, and what was done."""
+    """The outcome of a write: the file's name in the memory, its new text, the change."""
 
     path: str
     text: str
@@ -58,13 +58,13 @@ class MemoryWritten:
 
 
 class ChangedMeanwhile(Refused):
-    """The file is no longer the one that the writer has read; the text says who changed it."""
+    """The file has changed since the writer read it; the message names the author of the change."""
 
 
 class MemoryFiles:
     """One memory: its names (`MEMORY.md`, `knowledge/x.md`) and their files.
 
-    An agent's has a `history`, and is locked while it is written; a worker writes its own alone.
+    An agent's memory has a `history`, and is locked for writing; only a worker writes its own.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class MemoryFiles:
         return main + [name for name in _plain_names(folder) if name.endswith(SUFFIX)]
 
     def documents(self) -> dict[str, str]:
-        """Return the text of every file by its name, as many as a memory may have."""
+        """Return the text of every file by its name, up to the maximum number of files."""
         texts: dict[str, str] = {}
         room = self._bounds.total_limit
         for name in self.names()[: self._bounds.max_files]:
@@ -109,7 +109,7 @@ class MemoryFiles:
         return texts
 
     def read(self, path: str, resolve: Resolve) -> str:
-        """Return a file's text; InvalidInput lists the names if there is no such file.
+        """Return a file's text. Raises InvalidInput that lists the names if there is no such file.
 
         `resolve` turns a path of this entity's scope into the file, or raises OutOfScope.
         """
@@ -123,11 +123,11 @@ class MemoryFiles:
 
     @property
     def _most_bytes(self) -> int:
-        """How much of a file is read: a model's command may have made it larger than we would."""
+        """The read limit of a file: a model's command may have made it larger than we would."""
         return self._bounds.file_limit * BYTES_A_CHARACTER
 
     def name_of(self, path: str) -> str:
-        """Return the name that a model's path means; InvalidInput if it can be none."""
+        """Return the memory name for a model's path. Raises InvalidInput for an invalid path."""
         wanted = path.strip().removeprefix("./")
         if self._own_files:
             if wanted not in self._own_files:
@@ -157,9 +157,9 @@ class MemoryFiles:
         append: bool = False,
         author: Author = COORDINATOR,
     ) -> MemoryWritten:
-        """Replace a file, or add to its end; an empty content removes it.
+        """Replace a file, or append to it; an empty content removes it.
 
-        A daily log only grows, until it is removed. Raises InvalidInput for a bound, OutOfScope,
+        A daily log only grows, until it is removed. Raises InvalidInput for a limit, OutOfScope,
         Unavailable.
         """
         name = self.name_of(path)
@@ -171,8 +171,8 @@ class MemoryFiles:
     def edit(self, path: str, content: str, author: Author, expected: str | None) -> MemoryWritten:
         """Replace a file for a person, a daily log too; an empty content removes it.
 
-        `expected` is the ETag of the text that they have read, ANY_TEXT for any, "" if there
-        shall be none yet, None not to ask. Raises ChangedMeanwhile, else as `write`.
+        `expected` is the ETag of the text that they have read, ANY_TEXT for any text, "" if the
+        file must not exist yet, None for no check. Raises ChangedMeanwhile, else as `write`.
         """
         name = self.name_of(path)
         file = self._file(name)
@@ -185,12 +185,12 @@ class MemoryFiles:
             return self._put(name, file, content, author, is_added=False)
 
     def etag(self, name: str) -> str:
-        """Return what changes when a file does, "" if there is none."""
+        """Return a value that changes whenever a file does, "" if it is missing."""
         status = status_of(self._file(name))
         return etag_of(status) if status is not None else ""
 
     def _expect(self, name: str, expected: str) -> None:
-        """Raise ChangedMeanwhile unless a file is as a person has read it."""
+        """Raise ChangedMeanwhile unless a file is unchanged since a person read it."""
         found = self.etag(name)
         if expected == found or (expected == ANY_TEXT and found):
             return
@@ -227,7 +227,7 @@ class MemoryFiles:
             remove_file(file)
 
     def _check(self, name: str, text: str, old: str | None) -> None:
-        """Raise InvalidInput if this text would go over a bound."""
+        """Raise InvalidInput if this text would exceed a limit."""
         bounds = self._bounds
         if len(text) > bounds.file_limit:
             raise InvalidInput(
@@ -253,17 +253,17 @@ class MemoryFiles:
         return self._root / self._scoped(name)
 
     def _scoped(self, name: str) -> str:
-        """Return the path of a name as this entity's scope knows it."""
+        """Return the path of a name in this entity's scope."""
         return name if self._own_files or name == MAIN else f"{FOLDER}{name}"
 
 
 def _whole(content: str) -> str:
-    """Return a text as it is written when it replaces a file."""
+    """Return the normalized text of a file that is replaced."""
     return f"{content.rstrip()}\n"
 
 
 def _added(old: str | None, content: str) -> str:
-    """Return `old` with `content` at its end, as it is if that stands there already."""
+    """Return `old` with `content` at its end; unchanged if it already ends with it."""
     before, new = (old or "").rstrip(), content.strip("\n").rstrip()
     if before.endswith(new):
         return f"{before}\n"
@@ -287,7 +287,7 @@ def _size(path: Path) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Insight:
-    """What a worker offers to its agent's memory, and where and when it did."""
+    """A worker's contribution to its agent's memory, with its origin and time."""
 
     text: str
     worker: str
@@ -298,7 +298,7 @@ class Insight:
 
     @property
     def entry(self) -> str:
-        """The section of the agent's memory that holds it."""
+        """The section of the agent's memory for this insight."""
         text = self.text.strip()[:INSIGHT_CHARACTERS]
         title = " ".join(text.split())[:TITLE_CHARACTERS].lstrip("# ")
         source = f"(offered by {self.worker}, node '{self.node}', run {self.run}"
@@ -306,10 +306,10 @@ class Insight:
 
 
 def store_insight(files: MemoryFiles, insight: Insight, root: Path) -> bool:
-    """Add an insight to the agent's memory at `root`; return False if it is there already.
+    """Add an insight to the agent's memory at `root`; return False if it is already there.
 
-    Its mark follows from the message that brought it, so a message that is delivered again after
-    a crash changes nothing. Raises InvalidInput when a bound of the memory is reached.
+    Its mark follows from the message that brought it, so a message that is delivered again after a
+    crash changes nothing. Raises InvalidInput if a limit of the memory is reached.
     """
     old = files.documents().get(INSIGHTS_FILE)
     if old is not None and insight.mark in old:

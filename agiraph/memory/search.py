@@ -1,11 +1,11 @@
-"""Search: all of a memory when it is small, else its sections that fit a query, the best first.
+"""Search: a small memory as a whole, else its sections that match a query, the best first.
 
-Ranked by SQLite's FTS5 with bm25, in an index in memory that is built from the files for this one
-search: nothing can go stale. A text is cut at its headings into sections, which together are the
-whole text. A word in the heading or the file's name counts more than one in the text. Words are
-stemmed, and a word is found by its beginning (`async` finds `asyncio`). Sections that contain a
-word of the query only inside another word come last, so nothing that a plain search would find is
-missing. Equal scores are ordered by path and place, so the same query has the same result.
+Ranked by SQLite's FTS5 with bm25, in a temporary index in RAM that is built from the files for each
+search, so it is never stale. A text is split at its headings into sections, which together are the
+whole text. A word in the heading or the file's name has more weight than a word in the text. Words
+are stemmed, and a word is found by its beginning (`async` finds `asyncio`). Sections that contain a
+word of the query only inside another word come last, so every result of a substring search is
+included. Equal scores are ordered by path and place, so the same query has the same result.
 """
 
 import re
@@ -87,7 +87,7 @@ class MemorySearchResult:
 def search(
     documents: Mapping[str, str], query: str, *, inline_limit: int, limit: int
 ) -> MemorySearchResult:
-    """Return every file if all have `inline_limit` characters at most, else up to `limit` sections.
+    """Return all files if they have at most `inline_limit` characters, else up to `limit` sections.
 
     `documents` maps a file's path to its text.
     """
@@ -106,7 +106,7 @@ def search(
 
 
 def rank(sections: Sequence[MemorySection], query: str) -> list[MemoryMatch]:
-    """Return every section that holds a word of the query, the best first."""
+    """Return every section that contains a word of the query, the best first."""
     words = list(dict.fromkeys(word.casefold() for word in WORD.findall(query)))[:MOST_WORDS]
     if not words:
         return []
@@ -143,14 +143,14 @@ def _scores(sections: Sequence[MemorySection], words: Sequence[str]) -> dict[int
             (PATH_WEIGHT, HEADING_WEIGHT, TEXT_WEIGHT, asked),
         )
         return {int(row) - 1: -float(score) for row, score in found}
-    except sqlite3.OperationalError:  # an SQLite without FTS5: only a plain search
+    except sqlite3.OperationalError:  # an SQLite without FTS5: only a substring search
         return {}
     finally:
         index.close()
 
 
 def shown(found: MemorySearchResult) -> str:
-    """Return the result as a model reads it."""
+    """Return the result as text for a model."""
     if not found.hits:
         return "Nothing in your memory matches that."
     parts = []

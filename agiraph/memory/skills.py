@@ -35,7 +35,7 @@ FENCE = "---"
 
 @dataclass(frozen=True, slots=True)
 class Skill:
-    """One skill; `folder` holds it and its own files. `problem`: why it cannot be used."""
+    """One skill; `folder` contains it and its own files. `problem`: why it cannot be used."""
 
     name: str
     description: str
@@ -46,7 +46,7 @@ class Skill:
 
 
 def find_skills(home: Path, input_dir: str | None) -> tuple[Skill, ...]:
-    """Return all skills, the home's first; of two with one name in one place the first counts."""
+    """Return all skills, the home's first; of two with one name in one place the first is used."""
     found: dict[str, Skill] = {}
     folder = Path(input_dir) if input_dir else None
     of_input = _skills_of(folder, "input", IN_INPUT, folder.resolve()) if folder else ()
@@ -73,9 +73,9 @@ def listing(skills: tuple[Skill, ...]) -> str:
 
 
 def read_skill(skills: tuple[Skill, ...], name: str, path: str, limit: int) -> str:
-    """Return a skill's text, or a file of its folder, at most `limit` bytes of it.
+    """Return a skill's text, or a file of its folder, at most `limit` bytes.
 
-    Raises InvalidInput with the known names, OutOfScope for a path that leads out of the folder.
+    Raises InvalidInput with the known names, OutOfScope for a path outside the folder.
     """
     skill = next((one for one in skills if one.name == name.strip()), None)
     if skill is None:
@@ -139,7 +139,7 @@ def _skills_in(place: Path, source: Source, inside: Path | None) -> Iterator[Ski
 
 
 def _read_front(folder: Path, file: Path, source: Source) -> Skill:
-    """Return the skill in `folder`, whose `SKILL.md` is `file`, reached without any link."""
+    """Return the skill in `folder`, whose `SKILL.md` is `file`, opened without following links."""
     name = folder.name[:NAME_CHARACTERS]
     try:
         front = _front_matter(_text_of(file, HEAD_BYTES)[0])

@@ -1,6 +1,6 @@
 """Tools of other programs, by the Model Context Protocol. Pure: no SDK, no process, no socket.
 
-`agiraph.settings.mcp_servers` says which servers there are, `secrets` fills in their variables,
-`catalog` is how a model sees their tools, `grants` who may use them, `rendering` what
-a model reads of a result. The process that is connected to a server is `actors/tools/mcp`.
+`agiraph.settings.mcp_servers` has the settings of servers, `secrets` fills in their variables,
+`catalog` has their tools as shown to models, `grants` the permissions to use them, `rendering` the
+results as text for models. The process that is connected to a server is `actors/tools/mcp`.
 """

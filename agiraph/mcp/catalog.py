@@ -1,4 +1,4 @@
-"""ToolCatalog: what a server offers, as its host reports it and stores it in a file.
+"""ToolCatalog: the tools of a server, as its host reports them and stores them in a file.
 
 Models call a server's tools by names that every provider accepts: `server__tool`.
 """
@@ -24,7 +24,7 @@ DIGEST_BYTES = 3
 
 
 def tool_names(server: str, tools: Iterable[str]) -> dict[str, str]:
-    """Return for each tool the name by which a model calls it, whatever their order.
+    """Return for each tool the name by which a model calls it, independent of their order.
 
     A character that providers refuse becomes `_`, a name that is too long is cut; a name that would
     then not be unique gets a digest of the tool's own name.
@@ -45,22 +45,22 @@ def _with_digest(name: str, tool: str) -> str:
 
 
 def is_served(name: str) -> bool:
-    """Whether a name or pattern is of a server's tools: no tool of Agiraph's contains `__`."""
+    """Whether a name or pattern denotes a server's tools: no tool of Agiraph's contains `__`."""
     return SEPARATOR in name
 
 
 def server_of(name: str) -> str:
-    """Return the server that a served tool's name begins with."""
+    """Return the server at the beginning of a served tool's name."""
     return name.partition(SEPARATOR)[0]
 
 
 DESCRIPTION_LIMIT = 1024
-"""The longest that all providers take."""
+"""The longest description that all providers accept."""
 INSTRUCTIONS_LIMIT = 2000
 MOST_TOOLS = 200
 READ_RESOURCE = "@read_resource"
 GET_PROMPT = "@get_prompt"
-"""Tools that we make of a server's resources and prompts; no server's own begins with `@`."""
+"""Tools that we make from a server's resources and prompts; no tool of a server begins with `@`."""
 
 PARTIAL = "(Its parameters are shown in part; the server knows more.)"
 
@@ -68,8 +68,7 @@ PARTIAL = "(Its parameters are shown in part; the server knows more.)"
 class ServedTool(Record):
     """One tool of a server. A model calls it by `name`, its server by `tool`.
 
-    `renamed` maps the names of parameters as models see them to those that the server knows, where
-    they differ.
+    `renamed` maps the names of parameters as models see them to the server's names, if they differ.
     """
 
     name: str
@@ -82,10 +81,10 @@ class ServedTool(Record):
 
 
 class ToolCatalog(Record):
-    """What one server offers; `problem` says why that is not known, '' if it is.
+    """The tools of one server; `problem` is the reason why they are not known, '' if they are.
 
-    `left_out` are its tools that are not offered. `settings` is the fingerprint of its
-    settings at that time, `found_at` epoch seconds.
+    `left_out` are its tools that are not offered. `settings` is the fingerprint of its settings at
+    that time, `found_at` epoch seconds.
     """
 
     server: str
@@ -111,8 +110,10 @@ def make_catalog(
     has_resources: bool,
     has_prompts: bool,
 ) -> tuple[tuple[ServedTool, ...], tuple[LeftOut, ...]]:
-    """Return a server's tools sorted by name, from what it listed (MCP's own objects), and those
-    that are left out."""
+    """Return a server's tools sorted by name, and its tools that are left out.
+
+    `tools` are MCP's own objects, as the server listed them.
+    """
     listed: dict[str, Mapping[str, Any]] = {}
     left_out: list[LeftOut] = []
     for tool in tools:
@@ -186,7 +187,7 @@ def _cut(text: str, limit: int) -> str:
 
 
 def cut_instructions(text: str) -> str:
-    """Return a server's instructions, cut to what a prompt has room for."""
+    """Return a server's instructions, cut to their limit in a prompt."""
     return _cut(text.strip(), INSTRUCTIONS_LIMIT)
 
 
@@ -199,7 +200,7 @@ def in_words(left_out: Iterable[LeftOut]) -> str:
 
 
 def read_catalog(file: Path) -> ToolCatalog | None:
-    """Return the catalog that a host has stored, None if there is none that can be read."""
+    """Return the catalog that a host has stored, None if there is no readable one."""
     try:
         return ToolCatalog.model_validate_json(read_bytes(file))
     except (OSError, ValueError):

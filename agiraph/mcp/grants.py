@@ -1,9 +1,9 @@
-"""Grants: which entity may use which tools of which server; pure.
+"""Grants: the permissions of entities to use the tools of servers; pure.
 
-An entity has a server's tool only if the settings grant it (to its name, its role, `coordinator`
-or `*`), or if the coordinator that created it gave it the tool and the settings allow that.
+An entity has a server's tool only if the settings grant it (to its name, its role, `coordinator` or
+`*`), or if the coordinator that created it gave it the tool and the settings allow that.
 
-An entity's process offers its model what `granted` returns. The process of the server, which runs
+An entity's process offers its model the result of `granted`. The process of the server, which runs
 at home, refuses all other calls by the same function, from the home's records.
 """
 
@@ -23,7 +23,7 @@ Catalogs = Mapping[str, ToolCatalog]
 
 
 def own_and_served(allowed: Sequence[str] | None) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
-    """Return which of Agiraph's own tools (None: all) and which of servers a list names.
+    """Return Agiraph's own tools (None: all) and the tools of servers in a list.
 
     A list that names only MCP tools gives them in addition to all own tools.
     """
@@ -41,9 +41,9 @@ def is_granted(settings: McpServerConfig, *called: str) -> bool:
 
 
 def granted_to_all(servers: Servers, named: Iterable[str]) -> Servers:
-    """Return the servers, those of these names granted to everyone whose settings lend them.
+    """Return the servers; the named ones are granted to everyone if their settings allow it.
 
-    Raises InvalidInput for one that there is not, or that may not be given.
+    Raises InvalidInput for a server that does not exist, or that may not be given.
     """
     everyones = dict(servers)
     for name in named:
@@ -72,7 +72,7 @@ class ToolHolder:
 
 
 def worker_holder(worker: Worker, node: WorkNode | None, given: tuple[str, ...]) -> ToolHolder:
-    """Return a worker as the holder of tools: the list of its node counts before its own."""
+    """Return a worker as the holder of tools: its node's list precedes its own."""
     allowed = worker.tools if node is None or node.tools is None else node.tools
     return ToolHolder((worker.name, worker.role), allowed, given, worker.can_lead)
 
@@ -80,7 +80,7 @@ def worker_holder(worker: Worker, node: WorkNode | None, given: tuple[str, ...])
 def wanted_servers(servers: Servers, holder: ToolHolder) -> tuple[str, ...]:
     """Return the servers of which an entity may have tools, sorted.
 
-    If it was created with a list of tools, only that counts.
+    If it was created with a list of tools, only that list is used.
     """
     if holder.allowed is None:
         return tuple(sorted(name for name in servers if is_granted(servers[name], *holder.called)))
@@ -106,7 +106,7 @@ def granted(servers: Servers, catalogs: Catalogs, holder: ToolHolder) -> tuple[S
 
 
 def check_use(servers: Servers, server: str, holder: ToolHolder, *, to_lend: bool = False) -> None:
-    """Raise Refused if an entity has no tool of a server; `to_lend`: nor may it give any."""
+    """Raise Refused if an entity has no tool of a server; `to_lend`: nor may give any."""
     settings = servers.get(server)
     may_lend = to_lend and holder.can_lead and settings is not None and settings.lend
     if not may_lend and server not in wanted_servers(servers, holder):
@@ -122,7 +122,7 @@ def check_call(
 
 
 def check_lender(tools: Sequence[str] | None, *, may_lend: bool) -> None:
-    """Raise InvalidInput if an entity gives tools of servers to a node and may not."""
+    """Raise InvalidInput if an entity gives tools of servers to a node without permission."""
     if own_and_served(tools)[1] and not may_lend:
         raise InvalidInput("tools: you cannot give tools of servers (only who may lead can)")
 

@@ -163,7 +163,7 @@ def _listing(method: str, said: JsonObject) -> Mended:
 
 def _called(said: JsonObject) -> Mended:
     if said.get("resultType") not in (None, "complete"):
-        return Mended(said)  # a question of the server's, which the SDK answers
+        return Mended(said)  # a question of the server, which the SDK answers
     content, structured = said.get("content"), said.get("structuredContent")
     blocks = [_block(one) for one in _several(content)]
     if structured is not None and not isinstance(structured, Mapping):
@@ -198,7 +198,7 @@ def _prompt_got(said: JsonObject) -> Mended:
 
 
 def _block(said: object) -> JsonObject:
-    """Return a block of content; one of a kind that is not known is named."""
+    """Return a block of content; a block of unknown kind becomes a text that names the kind."""
     if not isinstance(said, Mapping):
         return _as_text(said)
     kind = said.get("type")
@@ -266,7 +266,7 @@ def cut_below(value: Any, most: int = DEEPEST_VALUE) -> Any:
 
 
 def _several(value: object) -> Iterable[object]:
-    """Return the members of a list; of one thing, that alone."""
+    """Return the members of a list; a single value as its only member."""
     return value if isinstance(value, list) else () if value is None else (value,)
 
 

@@ -1,8 +1,8 @@
-"""Registered servers: servers of tools that a program on this machine brings along for its runs.
+"""Registered servers: servers of tools that a program on this machine provides for its runs.
 
 Such a server is a command that runs as this user, so it cannot be named over the HTTP API: it is a
-file of the home (`system/functions/NAME.json`, mode 0600), which only its owner may write, and
-counts for the runs that name it. Settings of the same name come first.
+file of the home (`system/functions/NAME.json`, mode 0600), which only its owner may write, and is
+used by the runs that name it. Settings of the same name take precedence.
 """
 
 from collections.abc import Iterable, Sequence
@@ -43,7 +43,7 @@ def unregister(home: Path, name: str) -> None:
 
 
 def code_of(home: Path, name: str) -> Path:
-    """Return where the code of a registered server is kept, if it brings some."""
+    """Return the path of a registered server's code, if it has code."""
     return Home(home).system.functions / f"{name}.pickle"
 
 
@@ -68,7 +68,7 @@ def servers_of_run(home: Home, configured: Servers, given: Sequence[str]) -> Ser
 
 
 def _read(home: Home, name: str) -> McpServerConfig | None:
-    if name not in registered_names(home):  # it may be no name of a file at all
+    if name not in registered_names(home):  # it may not be a valid file name
         return None
     try:
         text = read_bytes(home.system.functions / f"{name}{SUFFIX}")

@@ -1,6 +1,6 @@
 """Rendering: a server's answers as text for a model; pure.
 
-It is given MCP's own objects as plain values.
+The inputs are MCP's own objects as plain values.
 """
 
 import json
@@ -13,7 +13,7 @@ LISTED = 200
 
 
 def quoted(tool: str, text: str, *, limit: int, mark: str) -> str:
-    """Return a tool's result, at most `limit` characters, between lines that call it untrusted.
+    """Return a tool's result, at most `limit` characters, between lines that mark it as untrusted.
 
     The server cannot know `mark`, which is random: so the text cannot end its own quotation.
     """
@@ -67,7 +67,7 @@ def prompt_list(prompts: Sequence[JsonObject]) -> str:
 
 
 def _blocks_text(blocks: Iterable[JsonObject]) -> str:
-    """Return content blocks as text; of one that is not text, what it is."""
+    """Return content blocks as text; a block that is not text is described."""
     return "\n\n".join(filter(None, map(_block_text, blocks)))
 
 
@@ -93,7 +93,7 @@ def _resource_text(content: JsonObject) -> str:
 
 
 def _size(encoded: Any) -> str:
-    """Return the size of what is encoded as base64."""
+    """Return the decoded size of a base64 text."""
     return f"{len(encoded) * 3 // 4} bytes" if isinstance(encoded, str) else "no bytes"
 
 

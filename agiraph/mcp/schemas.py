@@ -14,9 +14,9 @@ from typing import Any, Final
 JsonObject = dict[str, Any]
 
 MOST_BYTES: Final = 16_384
-"""The longest schema of one tool, as JSON. A longer one is shown in part."""
+"""The longest schema of one tool, as JSON. A longer schema is shown in part."""
 MOST_PARTS: Final = 4_000
-"""The most subschemas that are looked at; references can multiply them."""
+"""The maximum number of subschemas that are read; references can multiply them."""
 DEPTHS: Final = (12, 8, 5, 3, 2, 1)
 """How many levels are shown: fewer if the schema is too long with more."""
 LEFT_OUT: Final = frozenset(
@@ -43,11 +43,11 @@ class Parameters:
 
 
 def parameters_of(schema: object) -> Parameters:
-    """Return a tool's parameters from its input schema, whatever that is.
+    """Return a tool's parameters from its input schema, which may be any value.
 
-    A reference to a schema that is being unfolded is not followed again. Alternatives between
-    whole sets of parameters, which no service accepts at the top, become one set of all of them:
-    the server refuses arguments that do not fit.
+    A reference to a schema that is being unfolded is not followed again. Alternatives between whole
+    sets of parameters, which no service accepts at the top, become one set of all of them: the
+    server refuses arguments that do not fit.
     """
     said = schema if isinstance(schema, Mapping) else {}
     for depth in DEPTHS:
@@ -142,7 +142,7 @@ def _consistent(schema: JsonObject) -> JsonObject:
 
 
 def _plain(schema: Mapping[str, Any]) -> JsonObject:
-    """Return a schema without keywords whose values have another type than they must have."""
+    """Return a schema without keywords whose values have a wrong type."""
     return {key: value for key, value in schema.items() if _fits(key, value)}
 
 

@@ -1,6 +1,7 @@
-"""The values of `${NAME}` in a server's settings: of the environment, or of a private file.
+"""The values of `${NAME}` in a server's settings: from the environment, or a private file.
 
-The file, `{home}/system/secrets.env`, holds `NAME=value` lines; the environment takes precedence.
+The file, `{home}/system/secrets.env`, contains `NAME=value` lines; the environment takes
+precedence.
 """
 
 import os
@@ -81,8 +82,8 @@ def secrets_of(
 ) -> tuple[str, ...]:
     """Return the values that must be redacted, the longest first.
 
-    They are those of the file of secrets, of headers, and of variables with a secret's name: a path
-    or a language in a variable is not a secret.
+    They are the values in the file of secrets, in headers, and of variables with a secret's name: a
+    path or a language in a variable is not a secret.
     """
     named = variables_in({"server": settings.model_dump(mode="json")})
     values = {secrets.get(name, "") for name in named}
@@ -104,9 +105,9 @@ def redacted(text: str, secrets: tuple[str, ...]) -> str:
 
 
 def why_unusable(name: str, settings: McpServerConfig, known: Mapping[str, str]) -> str:
-    """Return why a server could not be started, '' if nothing is known against it.
+    """Return why a server could not be started, '' if no obstacle is known.
 
-    `known` holds the values of variables, PATH among them.
+    `known` has the values of variables, PATH among them.
     """
     try:
         filled = filled_in(name, settings, known)

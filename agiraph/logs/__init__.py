@@ -1,1 +1,1 @@
-"""Logs of processes: written as lines, kept in files of bounded size, read and followed again."""
+"""Logs of processes: written as lines, kept in files of limited size, read and followed."""

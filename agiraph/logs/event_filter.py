@@ -11,9 +11,9 @@ ABOUT = ("worker",)
 
 @dataclass(frozen=True, slots=True)
 class EventFilter:
-    """None is no limit. `entity` is a name, an id or an address; `node` is a node's id.
+    """Filter of events; None is no limit. `entity` is a name, an id or an address, `node` an id.
 
-    Events for the readers of `audience`: with `team` also those for everyone.
+    `audience` selects the events for these readers: with `team` also the events for everyone.
     """
 
     types: frozenset[str] | None = None
@@ -27,7 +27,7 @@ class EventFilter:
         return self == EventFilter()
 
     def takes(self, event: Event) -> bool:
-        """Whether an event fits all parts of the filter."""
+        """Whether an event matches all parts of the filter."""
         if self.types is not None and event.type not in self.types:
             return False
         if self.node is not None and event.node_id != self.node:
@@ -44,7 +44,7 @@ class EventFilter:
 
 
 def names_of(entity: str) -> frozenset[str]:
-    """Return how an entity may be called: `shop-1/ada-7f3` also `ada-7f3` and `ada`."""
+    """Return the names of an entity: `shop-1/ada-7f3` also `ada-7f3` and `ada`."""
     last = entity.rpartition("/")[2]
     names = {entity, last}
     if "/" in entity and "-" in last:

@@ -18,9 +18,9 @@ DELETED = "events.deleted"
 class EventLog:
     """A reader of one growing log; another process appends to it, fills segments, deletes old ones.
 
-    Where events are not kept any more, one of type `events.deleted` stands for all of them: its
-    `seq` is the last one's, so that a cursor continues behind it. `agent` is whose events they
-    are, where the lines do not say it: in a node's log.
+    Deleted events are replaced by one event of type `events.deleted`: its `seq` is that of the last
+    deleted event, so that a cursor continues after it. `agent` is the agent of the events if the
+    lines do not contain it, as in a node's log.
     """
 
     def __init__(self, path: Path, agent: str = "") -> None:
@@ -32,16 +32,16 @@ class EventLog:
 
     @property
     def begun(self) -> int:
-        """A number that grows when the log is found to be another one, or in another file."""
+        """A number that increases whenever the log is replaced."""
         return self._reader.begun
 
     def pick(
         self, after: int, limit: int, wanted: EventFilter = EVERYTHING
     ) -> tuple[list[Event], int]:
-        """Return up to `limit` wanted events after seq `after`, and the seq to continue after.
+        """Return up to `limit` matching events after seq `after`, and the seq to continue after.
 
-        That is `after` itself at the log's end. At most LOOKED_AT lines are looked at, so a page
-        may be empty though more follow.
+        That is `after` itself at the log's end. At most LOOKED_AT lines are read, so a page may be
+        empty although more follow.
         """
         if wanted.takes_all:
             events = self.page(after, limit)
@@ -58,10 +58,10 @@ class EventLog:
     def pick_before(
         self, before: int, limit: int, wanted: EventFilter = EVERYTHING, after: int = 0
     ) -> tuple[list[Event], int, int]:
-        """Return the last wanted events between two seqs, and what was looked at: (after, to].
+        """Return the last matching events between two seqs, and the read range (after, to].
 
-        At most LOOKED_AT lines are looked at, so a page may be empty though there are older ones;
-        it begins at 0, or at `after`, if there are none. Raises Corrupt, OSError.
+        At most LOOKED_AT lines are read, so a page may be empty although there are older ones; the
+        range begins at 0, or at `after`, if there are none. Raises Corrupt, OSError.
         """
         to = max(after, min(before - 1, self.last()))
         start = max(after, to - (limit if wanted.takes_all else LOOKED_AT))
@@ -70,7 +70,7 @@ class EventLog:
         while seen < to and (more := self.page(seen, to - seen)):
             events += [one for one in more if one.seq <= to]
             seen = more[-1].seq
-        if not events:  # nothing of it is kept
+        if not events:  # all events of the range were deleted
             return [], after, to
         if _stands_for_deleted(events[0]):
             events[:1], start = self.page(after, 1), after
@@ -83,7 +83,8 @@ class EventLog:
     def page(self, after: int, limit: int) -> list[Event]:
         """Return up to `limit` events whose seq is greater than `after`, in order.
 
-        A page ends before a damaged line. Raises Corrupt if it would begin with one, OSError.
+        A page ends before a damaged line. Raises Corrupt if it would begin with a damaged line,
+        OSError.
         """
         events: list[Event] = []
         for line in self._reader.lines(after, limit):
@@ -104,7 +105,7 @@ class EventLog:
         return self._reader.last()
 
     def _event(self, line: Line) -> Event:
-        """Return a line's event; the latest ones are made of their lines once."""
+        """Return a line's event; the latest events are cached."""
         seq = line[0]
         if self._made_of != self._reader.begun:
             self._made, self._made_of = {}, self._reader.begun
@@ -128,10 +129,10 @@ def _parsed(path: Path, line: Line, agent: str) -> Event:
 
 
 def _stands_for_deleted(event: Event) -> bool:
-    return event.type == DELETED and not event.key  # the recorder's own have one
+    return event.type == DELETED and not event.key  # the recorder's own events have a key
 
 
 def _deleted(first: int, kept: Event) -> Event:
-    """Return what stands for the events from `first` on that are not kept any more."""
+    """Return the event that replaces the deleted events from `first` on."""
     data = {"first": first, "last": kept.seq - 1}
     return Event(type=DELETED, agent_id=kept.agent_id, ts=kept.ts, seq=kept.seq - 1, data=data)

@@ -57,7 +57,7 @@ def fields_of(template: str) -> Iterator[tuple[str, str]]:
 
 
 def who_of(event: Event) -> str:
-    """Return the short name of the entity that did it, or that it is about."""
+    """Return the short name of the entity that caused the event, or of its subject."""
     kind = BY_NAME.get(event.type)
     acting = event.data.get(kind.who) if kind is not None and kind.who else ""
     named = acting or event.entity or event.data.get("from") or event.agent_id
@@ -81,7 +81,7 @@ def look_of(event: Event) -> tuple[Tone, Audience]:
 
 
 def is_for(audience: Audience, event: Event) -> bool:
-    """Whether the readers of `audience` read an event."""
+    """Whether an event is for the readers of `audience`."""
     return AUDIENCES.index(look_of(event)[1]) >= AUDIENCES.index(audience)
 
 
@@ -153,7 +153,7 @@ def _pairs(values: dict[str, Any]) -> str:
 
 
 def _words(text: str) -> str:
-    """Return a text as words if it is JSON, or the beginning of some."""
+    """Return a text as words if it is JSON, or the beginning of JSON."""
     if not text.startswith(("{", "[{")):
         return text
     return re.sub(r'[{}\[\]"]', "", re.sub(r'"(\w+)":', r"\1", text)).replace("\\n", " ")

@@ -1,7 +1,7 @@
 """Logs: structlog over the standard library's handlers, with every secret redacted.
 
-Each line goes to stderr, readable or as JSON, and as JSON into the process's log file. Who writes
-and at what (entity, incarnation, run, node) comes from context variables, see `bind`.
+Each line goes to stderr, readable or as JSON, and as JSON into the process's log file. The writer
+and its work (entity, incarnation, run, node) come from context variables, see `bind`.
 """
 
 import logging
@@ -15,8 +15,8 @@ from agiraph.core.redaction import redact
 from agiraph.imports import left_out
 from agiraph.logs.log_file import LogFile
 
-# structlog imports rich, where it is installed, for tracebacks that are not used here: that would
-# take longer than structlog itself, in every process.
+# structlog imports rich, if installed, for tracebacks that are not used here: that would take
+# longer than structlog itself, in every process.
 with left_out("rich"):
     import structlog
     from structlog.contextvars import bind_contextvars, bound_contextvars, merge_contextvars
@@ -30,7 +30,7 @@ TIME = "%Y-%m-%dT%H:%M:%S.%fZ"
 
 
 class Logger(BoundLogger):
-    """structlog's logger, with `note` for what goes into the log file alone."""
+    """structlog's logger, with `note` for messages that go into the log file alone."""
 
     def note(self, event: str, **fields: Any) -> None:
         """Log at level info, but only to the process's log file."""
@@ -47,7 +47,7 @@ def logger(**bound: Any) -> Logger:
 
 
 def bind(**fields: Any) -> None:
-    """Have every line that is logged in this context, and in tasks begun in it, bear these fields.
+    """Add these fields to every line logged in this context, and in tasks begun in it.
 
     A field of None is left out.
     """
@@ -56,7 +56,7 @@ def bind(**fields: Any) -> None:
 
 @contextmanager
 def bound(**fields: Any) -> Iterator[None]:
-    """Do the same for the length of a block."""
+    """Add these fields as `bind` does, for the length of a block."""
     with bound_contextvars(**fields):
         yield
 
@@ -85,7 +85,7 @@ def set_up_logging(
 
 
 def formatter(style: Style, *, colors: bool = False) -> logging.Formatter:
-    """Return what turns a record, ours or a library's, into a line without secrets."""
+    """Return the formatter of records, ours or a library's, as lines without secrets."""
     renderer: Processor = structlog.processors.JSONRenderer(default=str)
     if style == "text":
         renderer = structlog.dev.ConsoleRenderer(
@@ -98,13 +98,13 @@ def formatter(style: Style, *, colors: bool = False) -> logging.Formatter:
 
 
 class _StreamHandler(logging.StreamHandler[TextIO]):
-    """Writes lines to a stream; one that cannot be written (a full disk) is lost."""
+    """Writes lines to a stream; a line that cannot be written (a full disk) is lost."""
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - its name there
-        """Lose the line."""
+        """Drop the line."""
 
     def filter(self, record: logging.LogRecord) -> Any:
-        """Leave out what is for the log file alone."""
+        """Leave out messages for the log file alone."""
         is_file_only = isinstance(record.msg, dict) and FILE_ONLY in record.msg
         return not is_file_only and super().filter(record)
 
@@ -118,7 +118,7 @@ def _add_level_and_time(_logger: Any, _method: str, event: EventDict) -> EventDi
 
 
 def _clean(_logger: Any, _method: str, event: EventDict) -> EventDict:
-    """Redact every field, and remove those that are for this module or empty."""
+    """Redact every field, and remove empty ones and those for this module."""
     inner = ("_record", "_from_structlog", FILE_ONLY)
     cleaned: EventDict = redact(
         {key: value for key, value in event.items() if key not in inner and value is not None}

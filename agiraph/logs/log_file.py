@@ -1,9 +1,9 @@
-"""LogFile: a process's own log as JSON lines in the home, in files of a bounded size.
+"""LogFile: a process's own log as JSON lines in the home, in files of limited size.
 
-The file is made at the first line and rotated at its bound (`x.jsonl` becomes `x.jsonl.1`, that
-`.2`, and so on); the oldest beyond a number is removed. One process writes it. Unlike the standard
-library's RotatingFileHandler it opens nothing that a model's command may have put there, and on a
-full disk it leaves no half line.
+The file is created at the first line and rotated at its limit (`x.jsonl` becomes `x.jsonl.1`, that
+`.2`, and so on); the oldest files beyond a number are removed. One process writes it. Unlike the
+standard library's RotatingFileHandler it opens no file that a model's command may have put there,
+and on a full disk it leaves no partial line.
 """
 
 import logging
@@ -19,7 +19,7 @@ SUFFIX = ".jsonl"
 class LogFile(logging.Handler):
     """Writes records to `path`, and keeps `files` files of it, each of about `most_bytes`.
 
-    What cannot be written is lost: a full disk stops no process.
+    Lines that cannot be written are lost: a full disk stops no process.
     """
 
     def __init__(self, path: Path, most_bytes: int, files: int) -> None:
@@ -37,10 +37,10 @@ class LogFile(logging.Handler):
             with waiting(None):
                 self._write_line(line)
         except Exception:
-            return  # whatever is wrong with a log, its process continues
+            return  # a process continues despite any error of its log
 
     def _write_line(self, line: bytes) -> None:
-        """Write a line whole or not at all: half of one would spoil the next."""
+        """Write a line whole or not at all: a partial line would spoil the next."""
         if self._fd is None:
             self._open()
         if self._size and self._size + len(line) > self._most_bytes:

@@ -20,27 +20,28 @@ JsonObject = dict[str, Any]
 LEVELS: Final = ("debug", "info", "warning", "error", "critical")
 MOST_BYTES: Final = 1 << 30
 STDERR: Final = ".log"
-"""Of an entity that has logged nothing there is only the file of its stderr."""
+"""An entity that has logged nothing has only the file of its stderr."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogQuery:
-    """Which lines: not before `since` (ISO 8601 in UTC, '': any), of `level` or above."""
+    """Filter of lines: not before `since` (ISO 8601 in UTC, '': any), of `level` or above."""
 
     since: str = ""
     level: str = "debug"
 
     def matches(self, line: JsonObject) -> bool:
-        """Whether a line is wanted."""
+        """Whether a line matches."""
         level = str(line.get("level"))
         rank = LEVELS.index(level) if level in LEVELS else len(LEVELS)
         return rank >= LEVELS.index(self.level) and str(line.get("timestamp", "")) >= self.since
 
 
 def logs_of(folder: Path, entity: str | None) -> list[Path]:
-    """Return the logs of an entity (address, name or agent, or the beginning of it; None: of all).
+    """Return the logs of an entity, or of all.
 
-    Raises InvalidInput listing the known, Ambiguous.
+    `entity` is an address, a name or an agent, or the beginning of one; None: all. Raises
+    InvalidInput listing the known, Ambiguous.
     """
     files = [name for name in _names_in(folder) if name.endswith((SUFFIX, STDERR))]
     names = sorted({name.removesuffix(SUFFIX).removesuffix(STDERR) for name in files})
@@ -53,7 +54,7 @@ def logs_of(folder: Path, entity: str | None) -> list[Path]:
 
 
 def _beginning_with(entity: str, known: Mapping[str, Path]) -> list[Path]:
-    """Return the logs of the only entity of whose names this is the beginning."""
+    """Return the logs of the only entity with a name that begins with `entity`."""
     logs: dict[str, tuple[Path, ...]] = {}
     for name, path in known.items():
         for shown in {alias.replace(".", "/", 1) for alias in _aliases(name)}:
@@ -72,7 +73,7 @@ def _names_in(folder: Path) -> list[str]:
 
 
 def _aliases(name: str) -> set[str]:
-    """Return how people may call what a log is of: its address, its names, its agent."""
+    """Return the names of a log's entity: its address, its names, its agent."""
     agent, _, inner = name.casefold().partition(".")
     names = names_of(f"{agent}/{inner}") if inner else names_of(agent)
     # An agent's id is its name and six characters: `survey` means the agent `survey-1f2e3d` too.
@@ -81,7 +82,7 @@ def _aliases(name: str) -> set[str]:
 
 
 def read_past(logs: Iterable[Path], wanted: LogQuery) -> list[JsonObject]:
-    """Return every wanted line that stands in these logs, merged by time."""
+    """Return every matching line of these logs, merged by time."""
     lines = [
         line
         for log in logs
@@ -93,9 +94,9 @@ def read_past(logs: Iterable[Path], wanted: LogQuery) -> list[JsonObject]:
 
 
 def read_latest(logs: Iterable[Path], wanted: LogQuery, most: int) -> list[JsonObject]:
-    """Return the last `most` wanted lines of these logs, merged by time.
+    """Return the last `most` matching lines of these logs, merged by time.
 
-    Of each log only as many files are read as are needed, the newest first.
+    Only as many files of each log are read as necessary, the newest first.
     """
     lines: list[JsonObject] = []
     for log in logs:
@@ -130,7 +131,7 @@ def _parsed(text: bytes) -> JsonObject | None:
 class LogTail:
     """Follows one log from its present end on (`from_start`: from its start), across rotations.
 
-    The log need not exist yet.
+    The log may not exist yet.
     """
 
     def __init__(self, path: Path, *, from_start: bool = False) -> None:
@@ -140,10 +141,10 @@ class LogTail:
         self._open(path, from_start)
 
     def new(self) -> list[JsonObject]:
-        """Return the whole lines that were added since."""
+        """Return the whole lines that were added since the last call."""
         lines = self._read()
         while (following := self._following()) is not None:
-            lines += self._read()  # what was written before it was rotated
+            lines += self._read()  # lines written before the rotation
             self.close()
             self._open(following, True)
             lines += self._read()
@@ -164,7 +165,7 @@ class LogTail:
             os.lseek(self._fd, 0, os.SEEK_END)
 
     def _following(self) -> Path | None:
-        """Return the file after the one that is read, None while that is the last."""
+        """Return the file after the open file, None if the open file is the last."""
         files = log_files(self._path)
         if self._fd is None:
             return files[0] if files else None

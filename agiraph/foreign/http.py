@@ -1,4 +1,4 @@
-"""Bounds on the HTTP answers of foreign services: redirects, size, compression.
+"""Limits of the HTTP answers of foreign services: redirects, size, compression.
 
 `guard` makes a response hook for a client of httpx or of httpx2, so that it also covers the SDKs
 that send requests through such a client. The libraries themselves inflate a compressed body piece
@@ -20,7 +20,7 @@ from agiraph.core.errors import Refused
 
 PIECE_BYTES = 1 << 16
 ERROR_BYTES = 1 << 16
-"""How much is read of an answer whose status is an error; the rest is left out."""
+"""The part that is read of an answer whose status is an error; the rest is left out."""
 MOST_LINES = 1_000_000
 """The lines of an answer. A reader of events needs about 2 microseconds for an empty one, and gzip
 packs a thousand of them into one byte. An answer of 300,000 tokens, each an event, has fewer."""
@@ -43,7 +43,7 @@ Hook = Callable[[Any], Awaitable[None]]
 
 
 class AnswerRefused(Refused):
-    """An HTTP answer that is not read: it is too large, or packed in a way that is not read."""
+    """An HTTP answer that is not read: it is too large, or has an unsupported encoding."""
 
 
 class RedirectRefused(AnswerRefused):
@@ -51,7 +51,7 @@ class RedirectRefused(AnswerRefused):
 
 
 def guard(answer_bytes: int, stream_bytes: int | None = None) -> Hook:
-    """Return a response hook that refuses redirects to another origin and bounds the body.
+    """Return a response hook that refuses redirects to another origin and limits the body.
 
     The body may have `answer_bytes`, a stream of events `stream_bytes` (None: no limit, for a
     stream that stays open). It may have MOST_LINES lines. Of an error the first ERROR_BYTES are
@@ -93,8 +93,8 @@ def refuse_redirect(response: Any) -> None:
 def is_within_origin(url: str, location: str) -> bool:
     """Whether a redirect of `url` to `location` stays at the same scheme, host and port.
 
-    A location with a user name or a password does not: they would be sent. Neither does one with a
-    scheme and no host (`http:/path`): HTTP clients send it to the scheme's usual port.
+    A location with a user name or a password does not: they would be sent. Neither does a location
+    with a scheme and no host (`http:/path`): HTTP clients send it to the scheme's usual port.
     """
     try:
         given, target = urlsplit(location), urlsplit(urljoin(url, location))
@@ -128,7 +128,7 @@ def _origin(url: SplitResult) -> tuple[str, str | None, int | None]:
 
 
 class TooManyValues(ValueError):
-    """A JSON text has more values than are read."""
+    """A JSON text has more values than the limit."""
 
 
 class RepeatedName(ValueError):
@@ -146,9 +146,9 @@ def read_json(data: bytes) -> Any:
 
 
 def read_json_once(data: bytes, most_values: int) -> Any:
-    """Do as `read_json` with at most so many values; raise RepeatedName for a name given twice.
+    """Do as `read_json` with at most `most_values` values. Raises RepeatedName for repeated names.
 
-    Readers differ in which of two values with one name in one object counts.
+    Readers differ in which value they use for a repeated name in one object.
     """
     _check_values(data)
     value = json.loads(data, object_pairs_hook=_Objects(most_values))
@@ -192,9 +192,9 @@ def bound(
 ) -> None:
     """Inflate the body of a response while it is read; reading more than `most` bytes is an error.
 
-    `most` bounds the bytes as they are sent, too. More than `most_lines` lines are an error.
-    With `cuts` the body ends at `most` instead. The encodings gzip and deflate are read, no others.
-    The error is an AnswerRefused, and a StreamError of the response's library, which SDKs expect.
+    `most` also limits the bytes as they are sent. More than `most_lines` lines are an error. With
+    `cuts` the body ends at `most` instead. The encodings gzip and deflate are read, no others. The
+    error is an AnswerRefused, and a StreamError of the response's library, which SDKs expect.
     """
     encoding = response.headers.pop("content-encoding", "").strip().lower()
     if encoding not in ("", "identity"):
@@ -211,7 +211,7 @@ class Inflater:
         self._has_begun = False
 
     def pieces(self, data: bytes) -> Iterator[bytes]:
-        """Yield what these bytes inflate to."""
+        """Yield the inflated pieces of these bytes."""
         try:
             while data:
                 piece = self._inflated(data)
@@ -235,7 +235,7 @@ class Inflater:
         return piece
 
     def _next_member(self) -> bytes:
-        """Return the bytes of a further gzip member; what else follows the end is ignored."""
+        """Return the bytes of a further gzip member; any other data after the end is ignored."""
         rest = self._decoder.unused_data
         if not rest.startswith(GZIP_MAGIC):
             return b""
@@ -321,7 +321,7 @@ class BoundedBody:
 
 @cache
 def _classes_of(library: str) -> tuple[type[Any], type[AnswerRefused]]:
-    """Return BoundedBody and AnswerRefused as classes of an HTTP library's own kinds."""
+    """Return BoundedBody and AnswerRefused as classes compatible with an HTTP library."""
     module = sys.modules[library]
     body = type("BoundedStream", (BoundedBody, module.AsyncByteStream), {})
     return body, type("AnswerRefused", (AnswerRefused, module.StreamError), {})

@@ -10,8 +10,8 @@ END_BYTES = 256
 class Line:
     """One line without its end. `size` is its length in bytes.
 
-    Of a line that is longer than the splitter's limit, `data` holds only the first SHOWN_BYTES and
-    `end` the last END_BYTES.
+    If a line is longer than the splitter's limit, `data` has only the first SHOWN_BYTES and `end`
+    the last END_BYTES.
     """
 
     data: bytes
@@ -28,7 +28,7 @@ class LineSplitter:
     """Cuts a stream at each newline.
 
     The rest of a line that is longer than `longest` bytes is dropped as it arrives, so the memory
-    is bounded by `longest`.
+    use is limited by `longest`.
     """
 
     def __init__(self, longest: int) -> None:

@@ -6,9 +6,9 @@ subdomains (`corp.example`, `.corp.example`, `*.corp.example`), each with `:PORT
 address (IPv6 also in brackets), or a network such as `10.0.0.0/8`. Entries that cannot be read
 match nothing, as with curl. This machine itself (loopback) is always reached without a proxy.
 
-The HTTP libraries read these variables themselves when a client is made, and refuse to make one
-for a value that they do not know, whichever service it is for. Therefore no client of Agiraph
-reads the environment (`trust_env=False`), and each is given the proxy of its one service.
+The HTTP libraries read these variables themselves when a client is made, and refuse to make a
+client if any value is invalid, even for another service. Therefore no client of Agiraph reads the
+environment (`trust_env=False`), and each is given the proxy of its one service.
 """
 
 import importlib.util

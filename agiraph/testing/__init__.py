@@ -1,4 +1,4 @@
-"""Tools for testing a team of agents: models that stand in for real ones."""
+"""Tools for testing a team of agents: models that replace real ones."""
 
 from agiraph.llm.embedded.random_model import RandomModel
 

@@ -59,7 +59,7 @@ answered, 2 wrong usage.
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The service to check: its name and preset, and the model that is asked."""
+    """The service to check: its name and preset, and the model to call."""
 
     preset: ProviderPreset
     model: ModelName
@@ -125,7 +125,7 @@ def _count(text: str) -> int:
 
 
 def target_of(options: argparse.Namespace, environ: Mapping[str, str]) -> Target:
-    """Return the service and the model that the options name; InvalidInput."""
+    """Return the service and the model that the options name. Raises InvalidInput."""
     presets = load_presets()
     name = options.service or _service_at(options.url, presets)
     if name not in presets or presets[name].api in BUILT_IN:
@@ -154,7 +154,8 @@ def _service_at(url: str, presets: Mapping[str, ProviderPreset]) -> str:
 
 
 def _only_model(name: str, preset: ProviderPreset, environ: Mapping[str, str]) -> str:
-    """Return the model that a service serves; InvalidInput unless it is one."""
+    """Return the only model that a service serves. Raises InvalidInput unless there is exactly
+    one."""
     listed = find_servers({name: preset.model_copy(update={"local": True})}, environ)[name]
     if len(listed.models) == 1:
         return listed.models[0]
@@ -249,7 +250,7 @@ async def _attempt(provider: Provider, request: ModelRequest) -> ProbeCall:
 
 
 class _Nowhere:
-    """The place of a forwarded answer, which is not read."""
+    """The target of a forwarded answer, which is not read."""
 
     async def begin(self, status: int, headers: Mapping[str, str]) -> None:
         """Ignore the head."""

@@ -5,7 +5,7 @@
     result = Runtime("anthropic/claude-sonnet-4-5").run(Task("Compare them", input="papers"))
     print(result.output)
 
-docs/python.md has more. Importing this package imports nothing else; each name comes with its
+docs/python.md has more. Importing this package imports nothing else; each name is imported at its
 first use.
 """
 
@@ -122,7 +122,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import a name of the Python API when it is used."""
+    """Import a name of the Python API at its first use."""
     if name not in _PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(_PLACES[name]), name)

@@ -1,8 +1,8 @@
-"""The entry point of every process: finds the other top folders, then hands over.
+"""The entry point of every process: find the other top folders, then start the process.
 
-An installed wheel carries `actors`, `transport` and `cli` under agiraph/_bundled, so that their
-plain names never land in site-packages; in a checkout they are beside this package. Modules are
-imported by name, because the domain knows nothing of the folders above it.
+An installed wheel has `actors`, `transport` and `cli` under agiraph/_bundled, so that their plain
+names never land in site-packages; in a checkout they are beside this package. Modules are imported
+by name, because the domain must not depend on the folders above it.
 """
 
 import _signal  # type: ignore[import-not-found]  # `signal` wraps it in enums: 10 ms a start
@@ -15,8 +15,8 @@ INTERRUPTED = 130
 
 
 def main() -> None:
-    """Run the command line, or the inner process that the first argument names."""
-    gc.disable()  # a fifth of an import goes to it, for nothing; each process enables it later
+    """Run the command line, or the inner process named by the first argument."""
+    gc.disable()  # it takes a fifth of the import time; each process enables it later
     open_standard_descriptors()
     _find_folders()
     inner = {
@@ -34,10 +34,10 @@ def main() -> None:
 
 
 def _end_at_interrupt() -> None:
-    """Let Ctrl-C end this process at once, until the command or the supervisor handles it itself.
+    """Let Ctrl-C end this process at once, until the command or the supervisor handles it.
 
-    An exception in the middle of an import would be a traceback. Where SIGINT is ignored, as in a
-    command with `&`, it stays so.
+    An exception in the middle of an import would print a traceback. If SIGINT is ignored, as in a
+    command with `&`, it stays ignored.
     """
     if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
         _signal.signal(_signal.SIGINT, _interrupted)
@@ -49,16 +49,16 @@ def _interrupted(_number: int, _frame: object) -> None:
 
 
 def open_standard_descriptors() -> None:
-    """Open the null device as each of the descriptors 0, 1 and 2 that this process was not given.
+    """Open the null device as each of the descriptors 0, 1 and 2 that are closed.
 
-    Otherwise the next file that is opened, a lock or a socket, would get that number, and be
-    written into by every print.
+    Otherwise the next opened file, a lock or a socket, would get that number, and every print would
+    write to it.
     """
     for descriptor, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         try:
             os.fstat(descriptor)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # plain: the lowest number that is free is this one
+            os.open(os.devnull, os.O_RDWR)  # the lowest free number is this one
             os.set_inheritable(descriptor, True)
             stream = open(descriptor, mode, closefd=False)  # noqa: SIM115  # plain: what 0 to 2 are
             setattr(sys, name, stream)
@@ -102,7 +102,7 @@ def _relay() -> None:
 def _hide_environment() -> None:
     """Hide the keys in our environment from other processes of this user.
 
-    A model's command may run without a sandbox; it must not find in /proc what it is not given.
+    A model's command may run without a sandbox; it must not find keys in /proc.
     """
     importlib.import_module("actors.runtime.linux").hide_environment()
 
@@ -120,7 +120,7 @@ def _host() -> None:
 
 
 def _run_supervisor() -> None:
-    """Run the supervisor of one run; its first processes import while it does."""
+    """Run the supervisor of one run; its first processes are imported meanwhile."""
     interpreters = importlib.import_module("actors.supervisor.processes.interpreters")
     prestarted = interpreters.prestart(os.environ)
     _hide_environment()

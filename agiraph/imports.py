@@ -1,4 +1,4 @@
-"""Imports without what a library imports and we never use."""
+"""Imports without the unused dependencies of a library."""
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -10,7 +10,7 @@ from types import ModuleType
 
 @contextmanager
 def left_out(module: str) -> Iterator[None]:
-    """Within this block `module` looks as if it were not installed, unless it is imported."""
+    """Within this block `module` appears not to be installed, unless it is already imported."""
     if module in sys.modules:
         yield
         return
@@ -25,8 +25,8 @@ def left_out(module: str) -> Iterator[None]:
 def placeholders(modules: Sequence[str], attribute: Callable[[str], object]) -> Iterator[None]:
     """Within this block each of `modules`, and all below it, is imported as an empty module.
 
-    `attribute` returns what such a module has under a name. For whoever imports them after the
-    block they are what they are.
+    `attribute` returns the value of a name in such a module. Imports after the block get the real
+    modules.
     """
     finder = PlaceholderFinder(modules, attribute)
     sys.meta_path.insert(0, finder)
@@ -40,7 +40,7 @@ def placeholders(modules: Sequence[str], attribute: Callable[[str], object]) -> 
 
 
 class Placeholder(ModuleType):
-    """A module in the place of another one: each name is there, `*` imports none of them."""
+    """A module in the place of another one: it has every name, `*` imports none of them."""
 
     __all__: Sequence[str] = ()
 

@@ -125,8 +125,10 @@ class SandboxConfig(ConfigSection):
         return self
 
     def has_network(self, *called: str) -> bool:
-        """Whether the commands of an entity called by these (its name, its role) have the
-        network."""
+        """Whether the commands of an entity with these names have the network.
+
+        The names are its own name and its role.
+        """
         refused = any(
             fnmatchcase(own.casefold(), wanted.casefold())
             for own in called

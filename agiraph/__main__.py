@@ -58,7 +58,7 @@ def open_standard_descriptors() -> None:
         try:
             os.fstat(descriptor)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # the lowest free number is this one
+            os.open(os.devnull, os.O_RDWR)  # plain: the lowest free number is this one
             os.set_inheritable(descriptor, True)
             stream = open(descriptor, mode, closefd=False)  # noqa: SIM115  # plain: what 0 to 2 are
             setattr(sys, name, stream)

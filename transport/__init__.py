@@ -1,10 +1,10 @@
-"""The bus: how the processes of Agiraph reach each other. It knows nothing of agents.
+"""The bus: the connections between the processes of Agiraph. It is independent of agents.
 
     endpoint --- link --- wire ~~~ socket ~~~ router --- switch --- mailboxes
 
-An actor holds an `Endpoint` (asyncio): it sends, asks, replies, receives. Its `Link` is the
-protocol with the router: greeting, resending, acknowledging. A `Wire` carries the frames, over
-ZeroMQ or within a process (`loopback`). The `Router` is a synchronous loop round the `RouterCore`,
-which decides everything, and the `Mailboxes`, which keep durable messages until their receiver says
-done. Link, switch and mailboxes are pure: no socket, no clock.
+An actor has an `Endpoint` (asyncio): it sends, asks, replies, receives. Its `Link` is the protocol
+with the router: greeting, resending, acknowledging. A `Wire` carries the frames, over ZeroMQ or
+within a process (`loopback`). The `Router` is a synchronous loop around the `RouterCore`, which
+makes all decisions, and the `Mailboxes`, which store durable messages until their receiver has
+handled them. Link, switch and mailboxes are pure: no socket, no clock.
 """

@@ -1,15 +1,15 @@
 """Admission: the senders of each connection, and their allowed receivers; pure.
 
 from this machine      with a ticket that names no host
-over a host's key      with a ticket for this host; as the host itself without any, but only
+over a host's key      with a ticket for this host; as the host itself without a ticket, but only
                        behind HOST_RID, which its relay gives to none of its processes
-with an invitation     as the invitation itself, and as nobody else
+with an invitation     only as the invitation itself
 
-No message type needs more than these ways, so the router refuses all others: what a receiver would
-refuse can still fill its mailbox, which is stored.
+No message type needs more than these ways, so the router refuses all others: a message that the
+receiver would refuse can still fill its mailbox, which is stored.
 
-a member of a group    to its own group, and to addresses without a group that are no machine's:
-                       there only the durable messages that this address takes
+a member of a group    to its own group, and to addresses without a group that are not a machine's:
+                       there only the durable messages that this address accepts
 another machine        to the controller
 any other              to every address
 """
@@ -43,8 +43,8 @@ class Admission:
     def announced(self, body: dict[str, Any], addresses: Iterable[str] = ()) -> list[str]:
         """Replace the known keys by those of a `host.known`. Raises MalformedFrame.
 
-        Returns those of `addresses` that were owned and are not any more, or by another key: a host
-        that joins under the name of one that was removed begins to count its incarnations.
+        Return those of `addresses` whose owner no longer has a key, or has another one: a host that
+        joins under the name of a removed host starts to count its incarnations.
         """
         known = body.get("known")
         if type(known) is not dict or not all(
@@ -111,7 +111,7 @@ class Admission:
         return address.startswith(self._guest_prefix)
 
     def is_out_of_bounds(self, owner: str, blob: bytes) -> bool:
-        """Whether a frame is of a guest, who may speak with the controller alone, to another."""
+        """Whether a frame is from a guest to an address other than the controller."""
         if not self.is_guest(owner):
             return False
         try:

@@ -1,4 +1,4 @@
-"""A backlog: frames that a full socket did not take, bounded, oldest expendable ones dropped."""
+"""A backlog: frames that a full socket did not accept, bounded; old expendable ones are dropped."""
 
 from collections import deque
 from typing import NamedTuple
@@ -10,14 +10,14 @@ MOST_KEPT_BYTES = 4 * MAX_BYTES
 
 
 class QueuedFrame(NamedTuple):
-    """A frame that waits for room. Expendable: nobody waits for it, so it may be dropped."""
+    """A frame that waits for room. Expendable: no peer waits for it, so it may be dropped."""
 
     blob: bytes
     is_expendable: bool
 
 
 class FrameQueue:
-    """A queue of frames with the place of each among all that wait, and their bytes in all."""
+    """A queue of frames with each frame's position among all waiting ones, and their bytes."""
 
     __slots__ = ("frames", "size")
 
@@ -31,19 +31,19 @@ class FrameQueue:
         self.size += len(blob)
 
     def take(self) -> bytes:
-        """Take the oldest frame out."""
+        """Remove and return the oldest frame."""
         _, blob = self.frames.popleft()
         self.size -= len(blob)
         return blob
 
 
 class Backlog:
-    """A first-in first-out queue of frames that drops the oldest expendable one when it is full.
+    """A first-in first-out queue of frames that drops the oldest expendable frame when it is full.
 
-    A frame that is not expendable is kept beyond that bound: those are bounded by what peers have
-    asked (windows of durable messages, questions that wait for an answer). More of them than any
-    peer that reads can have makes the backlog `is_hopeless`. Expendable ones wait in a lane of
-    their own, so to drop one costs the same however much waits; what comes out is in order.
+    A frame that is not expendable is kept beyond that limit: such frames are limited by the
+    requests of peers (windows of durable messages, questions that wait for an answer). With more of
+    them than any reading peer can have, the backlog `is_hopeless`. Expendable frames have a queue
+    of their own, so the cost of dropping one is constant; frames leave in order.
     """
 
     def __init__(self, max_frames: int = MAX_FRAMES, max_bytes: int = MAX_BYTES) -> None:
@@ -59,12 +59,12 @@ class Backlog:
 
     @property
     def is_hopeless(self) -> bool:
-        """Whether so much waits that must not be dropped that nobody reads it."""
+        """Whether so many non-expendable frames wait that the peer cannot be reading."""
         kept = self._kept
         return len(kept.frames) > MOST_KEPT_FRAMES or kept.size > MOST_KEPT_BYTES
 
     def push(self, blob: bytes, is_expendable: bool) -> None:
-        """Append a frame; drop the oldest expendable ones (perhaps this one) until all fits."""
+        """Append a frame; drop the oldest expendable frames (perhaps this one) until all fits."""
         self._place += 1
         expendable = self._expendable
         (expendable if is_expendable else self._kept).put(self._place, blob)
@@ -77,12 +77,12 @@ class Backlog:
         return self._oldest().frames[0][1]
 
     def pop(self) -> QueuedFrame:
-        """Take the oldest frame out."""
+        """Remove and return the oldest frame."""
         lane = self._oldest()
         return QueuedFrame(lane.take(), lane is self._expendable)
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Discard all frames."""
         self._kept, self._expendable = FrameQueue(), FrameQueue()
 
     def _is_over(self) -> bool:

@@ -1,4 +1,4 @@
-"""The codec: pydantic models to msgpack maps and back, by the TYPE that each model carries."""
+"""The codec: pydantic models to msgpack maps and back, by the TYPE of each model."""
 
 import re
 from collections.abc import Iterable
@@ -18,11 +18,11 @@ ODD_NUMBER = re.compile(rb"\xcb[\x7f\xff][\xf0-\xff]|\xca[\x7f\xff][\x80-\xff]",
 
 
 class Codec:
-    """Write and read the bodies of a closed set of models.
+    """Writes and reads the bodies of a closed set of models.
 
     Each model has the class variables TYPE (its name on the wire) and, if it must survive crashes,
     DURABLE = True. `refusal` is the model with IS_REFUSAL = True, if there is one: it has a field
-    `reason`, answers any request, and is sent in place of an answer that cannot be sent.
+    `reason`, answers any request, and replaces an answer that cannot be sent.
     """
 
     def __init__(self, models: Iterable[type[BaseModel]]) -> None:
@@ -42,12 +42,13 @@ class Codec:
         return tuple(self._models)
 
     def encode(self, body: BaseModel) -> bytes:
-        """Return the body's bytes. Raises UnknownType; MalformedBody if a value cannot travel."""
+        """Return the body's bytes. Raises UnknownType; MalformedBody if a value cannot be
+        encoded."""
         name = type_of(type(body))
         if self._models.get(name) is not type(body):
             raise UnknownType(f"{type(body).__name__} ({name}) is not registered")
         try:
-            # A lone surrogate (an odd file name) must not fail the message it is quoted in.
+            # A lone surrogate (an odd file name) must not fail the message that quotes it.
             packed = msgpack.packb(
                 body.model_dump(mode="python"),
                 use_bin_type=True,
@@ -82,7 +83,8 @@ class Codec:
 def _refuse_odd_numbers(body: bytes) -> None:
     """Raise ValueError for a number that is not finite: it has no form in JSON.
 
-    Only such a number has this beginning, but a text may have it too: most bodies are read once.
+    Every such number has this beginning, but a text may have it too: most bodies need no second
+    pass.
     """
     if ODD_NUMBER.search(body) and not _is_finite(msgpack.unpackb(body)):
         raise ValueError("it has a number that is not finite")
@@ -105,12 +107,12 @@ def type_of(model: type[BaseModel]) -> str:
 
 
 def is_durable(model: type[BaseModel]) -> bool:
-    """Say whether messages of this model are kept until they are done."""
+    """Whether messages of this model are stored until they are handled."""
     return bool(getattr(model, "DURABLE", False))
 
 
 def _plain(value: Any) -> Any:
-    """Return a value that msgpack does not know as one that pydantic reads back."""
+    """Return a value of a type unknown to msgpack as a value that pydantic can parse."""
     match value:
         case Enum():
             return value.value
@@ -125,6 +127,6 @@ def _plain(value: Any) -> Any:
 
 
 def _brief(error: ValidationError) -> str:
-    """Return the first complaint, without the value: bodies may hold what logs must not."""
+    """Return the first error, without the value: bodies may contain text that logs must not."""
     first = error.errors(include_input=False, include_url=False)[0]
     return f"{'.'.join(str(part) for part in first['loc']) or 'body'}: {first['msg']}"

@@ -1,10 +1,10 @@
 """The endpoint: how a process uses the bus, in asyncio.
 
-    send      a durable message: returns when the router keeps it; a passing one: at once
-    ask       send, and wait for the answer        reply   answer what was received
-    receive   the next message that is no answer   done    its effect is recorded
+    send      a durable message: returns when the router has stored it; a passing one: at once
+    ask       send, and wait for the answer        reply   answer a received message
+    receive   the next message that is not an answer   done    its effect is recorded
 
-The thin shell round `Link`: a wire carries the frames, futures carry the answers.
+The thin shell around `Link`: a wire carries the frames, futures carry the answers.
 """
 
 import asyncio
@@ -55,10 +55,10 @@ MAX_INBOX = 10_000
 class Endpoint:
     """One incarnation of an address, on the bus.
 
-    `on_down(address, incarnation)` is called when a peer went away; `on_welcome(epoch)` each time
-    the router has (again) let us in. `fenced` is set when this process must go: a newer incarnation
-    took over, or the router refuses us. While the router's disk is full a durable message waits for
-    room; without `waits_for_room` it is refused with NotStored.
+    `on_down(address, incarnation)` is called when a peer disconnected; `on_welcome(epoch)` each
+    time the router has (again) admitted us. `fenced` is set when this process must exit: a newer
+    incarnation replaced it, or the router refuses us. While the router's disk is full a durable
+    message waits for room; without `waits_for_room` it is refused with NotStored.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class Endpoint:
         self.address = address
         self.incarnation = incarnation
         self.trace: str | None = None
-        """What every message bears that is sent with no trace of its own."""
+        """The trace of every message that is sent without its own trace."""
         self.fenced = asyncio.Event()
         self.on_down: Callable[[str, int], None] | None = None
         self.on_welcome: Callable[[bytes], None] | None = None
@@ -96,7 +96,7 @@ class Endpoint:
 
     @property
     def is_up(self) -> bool:
-        """Whether the router has let us in and the connection stands."""
+        """Whether the router has admitted us and the connection is open."""
         return self._link.state is LinkState.UP and self._failure is None
 
     @property
@@ -106,8 +106,10 @@ class Endpoint:
 
     @property
     def has_undone(self) -> bool:
-        """Whether a durable message has arrived that was not said done: it would be delivered to
-        the next incarnation. Answers that nobody asks for any more do not count."""
+        """Whether a durable message has arrived that is not acknowledged as done.
+
+        It would be delivered to the next incarnation. Unclaimed answers do not count.
+        """
         return self._link.holds > self._asks.unclaimed
 
     # --- life -----------------------------------------------------------------------------------
@@ -132,7 +134,7 @@ class Endpoint:
             raise
 
     async def close(self) -> None:
-        """Wait (a little) for what is not yet accepted, say bye, and close."""
+        """Wait (a little) for messages that are not yet accepted, send bye, and close."""
         link = self._link
         linger = 0.0
         try:
@@ -145,12 +147,12 @@ class Endpoint:
                     await self._until(lambda: link.state is LinkState.LEFT)
                 linger = CLOSE_SECONDS
         except (TimeoutError, TransportError):
-            pass  # it goes without the goodbye; what was not accepted is the next incarnation's
+            pass  # the next incarnation sends the messages that were not accepted
         finally:
             self._close_wire(LinkDown(f"{self.address} has closed its endpoint"), linger)
 
     def abort(self) -> None:
-        """Close at once without a bye: for the others it is as if this process had died."""
+        """Close at once without a bye: for other peers it is as if this process had died."""
         self._close_wire(LinkDown(f"{self.address} has aborted its endpoint"), 0)
 
     # --- sending --------------------------------------------------------------------------------
@@ -166,9 +168,9 @@ class Endpoint:
     ) -> bytes:
         """Send a message and return its id.
 
-        A durable one: returns once the router keeps it; waits while the router is away; if the
-        caller is cancelled it may still be delivered. A passing one: returns at once, and may be
-        dropped. Raises Nacked, NotStored, Fenced, LinkDown (closed), MalformedBody.
+        A durable message: returns once the router has stored it; waits while the router is away; if
+        the caller is cancelled it may still be delivered. A passing one: returns at once, and may
+        be dropped. Raises Nacked, NotStored, Fenced, LinkDown (closed), MalformedBody.
         """
         header = self._header(to, body, id, reply_to, trace)
         if not header.is_durable:
@@ -178,10 +180,9 @@ class Endpoint:
         return header.id
 
     def post(self, to: str, body: BaseModel, *, reply_to: bytes | None = None) -> None:
-        """Send a passing message and forget it; under pressure the oldest are dropped.
+        """Send a passing message without a result; under pressure the oldest are dropped.
 
-        One that is larger than a message may be is dropped, too. Raises ValueError for a durable
-        body.
+        A message larger than the limit is dropped, too. Raises ValueError for a durable body.
         """
         header = self._header(to, body, None, reply_to, None)
         if header.is_durable:
@@ -203,9 +204,9 @@ class Endpoint:
     ) -> Received:
         """Send a request and return the message that answers it (`done` it if it is durable).
 
-        A passing request fails with PeerLost if `to` goes away or the router restarts; a durable
-        one continues waiting, as it will be delivered again. Raises DeadlineExceeded, and what
-        `send` raises.
+        A passing request fails with PeerLost if `to` disconnects or the router restarts; a durable
+        one continues waiting, as it will be delivered again. Raises DeadlineExceeded, and the
+        errors of `send`.
         """
         header = self._header(to, body, id, None, None, flags=Flag.ASK)
         early = self._asks.claim(header.id, to)
@@ -229,10 +230,10 @@ class Endpoint:
             self._asks.close(header.id)
 
     async def reply(self, received: Received, body: BaseModel, *, id: bytes | None = None) -> bytes:
-        """Answer a request. The same durable answer given again after a crash has the same id.
+        """Answer a request. A durable answer that is repeated after a crash has the same id.
 
-        In place of an answer that cannot be sent (it is too large, or a value in it cannot travel)
-        the requester gets the codec's refusal: without one it would wait for ever.
+        An answer that cannot be sent (it is too large, or a value in it cannot be encoded) is
+        replaced by the codec's refusal: without a reply the requester would wait forever.
         """
         try:
             return await self._reply(received.header, body, id)
@@ -251,12 +252,12 @@ class Endpoint:
     # --- receiving ------------------------------------------------------------------------------
 
     async def receive(self) -> Received:
-        """Return the next message that is no answer to an ask. Raises Fenced, Nacked, LinkDown."""
+        """Return the next message that is not an answer. Raises Fenced, Nacked, LinkDown."""
         await self._until(lambda: bool(self._inbox))
         return self._inbox.popleft()
 
     def done(self, received: Received) -> None:
-        """Report that a durable message has had its effect; nothing for a passing one."""
+        """Acknowledge that a durable message has had its effect; no effect for a passing one."""
         if received.header.is_durable:
             self._link.done(received.header.id)
             self._flush_soon()
@@ -264,20 +265,20 @@ class Endpoint:
     # --- WireEvents -----------------------------------------------------------------------------
 
     def connected(self) -> None:
-        """Greet: a connection stands."""
+        """Greet the router: a connection is open."""
         self._link.connected(self._loop.time())
         self._flush_soon()
 
     def disconnected(self) -> None:
-        """Note that the connection is gone; the wire makes it again."""
+        """Handle the loss of the connection; the wire reconnects."""
         self._link.disconnected()
 
     def writable(self) -> None:
-        """Send what waited for room."""
+        """Send the frames that waited for room."""
         self._flush_soon()
 
     def frame(self, blob: bytes) -> None:
-        """Take one frame."""
+        """Handle one frame."""
         for event in self._link.arrived(blob, self._loop.time()):
             match event:
                 case MessageArrived(header, body):
@@ -299,7 +300,7 @@ class Endpoint:
     # --- inside ---------------------------------------------------------------------------------
 
     def _deliver(self, header: Header, body: bytes) -> None:
-        """Decode a message and pass it to what waits for it."""
+        """Decode a message and pass it to its waiter."""
         is_tap = header.to != self.address
         flags = header.flags | Flag.TAP if is_tap else header.flags & ~Flag.TAP
         header = replace(header, flags=int(flags))
@@ -318,7 +319,7 @@ class Endpoint:
             self._changed.set()
 
     def put_away_unclaimed(self) -> None:
-        """Say done to every answer that came before its question: it will not be asked any more."""
+        """Acknowledge every answer that arrived before its question: it will not be asked again."""
         self._asks.put_away_unclaimed()
 
     def _welcomed(self, event: LinkWelcomed) -> None:
@@ -350,7 +351,7 @@ class Endpoint:
             self.fenced.set()
 
     async def _accepted(self, header: Header, body: BaseModel) -> None:
-        """Send a durable message and wait until the router keeps it."""
+        """Send a durable message and wait until the router has stored it."""
         waiting = self._accepting.get(header.id)
         if waiting is None:
             blob = self._pack(header, body)
@@ -384,7 +385,7 @@ class Endpoint:
         if is_expendable:
             self._flush_soon()
         else:
-            self._flush()  # somebody waits for it
+            self._flush()  # a caller waits for it
 
     def _header(
         self,
@@ -417,7 +418,7 @@ class Endpoint:
         return blob
 
     def _flush_soon(self) -> None:
-        """Send at the end of this turn of the loop: many messages, one go."""
+        """Send at the end of this turn of the loop: many messages at once."""
         if not self._is_flushing:
             self._is_flushing = True
             self._loop.call_soon(self._flush)
@@ -432,7 +433,7 @@ class Endpoint:
             self._changed.set()
 
     def _tick(self) -> None:
-        """Once a second: let the link see the time, and look for lost wake-ups."""
+        """Run once a second: update the time of the link, and check for lost wake-ups."""
         now = self._loop.time()
         self._link.tick(now, max(0.0, now - self._tick_at))
         self._wire.poll()
@@ -441,7 +442,7 @@ class Endpoint:
         self._ticker = self._loop.call_at(self._tick_at, self._tick)
 
     async def _until(self, is_so: Callable[[], bool]) -> None:
-        """Wait until `is_so`; raises why nothing is sent or received any more."""
+        """Wait until `is_so`. Raises the failure of this endpoint if it no longer works."""
         while not is_so() and self._failure is None:
             self._changed.clear()
             await self._changed.wait()
@@ -453,7 +454,7 @@ class Endpoint:
             raise self._failure
 
     def _fail_all(self, error: TransportError) -> None:
-        """Fail everything that waits: this endpoint neither sends nor receives any more."""
+        """Fail all waiters: this endpoint no longer sends or receives."""
         self._failure = self._failure or error
         self._asks.fail_all(error)
         for waiting in self._accepting.values():

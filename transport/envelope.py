@@ -1,10 +1,10 @@
-"""The envelope: how one message lies in bytes, and who wrote it to whom.
+"""The envelope: the byte format of one message, with its sender and receiver.
 
     blob = 2-byte big-endian length of the header | header | body
 
-The header is a msgpack array whose order is that of `Header`'s fields. Fields are only ever
-appended, so an old reader ignores what it does not know. The router reads the header alone and
-passes the blob on as it came.
+The header is a msgpack array whose order is that of `Header`'s fields. New fields are only
+appended, so an old reader ignores fields that it does not know. The router reads the header alone
+and forwards the blob unchanged.
 """
 
 from dataclasses import dataclass
@@ -26,24 +26,24 @@ MAX_HEADER_FIELDS = 32
 FIELDS = 10
 MAX_INCARNATION = 2**63 - 1
 
-# What `read_fields` returns, in the order of the wire.
+# The result of `read_fields`, in the order of the wire.
 Fields = tuple[int, bytes, str, str, str, int, bytes | None, float, int, str | None]
 
 
 class Flag(IntFlag):
-    """What the router must know about a message beside its addresses."""
+    """Properties of a message that the router needs besides its addresses."""
 
     DURABLE = 1
-    """Keep it until the receiver says done."""
+    """Store it until the receiver acknowledges it as done."""
     TAP = 2
-    """Set by the receiving end on a copy of a message to another address."""
+    """Set by the receiver on a copy of a message to another address."""
     ASK = 4
     """The sender waits for an answer: it is notified at once if the receiver is absent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """Who sends what to whom. `incarnation` is the sender's; `sent_at` is wall-clock seconds."""
+    """Sender, receiver and type. `incarnation` is the sender's; `sent_at` is wall-clock seconds."""
 
     version: int
     id: bytes
@@ -58,12 +58,12 @@ class Header:
 
     @property
     def is_durable(self) -> bool:
-        """Say whether it stands in a mailbox until it is done."""
+        """Whether it is stored in a mailbox until it is done."""
         return bool(self.flags & Flag.DURABLE)
 
     @property
     def is_tap(self) -> bool:
-        """Say whether this is the recorder's copy of a message to another address."""
+        """Whether this is the recorder's copy of a message to another address."""
         return bool(self.flags & Flag.TAP)
 
 
@@ -79,7 +79,7 @@ def pack(header: Header, body: bytes) -> bytes:
 
 
 def pack_fields(fields: Fields, body: bytes) -> bytes:
-    """Return the blob for header fields that are known to be good."""
+    """Return the blob for header fields that are known to be valid."""
     try:
         head = cast(bytes, msgpack.packb(fields, use_bin_type=True))
     except UnicodeEncodeError as error:
@@ -88,7 +88,7 @@ def pack_fields(fields: Fields, body: bytes) -> bytes:
 
 
 def read_fields(blob: bytes) -> Fields:
-    """Return the checked header fields of a blob; raises MalformedFrame on anything odd."""
+    """Return the checked header fields of a blob. Raises MalformedFrame for any invalid field."""
     if len(blob) < 2:
         raise MalformedFrame("shorter than its length prefix")
     end = 2 + (blob[0] << 8 | blob[1])
@@ -114,7 +114,7 @@ def read_fields(blob: bytes) -> Fields:
 
 
 def read_header(blob: bytes) -> Header:
-    """Return the header of a blob; raises MalformedFrame on anything odd, sizes included."""
+    """Return the header of a blob. Raises MalformedFrame for any invalid field, sizes included."""
     if len(blob) > MAX_BLOB:
         raise MalformedFrame(f"{len(blob)} bytes, at most {MAX_BLOB} are allowed")
     return Header(*read_fields(blob))
@@ -142,7 +142,7 @@ def pack_map(body: dict[str, Any]) -> bytes:
 
 
 def _fits(fields: tuple[Any, ...]) -> bool:
-    """Check types and sizes; `type() is` on purpose, as True is no incarnation."""
+    """Check types and sizes; `type() is` on purpose, because True is not a valid incarnation."""
     version, id_, type_, to, sender, incarnation, reply_to, sent_at, flags, trace = fields
     return (
         type(version) is int

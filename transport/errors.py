@@ -1,17 +1,18 @@
-"""The errors of the bus, split by who can do something about them.
+"""The errors of the bus, split by whether a retry can succeed.
 
 TransportError
-├── Nacked            the router, or the receiver, refused this message: it can never pass as it is
-├── MalformedFrame    bytes that are no message of ours
+├── Nacked            the router, or the receiver, refused this message: it can never succeed
+unchanged
+├── MalformedFrame    bytes that are not a message of ours
 ├── UnknownType       a body type that this process does not know
 ├── MalformedBody     a body that does not fit its type
 ├── BindRefused       the router cannot have its socket (taken, too long a path, open to others)
 ├── StoreRefused      the file of the mailboxes cannot be used (newer, held by another, unreadable)
-├── Fenced            a newer incarnation of this address took over: this process must go
+├── Fenced            a newer incarnation of this address exists: this process must exit
 └── Unavailable       may succeed later: retry
     ├── NotStored         the mailboxes cannot be written: the disk of the router is full
     ├── LinkDown          the router cannot be reached
-    ├── PeerLost          the one that was asked went away, and the question with it
+    ├── PeerLost          the receiver of a question disconnected, and the question is lost
     └── DeadlineExceeded  no answer in time
 """
 
@@ -34,7 +35,7 @@ class TransportError(Exception):
 
 
 class Nacked(TransportError):
-    """A message was refused; `reason` is one of NackReason, `detail` says what was wrong."""
+    """A message was refused; `reason` is one of NackReason, `detail` describes the problem."""
 
     def __init__(self, reason: str, detail: str = "") -> None:
         super().__init__(f"{reason}: {detail}" if detail else reason)
@@ -51,7 +52,7 @@ class UnknownType(TransportError):
 
 
 class MalformedBody(TransportError):
-    """A body cannot be written as, or read into, its model."""
+    """A body cannot be encoded from, or decoded to, its model."""
 
 
 class BindRefused(TransportError):
@@ -59,15 +60,15 @@ class BindRefused(TransportError):
 
 
 class StoreRefused(TransportError):
-    """The router cannot use the file of its mailboxes; a person must look."""
+    """The router cannot use the file of its mailboxes; a person must fix it."""
 
 
 class Fenced(TransportError):
-    """This incarnation is not the current one any more."""
+    """This incarnation is no longer the current one."""
 
 
 class BusUnavailable(TransportError):
-    """Something needed is not there now; the same call may succeed later."""
+    """A resource is not available now; the same call may succeed later."""
 
 
 class NotStored(BusUnavailable):
@@ -85,8 +86,8 @@ class LinkDown(BusUnavailable):
 
 
 class PeerLost(BusUnavailable):
-    """The peer that was asked went away before it answered."""
+    """The peer that was asked disconnected before it answered."""
 
 
 class DeadlineExceeded(BusUnavailable):
-    """The answer did not come in time."""
+    """The answer did not arrive in time."""

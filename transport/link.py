@@ -1,4 +1,4 @@
-"""The link: an endpoint's side of its connection to the router, with no socket in it.
+"""The link: an endpoint's side of its connection to the router, without a socket.
 
     CONNECTING --connected--> GREETING --welcome--> UP
         ^                        |  ^                |
@@ -8,18 +8,18 @@
 
 Rules:
 
-- `out` holds what the socket shall send, in order. Only a hello is in it before UP.
+- `out` has the frames for the socket, in order. Only a hello is in it before UP.
 - A durable message stays in `unaccepted` until the router has accepted or refused it; every welcome
-  sends all of them again, in order (the router drops what it knows).
-- One that the router could not store (its disk is full) is kept and sent again a moment later, with
-  all that came behind it, unless the link `raises_when_full`: then it is refused.
+  sends all of them again, in order (the router drops known ones).
+- A message that the router could not store (its disk is full) is kept and sent again a moment
+  later, with all messages after it, unless the link `raises_when_full`: then it is refused.
 - Passing ones wait for UP in a bounded backlog, oldest expendable ones dropped.
-- A durable message that arrives is handed out once; if it comes again it is dropped, and said done
-  again if it was done. Before the welcome it is dropped, too: the router takes a connection that
-  was broken and stands again for the one it knew, and may have lost others before it. What it
-  delivers behind a welcome begins with the oldest.
-- The router answers heartbeats. Silence of SILENCE seconds, or a message not accepted for that
-  long, means to greet again.
+- A durable message that arrives is delivered once; a repetition is dropped, and acknowledged again
+  if it was done. It is also dropped before the welcome: the router may take a connection that was
+  broken and restored for the old one, and may have lost earlier messages. After a welcome it
+  delivers from the oldest message on.
+- The router answers heartbeats. After SILENCE seconds without a frame, or with a message that is
+  not accepted, the link greets again.
 """
 
 from collections import OrderedDict
@@ -44,7 +44,7 @@ REMEMBERED_DONE = 4_096
 
 
 class LinkState(Enum):
-    """Where the connection stands."""
+    """The state of the connection."""
 
     CONNECTING = auto()
     GREETING = auto()
@@ -59,7 +59,7 @@ ENDED = frozenset({LinkState.LEFT, LinkState.FENCED, LinkState.REFUSED})
 
 @dataclass(frozen=True, slots=True)
 class LinkWelcomed:
-    """The router knows us. `lost`: passing messages sent before may not have arrived."""
+    """The router has admitted us. `lost`: earlier passing messages may not have arrived."""
 
     epoch: bytes
     lost: bool
@@ -67,7 +67,7 @@ class LinkWelcomed:
 
 @dataclass(frozen=True, slots=True)
 class MessageAccepted:
-    """The router keeps this message now."""
+    """The router has stored this message."""
 
     id: bytes
 
@@ -84,9 +84,9 @@ class MessageRefused:
 
 @dataclass(frozen=True, slots=True)
 class PeerDown:
-    """An incarnation is gone; or, with `ask`, nobody is there to answer that one.
+    """An incarnation has disconnected; or, with `ask`, the receiver of that question is absent.
 
-    `is_back`: it lives, but lost its connection, and with it what was on its way to and from it.
+    `is_back`: it lives, but lost its connection, and the messages in flight to and from it.
     """
 
     address: str
@@ -97,7 +97,7 @@ class PeerDown:
 
 @dataclass(frozen=True, slots=True)
 class MessageArrived:
-    """A message for us; say `done(header.id)` when a durable one has had its effect."""
+    """A message for us; call `done(header.id)` when a durable one has had its effect."""
 
     header: Header
     body: bytes
@@ -116,7 +116,7 @@ LinkEvent = LinkWelcomed | MessageAccepted | MessageRefused | PeerDown | Message
 
 
 class Link:
-    """One endpoint's connection. `now` is monotonic seconds, handed in."""
+    """One endpoint's connection. `now` is the caller's monotonic time in seconds."""
 
     def __init__(
         self,
@@ -149,30 +149,30 @@ class Link:
 
     @property
     def is_idle(self) -> bool:
-        """Say whether nothing waits to be sent or to be accepted."""
+        """Whether no message waits to be sent or to be accepted."""
         return not (self.out or self.unaccepted or self._to_ack)
 
     @property
     def holds(self) -> int:
-        """How many durable messages have arrived that were not said done."""
+        """How many durable messages have arrived that are not acknowledged as done."""
         return len(self._held)
 
     # --- events of the socket -------------------------------------------------------------------
 
     def connected(self, now: float) -> None:
-        """Say hello: a connection stands."""
+        """Send hello: a connection is open."""
         if self.state not in ENDED:
             self._greet(now)
 
     def disconnected(self) -> None:
-        """Handle that the connection is gone. What was in `out` is lost, or is sent again later."""
+        """Handle the loss of the connection. Frames in `out` are lost, or sent again later."""
         if self.state not in ENDED:
             self._was_cut = True
             self.out.clear()
             self.state = LinkState.CONNECTING
 
     def tick(self, now: float, lag: float) -> None:
-        """Let time pass: heartbeats, and greeting again after silence."""
+        """Handle the passage of time: heartbeats, and greeting again after silence."""
         if self.state is LinkState.GREETING and now - self._greeted_at >= GREET_AGAIN:
             self._greet(now)
         if self.state is not LinkState.UP:
@@ -180,7 +180,7 @@ class Link:
         if self._store_again_at is not None and now >= self._store_again_at:
             self._send_unaccepted(now)
         is_overdue = self._overdue_at is not None and now >= self._overdue_at
-        # After our own loop stood still, the answer may lie unread in the socket: ask again.
+        # After a pause of our own loop, the answer may be unread in the socket: ask again.
         is_silent = now - self._received_at >= SILENCE and self._beat_at > self._received_at
         if is_overdue or (is_silent and lag < HEARTBEAT_EVERY):
             self._greet(now)
@@ -188,7 +188,7 @@ class Link:
             self._beat_at = now
             self.out.push(self._frame(protocol.HEARTBEAT, {"lag": lag}), True)
 
-    # --- what the endpoint wants ----------------------------------------------------------------
+    # --- calls of the endpoint ------------------------------------------------------------------
 
     def submit(
         self, id: bytes, blob: bytes, *, durable: bool, expendable: bool, now: float
@@ -207,7 +207,7 @@ class Link:
             self._early.push(blob, expendable)
 
     def done(self, id: bytes) -> None:
-        """Say that a durable message has had its effect. Unknown ids are ignored."""
+        """Acknowledge that a durable message has had its effect. Unknown ids are ignored."""
         if id not in self._held:
             return
         self._held.remove(id)
@@ -227,13 +227,13 @@ class Link:
         self._to_ack = []
 
     def refuse(self, header: Header, detail: str) -> None:
-        """Reply to the sender of a message that its body cannot be read here."""
+        """Reply to the sender of a message that its body cannot be decoded here."""
         body = {"id": header.id, "reason": "malformed", "detail": detail}
         if self.state is LinkState.UP:
             self.out.push(self._frame(protocol.NACK, body, to=header.sender), False)
 
     def close(self) -> None:
-        """Say bye; the router's answer ends the link."""
+        """Send bye; the router's answer ends the link."""
         if self.state is LinkState.UP:
             self.flush_acks()
             self.out.push(self._frame(protocol.BYE, {}), False)
@@ -241,7 +241,7 @@ class Link:
     # --- frames from the router -----------------------------------------------------------------
 
     def arrived(self, blob: bytes, now: float) -> Iterator[LinkEvent]:
-        """Read one frame; yield what it means. Malformed ones are counted."""
+        """Read one frame; yield its events. Malformed frames are counted."""
         try:
             header = read_header(blob)
             self._received_at = now
@@ -276,7 +276,7 @@ class Link:
             )
             yield from _other_downs(body.get("others"))
         elif type_ == protocol.WHO and self.state is LinkState.UP:
-            self._was_cut = True  # whatever was sent since the router forgot us was dropped
+            self._was_cut = True  # frames sent since the router forgot us were dropped
             self._greet(now)
         elif type_ == protocol.BYE:
             self.state = LinkState.LEFT
@@ -320,7 +320,7 @@ class Link:
     def _message(self, header: Header, blob: bytes) -> Iterator[LinkEvent]:
         if header.is_durable:
             if self.state is not LinkState.UP:
-                return  # it comes again behind the welcome, in its place among the others
+                return  # it is delivered again after the welcome, in its order
             if header.id in self._held:
                 return
             if header.id in self._was_done:
@@ -351,7 +351,7 @@ def _other_downs(others: object) -> Iterator[PeerDown]:
 
 
 def _of(kind: type[T], body: dict[str, Any], name: str) -> T:
-    """Return a field of exactly this type; raises MalformedFrame."""
+    """Return a field of exactly this type. Raises MalformedFrame."""
     value = body.get(name)
     if type(value) is not kind:
         raise MalformedFrame(f"{name} is not of type {kind.__name__}")

@@ -1,16 +1,16 @@
-"""The mailboxes' file: a SQLite database that the router alone opens, written in batches.
+"""The mailboxes' file: a SQLite database that only the router opens, written in batches.
 
 Tables: `waiting` has a row for each message that is not done; `done` a row for each batch, with the
-keys (4 bytes of the address's number, 16 of the id) of what was done in it, the newest last;
+keys (4 bytes of the address's number, 16 of the id) of the messages done in it, the newest last;
 `address` numbers the addresses and has the highest incarnation of each, 0 if none is known.
 
 Rules:
 
 - One batch is one transaction in the write-ahead log, and survives the death of any process. With
-  durability `full`, `sync` makes it survive a power cut as well; `normal` leaves that to chance.
-- The file is held in exclusive mode: another router on the same home is refused by name.
-- A file that is no sound database is renamed whole and its new name is logged.
-- Freed pages are given back once they are the greater part of the file.
+  durability `full`, `sync` makes it survive a power cut as well; `normal` does not guarantee that.
+- The file is opened in exclusive mode: another router on the same home is refused by name.
+- A damaged file is renamed as a whole and its new name is logged.
+- Freed pages are returned once they are the greater part of the file.
 """
 
 import errno
@@ -54,7 +54,7 @@ FULL_CODES = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE)
 
 @dataclass(slots=True)
 class MailboxBatch:
-    """What one commit shall write."""
+    """The changes of one commit."""
 
     accepted: dict[int, Row] = field(default_factory=dict)
     taken: list[int] = field(default_factory=list)
@@ -89,14 +89,14 @@ class MailboxFile:
     # --- reading --------------------------------------------------------------------------------
 
     def waiting(self) -> Iterator[tuple[int, str, bytes, int]]:
-        """Yield position, address, id and length of the blob of all that waits, oldest first."""
+        """Yield position, address, id and blob length of all waiting messages, oldest first."""
         return self._db.execute(
             "SELECT position, name, id, length(blob) FROM waiting"
             " JOIN address ON address.number = waiting.address ORDER BY position"
         )
 
     def done(self) -> Iterator[bytes]:
-        """Yield the keys of what was done last, oldest first. To be called once."""
+        """Yield the keys of the last done messages, oldest first. To be called once."""
         for number, keys in self._db.execute("SELECT number, keys FROM done ORDER BY number"):
             self._count_done(number, keys)
             yield from [keys[at : at + KEY_BYTES] for at in range(0, len(keys), KEY_BYTES)]
@@ -107,11 +107,11 @@ class MailboxFile:
         return dict(rows.fetchall())
 
     def key(self, address: str, id: bytes) -> bytes:
-        """Return what stands for a message among those that are done."""
+        """Return the key of a message among the done messages."""
         return self._number(address).to_bytes(NUMBER_BYTES, "big") + id
 
     def blob(self, position: int) -> bytes:
-        """Return the blob of a message that waits."""
+        """Return the blob of a waiting message."""
         row = self._db.execute("SELECT blob FROM waiting WHERE position = ?", (position,))
         blob: bytes = row.fetchone()[0]
         return blob
@@ -119,7 +119,7 @@ class MailboxFile:
     # --- writing --------------------------------------------------------------------------------
 
     def write(self, batch: MailboxBatch) -> None:
-        """Write a batch as one transaction. Raises NotStored, having written nothing of it."""
+        """Write a batch as one transaction. Raises NotStored if nothing of it was written."""
         rows = [(at, self._number(to), id_, blob) for at, to, id_, blob in batch.accepted.values()]
         keys = b"".join(batch.done)
         incarnations = [(new, self._number(name)) for name, new in batch.incarnations.items()]
@@ -142,7 +142,7 @@ class MailboxFile:
             self._tidy()
 
     def sync(self) -> None:
-        """Wait until the disk has all that was written, with durability `full`; OSError.
+        """Wait until all writes are on disk, with durability `full`. Raises OSError.
 
         SQLite itself would do it within the transaction (`synchronous = FULL`).
         """
@@ -162,7 +162,7 @@ class MailboxFile:
         os.close(folder)
 
     def close(self) -> None:
-        """Put everything into the one file and close it."""
+        """Write everything to the main file and close it."""
         if self._wal >= 0:
             os.close(self._wal)
             self._wal = -1
@@ -194,7 +194,7 @@ class MailboxFile:
         db.execute("COMMIT")
 
     def _tidy(self) -> None:
-        """Give pages back if most of the file is free."""
+        """Release pages if most of the file is free."""
         (free,) = self._db.execute("PRAGMA freelist_count").fetchone()
         (pages,) = self._db.execute("PRAGMA page_count").fetchone()
         if free < TIDY_FROM_PAGES or 2 * free < pages:
@@ -225,7 +225,7 @@ class MailboxFile:
         self._done_count += count
 
     def _prunable(self) -> int:
-        """Return how many of the oldest rows of `done` may go, 0 while it is not worth it."""
+        """Return how many of the oldest rows of `done` to remove, 0 while it is not worth it."""
         spare = self._done_count - self._keep_done
         if spare < PRUNE_FROM:
             return 0
@@ -240,7 +240,7 @@ class MailboxFile:
     # --- opening --------------------------------------------------------------------------------
 
     def _open(self) -> sqlite3.Connection:
-        """Return the connection to a sound database; raises StoreRefused."""
+        """Return the connection to a valid database. Raises StoreRefused."""
         self._make_private()
         try:
             return self._connect()
@@ -254,7 +254,7 @@ class MailboxFile:
             raise self._refusal("cannot be made", error) from None
 
     def _refusal(self, what: str, error: sqlite3.DatabaseError | OSError) -> TransportError:
-        """Return what to raise when the file cannot be opened."""
+        """Return the exception to raise when the file cannot be opened."""
         reason = error.strerror if isinstance(error, OSError) else str(error)
         kind = NotStored if _is_full(error) else StoreRefused
         return kind(f"{self._path} {what}: {reason}")
@@ -270,7 +270,7 @@ class MailboxFile:
             if not is_regular:
                 raise OSError(errno.ENXIO, "Not a regular file")
             wal = self._path.with_name(self._path.name + "-wal")
-            # SQLite would throw the log of an empty database away.
+            # SQLite would discard the log of an empty database.
             if not self._path.stat().st_size and wal.exists() and wal.stat().st_size:
                 self._set_aside_file("it is empty beside a log that is not")
         except OSError as error:
@@ -296,7 +296,7 @@ class MailboxFile:
         return db
 
     def _set_aside_file(self, reason: str) -> None:
-        """Rename the file and its logs; raises StoreRefused if that cannot be done."""
+        """Rename the file and its logs. Raises StoreRefused if that fails."""
         number = 1
         while (aside := self._path.with_name(f"{self._path.name}.corrupt-{number}")).exists():
             number += 1
@@ -317,17 +317,17 @@ class MailboxFile:
 
 
 class _Corrupt(sqlite3.DatabaseError):
-    """What the check of the whole file says is wrong."""
+    """The fault found by the check of the whole file."""
 
 
 def recorded_incarnations(path: Path) -> dict[str, int]:
     """Return the highest incarnation of each address in a file that no router has open.
 
-    Empty if there is no sound file: the router reports why.
+    Empty if there is no valid file: the router reports the reason.
     """
     try:
         if not path.stat().st_size:
-            return {}  # opening it would throw away a log beside it
+            return {}  # opening it would discard a log beside it
         uri = f"file:{quote(str(path))}?mode=rw"
         with closing(sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS)) as db:  # plain: system/
             db.execute("PRAGMA locking_mode = EXCLUSIVE")
@@ -338,7 +338,7 @@ def recorded_incarnations(path: Path) -> dict[str, int]:
 
 
 def check_durability(value: object) -> Durability:
-    """Return the setting if it is one; raises StoreRefused."""
+    """Return the setting if it is valid. Raises StoreRefused."""
     for known in get_args(Durability):
         if value == known:
             return cast(Durability, known)
@@ -357,7 +357,7 @@ def _is_full(error: Exception) -> bool:
 
 
 def _ranges(positions: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """Yield first and last of each run of consecutive positions."""
+    """Yield the first and last position of each run of consecutive positions."""
     first = last = 0
     for position in sorted(positions):
         if position == last + 1 and first:

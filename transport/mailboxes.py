@@ -1,9 +1,9 @@
 """Mailboxes: the durable messages that wait at the router until they are done.
 
-- A message is known by (address, id); one that waits, or was done among the last KNOWN_DONE, is a
-  duplicate and is not taken again.
-- `undone` returns what waits in the order of arrival.
-- A mailbox is bounded in messages and bytes; what does not fit is refused, never dropped.
+- A message is identified by (address, id); a message that waits, or was done among the last
+  KNOWN_DONE, is a duplicate and is not stored again.
+- `undone` returns the waiting messages in the order of arrival.
+- A mailbox has limits of messages and bytes; messages beyond them are refused, never dropped.
 - Nothing is promised before `commit` returns: the router accepts a batch, commits once, and only
   then acknowledges and delivers. A commit that fails takes the whole batch back.
 """
@@ -25,7 +25,7 @@ FULL = -1
 
 
 class StoredMessage(NamedTuple):
-    """A message that waits. `position` grows with arrival, over all mailboxes, from 1."""
+    """A waiting message. `position` increases with arrival, over all mailboxes, from 1."""
 
     position: int
     id: bytes
@@ -46,7 +46,7 @@ class RecentIds:
         return key in self._keys
 
     def add(self, key: bytes) -> None:
-        """Remember a message that was not known."""
+        """Remember a new message."""
         self._keys.add(key)
         self._order.append(key)
         if len(self._order) > self._limit:
@@ -54,7 +54,7 @@ class RecentIds:
 
 
 class MailboxEntry(NamedTuple):
-    """A message that waits: its position, the length of its blob, and the blob if it is here."""
+    """A waiting message: its position, the length of its blob, and the blob if it is in memory."""
 
     position: int
     size: int
@@ -62,10 +62,10 @@ class MailboxEntry(NamedTuple):
 
 
 class Mailbox:
-    """What waits for one address, in order.
+    """The waiting messages of one address, in order.
 
-    `_order` has ids by position, taken ones too for a while: a dict that was emptied from its front
-    is walked from where its front once was.
+    `_order` has ids by position, for a while also removed ones: iteration over a dict whose front
+    was removed starts at its original front.
     """
 
     __slots__ = ("_order", "size", "waiting")
@@ -76,13 +76,13 @@ class Mailbox:
         self._order: list[tuple[int, bytes]] = []
 
     def put(self, position: int, id: bytes, size: int, blob: bytes | None) -> None:
-        """Append a message that is not there."""
+        """Append a message that is not in the mailbox."""
         self.waiting[id] = MailboxEntry(position, size, blob)
         self.size += size
         self._order.append((position, id))
 
     def take(self, id: bytes) -> MailboxEntry | None:
-        """Take a message out; None if it is not there."""
+        """Remove and return a message; None if it is not there."""
         entry = self.waiting.pop(id, None)
         if entry is None:
             return None
@@ -92,14 +92,14 @@ class Mailbox:
         return entry
 
     def following(self, limit: int, after: int) -> list[tuple[bytes, MailboxEntry]]:
-        """Return id and entry of at most `limit` messages behind a position, oldest first."""
+        """Return id and entry of at most `limit` messages after a position, oldest first."""
         found: list[tuple[bytes, MailboxEntry]] = []
         start = bisect_right(self._order, after, key=itemgetter(0))
         for position, id_ in islice(self._order, start, None):
             if len(found) >= limit:
                 break
             entry = self.waiting.get(id_)
-            # An id that was taken back and came again stands twice in the order, waits once.
+            # An id that was taken back and arrived again is twice in the order, but waits once.
             if entry is not None and entry.position == position:
                 found.append((id_, entry))
         return found
@@ -120,10 +120,10 @@ class Mailboxes:
         self._boxes: dict[str, Mailbox] = {}
         self._known = RecentIds(known_done)
         self.incarnations: dict[str, int] = {}
-        """The highest incarnation of each address that has said hello, as noted."""
+        """The highest recorded incarnation of each address that has said hello."""
 
     def note_incarnation(self, address: str, incarnation: int) -> None:
-        """Remember the highest incarnation of an address; it survives as what was done does."""
+        """Record the highest incarnation of an address, as durable as the done messages."""
         self.incarnations[address] = incarnation
 
     def accept(self, address: str, id: bytes, blob: bytes) -> int:
@@ -141,7 +141,7 @@ class Mailboxes:
         return self._position
 
     def undone(self, address: str, limit: int, after: int = 0) -> list[StoredMessage]:
-        """Return at most `limit` waiting messages behind position `after`, oldest first."""
+        """Return at most `limit` waiting messages after position `after`, oldest first."""
         box = self._boxes.get(address)
         if box is None:
             return []
@@ -151,24 +151,23 @@ class Mailboxes:
         ]
 
     def done(self, address: str, id: bytes) -> bool:
-        """Take a message out for good; False if it did not wait there."""
+        """Remove a message permanently; False if it did not wait there."""
         if self._take(address, id) is None:
             return False
         self._known.add(self._key(address, id))
         return True
 
     def commit(self) -> None:
-        """Make everything since the last commit survive the death of any process, if these
-        mailboxes do.
+        """Make all changes since the last commit survive the death of any process, if supported.
 
         Raises NotStored, which names the messages that were taken back: none of them waits now.
         """
 
     def sync(self) -> None:
-        """Wait until what was committed survives all that these mailboxes survive; OSError."""
+        """Wait until the commits have the durability that these mailboxes offer. Raises OSError."""
 
     def depths(self) -> dict[str, tuple[int, int]]:
-        """Return (messages, bytes) waiting, for each address that has any."""
+        """Return (messages, bytes) waiting, for each address with messages."""
         return {
             address: (len(box.waiting), box.size)
             for address, box in self._boxes.items()
@@ -176,7 +175,7 @@ class Mailboxes:
         }
 
     def discard(self, address: str) -> int:
-        """Throw away what waits for an address that is no more; return how many it were."""
+        """Discard the messages of an address that no longer exists; return their number."""
         ids = list(self._boxes[address].waiting) if address in self._boxes else []
         for id_ in ids:
             self._take(address, id_)
@@ -184,11 +183,11 @@ class Mailboxes:
         return len(ids)
 
     def _key(self, address: str, id: bytes) -> bytes:
-        """Return what stands for a message among those that are done."""
+        """Return the key of a message among the done messages."""
         return address.encode() + id
 
     def _take(self, address: str, id: bytes) -> MailboxEntry | None:
-        """Take a message out of its mailbox; None if it is not there."""
+        """Remove a message from its mailbox and return it; None if it is not there."""
         box = self._boxes.get(address)
         return None if box is None else box.take(id)
 

@@ -1,7 +1,7 @@
 """The outlet: sends frames over a ROUTER socket and never waits.
 
-What a full peer does not take waits in its Backlog. A peer with more there than one that reads ever
-has is cut off.
+Frames that a full peer does not accept wait in its Backlog. A peer with more waiting frames than a
+reading peer ever has is disconnected.
 """
 
 from collections import Counter
@@ -18,13 +18,13 @@ LAST = int(zmq.NOBLOCK)
 
 
 class Outlet:
-    """Sends by `send(routing id, MORE)` and `send(blob, LAST)`, of a socket or round one.
+    """Sends by `send(routing id, MORE)` and `send(blob, LAST)`, of a socket or a wrapper.
 
     If the first part is refused (EAGAIN: full, EHOSTUNREACH: gone) nothing was sent; the second is
     never refused.
 
-    `on_gone` is called for a peer that is not connected any more, `on_cut_off` with the number of
-    dropped frames for one that does not read. `counts` gets `dropped` and `cut_off`.
+    `on_gone` is called for a peer that is no longer connected, `on_cut_off` with the number of
+    dropped frames for a peer that does not read. `counts` gets `dropped` and `cut_off`.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Outlet:
                 self._unreachable(rid, error)
 
     def flush(self) -> None:
-        """Try again what full peers did not take."""
+        """Try again to send the frames that full peers did not accept."""
         for rid, backlog in list(self.backlogs.items()):
             try:
                 while backlog:

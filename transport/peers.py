@@ -1,4 +1,4 @@
-"""Peers of the router: which have a part in how it works, who is connected, what a hello says."""
+"""Peers of the router: addresses with special roles, connected peers, and the hello message."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -9,12 +9,13 @@ from transport.envelope import MAX_INCARNATION, MAX_NAME, Fields
 from transport.errors import MalformedFrame
 
 HOST_RID = b"host"
-"""The routing id behind which a host, or an invitation, speaks for itself over its connection."""
+"""The routing id with which a host, or an invitation, sends its own messages."""
 
 UplinkRid = tuple[str, bytes, bytes]
 """A peer on another machine: the owner of the key, the connection's routing id, the peer's there.
 
-No local connection can have one, as theirs are bytes. A plain tuple: it is made for each frame.
+No local connection can have such an id, as local ids are bytes. A plain tuple: it is made for each
+frame.
 """
 
 Rid = bytes | UplinkRid
@@ -22,17 +23,17 @@ Rid = bytes | UplinkRid
 
 @dataclass(frozen=True, slots=True)
 class Topology:
-    """The addresses with a part in how the router works.
+    """The addresses with a role in the router's work.
 
-    `controller` may stop the router and reports which addresses exist, and is asked to start a
-    receiver that is absent. `known` exist without being reported. `tap` receives a copy of every
-    durable message whose type is in `tapped`. An address that is not reported any more loses
-    its messages, unless it is `known` or begins with one of `kept_prefixes`. The addresses
-    of other machines begin with `host_prefix`; a peer whose address begins with `host_prefix` or
-    `guest_prefix` may send to the controller alone. An address `group/member` belongs to a group,
-    unless its first part is in `ungrouped`; members of two groups cannot send to each other. To an
-    address without a group a member sends only durable messages whose types begin as `taken` says
-    for it, or for the prefix of its address; None: all.
+    `controller` may stop the router and reports the existing addresses, and is asked to start an
+    absent receiver. `known` exist without a report. `tap` receives a copy of every durable message
+    whose type is in `tapped`. An address that is no longer reported loses its messages, unless it
+    is `known` or begins with one of `kept_prefixes`. The addresses of other machines begin with
+    `host_prefix`; a peer whose address begins with `host_prefix` or `guest_prefix` may send to the
+    controller alone. An address `group/member` belongs to a group, unless its first part is in
+    `ungrouped`; members of two groups cannot send to each other. To an address without a group a
+    member sends only durable messages whose types begin as in `taken` for it, or for the prefix of
+    its address; None: all.
     """
 
     controller: str = ""
@@ -48,7 +49,7 @@ class Topology:
 
 @dataclass(slots=True, eq=False)
 class Peer:
-    """A connection that has said hello; it begins with the oldest message of its mailbox."""
+    """A connection that has said hello; its delivery begins with its oldest message."""
 
     rid: Rid
     address: str
@@ -63,7 +64,7 @@ MAX_HELD_BYTES = 64 * 1024 * 1024
 
 
 class HeldMessages:
-    """Messages that wait until it is known which addresses there are; bounded."""
+    """Messages that wait until the existing addresses are known; bounded."""
 
     def __init__(self) -> None:
         self.messages: list[tuple[Peer, Fields, bytes]] = []
@@ -79,7 +80,7 @@ class HeldMessages:
 
 
 def down_frames(lost: list[Peer], present: Mapping[Rid, Peer]) -> Iterator[tuple[Rid, bytes]]:
-    """Yield for each peer the frame that tells it which others have lost their connections."""
+    """Yield for each peer the frame that reports the other peers that lost their connections."""
     downs = [
         (peer.address, peer.incarnation, present.get(peer.rid) is peer)  # is it back?
         for peer in lost

@@ -1,9 +1,9 @@
-"""PendingRequests: the questions of one endpoint that wait for their answers, and answers that came
-too early.
+"""PendingRequests: open questions of one endpoint, and answers that arrived too early.
 
-A passing question fails when it may have been lost: the one asked, its connection or the router
-went. A durable one continues waiting, as it will be delivered again. A durable answer without a
-question (its asker died meanwhile) is kept for the asker's next incarnation, which asks again.
+A passing question fails when it may have been lost: its receiver, its connection or the router
+disconnected. A durable one continues waiting, as it will be delivered again. A durable answer
+without a question (its asker died meanwhile) is kept for the asker's next incarnation, which asks
+again.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ MAX_UNCLAIMED = 64
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """A message that came in."""
+    """A received message."""
 
     header: Header
     body: BaseModel
@@ -30,7 +30,7 @@ class Received:
 
 @dataclass(slots=True)
 class PendingRequest:
-    """A question that waits for its answer. `was_sent`: over a link that stood at the time."""
+    """A question that waits for its answer. `was_sent`: the link was up at that time."""
 
     to: str
     answer: asyncio.Future[Received]
@@ -43,7 +43,7 @@ class PendingRequest:
 
 
 class PendingRequests:
-    """All open questions by id. `put_away` gets a durable answer that is not asked for."""
+    """All open questions by id. `put_away` receives a durable answer without a question."""
 
     def __init__(self, put_away: Callable[[Received], None]) -> None:
         self._put_away = put_away
@@ -51,26 +51,26 @@ class PendingRequests:
         self._unclaimed: OrderedDict[bytes, Received] = OrderedDict()
 
     def claim(self, id: bytes, to: str) -> Received | None:
-        """Return the answer to a question that came before the question did."""
+        """Return the answer to a question if it arrived before the question."""
         early = self._unclaimed.get(id)
         if early is None or early.header.sender != to:
             return None
         return self._unclaimed.pop(id)
 
     def open(self, id: bytes, ask: PendingRequest) -> None:
-        """Begin to wait. Raises ValueError if this question is being asked already."""
+        """Begin to wait. Raises ValueError if this question is already open."""
         if id in self._open:
             raise ValueError("this question is being asked already")
         self._open[id] = ask
 
     def close(self, id: bytes) -> None:
-        """Wait no longer."""
+        """End the wait."""
         answer = self._open.pop(id).answer
         if answer.done() and not answer.cancelled():
-            answer.exception()  # looked at, even if nobody waited any more
+            answer.exception()  # retrieved, even without a waiter
 
     def answered(self, received: Received) -> None:
-        """Give an answer to its question; keep a durable one for a question asked again."""
+        """Pass an answer to its question; keep a durable one for a repeated question."""
         asked = received.header.reply_to
         assert asked is not None
         ask = self._open.get(asked)
@@ -81,21 +81,21 @@ class PendingRequests:
             return
         self._unclaimed[asked] = received
         if len(self._unclaimed) > MAX_UNCLAIMED:
-            # They fill the window of what the router sends us; the oldest will not be asked for.
+            # They fill the window of the router's deliveries; the oldest will not be asked for.
             self._put_away_oldest()
 
     @property
     def unclaimed(self) -> int:
-        """How many durable answers are kept for questions that were not asked."""
+        """How many durable answers are kept without a question."""
         return len(self._unclaimed)
 
     def put_away_unclaimed(self) -> None:
-        """Put every answer away that came before its question: it will not be asked any more."""
+        """Discard every answer that arrived before its question: it will not be asked again."""
         while self._unclaimed:
             self._put_away_oldest()
 
     def welcomed(self, *, was_lossy: bool) -> None:
-        """Handle a welcome of the router: what was asked before may be lost."""
+        """Handle a welcome of the router: earlier questions may be lost."""
         for ask in self._open.values():
             if was_lossy and ask.is_passing and ask.was_sent:
                 ask.fail(PeerLost("the router was away; the question may be lost"))
@@ -114,7 +114,7 @@ class PendingRequests:
                 ask.fail(PeerLost(f"{event.address} {how}"))
 
     def refused(self, id: bytes, by: str, error: TransportError) -> None:
-        """Handle that a question was refused, by the router or by the peer that was asked."""
+        """Handle that a question was refused, by the router or by its receiver."""
         ask = self._open.get(id)
         if ask is not None and by in ("router", ask.to):
             ask.fail(error)
@@ -130,7 +130,7 @@ class PendingRequests:
 
 
 def fail(future: asyncio.Future[Received] | asyncio.Future[None], error: TransportError) -> None:
-    """Give a future an error, unless it is over."""
+    """Set an error on a future, unless it is over."""
     if not future.done():
         future.set_exception(error)
-        future.exception()  # looked at: its waiter may have been cancelled
+        future.exception()  # retrieved: its waiter may have been cancelled

@@ -1,6 +1,6 @@
 """The protocol between an endpoint and the router: the `link.` types and their frames.
 
-Their bodies are plain msgpack maps, so that the router needs no model of anybody's messages:
+Their bodies are plain msgpack maps, so that the router needs no message models:
 
     link.hello      endpoint -> router   address, incarnation, ticket, pid, version
     link.welcome    router -> endpoint   epoch: changes with every start of the router
@@ -10,8 +10,8 @@ Their bodies are plain msgpack maps, so that the router needs no model of anybod
     link.heartbeat  endpoint -> router   lag: seconds by which the event loop was late
     link.alive      router -> endpoint   the answer to a heartbeat
     link.bye        both ways            I disconnect; the router's answer is its last frame
-    link.down       router -> endpoint   address, incarnation; id: the ask that nobody can answer;
-                                         is_back: it lost its connection and has another one by now;
+    link.down       router -> endpoint   address, incarnation; id: the ask without a receiver;
+                                         is_back: it lost its connection and has a new one;
                                          others: (address, incarnation, is_back) of more peers
 """
 
@@ -70,7 +70,7 @@ def link_frame(
 
 
 def depths_frame(asked: Fields, about: bytes, depths: Mapping[str, tuple[int, int]]) -> bytes:
-    """Return the answer to the question how full the mailboxes of addresses with a prefix are."""
+    """Return the answer to a request for the depths of mailboxes with an address prefix."""
     try:
         prefix = str(read_map(about).get("prefix", ""))
     except MalformedFrame:
@@ -87,7 +87,7 @@ def nack_frame(id_: bytes | None, reason: str, detail: str) -> bytes:
 
 
 def down_frame(downs: Sequence[Down]) -> bytes:
-    """Return the frame that tells of peers that lost their connections."""
+    """Return the frame that reports peers that lost their connections."""
     address, incarnation, is_back = downs[0]
     body: dict[str, Any] = {"address": address, "incarnation": incarnation, "is_back": is_back}
     if len(downs) > 1:
@@ -96,7 +96,7 @@ def down_frame(downs: Sequence[Down]) -> bytes:
 
 
 def hello_frame(address: str, incarnation: int, ticket: bytes, pid: int) -> bytes:
-    """Return the frame with which an incarnation of `address` says hello."""
+    """Return the hello frame of an incarnation of `address`."""
     body = {
         "address": address,
         "incarnation": incarnation,

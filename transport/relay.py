@@ -2,17 +2,17 @@
 
     endpoint --- DEALER ~~~ ipc ~~~ ROUTER --- relay --- DEALER ~~~ CURVE on TCP ~~~ home's router
 
-It carries `[routing id, blob]` both ways and keeps nothing, so an endpoint speaks with it as with
-the router.
+It carries `[routing id, blob]` both ways and stores nothing, so an endpoint uses it like the
+router.
 
 Rules:
 
-- A local peer that is gone is reported by an empty blob; so is one that does not read. A frame of
-  the home with an empty routing id means nothing: it tries whether the connection stands.
-- While there is no connection to the home, what comes from local peers is dropped; when there is
-  one again all of them are asked to say hello (`link.who`), as if the router had restarted.
+- A local peer that disconnected, or does not read, is reported by an empty blob. A frame of the
+  home with an empty routing id has no content: it tests the connection.
+- While there is no connection to the home, frames from local peers are dropped; after a
+  reconnect all of them are asked to say hello (`link.who`), as if the router had restarted.
 - While the connection is full, nothing is read from local peers.
-- HOST_RID is the host's own, and no local peer's.
+- HOST_RID is the host's own, and not a local peer's.
 """
 
 from collections import Counter
@@ -34,7 +34,7 @@ RETRY_MS = 5
 
 
 class Relay:
-    """Binds to `url` and passes frames until `stop`, or until the watchdog's pipe is closed."""
+    """Binds to `url` and forwards frames until `stop`, or until the watchdog's pipe is closed."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class Relay:
         self._lock: IO[bytes] | None = None
 
     def bind(self) -> None:
-        """Take the address and begin to connect to the home. Raises BindRefused."""
+        """Bind the address and begin to connect to the home. Raises BindRefused."""
         self._local = sockets.router_socket(self._context)
         try:
             self._lock = sockets.bind_private(self._local, self.url)
@@ -77,7 +77,7 @@ class Relay:
         self._send = sockets.plain(self._home).send
 
     def run(self) -> None:
-        """Pass frames until `stop` is called or the watchdog's owner has gone."""
+        """Forward frames until `stop` is called or the watchdog's owner has exited."""
         watched = self._watchdog.descriptor if self._watchdog is not None else None
         poller = zmq.Poller()
         for one in (self._local, self._home, self._wakeup.read_fd):
@@ -108,7 +108,7 @@ class Relay:
         self._wakeup.wake()
 
     def close(self) -> None:
-        """Give the address back."""
+        """Release the address."""
         self._context.destroy(linger=0)
         if self._lock is not None:
             self._lock.close()
@@ -123,7 +123,7 @@ class Relay:
     # --- up -------------------------------------------------------------------------------------
 
     def _bring_up(self) -> None:
-        """Pass on what local peers have sent, at most BATCH; hold what the connection refuses."""
+        """Forward frames from local peers, at most BATCH; hold the first frame that is refused."""
         for rid, blob in sockets.drain(self._local):
             if rid == HOST_RID or not blob:
                 continue
@@ -142,7 +142,7 @@ class Relay:
         return True
 
     def _hold_or_go_on(self, poller: zmq.Poller) -> None:
-        """Read from local peers only while nothing is held for the connection."""
+        """Read from local peers only while no frame is held for the connection."""
         if self._held is not None and (not self._is_connected or self._up(*self._held)):
             self._held = None
         if self._is_reading != (self._held is None):
@@ -152,7 +152,7 @@ class Relay:
     # --- down -----------------------------------------------------------------------------------
 
     def _bring_down(self) -> None:
-        """Pass on what came from the home, at most BATCH."""
+        """Forward frames from the home, at most BATCH."""
         receive = self._home.recv
         option = cast(Callable[[int], int], sockets.plain(self._home).get)
         frames: list[tuple[Rid, bytes, bool]] = []
@@ -171,7 +171,7 @@ class Relay:
         self._outlet.send_all(frames)
 
     def _is_expendable(self, rid: bytes, blob: bytes) -> bool:
-        """Whether a frame may be dropped; looked at only if its peer is full already."""
+        """Whether a frame may be dropped; only called if its peer is already full."""
         if rid not in self._outlet.backlogs:
             return False
         try:
@@ -181,11 +181,11 @@ class Relay:
         return fields[6] is None and not fields[8] and not fields[2].startswith("link.")
 
     def _gone(self, rid: Rid) -> None:
-        """Tell the home that a local peer is not there any more."""
+        """Report to the home that a local peer has disconnected."""
         local = cast(bytes, rid)
         self._peers.discard(local)
         if self._is_connected and not self._up(local, b""):
-            self.counts["unreported"] += 1  # the home hears it with the next frame for that peer
+            self.counts["unreported"] += 1  # reported with the home's next frame for that peer
 
     def _cut_off(self, rid: Rid, waiting: int) -> None:
         self._log(f"a process does not read: it is cut off, {waiting} frames for it are dropped")
@@ -212,7 +212,7 @@ class Relay:
     def _connected(self) -> None:
         self._is_connected, self._was_refused = True, False
         self._log(f"connected to {self._target.url}")
-        self._up(b"", b"")  # the home closes a connection on which nothing is said
-        peers, self._peers = self._peers, set()  # who is there still answers
+        self._up(b"", b"")  # the home closes a connection without frames
+        peers, self._peers = self._peers, set()  # connected peers answer
         who = link_frame(protocol.WHO, {})
         self._outlet.send_all([(rid, who, True) for rid in peers])

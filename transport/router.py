@@ -1,11 +1,11 @@
-"""The router: ROUTER sockets, drained in batches into a RouterCore, and nothing else.
+"""The router: ROUTER sockets, drained in batches into a RouterCore.
 
 A plain synchronous loop on raw two-frame messages `[routing id, blob]` (the multipart helpers cost
-several times more than the rest of a hop); what comes from other machines comes by the `Uplink`, if
+several times more than the rest of a hop); frames from other machines arrive by the `Uplink`, if
 there is one. Per turn: wait, drain up to BATCH frames, let the core settle (one commit), send; when
-nothing comes, commit what receivers have done. No send ever blocks: what a full peer does not take
-waits in the `Outlet`. A peer with more there than one that reads ever has is cut off: it must say
-hello again, and the others get `link.down`.
+no frame arrives, commit the messages that receivers have done. No send ever blocks: frames that a
+full peer does not accept wait in the `Outlet`. A peer with more waiting frames than a reading peer
+ever has is disconnected: it must say hello again, and other peers get `link.down`.
 """
 
 import secrets
@@ -33,7 +33,7 @@ EPOCH_BYTES = 8
 class Router:
     """Binds to `url` and passes messages until `stop`, which any thread or signal handler may call.
 
-    `uplink` says where other machines connect; it is opened once the controller has said which may.
+    `uplink` is the address for other machines; it is opened once the controller has sent the keys.
     `log` gets lines for the operator.
     """
 
@@ -66,7 +66,7 @@ class Router:
         return self._wakeup.write_fd
 
     def bind(self) -> None:
-        """Take the address. Raises BindRefused if another router holds it or may not be trusted."""
+        """Bind the address. Raises BindRefused if another router has it or it is not private."""
         self._socket = sockets.router_socket(self._context)
         try:
             self._lock = sockets.bind_private(self._socket, self.url)
@@ -104,7 +104,7 @@ class Router:
             outlet.flush()
             if uplink is not None:
                 uplink.turn(poller)
-            # Sending may find that a peer is gone: the others get `link.down`.
+            # Sending may find that a peer has disconnected: the others get `link.down`.
             while frames := settle():
                 self._send_all(frames)
         self.core.commit_rest()
@@ -115,7 +115,7 @@ class Router:
         self._wakeup.wake()
 
     def close(self) -> None:
-        """Give the address back. The lock file stays, as others may be waiting on it."""
+        """Release the address. The lock file stays, as others may be waiting on it."""
         self._socket = None
         self._context.destroy(linger=0)
         if self._lock is not None:
@@ -133,7 +133,7 @@ class Router:
         return None if uplink is None else uplink.timeout_ms()
 
     def _send_all(self, frames: list[Outgoing]) -> None:
-        """Send each frame over the socket at which its peer is."""
+        """Send each frame over the socket of its peer."""
         assert self._outlet is not None
         if self.uplink is None:
             self._outlet.send_all(frames)
@@ -153,7 +153,7 @@ class Router:
 
 
 def _load_uplink() -> "type[Uplink]":
-    """Import what a home of one machine does without."""
+    """Import the uplink only in homes that use other machines."""
     from transport.uplink import Uplink
 
     return Uplink

@@ -1,9 +1,9 @@
-"""RouterCore: every decision of the router, with no socket in it. Frames in, frames out.
+"""RouterCore: every decision of the router, without a socket. Frames in, frames out.
 
-`receive` takes one frame of a batch; `settle` ends the batch: it commits the mailboxes once if
-anything was accepted, and only then returns the deliveries; called again it returns the
-acknowledgements, once the disk has what was committed. `commit_rest` commits what receivers have
-done, for which no peer waits: what is lost of it is done again.
+`receive` handles one frame of a batch; `settle` ends the batch: it commits the mailboxes once if
+any message was accepted, and only then returns the deliveries; called again it returns the
+acknowledgements, once the commits are on disk. `commit_rest` commits the messages that receivers
+have done, for which no peer waits: lost ones are done again.
 
 Rules:
 
@@ -13,22 +13,22 @@ Rules:
 - A peer sends only under the address of its hello. `Admission` decides which address a connection
   may have, and to which addresses a peer may send at all.
 - A durable message goes into the mailbox of its address if that is known (it said hello, or the
-  controller reported it), whether anybody is connected or not. At most WINDOW of them are on their
-  way to one peer; the rest follows as it says done. Nothing is ever redelivered on a timer: only
+  controller reported it), whether it is connected or not. At most WINDOW of them are on their
+  way to one peer; the rest follows as it acknowledges. Nothing is ever redelivered on a timer: only
   to a peer that says hello (again).
 - Until the controller has reported the addresses, a durable message to an unknown one is held back
   unacknowledged: after a restart of the router every address is unknown for a moment.
-- A passing message to an absent peer is dropped; if it asks something, `link.down` says so to
+- A passing message to an absent peer is dropped; if it is a question, `link.down` informs
   its sender. All peers get one when a peer says hello again: passing messages to and from it may
-  have been lost. One frame tells of all the peers that a batch has lost, as of those of a host.
+  have been lost. One frame reports all the peers that a batch has lost, for example a host's.
 - When a message (or an ask) waits for an absent address, the controller gets `child.wake`, once
   until that address connects.
 - An address that the controller does not report (any more) and that is not connected loses its
   messages (`Topology` has the exceptions). The controller's list is complete each time, the first
-  one after a restart too (an empty list, which is none, discards nothing).
+  one after a restart too (an empty list, which is invalid, discards nothing).
 - If the mailboxes cannot be written, every message of the batch is refused (`not_stored`), and none
   is delivered.
-- Bodies are opaque, but for those of `link.` and of what is addressed to the router itself.
+- Bodies are opaque, except those of `link.` and of messages to the router itself.
 """
 
 from collections import Counter
@@ -53,10 +53,10 @@ Outgoing = tuple[Rid, bytes, bool]
 
 
 class RouterCore:
-    """Decides for each frame what goes where. `epoch` differs with each start of the router.
+    """Decides the target of each frame. `epoch` differs with each start of the router.
 
-    `on_known` is called when the keys of the uplink were announced, `on_refused` with who was
-    refused over it and why; `uplink_state` returns what a controller that says hello is told of it.
+    `on_known` is called when the keys of the uplink were announced, `on_refused` with the peer that
+    was refused over it and the reason; `uplink_state` returns the state for a greeting controller.
     """
 
     def __init__(self, key: bytes, mailboxes: Mailboxes, epoch: bytes, topology: Topology) -> None:
@@ -90,7 +90,7 @@ class RouterCore:
         return {address: peer.incarnation for address, peer in self._present.items()}
 
     def receive_from_host(self, rid: UplinkRid, blob: bytes) -> None:
-        """Take one frame that came over the uplink; an empty one says that this peer is gone."""
+        """Handle one frame from the uplink; an empty frame reports that this peer is gone."""
         if not blob:
             self.peer_gone(rid)
         elif self.admission.is_out_of_bounds(rid[0], blob):
@@ -100,7 +100,7 @@ class RouterCore:
             self.receive(rid, blob)
 
     def receive(self, rid: Rid, blob: bytes) -> None:
-        """Take one frame from the connection `rid`."""
+        """Handle one frame from the connection `rid`."""
         try:
             fields = read_fields(blob)
         except MalformedFrame:
@@ -137,7 +137,7 @@ class RouterCore:
         """End the batch: return the frames to send next, in order, until there are none.
 
         A delivery does not wait for the disk: if a power cut takes the message from the mailbox,
-        its sender, who has no acknowledgement, still has it, and the receiver knows its id.
+        its sender, which has no acknowledgement, still has it, and the receiver knows its id.
         """
         if self._is_dirty:
             self._commit()
@@ -154,7 +154,7 @@ class RouterCore:
         return frames
 
     def commit_rest(self) -> None:
-        """Commit what receivers have done since the last commit."""
+        """Commit the messages that receivers have done since the last commit."""
         if self.has_leftovers:
             self._commit()
 
@@ -168,7 +168,7 @@ class RouterCore:
             self._take_back(error.taken_back)
 
     def _take_back(self, keys: frozenset[tuple[str, bytes]]) -> None:
-        """Undo what this batch promised: no acknowledgement, no delivery, but a refusal."""
+        """Undo the promises of this batch: refuse its messages instead of delivering them."""
         ids = {id_ for _, id_ in keys}
         for rid, accepted in self._accepted.items():
             self._out += [
@@ -189,7 +189,7 @@ class RouterCore:
                 self._deliver(peer)
 
     def _is_of(self, frame: Outgoing, keys: frozenset[tuple[str, bytes]]) -> bool:
-        """Return whether a frame delivers one of these messages."""
+        """Whether a frame delivers one of these messages."""
         peer = self._peers.get(frame[0])
         if peer is None:
             return False
@@ -208,13 +208,13 @@ class RouterCore:
             self._disconnect(peer)
 
     def uplink_gone(self, connection: bytes) -> None:
-        """Handle that the connection of a host is lost, and with it all peers behind it."""
+        """Handle that the connection of a host is lost, and with it all its peers."""
         for rid, peer in list(self._peers.items()):
             if type(rid) is tuple and rid[1] == connection:
                 self._disconnect(peer)
 
     def tell_controller(self, type_: str, body: dict[str, Any]) -> bool:
-        """Send the controller a passing message of the router's own; False if it is not there."""
+        """Send the controller a passing message from the router; False if it is absent."""
         controller = self._present.get(self._topology.controller)
         if controller is None:
             return False
@@ -288,7 +288,7 @@ class RouterCore:
             self._wake(peer.address)
 
     def _wake(self, address: str) -> None:
-        """Ask the controller, once until it connects, to start a receiver that is absent."""
+        """Ask the controller, once until it connects, to start an absent receiver."""
         if address not in self._woken and self.tell_controller(protocol.WAKE, {"address": address}):
             self._woken.add(address)
 
@@ -300,7 +300,7 @@ class RouterCore:
                 self._wake(address)
 
     def _announce_down(self) -> None:
-        """Tell all other peers of those that were lost since the last time, and may be back."""
+        """Report the peers that were lost since the last time, and may be back, to all others."""
         lost, self._lost = self._lost, []
         self._out += [(rid, frame, False) for rid, frame in down_frames(lost, self._peers)]
 
@@ -359,7 +359,7 @@ class RouterCore:
                 self._copy_to_tap(self._topology.tap, fields, blob)
 
     def _offer(self, to: str, id_: bytes, position: int, blob: bytes) -> None:
-        """Deliver a message that was just accepted, if its receiver is there and has room."""
+        """Deliver a message that was just accepted, if its receiver is connected and has room."""
         target = self._present.get(to)
         if target is None:
             self._wake(to)
@@ -390,7 +390,7 @@ class RouterCore:
         if position > 0:
             self._offer(tap, fields[1], position, blob)
         elif position == FULL:
-            # The copy is for the record; work does not stop because the tap is away.
+            # The copy is for the record; work does not stop because the tap is absent.
             self.counts["tap_dropped"] += 1
 
     def _passing(self, peer: Peer, fields: Fields, blob: bytes) -> None:
@@ -411,7 +411,7 @@ class RouterCore:
         body = {"address": to, "incarnation": self._incarnations.get(to, 0), "id": fields[1]}
         self._out.append((peer.rid, link_frame(protocol.DOWN, body), False))
 
-    # --- which addresses exist ------------------------------------------------------------------
+    # --- existing addresses ---------------------------------------------------------------------
 
     def _is_known(self, address: str) -> bool:
         return (
@@ -430,7 +430,7 @@ class RouterCore:
             self._nack(peer.rid, fields, "mailbox_full", "too much waits for addresses")
 
     def _release(self, announced: frozenset[str] | None) -> None:
-        """Handle again what was held back, now that more addresses are known."""
+        """Handle the held messages again, now that more addresses are known."""
         if announced is not None:
             self._announced = announced
         held, self._held = self._held, HeldMessages()
@@ -444,7 +444,7 @@ class RouterCore:
     def _control(self, peer: Peer, fields: Fields, blob: bytes) -> None:
         type_ = fields[2]
         if type_ == protocol.ASK_DEPTHS:
-            self.commit_rest()  # what is reported must be true also after a crash
+            self.commit_rest()  # reported depths must be true also after a crash
             answer = protocol.depths_frame(fields, body_of(blob), self._mailboxes.depths())
             self._out.append((peer.rid, answer, False))
         elif type_ not in (protocol.STOP, protocol.ADDRESSES, protocol.KNOWN_HOSTS):
@@ -484,7 +484,7 @@ class RouterCore:
         self.on_known()
 
     def _discard_unknown(self) -> None:
-        """Discard the messages for addresses that do not exist any more."""
+        """Discard the messages for addresses that no longer exist."""
         kept = self._topology.kept_prefixes
         for address in self._mailboxes.depths():
             if not self._is_known(address) and not address.startswith(kept):

@@ -1,7 +1,7 @@
 """Every ZeroMQ socket of Agiraph and all of its options, in one place.
 
-A ROUTER without MANDATORY loses silently, without HANDOVER it ignores a peer that came back,
-and nothing here may ever block on a send.
+A ROUTER without MANDATORY drops frames silently, without HANDOVER it ignores a reconnected peer,
+and no send here may ever block.
 """
 
 import contextlib
@@ -24,16 +24,16 @@ IPC = "ipc://"
 MAX_IPC_PATH = 107
 HIGH_WATER = 1_000
 # Above MAX_BLOB, so that a message a little too large is refused by name; far above it ZeroMQ
-# drops the connection.
+# closes the connection.
 MAX_WIRE = MAX_BLOB + 1024 * 1024
 HANDSHAKE_MS = 5_000
 BACKLOG = 1_024
 BATCH = 128
-"""Frames that are read of a socket before others have their turn."""
+"""Frames that are read from a socket before others have their turn."""
 # A connection whose packets are not acknowledged (a pulled cable) ends after DEAD_MS at both ends:
 # the kernel probes an idle one every KEEPALIVE_SECONDS. ZeroMQ's own heartbeats are not used: their
-# timer aborts the process (`!_io_error`, libzmq 4.3.5) if a connection breaks of which nothing
-# can be read because the socket is full.
+# timer aborts the process (`!_io_error`, libzmq 4.3.5) if a connection breaks that cannot be read
+# because the socket is full.
 DEAD_MS, KEEPALIVE_SECONDS = 4_000, 1
 ZAP_URL = "inproc://zeromq.zap.01"
 UPLINK_DOMAIN = b"uplink"
@@ -57,7 +57,7 @@ def router_socket(context: zmq.Context[zmq.Socket[bytes]]) -> zmq.Socket[bytes]:
 def dealer_socket(context: zmq.Context[zmq.Socket[bytes]], routing_id: bytes) -> zmq.Socket[bytes]:
     """Return an endpoint's socket, not yet connected.
 
-    The reconnect interval is random, so that a restarted router is not run over by everybody.
+    The reconnect interval is random, so that endpoints do not all reconnect at the same time.
     """
     socket = context.socket(zmq.DEALER)
     socket.setsockopt(zmq.ROUTING_ID, routing_id)
@@ -79,7 +79,8 @@ def curve_keys() -> tuple[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class UplinkSettings:
-    """Where the home listens, and its CURVE keys in Z85. With port 0 the system chooses one."""
+    """The home's listening address, and its CURVE keys in Z85. With port 0 the system chooses
+    one."""
 
     url: str
     public: str
@@ -88,7 +89,7 @@ class UplinkSettings:
 
 @dataclass(frozen=True, slots=True)
 class UplinkTarget:
-    """How a host reaches its home: url and public key of the home, and its own keys, in Z85."""
+    """The home's address for a host: url and public key of the home, and its own keys, in Z85."""
 
     url: str
     server_key: str
@@ -97,7 +98,7 @@ class UplinkTarget:
 
 
 def zap_socket(context: zmq.Context[zmq.Socket[bytes]]) -> zmq.Socket[bytes]:
-    """Return the bound socket at which ZeroMQ asks who may connect; to be made before any can."""
+    """Return the bound socket for ZeroMQ's authentication; create it before any connection."""
     socket = context.socket(zmq.REP)
     socket.setsockopt(zmq.LINGER, 0)
     socket.bind(ZAP_URL)
@@ -107,9 +108,9 @@ def zap_socket(context: zmq.Context[zmq.Socket[bytes]]) -> zmq.Socket[bytes]:
 def uplink_router_socket(
     context: zmq.Context[zmq.Socket[bytes]], public: str, secret: str
 ) -> zmq.Socket[bytes]:
-    """Return the home's socket for other machines, not yet bound; nobody gets in without ZAP.
+    """Return the home's socket for other machines, not yet bound; ZAP authenticates all peers.
 
-    A connection can be taken over only by who knows its random routing id.
+    A connection can be taken over only with its random routing id.
     """
     socket = router_socket(context)
     socket.setsockopt(zmq.CURVE_SERVER, 1)
@@ -126,7 +127,7 @@ def uplink_dealer_socket(
 ) -> zmq.Socket[bytes]:
     """Return a host's socket to its home, not yet connected.
 
-    Nothing waits in it for a connection: what a cut connection had not sent is lost with it.
+    No frame waits in it for a connection: frames that a cut connection had not sent are lost.
     """
     socket = dealer_socket(context, b"u" + secrets.token_bytes(15))
     socket.setsockopt(zmq.CURVE_SERVERKEY, target.server_key.encode())
@@ -151,14 +152,14 @@ def _notice_cuts(socket: zmq.Socket[bytes]) -> None:
 
 
 def bind_private(socket: zmq.Socket[bytes], url: str) -> IO[bytes] | None:
-    """Bind to a url; return the lock to hold meanwhile, None if it is not an ipc one.
+    """Bind to a url; return the lock to hold meanwhile, None if it is not an ipc url.
 
-    Raises BindRefused if another process holds it or its folder may not be trusted.
+    Raises BindRefused if another process holds it or its folder is not private.
     """
     path, lock = ipc_path(url), None
     if path is not None:
         make_private_folder(path.parent)
-        # ipc:// would silently steal the path of a living router.
+        # ipc:// would silently take the path of a running router.
         lock = _lock_beside(path)
     try:
         socket.bind(url)
@@ -170,7 +171,7 @@ def bind_private(socket: zmq.Socket[bytes], url: str) -> IO[bytes] | None:
 
 
 def _lock_beside(path: Path) -> IO[bytes]:
-    """Hold a lock file beside the socket; raises BindRefused if another process holds it."""
+    """Hold a lock file beside the socket. Raises BindRefused if another process holds it."""
     file = path.with_name(path.name + ".lock")
     lock = open(file, "ab")  # noqa: SIM115  # plain: below system/ or in a private folder
     try:
@@ -195,11 +196,11 @@ class WakePipe:
             os.write(self.write_fd, b"x")
 
     def clear(self) -> None:
-        """Read what has made it readable."""
+        """Read the bytes that made it readable."""
         os.read(self.read_fd, 4096)
 
     def close(self) -> None:
-        """Close both ends; again does nothing."""
+        """Close both ends; a second call does nothing."""
         for fd in (self.read_fd, self.write_fd):
             with contextlib.suppress(OSError):
                 os.close(fd)
@@ -207,11 +208,11 @@ class WakePipe:
 
 
 def watch(poller: zmq.Poller, socket: zmq.Socket[bytes]) -> int:
-    """Have a poller watch a socket that is rarely used by its descriptor, which is returned.
+    """Let a poller watch a rarely used socket by its descriptor, which is returned.
 
-    At each wait ZeroMQ asks every socket of a poller twice, with system calls, but no descriptor.
-    The descriptor tells only of what comes after `has_frames` was false: read until it is, also
-    before the first wait.
+    At each wait ZeroMQ checks every socket of a poller twice, with system calls, but no descriptor.
+    The descriptor signals only events after `has_frames` was false: read until it is, also before
+    the first wait.
     """
     descriptor = cast(int, socket.getsockopt(zmq.FD))
     poller.register(descriptor, zmq.POLLIN)
@@ -219,7 +220,7 @@ def watch(poller: zmq.Poller, socket: zmq.Socket[bytes]) -> int:
 
 
 def has_frames(socket: zmq.Socket[bytes]) -> bool:
-    """Whether something can be read."""
+    """Whether a frame can be read."""
     return bool(cast(int, socket.getsockopt(zmq.EVENTS)) & zmq.POLLIN)
 
 
@@ -239,10 +240,10 @@ def ipc_path(url: str) -> Path | None:
 
 
 def make_private_folder(folder: Path) -> None:
-    """Make the socket's folder, or check that it is ours and closed to others.
+    """Make the socket's folder, or check that it is ours and private.
 
-    Who can reach the socket can speak to the router, and its own mode follows the umask: the folder
-    is what protects it. Raises BindRefused.
+    A process that can reach the socket can write to the router, and its own mode follows the umask:
+    the folder protects it. Raises BindRefused.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # plain: it is looked at below
     status = folder.stat()
@@ -253,11 +254,11 @@ def make_private_folder(folder: Path) -> None:
 
 
 def drain(socket: zmq.Socket[bytes]) -> Iterator[tuple[bytes, bytes]]:
-    """Yield the frames that are there, at most BATCH; messages of another shape are thrown away."""
+    """Yield the available frames, at most BATCH; messages of another shape are discarded."""
     receive = socket.recv
     option = cast(Callable[[int], int], plain(socket).get)
     for index in range(BATCH):
-        # One question after the first spares a lone message the costly exception.
+        # The check after the first frame saves the costly exception for a single message.
         if index == 1 and not option(zmq.EVENTS) & zmq.POLLIN:
             return
         try:

@@ -1,8 +1,8 @@
-"""Mailboxes that outlive the router: an index in memory, everything in a file, a write a batch.
+"""Mailboxes that survive the router: an index in memory, all messages in a file, a write per batch.
 
-`accept`, `done` and `undone` touch memory alone; `commit` writes what they changed as one
-transaction, `sync` waits for the disk. Blobs stay in memory while there is room for them, so that
-the common message is never read back from the disk.
+`accept`, `done` and `undone` change memory alone; `commit` writes their changes as one transaction,
+`sync` waits for the disk. Blobs stay in memory while there is room for them, so that the common
+message is never read back from the disk.
 """
 
 from pathlib import Path
@@ -23,7 +23,7 @@ MEMORY_BYTES = 32 * 1024 * 1024
 
 
 class StoredMailboxes(Mailboxes):
-    """Mailboxes in the file at `path`. `log` gets what a person should know.
+    """Mailboxes in the file at `path`. `log` gets lines for the operator.
 
     Raises StoreRefused, NotStored when the file cannot be opened.
     """
@@ -53,7 +53,7 @@ class StoredMailboxes(Mailboxes):
         self.incarnations = self._file.incarnations()
 
     def note_incarnation(self, address: str, incarnation: int) -> None:
-        """Remember the highest incarnation of an address, in the file with the next commit."""
+        """Record the highest incarnation of an address, in the file with the next commit."""
         super().note_incarnation(address, incarnation)
         self._batch.incarnations[address] = incarnation
 
@@ -66,7 +66,7 @@ class StoredMailboxes(Mailboxes):
         return position
 
     def done(self, address: str, id: bytes) -> bool:
-        """Take a message out for good; False if it did not wait there."""
+        """Remove a message permanently; False if it did not wait there."""
         is_taken = super().done(address, id)
         if is_taken:
             self._batch.done.append(self._key(address, id))
@@ -75,8 +75,8 @@ class StoredMailboxes(Mailboxes):
     def commit(self) -> None:
         """Write everything since the last commit, or raise NotStored.
 
-        Then what was accepted since is taken back; what was done since stays so, and is written
-        with the next commit that succeeds.
+        Then the messages accepted since are taken back; messages done since stay done, and are
+        written with the next commit that succeeds.
         """
         batch = self._batch
         if not batch:
@@ -92,11 +92,11 @@ class StoredMailboxes(Mailboxes):
             self._spill(batch)
 
     def sync(self) -> None:
-        """Wait until the disk has what was committed, if the durability is `full`; OSError."""
+        """Wait until the commits are on disk, if the durability is `full`. Raises OSError."""
         self._file.sync()
 
     def close(self) -> None:
-        """Close the file. What was not committed is lost."""
+        """Close the file. Uncommitted changes are lost."""
         self._file.close()
 
     def _key(self, address: str, id: bytes) -> bytes:
@@ -106,13 +106,13 @@ class StoredMailboxes(Mailboxes):
         return self._file.blob(position)
 
     def _take(self, address: str, id: bytes) -> MailboxEntry | None:
-        """Take a message out of its mailbox, and out of the file with the next commit."""
+        """Remove a message from its mailbox, and from the file with the next commit."""
         entry = super()._take(address, id)
         if entry is None:
             return None
         if entry.blob is not None:
             self._in_memory -= entry.size
-        # One that came and went within a batch never gets to the file.
+        # A message that arrived and left within a batch never gets to the file.
         if self._batch.accepted.pop(entry.position, None) is None:
             self._batch.taken.append(entry.position)
         return entry
@@ -126,13 +126,13 @@ class StoredMailboxes(Mailboxes):
         return taken_back
 
     def _spill(self, batch: MailboxBatch) -> None:
-        """Leave what was just written to the file alone."""
+        """Drop the blobs that were just written to the file from memory."""
         for position, address, id_, blob in batch.accepted.values():
             self._boxes[address].waiting[id_] = MailboxEntry(position, len(blob), None)
             self._in_memory -= len(blob)
 
     def _warn_full(self, detail: str) -> None:
-        """Log that nothing can be written, once until something could be again."""
+        """Log that nothing can be written, once until a write succeeds again."""
         if not self._is_full:
             self._log(f"{detail}; senders are refused until there is room")
         self._is_full = True

@@ -1,9 +1,9 @@
-"""Tickets: the proof that the supervisor let this incarnation of an address onto the bus.
+"""Tickets: the proof that the supervisor admitted this incarnation of an address to the bus.
 
 A ticket is an HMAC over `address#incarnation`, and the host if the process runs on another machine,
-with a key that only the supervisor and the router hold. It is good over that host's connection
-alone. The routing id of the socket follows from the ticket, so that nobody without it can take a
-connection over by presenting its name.
+with a key that only the supervisor and the router have. It is valid over that host's connection
+alone. The routing id of the socket is derived from the ticket, so that a process without it cannot
+take a connection over by presenting its name.
 """
 
 import hashlib
@@ -12,7 +12,7 @@ import hmac
 KEY_BYTES = 32
 TICKET_BYTES = 32
 NO_TICKET = bytes(TICKET_BYTES)
-"""What a host and an invitation say hello with: their CURVE keys have authenticated them."""
+"""The ticket of a host or an invitation: their CURVE keys have authenticated them."""
 
 
 def make_ticket(key: bytes, address: str, incarnation: int, host: str = "") -> bytes:
@@ -25,7 +25,7 @@ def make_ticket(key: bytes, address: str, incarnation: int, host: str = "") -> b
 
 
 def is_valid(ticket: bytes, key: bytes, address: str, incarnation: int, host: str = "") -> bool:
-    """Say whether `ticket` was made with `key` for exactly this incarnation, on this host."""
+    """Whether `ticket` was made with `key` for exactly this incarnation, on this host."""
     return hmac.compare_digest(ticket, make_ticket(key, address, incarnation, host))
 
 

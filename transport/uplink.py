@@ -1,20 +1,21 @@
 """The uplink: the home's end of the connections from other machines.
 
 One ROUTER socket on TCP, encrypted (CURVE). Frames are `[connection, routing id, blob]`: a host
-brings the frames of all its processes over one connection, and the core sees each of them behind
-the routing id `(owner, connection, routing id)`, which no local connection can have.
+sends the frames of all its processes over one connection, and the core sees each of them behind the
+routing id `(owner, connection, routing id)`, which no local connection can have.
 
 Rules:
 
-- ZeroMQ asks here (ZAP, in the router's own loop) who may connect: the holders of the keys that the
-  controller announced. Before it has, the socket is not open. The User-Id of a connection is its
-  key, and each frame is looked at for it, so that who is not on the list any more is not heard.
-- A connection whose key was taken off the list is closed.
-- ZeroMQ does not say whose connection was lost, so after each loss all are tried with an empty
+- ZeroMQ requests a decision on each connection (ZAP, in the router's own loop): only holders of
+  keys
+  that the controller announced are admitted. Before that, the socket is not open. The User-Id of a
+  connection is its key, and is checked for each frame, so that removed keys have no effect.
+- A connection whose key was removed from the list is closed.
+- ZeroMQ does not report whose connection was lost, so after each loss all are tested with an empty
   frame.
-- A key has at most MOST_CONNECTIONS, counted from their first frames; one on which nothing was said
-  within SILENT_SECONDS is closed. A relay and a host speak at once.
-- Who is refused is logged, and told to the controller, each once in REPEAT_SECONDS.
+- A key has at most MOST_CONNECTIONS, counted from their first frames; a connection without a frame
+  within SILENT_SECONDS is closed. A relay and a host send frames at once.
+- Refusals are logged, and reported to the controller, each once in REPEAT_SECONDS.
 """
 
 import os
@@ -39,7 +40,7 @@ OPEN_AGAIN_MS = 2_000
 REPEAT_SECONDS = 60.0
 MOST_REFUSED = 64
 MOST_CONNECTIONS = 8
-"""Of one key: its relay's, its host's own, and those before them that a cut left half-open."""
+"""For one key: its relay's, its host's own, and earlier ones left half-open by a cut."""
 SILENT_SECONDS = 10.0
 SILENT_LOOK_MS = 500
 
@@ -47,9 +48,9 @@ Socket = zmq.Socket[bytes]
 
 
 class Refusals:
-    """Which refusals are told: each once in REPEAT_SECONDS, at most MOST_REFUSED in that time.
+    """The refusals to report: each once in REPEAT_SECONDS, at most MOST_REFUSED in that time.
 
-    `held_back` is how many were not told since the last one that was.
+    `held_back` is the number of refusals that were not reported since the last report.
     """
 
     def __init__(self) -> None:
@@ -57,7 +58,7 @@ class Refusals:
         self._told_at: dict[Hashable, float] = {}
 
     def is_new(self, refusal: Hashable, now: float) -> bool:
-        """Whether to tell a refusal now."""
+        """Whether to report a refusal now."""
         told = self._told_at
         if refusal not in told and len(told) >= MOST_REFUSED:
             self._told_at = told = {
@@ -72,7 +73,7 @@ class Refusals:
 
 @dataclass(slots=True)
 class Connection:
-    """A connection over which frames have come: its key and its owner, and what TCP knows of it."""
+    """A connection over which frames have arrived: its key, its owner, and its TCP data."""
 
     key: str
     owner: str
@@ -81,7 +82,7 @@ class Connection:
 
 
 class Uplink:
-    """Opened when `core` hears which keys are known; `read` and `turn` are called by its router."""
+    """Opened when `core` receives the known keys; its router calls `read` and `turn`."""
 
     def __init__(
         self,
@@ -103,13 +104,13 @@ class Uplink:
         self._monitor: Socket | None = None
         self._zap_fd = self._monitor_fd = -1
         self._silent: dict[int, tuple[tuple[Any, ...], float]] = {}
-        """Who has connected and said nothing yet, and since when; by descriptor."""
+        """Connected peers without a frame yet, and since when; by descriptor."""
         self._outlet: Outlet | None = None
         self._problem = ""
         self._probe_until = self._probe_at = self._open_at = 0.0
         self._is_wanted = False
         self.url = ""
-        """Where it listens, with the port that it got; empty while it does not."""
+        """The listening address with its actual port; empty while it does not listen."""
         core.on_known = self._known_changed
         core.on_refused = self.refused
         core.uplink_state = self._state
@@ -128,7 +129,7 @@ class Uplink:
         return OPEN_AGAIN_MS if self._is_wanted and self._socket is None else None
 
     def turn(self, poller: zmq.Poller) -> None:
-        """Do what is due: open, try what was full, find lost connections."""
+        """Do the due work: open the socket, retry full connections, find lost connections."""
         if self._is_wanted and self._socket is None and time.monotonic() >= self._open_at:
             self._open(poller)
         if self._outlet is not None and self._outlet.backlogs:
@@ -142,7 +143,7 @@ class Uplink:
             self._probe()
 
     def read(self, ready: Any) -> None:
-        """Read from one of our sockets, or behind one of our descriptors: it has something."""
+        """Read from one of our sockets, or behind one of our descriptors, that is ready."""
         if ready is self._socket:
             self._drain(cast(Socket, ready))
         elif ready == self._zap_fd and self._zap is not None:
@@ -158,7 +159,7 @@ class Uplink:
             self._outlet.send_all(frames)
 
     def refused(self, peer: str, reason: str) -> None:
-        """Log that somebody was refused, and tell the controller."""
+        """Log a refusal, and report it to the controller."""
         if self._refusals.is_new((peer, reason), time.monotonic()):
             held_back, self._refusals.held_back = self._refusals.held_back, 0
             self._log(f"uplink: {peer} was refused: {reason}")
@@ -168,7 +169,7 @@ class Uplink:
     # --- opening --------------------------------------------------------------------------------
 
     def _known_changed(self) -> None:
-        """Let nobody stay whose key is not known any more; the first time, open."""
+        """Close connections whose key is no longer known; the first time, open the socket."""
         self._is_wanted = True
         known = self._core.admission.known
         for id_, connection in list(self._connections.items()):
@@ -215,14 +216,14 @@ class Uplink:
             self._core.tell_controller(protocol.UPLINK_STATE, self._state())
 
     def _state(self) -> dict[str, str]:
-        """Return what a controller that says hello is told; empty if there is nothing to tell."""
+        """Return the state for a controller that says hello; empty if there is none."""
         is_told = bool(self.url or self._problem)
         return {"url": self.url, "problem": self._problem} if is_told else {}
 
-    # --- who may connect ------------------------------------------------------------------------
+    # --- admission ------------------------------------------------------------------------------
 
     def _admit(self, zap: Socket) -> None:
-        """Answer ZeroMQ's question whether a key may connect."""
+        """Answer ZeroMQ's request whether a key may connect."""
         version, request, _, address, _, mechanism, *credentials = zap.recv_multipart()
         key = z85.encode(credentials[0]).decode() if mechanism == b"CURVE" else ""
         if key in self._core.admission.known:
@@ -233,7 +234,7 @@ class Uplink:
         zap.send_multipart([version, request, *answer])
 
     def _drain(self, socket: Socket) -> None:
-        """Hand the frames that are there to the core, at most BATCH."""
+        """Pass the available frames to the core, at most BATCH."""
         receive, core = socket.recv, self._core
         option = cast(Callable[[int], int], sockets.plain(socket).get)
         for index in range(sockets.BATCH):
@@ -259,7 +260,7 @@ class Uplink:
                 core.receive_from_host((connection.owner, id_, rid), blob)
 
     def _met(self, id: bytes, key: str, first: zmq.Frame) -> Connection:
-        """Note whose connection this is; another one's with the same routing id is over."""
+        """Record the owner of a connection; another one with the same routing id is over."""
         if id in self._connections:
             self._lose(id)
         owner = self._core.admission.known.get(key, "")
@@ -273,7 +274,7 @@ class Uplink:
             self._connections[id] = connection
         return connection
 
-    # --- who is gone ----------------------------------------------------------------------------
+    # --- lost connections -----------------------------------------------------------------------
 
     def _read_monitor(self, monitor: Socket) -> None:
         first, *_ = monitor.recv_multipart(zmq.NOBLOCK)
@@ -283,11 +284,11 @@ class Uplink:
                 self._silent[descriptor] = _peer_of(descriptor), time.monotonic()
             return
         self._silent.pop(descriptor, None)
-        # It says so a moment before the connection cannot be sent to any more.
+        # The event comes a moment before sends to the connection fail.
         self._probe_until = time.monotonic() + PROBE_SECONDS
 
     def _end_silent(self, now: float) -> None:
-        """Close the connections on which nothing was said in time."""
+        """Close the connections without a frame in time."""
         for descriptor, (peer, since) in list(self._silent.items()):
             if now - since < SILENT_SECONDS:
                 return
@@ -296,7 +297,7 @@ class Uplink:
                 self.refused(peer[0], f"it said nothing for {SILENT_SECONDS:g} s")
 
     def _probe(self) -> None:
-        """Find the connections that cannot be sent to any more."""
+        """Find the connections to which sends fail."""
         assert self._socket is not None
         send = sockets.plain(self._socket).send
         for id_ in list(self._connections):
@@ -317,7 +318,7 @@ class Uplink:
 
 
 def _sender(socket: Socket) -> Callable[[Rid, int], object]:
-    """Return what sends a part; of a routing id `(owner, connection, local)` the last two."""
+    """Return the function that sends a part; for `(owner, connection, local)` the last two."""
     send = sockets.plain(socket).send
 
     def send_part(part: Rid, flags: int) -> object:
@@ -333,20 +334,20 @@ def _sender(socket: Socket) -> Callable[[Rid, int], object]:
 def _hang_up(connection: Connection) -> None:
     """End a TCP connection of ZeroMQ, which has no call for it.
 
-    The descriptor may be another one's by now; only one from the same machine is ended, which then
-    connects again.
+    The descriptor may belong to another connection by now; it is ended only if it is from the same
+    machine, which then reconnects.
     """
     _shut(connection.descriptor, connection.peer)
 
 
 def _shut(descriptor: int, *peer: object) -> bool:
-    """End a TCP connection if its other end is `peer` (address, port ...); say whether it was."""
+    """End a TCP connection whose other end is `peer` (address, port ...); return if it was."""
     if not peer or _peer_of(descriptor)[: len(peer)] != peer:
         return False
     with suppress(OSError), plain_socket.socket(fileno=os.dup(descriptor)) as tcp:
         tcp.shutdown(plain_socket.SHUT_RDWR)
         return True
-    return False  # it is over already
+    return False  # it is already over
 
 
 def _peer_of(descriptor: int) -> tuple[Any, ...]:

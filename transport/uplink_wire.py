@@ -1,4 +1,4 @@
-"""A wire straight to the home, for a host itself and for the holder of an invitation.
+"""A direct wire to the home, for a host itself and for the holder of an invitation.
 
 The frames of all its other processes go through its relay.
 """

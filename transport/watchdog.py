@@ -1,7 +1,7 @@
-"""The watchdog: kills the process that started this one if its lease has ended and it lives on.
+"""The watchdog: kills the parent process if its lease has ended and it still runs.
 
 The parent writes into a pipe until when it may run. A parent that hangs, or is stopped, cannot end
-by itself what it runs; that this process kills it ends its children, too (PR_SET_PDEATHSIG).
+its children itself; when this process kills it, its children end, too (PR_SET_PDEATHSIG).
 """
 
 import contextlib
@@ -18,23 +18,23 @@ LOOK_MS = 200
 
 
 def steady_seconds() -> float:
-    """Return seconds that go on evenly, also while the machine sleeps; the same in all processes.
+    """Return seconds that advance evenly, also while the machine sleeps; equal in all processes.
 
-    The clock of leases: time.monotonic() stands still while a Linux machine is suspended.
+    The clock of leases: time.monotonic() stops while a Linux machine is suspended.
     """
     clock = getattr(time, "CLOCK_BOOTTIME", None)
     return time.clock_gettime(clock) if clock is not None else time.monotonic()
 
 
 def pack_deadline(until: float) -> bytes:
-    """Return what the parent writes: it may run until this time by `steady_seconds`."""
+    """Return the bytes for the pipe: the parent may run until this time by `steady_seconds`."""
     return VALUE.pack(until)
 
 
 class Watchdog:
-    """Watches `parent`; `descriptor` is the pipe's end to read, whose EOF says that it has gone.
+    """Watches `parent`; `descriptor` is the read end of the pipe, whose EOF reports its exit.
 
-    Before the first deadline there is nothing to watch. `kill` is called once the last is over.
+    Before the first deadline nothing is watched. `kill` is called once the last is over.
     """
 
     def __init__(
@@ -48,14 +48,14 @@ class Watchdog:
         self._until: float | None = None
 
     def left_ms(self) -> int:
-        """Return in how many milliseconds to look again; a machine that sleeps wakes in between."""
+        """Return the milliseconds until the next check; a machine that sleeps wakes in between."""
         if self._until is None:
             return LOOK_MS
         left = 1000 * (self._until - steady_seconds())
         return math.ceil(max(0.0, min(LOOK_MS, left)))
 
     def look(self, is_ready: bool) -> bool:
-        """Read the pipe if it is ready and check the deadline; False if the parent has gone."""
+        """Read the pipe if it is ready and check the deadline; False if the parent has exited."""
         if is_ready and not self._read():
             return False
         if self._until is None or steady_seconds() < self._until:
@@ -76,6 +76,6 @@ class Watchdog:
         return True
 
     def _kill_parent(self) -> None:
-        # Once it is dead we have another parent, and its number may be another process's.
+        # After its death we have another parent, and its pid may be another process's.
         if os.getppid() == self._parent:
             os.kill(self._parent, signal.SIGKILL)

@@ -1,8 +1,8 @@
-"""The wire: what carries an endpoint's frames. Here over ZeroMQ; in `loopback` within a process.
+"""The wire: the carrier of an endpoint's frames. Here over ZeroMQ; in `loopback` within a process.
 
-ZeroMQ under asyncio, without zmq.asyncio (which costs 2.5 times the CPU): the socket's FD is
-watched by the loop. That FD is edge-triggered, and *any* send, receive or read of EVENTS may
-swallow the edge; so after each of them a turn is scheduled that reads again.
+ZeroMQ under asyncio, without zmq.asyncio (which costs 2.5 times the CPU): the loop watches the
+socket's FD. That FD is edge-triggered, and *any* send, receive or read of EVENTS may consume the
+edge; so after each of them a turn is scheduled that reads again.
 """
 
 import asyncio
@@ -17,36 +17,36 @@ FRAMES_A_TURN = 256
 
 
 class WireEvents(Protocol):
-    """What a wire calls, from the event loop."""
+    """The callbacks of a wire, called from the event loop."""
 
     def connected(self) -> None:
-        """A connection stands (again)."""
+        """A connection is open (again)."""
 
     def disconnected(self) -> None:
-        """The connection is gone; the wire tries again by itself."""
+        """The connection is lost; the wire reconnects by itself."""
 
     def frame(self, blob: bytes) -> None:
-        """A frame came in."""
+        """A frame arrived."""
 
     def writable(self) -> None:
-        """There is room again after `send` said no."""
+        """There is room again after `send` returned False."""
 
 
 class Wire(Protocol):
-    """A two-way connection to a router that is made again whenever it breaks."""
+    """A two-way connection to a router that is restored whenever it breaks."""
 
     def open(self, events: WireEvents) -> None:
-        """Begin to connect; call from the event loop that shall be used."""
+        """Begin to connect; call from the event loop to use."""
 
     def send(self, blob: bytes) -> bool:
-        """Hand a frame over; False if there is no room now (`writable` will be called)."""
+        """Send a frame; False if there is no room now (`writable` will be called)."""
         ...
 
     def poll(self) -> None:
         """Check for events that a lost wake-up may have hidden."""
 
     def close(self, linger_seconds: float) -> None:
-        """Close, after at most this long for what is not yet sent."""
+        """Close, after at most this long for unsent frames."""
 
 
 class ZmqWire:
@@ -75,7 +75,7 @@ class ZmqWire:
         self.poll()
 
     def send(self, blob: bytes) -> bool:
-        """Hand a frame over; False if there is no room now."""
+        """Send a frame; False if there is no room now."""
         if self._socket is None:
             return False
         self._schedule()
@@ -92,7 +92,7 @@ class ZmqWire:
         self._schedule()
 
     def close(self, linger_seconds: float) -> None:
-        """Close, after at most this long for what is not yet sent."""
+        """Close, after at most this long for unsent frames."""
         socket, monitor, context = self._socket, self._monitor, self._context
         if socket is None or monitor is None or context is None:
             return
@@ -111,7 +111,7 @@ class ZmqWire:
             self._loop.call_soon(self._turn)
 
     def _turn(self) -> None:
-        """Read a bounded part of what is there, and schedule another turn if there may be more."""
+        """Read a bounded number of frames, and schedule another turn if there may be more."""
         self._is_scheduled = False
         ready = self._read_frames()
         if self._socket is None:
@@ -125,7 +125,7 @@ class ZmqWire:
     def _read_frames(self) -> int:
         """Read at most FRAMES_A_TURN; return the events that the socket still has.
 
-        What the monitor tells of the connection comes before what came over it.
+        Connection events of the monitor are handled before the frames of the connection.
         """
         ready, taken = 0, 0
         # A listener may close the wire at any frame.
@@ -146,7 +146,7 @@ class ZmqWire:
                 self._events.frame(blob)
         return ready
 
-    # --- how the frames look --------------------------------------------------------------------
+    # --- the shape of frames --------------------------------------------------------------------
 
     def _make_socket(self, context: zmq.Context[zmq.Socket[bytes]]) -> zmq.Socket[bytes]:
         return sockets.dealer_socket(context, self._routing_id)
@@ -155,7 +155,7 @@ class ZmqWire:
         socket.send(blob, zmq.NOBLOCK)
 
     def _take(self, socket: zmq.Socket[bytes]) -> bytes | None:
-        """Take a message; None if it has another shape than ours. Raises zmq.Again."""
+        """Receive a message; None if it has another shape than ours. Raises zmq.Again."""
         blob, is_alone = socket.recv(zmq.NOBLOCK), True
         while socket.getsockopt(zmq.RCVMORE):
             socket.recv(zmq.NOBLOCK)

@@ -1,9 +1,8 @@
-"""FaultInjectingWire: a wire that misbehaves on purpose, so that chaos can show that nothing comes
-of it.
+"""FaultInjectingWire: a wire with random faults, for tests of the bus's recovery.
 
-ZeroMQ never loses or repeats a frame of a standing connection; connections break, and with them
-goes whatever was on its way. So a share of the frames, either way, is repeated, held back for a
-moment (order is kept), or lost together with the connection, which then stands again.
+ZeroMQ never loses or repeats a frame of an open connection; connections break, and all frames in
+flight are lost with them. So a share of the frames, either way, is repeated, held back for a moment
+(order is kept), or lost together with the connection, which is then restored.
 """
 
 import asyncio
@@ -22,7 +21,7 @@ Pass = Callable[[bytes], object]
 
 
 class FaultInjectingWire:
-    """A wire round a wire; `share` of the frames meets a fault, which `dice` choose (seeded)."""
+    """A wrapper of a wire; `share` of the frames meets a fault, which `dice` choose (seeded)."""
 
     def __init__(self, wire: Wire, share: float, dice: random.Random) -> None:
         self._wire = wire
@@ -41,7 +40,7 @@ class FaultInjectingWire:
         self._wire.open(self)
 
     def send(self, blob: bytes) -> bool:
-        """Hand a frame over, or lose it, without a sign of that."""
+        """Send a frame, or lose it without an error."""
         self._pass(self._out, blob)
         return True
 
@@ -50,7 +49,7 @@ class FaultInjectingWire:
         self._wire.poll()
 
     def close(self, linger_seconds: float) -> None:
-        """Close; what is held back is sent first."""
+        """Close; held frames are sent first."""
         self._out.release()
         self._in.drop()
         self._wire.close(linger_seconds)
@@ -58,21 +57,21 @@ class FaultInjectingWire:
     # --- WireEvents ---
 
     def connected(self) -> None:
-        """Pass on that a connection stands."""
+        """Forward the event of a new connection."""
         if not self._is_cut:
             self._events.connected()
 
     def disconnected(self) -> None:
-        """Pass on that the connection is gone."""
+        """Forward the event of a lost connection."""
         if not self._is_cut:
             self._events.disconnected()
 
     def frame(self, blob: bytes) -> None:
-        """Pass a frame on, or lose it."""
+        """Forward a frame, or lose it."""
         self._pass(self._in, blob)
 
     def writable(self) -> None:
-        """Pass on that there is room again."""
+        """Forward the event that there is room again."""
         self._events.writable()
 
     # --- faults ---
@@ -95,7 +94,7 @@ class FaultInjectingWire:
             self._loop.call_later(HOLD_SECONDS, lane.release)
 
     def _cut(self) -> None:
-        """Lose the connection and all that is on its way, for a moment."""
+        """Lose the connection and all frames in flight, for a moment."""
         self._is_cut = True
         self._out.drop()
         self._in.drop()
@@ -109,7 +108,7 @@ class FaultInjectingWire:
 
 
 class WireDirection:
-    """One direction: passes frames on, or holds them back in order."""
+    """One direction: forwards frames, or holds them back in order."""
 
     def __init__(self, pass_on: Pass) -> None:
         self._pass_on = pass_on
@@ -117,23 +116,23 @@ class WireDirection:
         self._holds = 0
 
     def put(self, blob: bytes) -> None:
-        """Take a frame."""
+        """Forward or hold a frame."""
         if self._holds or self._held:
             self._held.append(blob)
         else:
             self._pass_on(blob)
 
     def hold(self) -> None:
-        """Hold everything back until `release` was called as often."""
+        """Hold all frames back until `release` was called as often."""
         self._holds += 1
 
     def release(self) -> None:
-        """Pass on what was held back, once each `hold` was released."""
+        """Forward the held frames, once each `hold` was released."""
         self._holds = max(0, self._holds - 1)
         while self._held and not self._holds:
             self._pass_on(self._held.popleft())
 
     def drop(self) -> None:
-        """Lose what is held back."""
+        """Lose the held frames."""
         self._held.clear()
         self._holds = 0

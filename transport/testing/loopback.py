@@ -1,7 +1,7 @@
 """The loopback: a router and its wires within one process and one event loop, for tests.
 
-The same core, link and endpoint as on the real bus, so only the carrier differs. Connections can be
-cut and the router restarted; `FaultInjectingWire` also loses and repeats frames.
+It has the same core, link and endpoint as the real bus, so only the carrier differs. Connections
+can be cut and the router restarted; `FaultInjectingWire` also loses and repeats frames.
 """
 
 import asyncio
@@ -21,7 +21,8 @@ URL = "loopback://"
 
 
 class LoopbackRouter:
-    """A router that lives in the caller's event loop. Everything happens in later turns of it."""
+    """A router that runs in the caller's event loop. All its actions happen in later turns of
+    it."""
 
     def __init__(
         self,
@@ -51,7 +52,7 @@ class LoopbackRouter:
     # --- faults ---------------------------------------------------------------------------------
 
     def cut(self, address: str) -> None:
-        """Break the connection of an address; what is on the way is lost. `mend` makes it again."""
+        """Break the connection of an address; frames in flight are lost. `mend` restores it."""
         self._wire(address).cut()
 
     def mend(self, address: str) -> None:
@@ -67,14 +68,14 @@ class LoopbackRouter:
         for wire in wires:
             wire.mend()
 
-    # --- what the wires call --------------------------------------------------------------------
+    # --- called by the wires --------------------------------------------------------------------
 
     def attach(self, wire: "LoopbackWire") -> None:
-        """Let a wire in."""
+        """Connect a wire."""
         self._wires[wire.routing_id] = wire
 
     def detach(self, wire: "LoopbackWire") -> None:
-        """Forget a wire that was closed."""
+        """Remove a closed wire."""
         if self._wires.get(wire.routing_id) is wire:
             del self._wires[wire.routing_id]
             self.core.peer_gone(wire.routing_id)
@@ -133,7 +134,7 @@ class LoopbackWire:
         asyncio.get_running_loop().call_soon(self.mend)
 
     def send(self, blob: bytes) -> bool:
-        """Put a frame on its way; False while the connection is cut."""
+        """Send a frame; False while the connection is cut."""
         if not self.is_connected:
             return False
         self.up.append(blob)
@@ -141,16 +142,16 @@ class LoopbackWire:
         return True
 
     def poll(self) -> None:
-        """Nothing is ever hidden here."""
+        """Do nothing: no event is ever hidden here."""
 
     def close(self, linger_seconds: float) -> None:
-        """Leave the router."""
+        """Disconnect from the router."""
         self._events = None
         self.is_connected = False
         self._router.detach(self)
 
     def cut(self) -> None:
-        """Lose the connection and all that is on the way."""
+        """Lose the connection and all frames in flight."""
         self.up.clear()
         self.down.clear()
         if self.is_connected:
@@ -167,7 +168,7 @@ class LoopbackWire:
             self._router.schedule()
 
     def deliver(self) -> None:
-        """Hand over what came down; the listener may close this wire at any frame."""
+        """Deliver the received frames; the listener may close this wire at any frame."""
         frames = list(self.down)
         self.down.clear()
         for blob in frames:

@@ -314,9 +314,9 @@ class EntityContext:
         mode: DeliveryMode = "steer",
         **more: Any,
     ) -> None:
-        """Put a message into the inbox until the next yield point; `more` are further fields.
+        """Put a message into the inbox; `more` are further fields of IncomingMessage.
 
-        The message is acknowledged once it is in the conversation.
+        It waits for the next yield point, and is acknowledged once it is in the conversation.
         """
         self.inbox.put(
             IncomingMessage(

@@ -48,7 +48,7 @@ class RelayProcess:
         return cls(pid, pipe)
 
     def allow_until(self, until: float) -> None:
-        """Set the time, by `steady_seconds`, when the relay kills this process unless set again."""
+        """Let the relay kill this process at `until` (by `steady_seconds`), unless set again."""
         with suppress(BlockingIOError, BrokenPipeError):  # it hangs or has ended: we continue
             os.write(self._pipe, pack_deadline(until))
 

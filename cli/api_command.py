@@ -1,4 +1,4 @@
-"""api_command: declares a command that asks the gateway of a home and prints its answer."""
+"""api_command: declares a command that sends a request to a home's gateway."""
 
 import functools
 from collections.abc import Callable
@@ -24,11 +24,11 @@ def api_command(
     connects: "Callable[[Path], AbstractContextManager[Client]]" = connect_to_read,
     **more: Any,
 ) -> Callable[[Callable[..., Shown]], click.Command]:
-    """Make a command of a function that is given the client first and returns what to print.
+    """Make a command of a function that receives the client first and returns the result to print.
 
-    `lines` are examples, and `json` says what --json prints; --json and --home are added. The
-    command is put into `group`, if there is one; `connects` gives the client of a home, which by
-    default only reads where no supervisor runs; `more` is for click.
+    `lines` are examples, and `json` describes the output of --json; --json and --home are added.
+    The command is added to `group`, if given; `connects` returns the client of a home, which by
+    default only reads if no supervisor runs; `more` is for click.
     """
 
     def decorate(function: Callable[..., Shown]) -> click.Command:
@@ -42,7 +42,7 @@ def api_command(
 
         own: list[click.Parameter] = run.__dict__.pop("__click_params__", [])
         home_option(json_option(json)(run))
-        run.__dict__["__click_params__"] += own  # they come first in --help
+        run.__dict__["__click_params__"] += own  # first in --help
         make = group.command if group is not None else click.command
         command: click.Command = make(name, epilog=examples(*lines), **more)(run)
         return command
@@ -51,7 +51,7 @@ def api_command(
 
 
 def api_group(*lines: str, json: str) -> Callable[[Callable[..., Shown]], click.Group]:
-    """Make a group that without a subcommand is such a command itself."""
+    """Make a group that is itself such a command if no subcommand is given."""
 
     def decorate(function: Callable[..., Shown]) -> click.Group:
         make = api_command(*lines, json=json, cls=Subcommands, invoke_without_command=True)

@@ -1,4 +1,4 @@
-"""The web UI in a browser: a link that logs it in, and whether this machine has one to open."""
+"""The web UI in a browser: its login link, and whether this machine has a browser to open it."""
 
 import os
 import sys
@@ -24,7 +24,7 @@ def ui_login(client: "Client", agent: str | None = None, *, opens: bool = True) 
 
 
 def user_of_browser(url: str) -> int | None:
-    """Return the user who alone may use a login link that this machine's browser opens.
+    """Return the only user that may use a login link that this machine's browser opens.
 
     The link is in the command line of the browser, which every user of the machine can read. None
     if no browser is opened, or if the home is on another machine.
@@ -34,7 +34,7 @@ def user_of_browser(url: str) -> int | None:
 
 
 def link_of(client: "Client", login: "LoginView") -> str:
-    """Return a login link as a browser on this machine opens it."""
+    """Return a login link in the form for a browser on this machine."""
     return client.url.rstrip("/") + login.path
 
 
@@ -52,7 +52,7 @@ def has_browser() -> bool:
 
 
 def how_to_reach(url: str) -> str:
-    """Return how a browser on another machine comes to a link, where this one is used over SSH."""
+    """Return how to open a link in a browser on another machine, if this one is used over SSH."""
     if not os.environ.get("SSH_CONNECTION"):
         return "open the link in a browser"
     port = url.partition("://")[2].partition("/")[0].rpartition(":")[2]

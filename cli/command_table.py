@@ -11,7 +11,7 @@ START, WATCH, TALK, STEER, READ, SET_UP = FAMILIES = (
 
 
 class CommandEntry(NamedTuple):
-    """One command, which its module holds under its own name."""
+    """One command, a function of the same name in its module."""
 
     family: str
     module: str
@@ -141,7 +141,7 @@ AT_HOME = frozenset(
 """Commands that work on a home's files or processes: `--url` is refused."""
 
 WITHOUT_HOME = frozenset(("remotes", "help", "completion", "chaos"))
-"""Commands that are for no home, or for one of their own."""
+"""Commands that use no home, or a home of their own."""
 
 OVER_API = frozenset(
     (

@@ -69,7 +69,7 @@ class ChaosReport:
 
 
 class ChaosRun:
-    """One experiment in one folder: an undisturbed run, then ones with the faults of a schedule.
+    """One experiment in one folder: an undisturbed run, then runs with the faults of a schedule.
 
     Earlier homes are removed from the folder. `report` is called with progress; `noise` is the
     share of the bus's frames that are repeated, delayed or lost.
@@ -101,7 +101,7 @@ class ChaosRun:
         return self._folder / "storm"
 
     def run(self, count: int) -> ChaosReport:
-        """Inject `count` faults, over as many runs as that takes. Raises Unavailable."""
+        """Inject `count` faults, over as many runs as necessary. Raises Unavailable."""
         undisturbed = self._undisturbed()
         supervisor = new_supervisor(self._storm_home, self._noise, self._more_settings())
         supervisor.start()
@@ -123,17 +123,17 @@ class ChaosRun:
         return self.report
 
     def _more_settings(self) -> str:
-        """Return what the disturbed home has in its settings besides `noise`, as YAML."""
+        """Return the settings of the disturbed home besides `noise`, as YAML."""
         return ""
 
     def _set_up(self, supervisor: OwnSupervisor) -> None:
-        """Prepare the disturbed home, which runs; for subclasses."""
+        """Prepare the running disturbed home; for subclasses."""
 
     def _tend(self) -> None:
-        """Do what is due while the team works, again and again; for subclasses."""
+        """Do the due work while the team works, repeatedly; for subclasses."""
 
     def _take_down(self) -> None:
-        """Remove what `_set_up` made; for subclasses."""
+        """Remove the resources of `_set_up`; for subclasses."""
 
     def _undisturbed(self) -> RunCounts:
         self._print("an undisturbed run")
@@ -193,7 +193,8 @@ class ChaosRun:
     def _note_recoveries(self, supervisor: OwnSupervisor) -> None:
         """Record how long after the last fault each target was ready again.
 
-        One that was hit again while it restarted counts once, one that had finished not at all.
+        A target that was hit again while it restarted counts once, a target that had finished not
+        at all.
         """
         ready_at = _ready_times(supervisor.home)
         last_hit: dict[tuple[str, float], float] = {}
@@ -234,7 +235,7 @@ class ChaosRun:
 
 
 def new_supervisor(home: Path, noise: float = 0.0, more: str = "") -> OwnSupervisor:
-    """Return the supervisor of a new home whose bus has `noise`; it is given no keys."""
+    """Return the supervisor of a new home whose bus has `noise`, without keys."""
     make_folder(Home(home).path)
     replace_file(Home(home).config, SETTINGS.format(noise=noise) + more)
     environ = {name: value for name, value in os.environ.items() if not name.endswith(SECRETS)}
@@ -268,7 +269,7 @@ def _clients(home: Path) -> Iterator[Client]:
 
 
 def status_of(home: Path, agent: str) -> str:
-    """Read an agent's status from its file, which needs no process."""
+    """Read an agent's status from its file, without any process."""
     record = Home(home).agent(agent).record
     return Agent.model_validate_json(read_bytes(record)).status
 
@@ -282,7 +283,7 @@ def run_of(home: Path, agent: str) -> RunHome:
 
 
 def _tear(target: FaultTarget, journal: Path) -> None:
-    """Leave a partial record, as a process does that crashes during a write."""
+    """Leave a partial record, like a process that crashes during a write."""
     _signal(target, signal.SIGSTOP)
     with suppress(FileNotFoundError):
         fd = open_file(journal, os.O_WRONLY | os.O_APPEND)

@@ -1,4 +1,4 @@
-"""RunCounts: what a run left, in countable things; and how one run differs from another."""
+"""RunCounts: the countable results of a run; and the differences between two runs."""
 
 import hashlib
 import json
@@ -28,7 +28,7 @@ class RunCounts:
 
 @dataclass(frozen=True, slots=True)
 class RunDifference:
-    """What a disturbed run has too little or too much of, compared with the undisturbed one."""
+    """The missing and the surplus results of a disturbed run, compared with the undisturbed one."""
 
     lost: int = 0
     done_twice: int = 0
@@ -43,12 +43,12 @@ class RunDifference:
 
     @property
     def is_none(self) -> bool:
-        """Whether the runs are the same in all that counts."""
+        """Whether the runs have equal results."""
         return self == RunDifference()
 
 
 def count_run(run: RunHome) -> RunCounts:
-    """Count what a run left."""
+    """Count the results of a run."""
     board = read_board(run.journal)
     names = {node.id: node.name for node in board.nodes.values()}
     completions = Counter(
@@ -77,7 +77,7 @@ def ticks_left(agent: AgentHome, run: RunHome) -> int:
 
 
 def difference(undisturbed: RunCounts, disturbed: RunCounts) -> RunDifference:
-    """Return how a run differs from the undisturbed one."""
+    """Return the differences between a run and the undisturbed one."""
     lost_lines = undisturbed.lines - disturbed.lines
     lost_messages = undisturbed.messages - disturbed.messages
     other_files = {
@@ -108,7 +108,7 @@ def _digest(path: Path) -> str:
 
 
 def _messages(folder: Path) -> Counter[str]:
-    """Return who said what to whom, whenever it was."""
+    """Return the messages by sender, receiver and text, independent of their time."""
     found: Counter[str] = Counter()
     names = [path for path in _files_below(folder) if path.suffix == ".md"]
     for name in names:

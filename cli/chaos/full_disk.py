@@ -35,7 +35,7 @@ MOUNT_AND_GO = 'mount -t tmpfs -o "size=$0" tmpfs "$1" && shift && exec "$@"'
 def run_on_small_disk(folder: Path, command: Sequence[str]) -> int:
     """Run a command where a small disk is mounted on `folder`; return its exit code.
 
-    Raises InvalidInput where nothing may be mounted.
+    Raises InvalidInput where mounting is not permitted.
     """
     apart = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-Umr"]
     try:
@@ -54,9 +54,9 @@ def run_on_small_disk(folder: Path, command: Sequence[str]) -> int:
 class FullDiskRun(ChaosRun):
     """The chaos run whose faults are times without free space on the disk under `folder`.
 
-    With `full_seconds` each lasts so long. The team's processes are killed at its beginning, and
-    all processes but the supervisor at half time. Each time a few pages are free again, so that
-    they can be started, and find no room for what they write first.
+    With `full_seconds` each lasts that long. The team's processes are killed at its beginning, and
+    all processes except the supervisor at half time. Each time a few pages are free again, so that
+    they can be started, but find no room for their first write.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class FullDiskRun(ChaosRun):
             time.sleep(LOOK_SECONDS)
 
     def _kill(self, supervisor: OwnSupervisor, kinds: Collection[str]) -> None:
-        """Kill every process of these kinds, but not the supervisor."""
+        """Kill every process of these kinds, except the supervisor."""
         assert supervisor.pid is not None
         for target in living(supervisor.home, supervisor.pid):
             if target.kind in kinds and target.kind != SUPERVISOR:
@@ -115,7 +115,7 @@ class FullDiskRun(ChaosRun):
             os.truncate(self._filler, os.stat(self._filler).st_size - LEFT_BYTES)  # plain: ours
 
     def _fill(self) -> None:
-        """Write until nothing fits any more."""
+        """Write until the disk is full."""
         fd = open_file(self._filler, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         try:
             for piece in PIECES:

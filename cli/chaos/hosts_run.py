@@ -37,8 +37,11 @@ hosts:
 """
 WEATHER = Weather(loss=0.01, delay=0.001, jitter=0.004, reordered=0.02)
 OF_HOSTS = ("host", "relay", "link", "machine")
-"""Kinds of faults: a host's process or its relay is killed; its cable is pulled for some time; all
-that runs on it is killed at once, and it is off for some time."""
+"""Kinds of faults.
+
+A host's process or its relay is killed; its cable is pulled for some time; all its processes are
+killed at once, and it is off for some time.
+"""
 AWAY_SECONDS = (0.2, 2.5 * LEASE_SECONDS)
 READY_WITHIN_SECONDS = 60.0
 STOP_SECONDS = 10.0
@@ -47,7 +50,7 @@ AGIRAPH = (sys.executable, "-P", "-m", "agiraph")
 
 @dataclass(slots=True)
 class ChaosMachine:
-    """One machine: its folder, its host process, and until when what happens to it lasts.
+    """One machine: its folder, its host process, and the ends of its present faults.
 
     Times are monotonic seconds. A process that is frozen longer than its lease is killed by its
     relay.
@@ -61,7 +64,7 @@ class ChaosMachine:
     frozen_until: float = 0.0
 
     def descendants(self) -> list[psutil.Process]:
-        """Return what runs on it, but the host process itself."""
+        """Return the processes that run on it, except the host process itself."""
         if self.process is None or self.process.poll() is not None:
             return []
         try:
@@ -130,7 +133,7 @@ class HostsRun(ChaosRun):
         raise Unavailable("the hosts are not ready in time")
 
     def _tend(self) -> None:
-        """End what has lasted long enough, and start again what should run."""
+        """End the faults that are over, and restart the processes that should run."""
         now = time.monotonic()
         for machine in self._machines:
             if machine.cut_until and now >= machine.cut_until:

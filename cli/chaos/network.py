@@ -1,10 +1,10 @@
 """Network: network namespaces joined by a switch that loses, delays and reorders packets.
 
-Each member is a namespace with one TUN device. The first is that of this process, which must be a
-namespace of its own (`run_apart`); each other is held by a small process. The switch is a thread
-that passes packets between the devices. So real TCP connections meet a bad network, on one machine
-and without a kernel module. That takes Linux, `nsenter` and `unshare` (util-linux), /dev/net/tun,
-and either root or user namespaces.
+Each member is a namespace with one TUN device. The first is the namespace of this process, which
+must be its own (`run_apart`); each other is held by a small process. The switch is a thread that
+passes packets between the devices. So real TCP connections meet a bad network, on one machine and
+without a kernel module. It requires Linux, `nsenter` and `unshare` (util-linux), /dev/net/tun, and
+either root or user namespaces.
 """
 
 import ctypes
@@ -35,12 +35,12 @@ IFF_TUN, IFF_NO_PI, IFF_UP = 0x0001, 0x1000, 0x1
 SIOCGIFFLAGS, SIOCSIFFLAGS = 0x8913, 0x8914
 SIOCSIFADDR, SIOCSIFNETMASK, SIOCSIFMTU = 0x8916, 0x891C, 0x8922
 DESTINATION: Final = slice(16, 20)
-"""Where an IPv4 header has its destination (RFC 791)."""
+"""The destination in an IPv4 header (RFC 791)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Weather:
-    """What happens to packets: shares in [0, 1), times in seconds.
+    """The faults of packets: shares in [0, 1), times in seconds.
 
     Each packet is delayed by `delay` and up to `jitter` more; a share `reordered` of them is
     delayed by `jitter` twice more, so that later ones pass it.
@@ -55,7 +55,7 @@ class Weather:
 def run_apart(command: Sequence[str]) -> int:
     """Run a command in a network namespace of its own, where it is root; return its exit code.
 
-    Raises InvalidInput where this system allows no such thing.
+    Raises InvalidInput where this system does not permit it.
     """
     apart = ["unshare", "-n"] if os.geteuid() == 0 else ["unshare", "-Urn"]
     try:
@@ -73,7 +73,7 @@ def run_apart(command: Sequence[str]) -> int:
 class Network:
     """Namespaces by name, each with an address; use it in a `with` block.
 
-    Raises InvalidInput where this system allows no such thing.
+    Raises InvalidInput where this system does not permit it.
     """
 
     def __init__(self, names: Sequence[str], weather: Weather = Weather(), seed: int = 1) -> None:
@@ -109,16 +109,16 @@ class Network:
         self._close()
 
     def inside(self, name: str, command: Sequence[str]) -> list[str]:
-        """Return the command that runs `command` in the namespace of a member, but the first."""
+        """Return the command that runs `command` in a member's namespace, except the first's."""
         pid, _ = self._holders[name]
         return ["nsenter", f"--target={pid}", "--net", "--", *command]
 
     def cut(self, name: str) -> None:
-        """Let no packet from or to a member through, silently, as a pulled cable does."""
+        """Drop every packet from or to a member silently, like a pulled cable."""
         self._cut.add(name)
 
     def heal(self, name: str) -> None:
-        """Let packets from and to a member through again."""
+        """Pass packets from and to a member again."""
         self._cut.discard(name)
 
     # --- members ---------------------------------------------------------------------------------
@@ -195,7 +195,7 @@ class Network:
             os.write(target, packet)
             self.passed += 1
         except BlockingIOError:
-            self.lost += 1  # as a switch whose buffer is full
+            self.lost += 1  # like a switch whose buffer is full
 
 
 def _hold_namespace(line: socket.socket, address: str) -> None:

@@ -1,7 +1,7 @@
 """RandomModelRun: a team whose model calls tools at random, also while its processes are killed.
 
-Whatever the model does, the run must end, and its board must be consistent. Questions to the
-person expire after a second, so that the run continues without an answer; those for which the model
+Whatever the model does, the run must end, and its board must be consistent. Questions to the person
+expire after a second, so that the run continues without an answer; questions for which the model
 sets a later deadline are answered.
 """
 
@@ -43,7 +43,7 @@ web: {timeout_seconds: 2}
 
 @dataclass(slots=True)
 class RandomModelReport:
-    """The outcome of a run of a random model. `faults` is empty if it was as it must be."""
+    """The outcome of a run of a random model. `faults` is empty if the run was correct."""
 
     seed: int
     strikes: Counter[str] = field(default_factory=Counter)
@@ -128,7 +128,7 @@ def crashes_in(home: Home) -> list[str]:
 
 
 def board_faults(run: RunHome) -> list[str]:
-    """Return what is inconsistent in the board of a run, in words."""
+    """Return the inconsistencies in the board of a run, as text."""
     board = read_board(run.journal)
     ended = Counter(
         record["node_id"]

@@ -1,4 +1,4 @@
-"""Schedule: which kind of process is hit when, and how.
+"""Schedule: the kind, the time and the manner of each fault.
 
 Random faults follow from their seed; a hammer kills the same kinds at regular intervals.
 """
@@ -48,7 +48,7 @@ def strikes(seed: int, kinds: Sequence[str] = KINDS) -> Iterator[Fault]:
 
 
 def hammer(kinds: Sequence[str], every_seconds: float) -> Iterator[Fault]:
-    """Return an endless schedule that kills each of these kinds once every so often."""
+    """Return an endless schedule that kills each of these kinds every `every_seconds`."""
     while True:
         for number, kind in enumerate(kinds):
             yield Fault(0.0 if number else every_seconds, kind, "kill", 0.0)

@@ -1,4 +1,4 @@
-"""`agiraph tokens`, `login`, `ui`, `sessions`, `logout`: who may use the API of this home."""
+"""`agiraph tokens`, `login`, `ui`, `sessions`, `logout`: access to the API of this home."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any

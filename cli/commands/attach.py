@@ -105,7 +105,8 @@ def _watching(
 ) -> Iterator["RunWatcher"]:
     """Yield the watcher of an agent's run, by default of the only agent at work.
 
-    How a run ended can be read with nothing running; NotReachable for one that has not.
+    The outcome of an ended run can be read without any process. Raises NotReachable for a run that
+    has not ended.
     """
     with shared_supervisor(home), connect_to_read(home) as client:
         from cli.run.target import RunTarget

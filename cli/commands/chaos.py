@@ -189,7 +189,7 @@ def _refuse_together(
 def _words_again(
     kills: int, seed: int, noise: float, for_seconds: float | None, as_json: bool
 ) -> list[str]:
-    """Return the options of this command for the process that runs it apart."""
+    """Return the options of this command for the separate process that runs it."""
     words = ["--kills", str(kills), "--seed", str(seed), "--noise", str(noise)]
     words += ["--json"] if as_json else []
     return words + (["--for", f"{for_seconds}s"] if for_seconds else [])

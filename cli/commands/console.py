@@ -58,7 +58,7 @@ def console(
 def _show(
     agent: str | None, home: Path, entity: str | None, linger_seconds: float, *, is_plain: bool
 ) -> None:
-    connect = cli_context().connect  # got here: threads that reconnect have no click context
+    connect = cli_context().connect  # connected here: threads that reconnect have no click context
     with connect(home) as client:
         chosen = client.agent(agent) if agent else client.agent(only_one(client, "console").id)
     if not is_plain:
@@ -80,7 +80,7 @@ def is_screen() -> bool:
 
 
 def only_one(client: "Client", command: str) -> AgentView:
-    """Return the only agent there is, or the only one at work; raises InvalidInput."""
+    """Return the only agent, or the only agent at work. Raises InvalidInput."""
     found = client.agents()
     candidates = [agent for agent in found if agent.status not in ENDED_AGENT] or found
     if len(candidates) == 1:

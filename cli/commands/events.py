@@ -25,7 +25,7 @@ PAGE = 1000
 
 
 class EventSelection(TypedDict):
-    """Which events are wanted; the API selects them."""
+    """The filter of events; the API applies it."""
 
     types: tuple[str, ...]
     entity: str | None
@@ -93,7 +93,7 @@ def _log(client: "Client", agent: str, after: int, wanted: EventSelection) -> "I
 def _follow(
     client: "Client", agent: str, after: int, wanted: EventSelection
 ) -> "Iterator[EventView]":
-    """Yield the events in the log, then those that happen."""
+    """Yield the events in the log, then new events as they happen."""
     end_when_unread(STDOUT)
     with client.follow_events(agent, after=after, **wanted) as follower:
         yield from follower

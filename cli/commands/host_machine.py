@@ -75,7 +75,7 @@ def run(folder: Path | None) -> int:
 
 
 def _run(folder: HostFolder) -> int:
-    """Become the host process."""
+    """Replace this process by the host process."""
     os.execv(sys.executable, _command(folder))
 
 
@@ -111,7 +111,7 @@ def leave(force: bool, folder: Path | None) -> int:
 
 @contextmanager
 def _stopped(folder: HostFolder) -> Iterator[None]:
-    """Hold the lock of a folder in the block; the host process that holds it is stopped."""
+    """Hold the lock of a folder in the block; stop the host process that holds it."""
     from agiraph.storage.home_folders import HomeLock, HomeLocked
 
     lock = HomeLock(folder.path, folder.lock, "the host's folder", "agiraph-host")

@@ -40,7 +40,7 @@ def _matching(pattern: str, what: str) -> Callable[[str], str]:
 
 
 OF_THE_MACHINE = (host_machine.join, host_machine.run, host_machine.leave, host_machine.unit)
-"""What is run on the machine that is a host, or becomes one; it needs no home."""
+"""Commands that run on the machine that is a host, or becomes one; they need no home."""
 LETTERS = "at most 63 of a-z, 0-9 and '-', the first a letter or a digit"
 NAME = Parsed("NAME", _matching(NAME_PATTERN, f"a host's name ({LETTERS})"))
 LABEL = Parsed("LABEL", _matching(LABEL_PATTERN, "a label, as gpu or has:docker"))

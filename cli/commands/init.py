@@ -1,4 +1,4 @@
-"""`agiraph init`: what is here that a team can use, and the model that it uses from now on."""
+"""`agiraph init`: the models and tools that a team can use here, and its default model."""
 
 import asyncio
 import os
@@ -43,7 +43,7 @@ TRY_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """What was found: the rows of the table, and the models that can be the default, best first."""
+    """The discovery: the rows of the table, and the possible default models, best first."""
 
     rows: tuple[JsonObject, ...]
     models: tuple[str, ...]
@@ -149,7 +149,7 @@ def _beside_models(home: Path, config: "Config") -> list[JsonObject]:
 
 
 def _in_short(rows: tuple[JsonObject, ...]) -> list[JsonObject]:
-    """Return the rows of what was found, and one for all others of a kind."""
+    """Return the rows of found items, and one row for all others of each kind."""
     short: list[JsonObject] = []
     for kind in dict.fromkeys(row["kind"] for row in rows):
         of_kind = [row for row in rows if row["kind"] == kind]
@@ -171,7 +171,7 @@ def _row(kind: str, name: str, found: bool, about: str) -> JsonObject:
 
 
 def _checked(model: str, presets: "Presets") -> str:
-    """Return the model by its whole name; InvalidInput for one that cannot be called."""
+    """Return the full name of a model. Raises InvalidInput for a model that cannot be called."""
     from agiraph.models.registry import parse_model, why_unusable
 
     name = parse_model(model, presets)
@@ -182,7 +182,7 @@ def _checked(model: str, presets: "Presets") -> str:
 
 
 def _is_agreed(model: str, own: Path, *, is_set: bool, yes: bool, as_json: bool) -> bool:
-    """Whether the model is to be written as the default; not if it `is_set` already."""
+    """Whether the model is to be written as the default; False if it already is (`is_set`)."""
     if is_set:
         remark(f"models.default is {model} already, in {own}")
         return False
@@ -197,9 +197,9 @@ def _is_agreed(model: str, own: Path, *, is_set: bool, yes: bool, as_json: bool)
 
 
 def set_default(own: Path, model: str) -> None:
-    """Write models.default into a settings file; the rest of it stays as it is.
+    """Write models.default into a settings file; the rest of it stays unchanged.
 
-    Raises Refused if the file is written in a way in which that cannot be done line by line.
+    Raises Refused if the file's format does not allow a change line by line.
     """
     import yaml
 

@@ -103,7 +103,7 @@ def serve(http: tuple[str, int] | None, start: bool, home: Path) -> None:
     if importlib.util.find_spec(SDK) is None:
         raise Unavailable(NO_SDK)
     if (remote := chosen_remote()) is not None:
-        client_of(remote).close()  # its token, if it has one, and whether anything answers
+        client_of(remote).close()  # its token, if it has one, and whether it answers
     with _supervised(home, start):
         asyncio.run(_serve(home, http))
 
@@ -133,7 +133,7 @@ async def _serve(home: Path, http: tuple[str, int] | None) -> None:
 
 @contextlib.contextmanager
 def _supervised(home: Path, start: bool) -> Iterator[None]:
-    """Run a supervisor inside this block if one is wanted; else tools report that there is none."""
+    """Run a supervisor inside this block if requested; else tools report that there is none."""
     if not start:
         yield
         return

@@ -133,7 +133,7 @@ def outside(home: Path, as_json: bool) -> None:
 
 
 def _version(program: str, arguments: tuple[str, ...]) -> str | None:
-    """Return the version that a program prints; None if it does not within VERSION_SECONDS."""
+    """Return the version that a program prints; None if it takes over VERSION_SECONDS."""
     if not arguments:
         return None
     try:

@@ -1,4 +1,4 @@
-"""`agiraph retry`, `cancel`, `assign`: what a person does to a node of the board."""
+"""`agiraph retry`, `cancel`, `assign`: a person's changes to a node of the board."""
 
 from typing import TYPE_CHECKING
 

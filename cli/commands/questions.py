@@ -1,4 +1,4 @@
-"""`agiraph questions`, `respond`, `approvals`: what agents ask the human, and the answers."""
+"""`agiraph questions`, `respond`, `approvals`: the questions of agents, and the answers."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -105,7 +105,7 @@ def respond(client: "Client", question: str, text: str, reason: str) -> Shown:
 
 
 def _option(found: Sequence[QuestionView], id: str, number: str) -> str:
-    """Return the option of a number; the number itself where it cannot be one."""
+    """Return the option of a number; the number itself if it cannot be an option's."""
     is_open = (question.id for question in found if question.status == "open")
     meant = open_ids_meant(id, is_open) or ids_meant(id, (question.id for question in found))
     options = next((one.options for one in found if meant == [one.id]), ())

@@ -1,4 +1,4 @@
-"""`agiraph remotes`, and how `agiraph login --url` makes one: homes on other machines."""
+"""`agiraph remotes`, and the implementation of `agiraph login --url`: homes on other machines."""
 
 import os
 import re
@@ -70,7 +70,7 @@ def forget(remote: str, as_json: bool) -> int:
 
 
 def log_in_at(named: str, name: str | None) -> Done:
-    """Keep the token for a gateway on another machine, if it opens it. Raises ApiError."""
+    """Store the token for a gateway on another machine, if it is valid. Raises ApiError."""
     if name is not None and not NAME.fullmatch(name):
         raise click.UsageError("--name: at most 40 letters, digits, '.', '_' and '-'")
     file = remotes_file(os.environ)

@@ -62,7 +62,7 @@ def rm(client: "Client", agents: tuple[str, ...], yes: bool, force: bool, forget
         rows = ", ".join(f"{one.id} is {one.status}" for one in at_work)
         raise click.ClickException(f"{rows}: `agiraph stop` it first, or delete it with --force")
     if not (yes or force):
-        connect(click.get_current_context().params["home"]).close()  # nothing is asked in vain
+        connect(click.get_current_context().params["home"]).close()  # fails early
         whom = ", ".join(f"'{one.name}' ({one.id})" for one in chosen)
         _confirm(f"Delete {whom} with all files permanently?")
     return _deleted([_delete(client, one, is_live=one.id in live, forget=forget) for one in chosen])
@@ -115,14 +115,14 @@ def prune(
             if as_json:
                 Listing(old, OLD, "").print(as_json=True)
             ctx.exit(DONE)
-        # One may have been given another goal while the person thought about it.
+        # An agent may have been given another goal while the person decided.
         left = [agent for agent in old if _is_old(client.agent(agent.id), before)]
         freed = [_delete(client, agent, is_live=True) for agent in left]
     ctx.exit(_deleted(freed).print(as_json=as_json))
 
 
 def _confirm(question: str) -> None:
-    """Ask; ClickException (exit code 1) if the answer is no."""
+    """Ask for confirmation. Raises ClickException (exit code 1) if the answer is no."""
     if not click.confirm(question, err=True):
         raise click.ClickException("nothing was deleted")
 

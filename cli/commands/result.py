@@ -1,4 +1,4 @@
-"""`agiraph result`: the final answer of a run, printed or written, and what else it delivered."""
+"""`agiraph result`: the final answer of a run, printed or written, and its other results."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`agiraph doctor` checks what Agiraph needs; `agiraph config` shows the settings in force."""
+"""`agiraph doctor` checks the requirements of Agiraph; `agiraph config` shows the settings."""
 
 import os
 import shutil

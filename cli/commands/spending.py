@@ -1,4 +1,4 @@
-"""`agiraph usage` and `agiraph budget`: what was spent, and what agents and triggers may spend."""
+"""`agiraph usage` and `agiraph budget`: spending, and the budgets of agents and triggers."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -217,7 +217,7 @@ def _is_wanted(one: "BudgetView", trigger: str | None, *, per_day: bool) -> bool
 
 
 def _budget_rows(one: "BudgetView") -> list[JsonObject]:
-    """Return a row for each limit of a budget, one for a budget without any."""
+    """Return a row for each limit of a budget, one row for a budget without limits."""
     common = {
         "whose": owner_of(one),
         "per": "day" if one.period == "day" else "all",

@@ -126,7 +126,7 @@ def up(
         if not is_new:
             _require_daemon(home)
         found = look(home, READY_SECONDS)
-        is_ended = not is_new and not is_held(home)  # the one that ran was about to end
+        is_ended = not is_new and not is_held(home)  # the running one was about to end
     if options and not is_new:
         click.echo("agiraph: it runs with the options it was started with", err=True)
     if problem := found.get("problem", f"no supervisor runs on home {home} any more"):
@@ -142,7 +142,7 @@ def up(
 
 
 def _install(home: Path, options: Sequence[str]) -> LoginService:
-    """Have the supervisor of this home started at login, and say what is missing there."""
+    """Set up the start of this home's supervisor at login, and report missing variables."""
     try:
         service = login_service(home, os.environ)
     except NoLoginServices as error:
@@ -159,7 +159,7 @@ def _install(home: Path, options: Sequence[str]) -> LoginService:
 
 
 def _start_service(home: Path, service: LoginService | None) -> bool:
-    """Have the system start the service, if there is one; return whether it does."""
+    """Let the system start the service, if there is one; return whether it does."""
     if service is None:
         return False
     if problem := start(service, os.environ):
@@ -170,7 +170,7 @@ def _start_service(home: Path, service: LoginService | None) -> bool:
 
 
 def _start(home: Path, options: Sequence[str]) -> bool:
-    """Start a supervisor; False if another was quicker."""
+    """Start a supervisor; False if another process was faster."""
     from actors.supervisor.daemon import DaemonFailed, start_daemon
 
     try:
@@ -185,7 +185,7 @@ def _start(home: Path, options: Sequence[str]) -> bool:
 
 
 def _await_held(home: Path) -> None:
-    """Wait until the supervisor that the system was asked to start holds the home."""
+    """Wait until the supervisor started by the system holds the home."""
     if not _has_come(lambda: is_held(home), READY_SECONDS):
         raise Unavailable(
             f"the system was asked to start the supervisor, but none runs after"
@@ -199,7 +199,7 @@ def _await_its_end(home: Path) -> None:
 
 
 def _has_come(event: Callable[[], bool], within_seconds: float) -> bool:
-    """Wait until something is so; False if it is not within that time."""
+    """Wait until `event` returns True; False if it does not within that time."""
     give_up_at = time.monotonic() + within_seconds
     while not event():
         if time.monotonic() > give_up_at:
@@ -214,7 +214,7 @@ def _ends_with_command(home: Path) -> bool:
 
 
 def _require_daemon(home: Path) -> None:
-    """Raise Refused if the supervisor that runs ends with the commands that use it."""
+    """Raise Refused if the running supervisor ends with the commands that use it."""
     if _ends_with_command(home):
         raise Refused(
             f"the supervisor of home {home} (pid {holder_of(home)}) was started by a command, as"
@@ -256,7 +256,7 @@ def down(at_login: bool, home: Path, as_json: bool) -> int:
 
 
 def _forget_login(home: Path) -> None:
-    """Have the supervisor of this home not started at login any more."""
+    """Remove the start of this home's supervisor at login."""
     try:
         service = login_service(home, os.environ)
     except NoLoginServices as error:
@@ -267,7 +267,7 @@ def _forget_login(home: Path) -> None:
 
 
 def _stop(home: Path, pid: int | None) -> None:
-    """Stop the supervisor in order and wait for its end; raises Unavailable."""
+    """Stop the supervisor in order and wait for its end. Raises Unavailable."""
     if pid is None:
         raise Unavailable(f"a supervisor holds home {home}, but its lock names no process")
     here = pid_here(pid, Home(home).system.path)
@@ -317,7 +317,7 @@ def status(home: Path, as_json: bool) -> int:
 
 
 def look(home: Path, patience_seconds: float) -> JsonObject:
-    """Return what can be said of the supervisor of a home; its gateway is waited for so long."""
+    """Return the state of a home's supervisor; wait for its gateway for `patience_seconds`."""
     login = installed_file(home, os.environ)
     logs = Home(home).system
     files = [logs.errors(SUPERVISOR), logs.log(SUPERVISOR)]
@@ -336,14 +336,14 @@ def look(home: Path, patience_seconds: float) -> JsonObject:
             found |= _of_gateway(client)
     except (ApiError, NotReachable) as error:
         found["problem"] = str(error)
-    note = read_note(home)  # once its gateway answers it has surely written it
+    note = read_note(home)  # it writes its note before its gateway answers
     found["pid"] = holder_of(home) or found.get("pid")
     found["since"] = note.since if note else None
     return found | {"ends_with_command": bool(note and note.ends_with_command)}
 
 
 def _look_elsewhere(home: Path) -> JsonObject:
-    """Return what a gateway on another machine says of its supervisor."""
+    """Return the state of a supervisor on another machine, from its gateway."""
     with connect(home) as client:
         found = {"running": True, "home": client.health().home, "logs": [], "at_login": None}
         found |= {"problem": None, "since": None}

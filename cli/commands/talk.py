@@ -1,4 +1,4 @@
-"""`agiraph send`, `nudge`, `messages`: write to a team, and list what its members wrote."""
+"""`agiraph send`, `nudge`, `messages`: write to a team, and list its members' messages."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from agiraph.http.client import Client
 
 ID_DIGITS = 8
-"""A shorter number is that of a message in the log, anything else the beginning of an id."""
+"""A shorter number is a message's number in the log, any other text the beginning of an id."""
 
 MESSAGES = (
     Column("NO", "seq", align="right"),
@@ -117,7 +117,7 @@ def messages(client: "Client", agent: str, after: int, run_id: str | None) -> Sh
 
 
 def _message_id(client: "Client", agent: str, named: str) -> str:
-    """Return the id of a message that is named by its number in the message log, or by its id."""
+    """Return the id of a message named by its number in the message log, or by its id."""
     if not named.isdigit() or len(named) >= ID_DIGITS:
         return named
     found = client.messages(agent, after=int(named) - 1, limit=1)

@@ -1,4 +1,4 @@
-"""`agiraph transcript`: what one entity heard, said and ran, as a page for people."""
+"""`agiraph transcript`: the conversation of one entity, as a page for people."""
 
 import os
 import sys
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 PAGE: Final = 1000
 FENCE: Final = "```"
 PAGER_OPTIONS: Final = "FRX"
-"""What `less` is given if LESS is not set: leave at once what fits the screen, as git does."""
+"""The options of `less` if LESS is not set: exit at once if the text fits the screen, as in git."""
 
 
 @click.command(
@@ -93,7 +93,10 @@ def transcript(
 
 
 def _entity(client: "Client", named: str) -> tuple[str, str]:
-    """Return the agent's id, and the coordinator or a worker by name, id or beginning; ApiError."""
+    """Return the agent's id, and the coordinator or a worker by name, id or beginning.
+
+    Raises ApiError.
+    """
     agent, slash, inner = named.partition("/")
     if slash:
         return client.agent(agent).id, inner
@@ -137,7 +140,7 @@ def page(title: str, entries: "Iterable[TranscriptEntryView]") -> Iterator[str]:
 
 
 def _part(entry: "TranscriptEntryView") -> str:
-    """Return what one record is to people, '' if it is only the runtime's."""
+    """Return the text of one record for people, '' if it is only for the runtime."""
     when, text = format_time(entry.ts), printable(entry.content or "").strip()
     match entry.kind:
         case "said":
@@ -171,7 +174,7 @@ def _call(call: "ToolCall") -> str:
 
 
 def _block(text: str) -> str:
-    """Return text as it is, fenced so that no line of it ends the fence."""
+    """Return unchanged text, fenced so that no line of it ends the fence."""
     fence = FENCE
     while fence in text:
         fence += "`"

@@ -24,7 +24,7 @@ CURRENT = ("active", "paused")
 
 
 def moment(value: Any) -> str:
-    """Show an epoch time as local time with its date, to the minute or, soon, to the second."""
+    """Return an epoch time as local time with its date, to the minute or, soon, to the second."""
     if not isinstance(value, int | float) or not value:
         return ""
     when = datetime.fromtimestamp(value)
@@ -33,7 +33,7 @@ def moment(value: Any) -> str:
 
 
 def waits_for(row: JsonObject) -> str:
-    """Show what a trigger waits for, as `cron 0 9 * * MON (Europe/Berlin)`."""
+    """Return the condition of a trigger, as `cron 0 9 * * MON (Europe/Berlin)`."""
     config = row["config"]
     match row["type"]:
         case "scheduled":
@@ -52,7 +52,7 @@ def waits_for(row: JsonObject) -> str:
 
 
 def does(action: JsonObject) -> str:
-    """Show what a trigger does."""
+    """Return the action of a trigger as text."""
     said = ", ".join(as_is(value) for value in action["payload"].values())
     return said if action["type"] == "wake_agent" else f"{action['type']}: {said}"
 
@@ -229,7 +229,7 @@ def add(
 
 
 def _bound(client: "Client", trigger: str, budgets: "Sequence[NamedLimit]") -> None:
-    """Set the budget of a new trigger; if that is refused, there is no trigger either."""
+    """Set the budget of a new trigger; if that is refused, remove the trigger."""
     usd, tokens = together(budgets)
     try:
         client.set_budget(_agent(), usd=usd, tokens=tokens, trigger=trigger)
@@ -239,7 +239,7 @@ def _bound(client: "Client", trigger: str, budgets: "Sequence[NamedLimit]") -> N
 
 
 def _given(**value: Any) -> JsonObject | None:
-    """Return the one key and value if it was given."""
+    """Return the key and value if it was given."""
     return None if None in value.values() else value
 
 

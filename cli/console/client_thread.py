@@ -1,4 +1,5 @@
-"""The blocking client of the API, used from asyncio: one thread asks, another follows a thread."""
+"""The blocking client of the API in asyncio: one thread sends requests, another follows a
+thread."""
 
 import asyncio
 import threading
@@ -20,9 +21,9 @@ T = TypeVar("T")
 
 
 class ClientThread:
-    """One client and the one thread that uses it. `connect` makes a client, also a second time.
+    """One client and its own thread. `connect` makes a client, also repeatedly.
 
-    To make one raises NotReachable.
+    Creating it raises NotReachable.
     """
 
     def __init__(self, connect: Callable[[], Client]) -> None:
@@ -31,7 +32,7 @@ class ClientThread:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="api")
 
     async def ask(self, question: Callable[[Client], T]) -> T:
-        """Return what `question` makes of the client; raises ApiError, NotReachable."""
+        """Return the result of `question` on the client. Raises ApiError, NotReachable."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._ask, question)
 
     def follow(
@@ -41,7 +42,7 @@ class ClientThread:
         return self._client.follow_thread(agent, after=after, kind=kinds)
 
     def _ask(self, question: Callable[[Client], T]) -> T:
-        """Ask once; if the gateway has moved, ask again at its new address."""
+        """Call `question` once; if the gateway has moved, call it again at its new address."""
         try:
             return question(self._client)
         except NotReachable:
@@ -59,10 +60,10 @@ class ClientThread:
 class ThreadFeed:
     """Changes in the thread with an agent after event `after`; `follow(after)` follows it.
 
-    Make it in the event loop. It holds at most MOST: when the reader is behind, the thread waits,
-    and what comes meanwhile waits in the log. The follower continues from its cursor through every
-    restart, so that no change is missed and none comes twice. `came` is set when there is something
-    to `take`.
+    Make it in the event loop. It has at most MOST entries: when the reader is behind, the thread
+    waits, and further changes wait in the log. The follower continues from its cursor through every
+    restart, so that no change is missed or repeated. `came` is set when there are entries to
+    `take`.
     """
 
     def __init__(self, follow: Callable[[int], LogFollower[ThreadEntryView]], after: int) -> None:
@@ -81,7 +82,7 @@ class ThreadFeed:
         self._thread.start()
 
     def take(self, most: int = MOST) -> tuple[ThreadEntryView, ...]:
-        """Return up to `most` entries that have come since; returns at once."""
+        """Return up to `most` entries that have arrived since; returns at once."""
         self.came.clear()
         with self._changed:
             taken = tuple(self._entries.popleft() for _ in range(min(most, len(self._entries))))

@@ -1,4 +1,4 @@
-"""What a person types, read as a command: send a text, answer, steer, show, quit. Pure."""
+"""A person's input, parsed as a command: send a text, answer, steer, show, quit. Pure."""
 
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
@@ -67,7 +67,7 @@ class SteerCommand:
 
 @dataclass(frozen=True, slots=True)
 class BudgetCommand:
-    """Show what the agent may spend, or, if a limit is named, set it."""
+    """Show the agent's budget, or, if a limit is named, set it."""
 
     usd: float | Literal["none"] | None = None
     tokens: int | Literal["none"] | None = None
@@ -103,11 +103,11 @@ TAKE_NAMES: Final = ("pause", "step", "resume", "stop", "interrupt")
 def read_line(
     line: str, open_questions: tuple[str, ...], to: str = COORDINATOR_NAME
 ) -> Command | None:
-    """Return what a typed line asks for, None for an empty one; a plain line goes to `to`.
+    """Return the command of a typed line, None for an empty line; a plain line goes to `to`.
 
     A plain line answers the open question if there is exactly one. A line that begins with two
-    slashes is text that begins with one. Raises InvalidInput for an unknown command or one that
-    lacks its text.
+    slashes is text that begins with one slash. Raises InvalidInput for an unknown command or a
+    command without its text.
     """
     line = line.strip()
     if not line:
@@ -127,7 +127,7 @@ def read_line(
 
 
 def completions(line: str, names: tuple[str, ...]) -> list[str]:
-    """Return the lines that `line` can be completed to: commands, and names where one is meant."""
+    """Return the possible completions of `line`: commands, and names in their places."""
     head, space, rest = line.rpartition(" ")
     command = head.strip().removeprefix("/")
     if not space and line.startswith("/"):

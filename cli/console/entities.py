@@ -14,9 +14,9 @@ from agiraph.http.api import BoardView, EntityView, WorkerView
 from cli.sanitize import one_line
 
 FINISHED: Final = "finished"
-"""The state of a worker whose work is over, and who has no place among the processes any more."""
+"""The state of a worker whose work is over, and which has no process any more."""
 
-# A sign for each state of an entity, agent or node, so that it can be seen without colours.
+# A sign for each state of an entity, agent or node, so that it is visible without colours.
 LOOKS: Final[dict[str, tuple[str, Tone]]] = {
     **dict.fromkeys(("busy", "ready", "working", "running"), ("●", "good")),
     **dict.fromkeys(("idle", "parked", "pending"), ("○", "quiet")),
@@ -53,7 +53,7 @@ def signed_label(state: str) -> str:
 
 
 def entity_name(row: EntityView) -> str:
-    """Return what an entity is called, without control characters."""
+    """Return the name of an entity, without control characters."""
     key = row.address.partition("/")[2] or row.address
     if key == COORDINATOR_NAME:
         return key
@@ -65,7 +65,7 @@ def entity_name(row: EntityView) -> str:
 
 @dataclass(frozen=True, slots=True)
 class MemberRow:
-    """One entity of the team; `key` is its address without the agent, `node` what it works on."""
+    """One entity of the team; `key` is its address without the agent, `node` its current node."""
 
     row: EntityView
     key: str
@@ -74,7 +74,7 @@ class MemberRow:
 
     @property
     def names(self) -> frozenset[str]:
-        """Return what it is called, in small letters."""
+        """Return its names, in lower case."""
         return frozenset({self.key.casefold(), self.name.casefold()})
 
     @property
@@ -84,7 +84,7 @@ class MemberRow:
 
     @property
     def activity(self) -> str:
-        """Return what it does, or else its node or its state."""
+        """Return its activity, or else its node or its state."""
         doing = one_line(self.row.doing or self.row.step, 120)
         return doing or self.node or self.row.state.replace("_", " ")
 
@@ -117,7 +117,7 @@ def _place_in_team(one: MemberRow) -> tuple[bool, bool, str, str]:
 def rows_of_run(
     rows: Iterable[EntityView], workers: Iterable[WorkerView], spent: Mapping[str, Usage] | None
 ) -> list[EntityView]:
-    """Return the rows of a run's team, the finished included, with what each spent in this run.
+    """Return the rows of a run's team, the finished included, with the spending of each.
 
     `spent` is by address; None if it is not known.
     """
@@ -155,7 +155,7 @@ def spent_by(members: Iterable[MemberRow]) -> JsonObject:
 class TopRow:
     """One entity. `label` is `agent` for a coordinator, `agent/worker`, or a service's address.
 
-    That of a process on another machine ends in `@HOST`.
+    The label of a process on another machine ends in `@HOST`.
     """
 
     label: str
@@ -173,7 +173,7 @@ class TopRow:
 
     @property
     def is_of_agent(self) -> bool:
-        """Whether it can be paused, interrupted and talked with."""
+        """Whether it can be paused, interrupted and messaged."""
         return self.kind in ("coordinator", "worker")
 
     @property
@@ -183,11 +183,11 @@ class TopRow:
 
 
 def _or_less(field: str) -> Callable[[TopRow], Any]:
-    """Return a key by which rows without this field come below all others."""
+    """Return a sort key that puts rows without this field below all others."""
     return lambda row: -1.0 if (value := getattr(row, field)) is None else value
 
 
-# What the rows may be sorted by, in the order of the columns.
+# The sort keys of the rows, in the order of the columns.
 _SORT_KEYS: Final[dict[str, Callable[[TopRow], Any]]] = {
     "entity": lambda row: (not row.is_of_agent, row.label, row.address),
     "state": attrgetter("state_label"),
@@ -198,7 +198,7 @@ _SORT_KEYS: Final[dict[str, Callable[[TopRow], Any]]] = {
 }
 SORTS: Final = tuple(_SORT_KEYS)
 RISING: Final = frozenset({"entity", "state"})
-"""Sorted from small to large; all else from large to small."""
+"""Columns sorted in ascending order; all others are descending."""
 
 
 def top_rows(rows: Iterable[EntityView], now: float, agent: str | None = None) -> list[TopRow]:
@@ -210,7 +210,7 @@ def top_rows(rows: Iterable[EntityView], now: float, agent: str | None = None) -
 
 
 def ordered(rows: Iterable[TopRow], by: str, *, is_reversed: bool = False) -> list[TopRow]:
-    """Return rows sorted by one of SORTS; equals by their labels."""
+    """Return rows sorted by one of SORTS; equal rows by their labels."""
     named = sorted(rows, key=_SORT_KEYS["entity"])
     falls = (by not in RISING) != is_reversed
     return sorted(named, key=_SORT_KEYS[by], reverse=falls)
@@ -222,7 +222,7 @@ def next_sort(by: str, step: int) -> str:
 
 
 def totals(rows: Sequence[TopRow]) -> tuple[int, float, int]:
-    """Return how many there are, and their cpu and memory together."""
+    """Return the number of rows, and the sums of their cpu and memory."""
     return len(rows), sum(row.cpu for row in rows), sum(row.memory for row in rows)
 
 

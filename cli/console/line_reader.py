@@ -1,7 +1,7 @@
-"""Lines of text as a person types them, or as a pipe or file holds them, without a thread.
+"""Lines of text from a person, a pipe or a file, without a thread.
 
-A thread that blocks in `readline` cannot be stopped and trips the interpreter's shutdown; so the
-descriptor is watched by the event loop, or read at once where it cannot be watched (a file).
+A thread that blocks in `readline` cannot be stopped and breaks the interpreter's shutdown; so the
+event loop watches the descriptor, or reads it at once if it cannot be watched (a file).
 """
 
 import asyncio
@@ -27,12 +27,12 @@ class LineReader:
             loop.add_reader(self._fd, self._read)
             self._is_watched = True
         except (PermissionError, OSError):
-            # epoll takes no regular file and no /dev/null: they never make anyone wait.
+            # epoll does not accept regular files and /dev/null: reading them never blocks.
             while self._take(os.read(self._fd, PIECE)):
                 pass
 
     async def line(self) -> str | None:
-        """Return the next line without its end; None when there are no more."""
+        """Return the next line without its end; None at the end of the input."""
         return await self._lines.get()
 
     def close(self) -> None:
@@ -50,7 +50,7 @@ class LineReader:
             self.close()
 
     def _take(self, piece: bytes) -> bool:
-        """Take in a piece; return False if it was the end."""
+        """Process a piece of input; return False at the end."""
         *lines, self._rest = (self._rest + piece).split(b"\n")
         if not piece and self._rest:
             lines, self._rest = [*lines, self._rest], b""

@@ -1,4 +1,4 @@
-"""What the console shows as plain text: budgets, folders and files, the board, the tree. Pure.
+"""Plain texts of the console: budgets, folders and files, the board, the tree. Pure.
 
 In the tree the system's processes are below the supervisor, an agent's workers below its
 coordinator; a worker whose node is a part of another worker's node is below that worker.
@@ -30,7 +30,7 @@ BINARY_LIMIT: Final = 256
 
 
 def format_budget(one: BudgetView) -> str:
-    """Return a budget in one line: whose, how much, what is spent and left."""
+    """Return a budget in one line: owner, limits, spent and remaining amounts."""
     per = "a day" if one.period == "day" else "in all"
     limits = "; ".join(
         f"{shown(limit, unit)} {per} ({shown(spent, unit)} spent, {shown(left, unit)} left)"
@@ -41,7 +41,7 @@ def format_budget(one: BudgetView) -> str:
 
 
 def owner_of(one: BudgetView) -> str:
-    """Return whose a budget is: the agent, and what of it."""
+    """Return the owner of a budget: the agent, and its trigger or run."""
     match one.scope:
         case "trigger":
             return f"{one.agent_name}, trigger {one.name or one.key}"
@@ -52,7 +52,7 @@ def owner_of(one: BudgetView) -> str:
 
 
 def limits_of(one: BudgetView) -> list[tuple[Unit, float, float, float]]:
-    """Return each limit of a budget: its unit, what may be spent, what is, and what is left."""
+    """Return each limit of a budget: its unit, the limit, the spent and the remaining amount."""
     limits: list[tuple[Unit, float, float, float]] = []
     if one.usd is not None and one.left_usd is not None:
         limits.append(("usd", one.usd, one.spent_usd, one.left_usd))
@@ -65,7 +65,7 @@ def limits_of(one: BudgetView) -> list[tuple[Unit, float, float, float]]:
 
 
 def format_path(found: FolderView | FileContentView) -> str:
-    """Return a folder's rows, one line an entry, or a file's text."""
+    """Return a folder's rows, one line per entry, or a file's text."""
     if isinstance(found, FileContentView):
         return format_file(found)
     rows = [f"{entry_size(entry):>8}  {entry_name(entry)}" for entry in found.entries]
@@ -81,12 +81,12 @@ def entry_name(entry: FileEntryView) -> str:
 
 
 def entry_size(entry: FileEntryView) -> str:
-    """Return a file's size; nothing for a folder."""
+    """Return a file's size; '' for a folder."""
     return format_size(entry.size) if entry.kind == "file" else ""
 
 
 def format_file(file: FileContentView) -> str:
-    """Return a file's text without control characters; of a binary file its first bytes."""
+    """Return a file's text without control characters; the first bytes of a binary file."""
     if file.encoding == "base64":
         begins = base64.b64decode(file.content)[:BINARY_LIMIT]
         return f"binary, {file.size:,} bytes; the first ones:\n{begins.hex(' ', 4)}"
@@ -129,7 +129,7 @@ def format_tree(rows: Iterable[TreeRow]) -> str:
 def tree_of(
     agent: str | None, rows: Iterable[EntityView], board: BoardView | None
 ) -> list[TreeRow]:
-    """Return the entities of one agent (None: of all, and the system's), parents first."""
+    """Return the entities of one agent (None: all, with the system's), parents first."""
     wanted = [row for row in rows if agent is None or row.address.startswith(f"{agent}/")]
     addresses = {row.address for row in wanted}
     parents = _without_cycles({row.address: _parent(row, wanted, board) for row in wanted})
@@ -156,7 +156,7 @@ def _branches(
 
 
 def _without_cycles(parents: dict[str, str]) -> dict[str, str]:
-    """Return parents of which none is its own: two workers may work for each other's nodes."""
+    """Return parents without cycles: two workers may work for each other's nodes."""
     straight: dict[str, str] = {}
     for address, parent in parents.items():
         above: str | None = parent

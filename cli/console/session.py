@@ -1,6 +1,6 @@
-"""The plain console: a person's lines go to the team, what the team says comes to the person.
+"""The plain console: a person's lines go to the team, the team's messages to the person.
 
-The team's texts come from the agent's thread, which is followed from its end.
+The team's texts are read from the agent's thread, which is followed from its end.
 """
 
 import asyncio
@@ -50,7 +50,7 @@ Show = Callable[[str], None]
 def converse(
     connect: Callable[[], Client], agent: AgentView, show: Show, linger_seconds: float
 ) -> None:
-    """Hold one console session on stdin; returns when the person leaves.
+    """Run one console session on stdin; returns when the person leaves.
 
     Raises NotReachable and ApiError at the start.
     """
@@ -100,10 +100,10 @@ class ConsoleSession:
         self._refreshing = asyncio.Lock()
 
     async def run(self, linger_seconds: float) -> None:
-        """Serve until the person leaves.
+        """Run until the person leaves.
 
-        When the input ends after something was said (a pipe), waits for the team's next message
-        for at most `linger_seconds`.
+        If the input ends after a message was sent (a pipe), wait for the team's next message for at
+        most `linger_seconds`.
         """
         after = await self._introduce()
         feed = ThreadFeed(lambda seq: self._client.follow(self._agent.id, seq, TOLD), after)
@@ -120,7 +120,7 @@ class ConsoleSession:
             await asyncio.gather(typing, watching, return_exceptions=True)
             await asyncio.to_thread(feed.close)
 
-    # --- what the person types ---
+    # --- input of the person ---
 
     async def _read_lines(self, linger_seconds: float) -> None:
         while (line := await self._keyboard.line()) is not None:
@@ -188,10 +188,10 @@ class ConsoleSession:
         self._expects_reply = True
         self._replied.clear()
 
-    # --- what the team says ---
+    # --- messages of the team ---
 
     async def _introduce(self) -> int:
-        """Show the agent and the last messages; return the cursor behind them."""
+        """Show the agent and the last messages; return the cursor after them."""
         agent = self._agent
         self._show(
             f"{one_line(agent.name)} ({agent.id}, {agent.status}): {one_line(agent.goal, 300)}"

@@ -1,4 +1,4 @@
-"""`agiraph context`: what earlier work has taught: searched, shown, added to, removed, exported."""
+"""`agiraph context`: the knowledge from earlier work: search, show, add, remove, export."""
 
 import os
 from pathlib import Path
@@ -265,7 +265,7 @@ def scan(ctx: click.Context, folder: str, home: Path, as_json: bool) -> None:
 
 
 def _existing(folder: str) -> str:
-    """Return the path of a folder on this machine; UsageError if there is none."""
+    """Return the path of a folder on this machine. Raises UsageError if there is none."""
     path = os.path.realpath(os.path.expanduser(folder))
     if not os.path.isdir(path):  # plain: named by the person
         raise click.UsageError(f"'{folder}' is not an existing folder")

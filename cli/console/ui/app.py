@@ -1,7 +1,8 @@
-"""The screen of the console: panels round one state, which news and the person's keys change.
+"""The screen of the console: panels around one state, changed by news and the person's keys.
 
-The state is drawn a few times a second, however much changes; keys are served in between. What the
-person does runs as tasks of its own, so nothing that is slow or away holds up typing.
+The state is drawn a few times a second, independent of the number of changes; keys are handled in
+between. The person's actions run as separate tasks, so no slow or unreachable service blocks
+typing.
 """
 
 import time
@@ -51,13 +52,13 @@ TWICE_SECONDS: Final = 2.0
 
 
 class TaskApp(App[Any]):
-    """An app in Agiraph's colours that does things beside typing."""
+    """An app in Agiraph's colours that runs tasks in the background."""
 
     CSS = SHEET
     ENABLE_COMMAND_PALETTE = False
 
     def __init__(self, *, is_colourless: bool) -> None:
-        # Only with the terminal's own colours does Textual leave them out; else it makes greys.
+        # Textual omits colours only with the terminal's own colours; else it makes greys.
         super().__init__(ansi_color=True if is_colourless else None)
 
     def on_mount(self) -> None:
@@ -65,7 +66,7 @@ class TaskApp(App[Any]):
         self.theme = THEME.name
 
     def begin(self, work: Coroutine[Any, Any, None]) -> None:
-        """Do something beside typing; an error is shown in the status line."""
+        """Run a task in the background; an error is shown in the status line."""
 
         async def run() -> None:
             try:
@@ -76,7 +77,7 @@ class TaskApp(App[Any]):
         self.run_worker(run())
 
     def confirm(self, question: str, act: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Do something once the person has agreed to it."""
+        """Run a task after the person has confirmed it."""
         self.push_screen(ConfirmScreen(question), lambda yes: self.begin(act()) if yes else None)
 
     def show_notice(self, text: str, *, is_bad: bool = False) -> None:
@@ -85,7 +86,7 @@ class TaskApp(App[Any]):
 
 
 class ConsoleApp(TaskApp):
-    """One console on the agent of `state`; `source` keeps it up to date and acts for the person.
+    """One console on the agent of `state`; `source` updates it and acts for the person.
 
     `clock` returns the epoch time.
     """
@@ -102,7 +103,7 @@ class ConsoleApp(TaskApp):
         Binding("ctrl+n", "select(1)", "entity", priority=True),
         Binding("ctrl+p", "select(-1)", "previous entity", priority=True, show=False),
         Binding("c", "turn('talk')", "conversation", show=False),
-        # With priority, so that the keys that were typed after them go to the line, too.
+        # With priority, so that the keys typed after them also go to the line.
         Binding("i", "write('')", "write", priority=True),
         Binding("slash", "write('/')", "command", show=False, priority=True),
         Binding("at", "write('@')", "to someone", show=False, priority=True),
@@ -160,12 +161,12 @@ class ConsoleApp(TaskApp):
         self._draw()
 
     async def on_unmount(self) -> None:
-        """Close the source; the team goes on."""
+        """Close the source; the team continues."""
         self.workers.cancel_all()
         await self._source.close()
 
     def on_resize(self, event: events.Resize) -> None:
-        """Hide the side panel where there is no room for it."""
+        """Hide the side panel if there is no room for it."""
         self._fold(event.size.width)
 
     def _frame(self) -> None:
@@ -181,7 +182,7 @@ class ConsoleApp(TaskApp):
 
     def _draw(self) -> None:
         if not self.query("#target"):
-            return  # the screen is not there yet, or not any more
+            return  # the screen does not exist yet, or no longer
         state, now = self.state, self._clock()
         if self._drawn == (state.revision, int(now)):
             return
@@ -216,7 +217,7 @@ class ConsoleApp(TaskApp):
         self.state.notify(one_line(text, 300), is_bad=is_bad)
         self._draw()
 
-    # --- what the person types ---
+    # --- input of the person ---
 
     @on(InputLine.Entered)
     def _entered(self, event: InputLine.Entered) -> None:
@@ -298,7 +299,7 @@ class ConsoleApp(TaskApp):
     # --- questions ---
 
     def _call_for_answer(self) -> None:
-        """Move the focus to a new question, unless the person is in the middle of a line."""
+        """Move the focus to a new question, unless the person is typing a line."""
         self.bell()
         line = self.query_one(InputLine)
         if len(self.screen_stack) == 1 and not line.value and line.has_focus:
@@ -329,7 +330,7 @@ class ConsoleApp(TaskApp):
     # --- the panels ---
 
     def action_turn(self, panel: Panel) -> None:
-        """Show a panel; asked for the one that is shown, go back to the conversation."""
+        """Show a panel; if it is already shown, go back to the conversation."""
         self.state.show_panel("talk" if panel == self.state.panel else panel)
         self._draw()
         self._focus_panel()
@@ -376,7 +377,7 @@ class ConsoleApp(TaskApp):
         self._focus_line()
 
     def action_select(self, by: int) -> None:
-        """Look at the next or previous entity."""
+        """Select the next or previous entity."""
         keys = [EVERYONE, *(one.key for one in self.state.listed)]
         at = keys.index(self.state.selected) if self.state.selected in keys else 0
         self.state.select(keys[(at + by) % len(keys)])
@@ -413,10 +414,10 @@ class ConsoleApp(TaskApp):
         else:
             talk.scroll_page_down(animate=False)
 
-    # --- moving about ---
+    # --- navigation ---
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Offer the questions while there are some, and the line to whoever is not in it."""
+        """Enable the questions only if there are some, and the line only if it is not focused."""
         if action == "questions":
             return bool(self.state.waiting)
         if action != "write":
@@ -432,13 +433,13 @@ class ConsoleApp(TaskApp):
             line.put(text)
 
     def _focus_line(self) -> InputLine:
-        """Go to the line at once: Textual's own way lets other keys pass before."""
+        """Focus the line at once: Textual's own way handles other keys first."""
         line = self.query_one(InputLine)
         line.screen.set_focus(line)
         return line
 
     def action_leave_line(self) -> None:
-        """Take back the beginning of an answer, or go to the panel."""
+        """Discard the beginning of an answer, or go to the panel."""
         if self._answering is not None:
             self._answering = None
             self._redraw()
@@ -467,7 +468,7 @@ class ConsoleApp(TaskApp):
         self._drawn = None
 
     def action_leave(self) -> None:
-        """Leave at the second press: the first may be a habit."""
+        """Leave at the second press: the first may be accidental."""
         now = time.monotonic()
         if now - self._ctrl_c_at <= TWICE_SECONDS:
             self.exit()
@@ -475,7 +476,7 @@ class ConsoleApp(TaskApp):
         self.show_notice("press Ctrl+C again to leave; the team goes on")
 
     def on_key(self, event: events.Key) -> None:
-        """Answer with a digit from everywhere but the line."""
+        """Answer a question with a digit, except in the line."""
         digit = event.character or ""
         is_choice = digit.isdigit() and not isinstance(self.focused, InputLine)
         if is_choice and self.state.waiting and self.query_one(QuestionBar).choose(int(digit)):

@@ -1,4 +1,4 @@
-"""The conversation: entries with tool calls folded, what is being said now, a mark to open at."""
+"""The conversation: entries with folded tool calls, the streaming text, a mark to open at."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ Drawn = tuple[TimelineEntry, bool, bool, list[Strip]]
 class TalkPanel(ScrollView, can_focus=True):
     """Draws each entry once for a width, and again only when it has changed.
 
-    `follows` says whether the person is at the end, and stays there when more comes.
+    `follows` says whether the view is at the end, and stays there when more arrives.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -41,10 +41,10 @@ class TalkPanel(ScrollView, can_focus=True):
         key: str
 
     class OlderWanted(Message):
-        """The person has scrolled to the beginning of what is here."""
+        """The person has scrolled to the beginning of the loaded entries."""
 
     class NewestWanted(Message):
-        """The person wants to see the end."""
+        """The person requested the end."""
 
     def __init__(self, state: ConsoleState, *, id: str) -> None:
         super().__init__(id=id)
@@ -98,7 +98,7 @@ class TalkPanel(ScrollView, can_focus=True):
         return entry, is_open, is_marked, strips
 
     def on_resize(self, event: events.Resize) -> None:
-        """Wrap again; who follows stays at the end."""
+        """Wrap again; a view that follows stays at the end."""
         self._layout(to_end=self.follows)
         if self.follows:
             self.call_after_refresh(self._to_end)
@@ -106,7 +106,8 @@ class TalkPanel(ScrollView, can_focus=True):
     # --- lines and scrolling ---
 
     def _set_lines(self, lines: Sequence[Strip], *, to_end: bool, keep_from_end: bool) -> None:
-        """Show other lines: at their end, or where we were, counted from the end if asked so."""
+        """Replace the lines; show their end or the same position, optionally counted from the
+        end."""
         from_end = self.virtual_size.height - self.scroll_offset.y
         self._lines = lines
         self.virtual_size = Size(self.scrollable_content_region.width, len(lines))
@@ -126,7 +127,7 @@ class TalkPanel(ScrollView, can_focus=True):
         self._is_moving = False
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Note whether the person has left the end; ask for more when the beginning is in sight."""
+        """Record whether the view has left the end; request more when the beginning is visible."""
         super().watch_scroll_y(old_value, new_value)
         if not self._is_moving:
             self.follows = new_value >= self.max_scroll_y - 1
@@ -177,7 +178,7 @@ class TalkPanel(ScrollView, can_focus=True):
             self.action_mark(-1)
 
     def action_oldest(self) -> None:
-        """Go to the beginning of what is here, and ask for more before it."""
+        """Go to the beginning of the loaded entries, and request older ones."""
         self.scroll_home(animate=False)
         self.post_message(self.OlderWanted())
 

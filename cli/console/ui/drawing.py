@@ -1,4 +1,5 @@
-"""Drawing: entries as lines of the terminal, wrapped to a width. Pure, but for Rich's console."""
+"""Drawing: entries as lines of the terminal, wrapped to a width. Pure, except for Rich's
+console."""
 
 import time
 from typing import Final
@@ -31,19 +32,20 @@ def strips_of(
 
 
 def strips_of_stream(name: str, text: str, width: int, console: Console) -> list[Strip]:
-    """Return the lines of what is being said right now."""
+    """Return the lines of the text that is being streamed."""
     head = Text.assemble((name, voice(name)), ("  is writing…", QUIET))
     body = Padding(Text(text.rstrip() or "…"), (0, 0, 0, 2))
     return _with_lead(Group(head, body), " ", width, console)
 
 
 def markdown(text: str) -> Markdown:
-    """Return rendered Markdown, without hyperlinks: where a link leads must be readable."""
+    """Return rendered Markdown without hyperlinks, so that a link's target is readable."""
     return Markdown(text, code_theme="ansi_dark", hyperlinks=False)
 
 
 def sided(left: Text, right: str, width: int, style: Style = QUIET) -> Text:
-    """Return one line of exactly `width` cells: `left`, cut if need be, and `right` at its end."""
+    """Return one line of exactly `width` cells: `left`, cut if necessary, and `right` at its
+    end."""
     room = width - len(right) - (1 if right else 0)
     left.no_wrap = True
     left.truncate(max(1, room), overflow="ellipsis", pad=True)

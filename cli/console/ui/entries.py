@@ -23,7 +23,7 @@ TONES: Final[dict[str, Tone]] = {"said": "plain", "question": "ask"}
 
 @dataclass(frozen=True, slots=True)
 class TimelineEntry:
-    """One thing to show. `seq` is its place in the thread; `about` are the names it concerns.
+    """One entry. `seq` is its place in the thread; `about` are the names that it concerns.
 
     `title` is one line; `body` may be long, in Markdown if `is_markdown`, and is folded for a tool
     call.
@@ -49,12 +49,12 @@ class TimelineEntry:
         return self.kind == "tool" and bool(self.body)
 
     def concerns(self, names: frozenset[str]) -> bool:
-        """Whether one of `names` (in small letters) has to do with it."""
+        """Whether it concerns one of `names` (in lower case)."""
         return bool(self.about & names)
 
 
 def entry_of(entry: ThreadEntryView) -> TimelineEntry:
-    """Return an entry of the thread as it is shown."""
+    """Return an entry of the thread in its displayed form."""
     if entry.call is not None:
         return _base(entry, "tool", one_line(entry.sender, 40), **_tool(entry.call))
     if (event := entry.event) is None:

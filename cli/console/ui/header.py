@@ -1,4 +1,4 @@
-"""The lines round the panels: how the agent is, whom a line goes to, what happened; the help."""
+"""The lines around the panels: the agent's status, a line's recipient, notices, and the help."""
 
 from typing import Final
 
@@ -59,7 +59,7 @@ def head_of(state: ConsoleState, width: int) -> Text:
 
 
 def target_of(state: ConsoleState, answering: str | None) -> Text:
-    """Return the prompt of the line: whom it goes to."""
+    """Return the prompt of the line, with its recipient."""
     question = next((one for one in state.questions if one.id == answering), None)
     if question is not None:
         return Text(f"answer {one_line(question.sender, 20)}> ", TONES["ask"])

@@ -1,4 +1,4 @@
-"""The line at the bottom: whom it goes to, completion with Tab, the lines that were sent before."""
+"""The line at the bottom: its recipient, completion with Tab, and earlier lines."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class CommandSuggester(Suggester):
 
 
 class InputLine(Input):
-    """Where the person types; the names that `names` returns are completed."""
+    """The input line; the names that `names` returns are completed."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("tab", "complete", "complete"),
@@ -61,7 +61,8 @@ class InputLine(Input):
     def on_key(self, event: events.Key) -> None:
         """Send the line at Enter, before the keys that were typed after it.
 
-        As a binding it would pass through the app, and come after the next line's first letters.
+        As a binding it would pass through the app, and be handled after the next line's first
+        letters.
         """
         if event.key == "enter":
             event.stop()
@@ -82,8 +83,10 @@ class InputLine(Input):
         self.cursor_position = len(text)
 
     def action_complete(self) -> None:
-        """Complete; pressed again, continue to the next that fits; with nothing to
-        complete, leave."""
+        """Complete; pressed again, continue with the next completion.
+
+        With an empty line, move the focus.
+        """
         if self._offered and self.value == self._offered[0]:
             self._offered = [*self._offered[1:], self._offered[0]]
         else:
@@ -94,14 +97,14 @@ class InputLine(Input):
             self.screen.focus_next()
 
     def action_recall(self, by: int) -> None:
-        """Bring back a line that was sent before."""
+        """Restore a line that was sent before."""
         at = min(max(0, self._at + by), len(self._sent))
         if at != self._at:
             self._at = at
             self.put(self._sent[at] if at < len(self._sent) else "")
 
     def _on_paste(self, event: events.Paste) -> None:
-        """Take a paste of several lines as one line, so that none is sent unseen."""
+        """Insert a paste of several lines as one line, so that none is sent unseen."""
         event.stop()
         event.prevent_default()
         self.insert_text_at_cursor(" ".join(event.text.split("\n")))

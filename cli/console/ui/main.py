@@ -1,4 +1,4 @@
-"""Putting the screens on the terminal: a console on one agent, or `top` on all entities."""
+"""Start the screens on the terminal: a console on one agent, or `top` on all entities."""
 
 import os
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from cli.console.ui.top_app import TopApp
 def show_console(
     connect: Callable[[], Client], agent: AgentView, entity: str | None = None
 ) -> None:
-    """Show the console until the person leaves; raises NotReachable, InvalidInput at the start."""
+    """Show the console until the person leaves. Raises NotReachable, InvalidInput at the start."""
     with connect() as client:
         state = ConsoleState(agent, selected=_key_of(client, agent, entity))
         source = ConsoleSource(connect, state, has_bus=not client.is_elsewhere)
@@ -27,7 +27,7 @@ def show_console(
 def show_top(
     connect: Callable[[], Client], agent: str | None, sort: str, every_seconds: float
 ) -> None:
-    """Show `top` until the person leaves; an entity that is opened has the console, then back."""
+    """Show `top` until the person leaves; an opened entity shows the console first."""
     while True:
         app = TopApp(
             TopSource(connect),
@@ -46,12 +46,12 @@ def show_top(
 
 
 def _is_colourless() -> bool:
-    """Whether the person wants no colours (https://no-color.org)."""
+    """Whether the person requested no colours (https://no-color.org)."""
     return "NO_COLOR" in os.environ
 
 
 def _key_of(client: Client, agent: AgentView, entity: str | None) -> str:
-    """Return the key of the entity that a name, an id or an address means."""
+    """Return the key of the entity with a name, an id or an address."""
     named = (entity or COORDINATOR_NAME).removeprefix(f"{agent.id}/")
     if named in (COORDINATOR_NAME, EVERYONE):
         return named

@@ -29,9 +29,9 @@ DETAIL_LIMIT: Final = 1500
 
 
 class RowTable(DataTable[Text]):
-    """A table of rows, whose cursor stays where it is when the rows are shown again.
+    """A table of rows, whose cursor keeps its place when the rows are replaced.
 
-    The key of a row is the key of what it shows: a path, a member's key, an address.
+    The key of a row is the key of its content: a path, a member's key, an address.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "select_cursor", "open")]
@@ -57,7 +57,7 @@ class RowTable(DataTable[Text]):
 
 
 class TeamPanel(OptionList):
-    """A list of members, one a row, with what each does, for how long, at what cost."""
+    """A list of members, one per row, with the activity, its duration and the cost of each."""
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
@@ -111,7 +111,7 @@ def _member_row(member: MemberRow, state: ConsoleState, width: int, now: float) 
     since = format_age(now - row.doing_since) if row.doing_since else ""
     spent = format_short_usage(dict(row)) if row.tokens else ""
     right = " ".join(filter(None, (spent, since)))
-    if head.cell_len + 1 + len(right) > width:  # the whole name matters more than what it spent
+    if head.cell_len + 1 + len(right) > width:  # the whole name is more important than the cost
         right = since
     if member.is_finished:
         return sided(head, right, width)
@@ -123,7 +123,7 @@ def _member_row(member: MemberRow, state: ConsoleState, width: int, now: float) 
 
 
 class BoardPanel(Vertical):
-    """A table of nodes, and under it all that is known of the one under the cursor."""
+    """A table of nodes, and below it the details of the node under the cursor."""
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
@@ -230,7 +230,7 @@ class FilesPanel(Vertical):
             self.focus_inside()
 
     def focus_inside(self) -> None:
-        """Give the focus to what is shown."""
+        """Focus the displayed part."""
         page = self.query_one("#page")
         (page if page.display else self.query_one(RowTable)).focus()
 
@@ -271,7 +271,7 @@ def _tree_cells(entry: TreeRow, now: float) -> tuple[Text, ...]:
 
 
 class ConfirmScreen(ModalScreen[bool]):
-    """Asks before something that cannot be undone."""
+    """Asks for confirmation of an irreversible action."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "close(True)", "yes"),

@@ -1,4 +1,4 @@
-"""The questions on top: what the team wants to know; options are answered by one key."""
+"""The questions on top: the team's questions to the person; one key chooses an option."""
 
 import time
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ class QuestionBar(Static, can_focus=True):
 
     @dataclass
     class FreeTextRequested(Message):
-        """The person wants to answer in words; `first` is what has been typed already."""
+        """The person wants to answer with text; `first` is the text typed so far."""
 
         question: str
         first: str
@@ -51,12 +51,12 @@ class QuestionBar(Static, can_focus=True):
 
     @property
     def current(self) -> QuestionView | None:
-        """The question that is shown."""
+        """The displayed question."""
         found = [one for one in self._questions if one.id == self._chosen]
         return found[0] if found else next(iter(self._questions), None)
 
     def show(self, questions: tuple[QuestionView, ...], now: float) -> None:
-        """Show the open questions; hides itself when there is none."""
+        """Show the open questions; hide the bar if there are none."""
         self._now = now
         self._questions = tuple(sorted(questions, key=lambda one: one.urgency != "urgent"))
         self.set_class(not questions, "is-hidden")
@@ -65,8 +65,9 @@ class QuestionBar(Static, can_focus=True):
             self.update(self._text_of(question, now))
 
     def arm(self, last_key_at: float) -> None:
-        """Take the focus for a new question; right after a key (monotonic), wait: it was meant
-        for the line, and so is the next one.
+        """Focus a new question; right after a key (monotonic), wait.
+
+        That key was meant for the line, and so is the next one.
         """
         self._armed_at = last_key_at + ARMED_SECONDS
         self.focus()
@@ -87,7 +88,7 @@ class QuestionBar(Static, can_focus=True):
         return True
 
     def on_key(self, event: events.Key) -> None:
-        """Choose by number; anything else that can be read begins an answer in words."""
+        """Choose by number; any other printable key begins an answer with text."""
         question = self.current
         if question is None:
             return
@@ -105,7 +106,7 @@ class QuestionBar(Static, can_focus=True):
         event.prevent_default()
 
     def on_paste(self, event: events.Paste) -> None:
-        """Begin an answer with what is pasted."""
+        """Begin an answer with the pasted text."""
         if self.current is not None:
             event.stop()
             self.post_message(self.FreeTextRequested(self.current.id, " ".join(event.text.split())))

@@ -1,4 +1,4 @@
-"""The source: keeps the console's state up to date, and carries out what the person does.
+"""The source: updates the console's state, and executes the person's actions.
 
     the conversation      a follower of the agent's thread, which a thread of its own reads
     questions,            asked for when an entry may have changed them, and every few seconds
@@ -62,9 +62,9 @@ OF_BOARD: Final = ("result", "note")
 
 
 class ConsoleSource:
-    """The source of one console on one agent; tests override what asks the API.
+    """The source of one console on one agent; tests override the requests to the API.
 
-    It asks through clients that `connect` makes; to make one raises NotReachable.
+    It uses clients made by `connect`; making one raises NotReachable.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class ConsoleSource:
         self._tasks = [asyncio.ensure_future(work) for work in works]
 
     async def close(self) -> None:
-        """End; the team goes on."""
+        """Stop; the team continues."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -104,12 +104,12 @@ class ConsoleSource:
             kinds = {entry.kind for entry in entries}
             self._mark_stale(*(topic for topic in TOPICS if _may_change(topic, kinds)))
 
-    # --- the person acts; all raise ApiError, NotReachable ---
+    # --- actions of the person; all raise ApiError, NotReachable ---
 
     async def say(self, to: str, text: str, mode: DeliveryMode) -> None:
         """Send a text to one entity by name, or to all as `*`; it is shown at once.
 
-        Sent again under the same key while the gateway is away, so it is delivered once.
+        While the gateway is away it is sent again under the same key, so it is delivered once.
         """
         key = uuid.uuid4().hex
         self._state.post_text(key, to, text, self._clock.now())
@@ -140,7 +140,7 @@ class ConsoleSource:
         return steered
 
     async def handle_budget(self, command: BudgetCommand) -> list[str]:
-        """Show what the agent may spend, or set it; return a line for each budget."""
+        """Show or set the agent's budget; return a line for each budget."""
         lines = await handle_budget(self._writer, self._agent, command)
         self._mark_stale("questions")
         return lines
@@ -150,7 +150,7 @@ class ConsoleSource:
         return await self._writer.ask(lambda api: api.workspace(self._agent, path))
 
     async def read_older(self) -> None:
-        """Add the page before the entries that are shown."""
+        """Add the page before the displayed entries."""
         before = self._state.timeline.previous
         if before is not None:
             self._state.add_page(await self._page(before))
@@ -177,7 +177,7 @@ class ConsoleSource:
         self._feed = ThreadFeed(lambda seq: self._reader.follow(self._agent, seq), page.next)
         self._feed.start()
 
-    # --- asking ---
+    # --- requests ---
 
     def _mark_stale(self, *topics: Topic) -> None:
         if topics:
@@ -185,7 +185,7 @@ class ConsoleSource:
             self._changed.set()
 
     async def _refresh_forever(self) -> None:
-        """Ask when something changed, but not all the time, and every second without a change."""
+        """Refresh after changes, with pauses, and every second without a change."""
         quiet = 0
         while True:
             stale, self._stale = self._stale, set()
@@ -225,10 +225,10 @@ class ConsoleSource:
             with suppress(ApiError):  # the broker may be restarting
                 self._state.set_usage(await ask(lambda api: api.usage(agent=self._agent)))
 
-    # --- what the models say right now ---
+    # --- streaming text ---
 
     async def _listen_forever(self) -> None:
-        """Hold a place on the bus, with a ticket of the gateway; take another when it is void."""
+        """Stay connected to the bus, with a ticket of the gateway; get another when it is void."""
         while True:
             with suppress(ApiError, NotReachable, TransportError):
                 await (self._listen() if self._has_bus else self._follow_text())
@@ -236,7 +236,7 @@ class ConsoleSource:
             await asyncio.sleep(RETRY_SECONDS)
 
     async def _follow_text(self) -> None:
-        """Show what the models write, from the gateway."""
+        """Show the streaming text of the models, from the gateway."""
         follower = await self._writer.ask(lambda api: api.follow_text(self._agent))
         try:
             while True:
@@ -268,7 +268,8 @@ class ConsoleSource:
             await endpoint.close()
 
     async def _subscribe(self, endpoint: Endpoint) -> None:
-        """Ask the broker again and again for what streams, and show whether the bus is there."""
+        """Renew the subscription to the broker's stream regularly, and show the state of the
+        bus."""
         asked_at = float("-inf")
         while True:
             self._state.set_away("bus", is_away=not endpoint.is_up)
@@ -292,9 +293,9 @@ class ConsoleSource:
 
 
 class TopSource:
-    """What `top` asks of the API through clients that `connect` makes.
+    """The requests of `top` to the API, through clients made by `connect`.
 
-    All but `close` raise ApiError, NotReachable; the latter also to make one.
+    All except `close` raise ApiError, NotReachable; creating a client raises NotReachable.
     """
 
     def __init__(self, connect: Callable[[], Client]) -> None:
@@ -305,7 +306,7 @@ class TopSource:
         return await self._reader.ask(lambda api: api.entities())
 
     async def spent(self, agent: str | None) -> Usage:
-        """Return what all entities have spent, or those of one agent, whoever is still there."""
+        """Return the spending of all entities, or of one agent's, including ended ones."""
         run = ALL_RUNS if agent else None
         return (await self._reader.ask(lambda api: api.usage(agent=agent, run=run))).total
 

@@ -1,7 +1,7 @@
-"""The state of the console: everything that it shows, and how news changes it.
+"""The state of the console: all displayed data, and its changes.
 
-The source and the person's keys change it, the widgets show it. The same news given twice changes
-nothing more.
+The source and the person's keys change it, the widgets show it. Repeated news has no further
+effect.
 """
 
 from collections.abc import Iterable
@@ -50,9 +50,9 @@ class HeaderNotice:
 
 @dataclass(slots=True, eq=False)
 class ConsoleState:
-    """All that is shown. `selected` is a member's key, or `*` for the whole team.
+    """All displayed data. `selected` is a member's key, or `*` for the whole team.
 
-    `revision` grows with every change, `talk_revision` with those of the conversation.
+    `revision` increases with every change, `talk_revision` with changes of the conversation.
     """
 
     agent: AgentView
@@ -74,23 +74,23 @@ class ConsoleState:
     revision: int = 0
     talk_revision: int = 0
 
-    # --- what is shown ---
+    # --- displayed data ---
 
     @property
     def member(self) -> MemberRow | None:
-        """Return the selected member; None for the whole team, or one that is not there (yet)."""
+        """Return the selected member; None for the whole team, or for a missing member."""
         return next((one for one in self.members if one.key == self.selected), None)
 
     @property
     def listed(self) -> tuple[MemberRow, ...]:
-        """Return the members that are listed: the finished unless they are folded."""
+        """Return the listed members: all, without the finished if these are folded."""
         return tuple(one for one in self.members if self.are_finished_shown or not one.is_finished)
 
     @property
     def names(self) -> frozenset[str] | None:
         """Return the names whose entries are shown; None: all.
 
-        With the coordinator's is shown all that was said to and by the person.
+        The coordinator's conversation includes all messages to and from the person.
         """
         if self.selected == EVERYONE:
             return None
@@ -111,20 +111,21 @@ class ConsoleState:
 
     @property
     def recipient(self) -> str:
-        """Return whom a plain line goes to: the selected member's name, else the coordinator."""
+        """Return the recipient of a plain line: the selected member's name, else the
+        coordinator."""
         member = self.member
         return member.name if member else COORDINATOR_NAME
 
     @property
     def spent(self) -> JsonObject:
-        """Return the sums of the run, as `Usage.sums`; of its members while that is not known."""
+        """Return the sums of the run, as `Usage.sums`; of its members until they are known."""
         if self.usage is None:
             return spent_by(self.members)
         return self.usage.total.sums()
 
     @property
     def streaming(self) -> list[tuple[str, str]]:
-        """Return (name, text so far) of what is being said in the selected conversation."""
+        """Return (name, text so far) of the streaming texts in the selected conversation."""
         names = {one.key: one.name for one in self.members}
         wanted = [key for key in self.streams if self.selected in (EVERYONE, key)]
         return [(names.get(key, key), self.streams[key].text) for key in wanted]
@@ -141,7 +142,7 @@ class ConsoleState:
         self._talk_changed()
 
     def add_page(self, page: ThreadPageView) -> None:
-        """Add a page of older entries that was asked for."""
+        """Add a page of older entries."""
         self.timeline.previous = page.previous
         shown = [entry_of(entry) for entry in page.entries if not _is_in_head(entry)]
         self.timeline.add(shown, "oldest")
@@ -153,27 +154,27 @@ class ConsoleState:
         self.add_page(page)
 
     def set_status(self, agent: AgentView, rows: Iterable[EntityView]) -> None:
-        """Show the agent and its processes as they are now."""
+        """Show the agent and its processes in their present state."""
         self.agent, self.rows = agent, tuple(rows)
         self._set_members()
 
     def set_workers(self, workers: Iterable[WorkerView]) -> None:
-        """Show all workers of the run, the finished too."""
+        """Show all workers of the run, including finished ones."""
         self.workers = tuple(workers)
         self._set_members()
 
     def set_usage(self, usage: UsageView) -> None:
-        """Show what the run has spent."""
+        """Show the spending of the run."""
         self.usage = usage
         self._set_members()
 
     def set_board(self, board: BoardView) -> None:
-        """Show the board as it is now."""
+        """Show the present board."""
         self.board = board
         self._set_members()
 
     def set_questions(self, questions: Iterable[QuestionView]) -> None:
-        """Show the questions that are open now."""
+        """Show the open questions."""
         self.questions = tuple(
             one for one in questions if one.agent == self.agent.id and one.status == "open"
         )
@@ -181,7 +182,7 @@ class ConsoleState:
         self.revision += 1
 
     def stream(self, key: str, call: str, text: str, *, restarted: bool = False) -> None:
-        """Add a piece of what the entity `key` is saying right now."""
+        """Add a piece of the streaming text of the entity `key`."""
         before = self.streams.get(key)
         is_same = before is not None and before.call == call and not restarted
         whole = (before.text if before and is_same else "") + printable(text)
@@ -194,7 +195,7 @@ class ConsoleState:
             self.away ^= {channel}
             self.revision += 1
 
-    # --- what the person does ---
+    # --- actions of the person ---
 
     def post_text(self, id: str, to: str, text: str, at: float) -> None:
         """Show a text that the person sends until it is in the log."""
@@ -215,14 +216,14 @@ class ConsoleState:
         self._talk_changed()
 
     def accept_text(self, id: str, message_id: str) -> None:
-        """Show a text as sent; in the log it is the message of this id."""
+        """Show a text as sent; in the log it is the message with this id."""
         posted = self.timeline.remove(f"p:{id}")
         if posted is not None and message_id not in self.timeline.known:
             self.timeline.add([replace(posted, key=f"p:{message_id}", title="sent")])
         self._talk_changed()
 
     def reject_text(self, id: str, why: str) -> None:
-        """Take back a text that was refused."""
+        """Remove a text that was refused."""
         self.timeline.remove(f"p:{id}")
         self._talk_changed()
         self.notify(why, is_bad=True)
@@ -236,12 +237,12 @@ class ConsoleState:
         self.revision += 1
 
     def select(self, key: str) -> None:
-        """Look at one entity, or at the whole team as `*`."""
+        """Show one entity, or the whole team as `*`."""
         self.selected, self.panel = key, "talk"
         self._talk_changed()
 
     def show_panel(self, panel: Panel) -> None:
-        """Look at another panel."""
+        """Show another panel."""
         self.panel = panel
         self.revision += 1
 
@@ -272,7 +273,7 @@ class ConsoleState:
             self._talk_changed()
 
     def _end_stream(self, entry: ThreadEntryView) -> None:
-        """Drop streamed texts that are entries by now, or were broken off for good."""
+        """Drop streamed texts that are now entries, or were broken off for good."""
         key = self._key_of(entry.sender)
         stream = self.streams.get(key)
         is_acting = entry.call is not None and entry.call.outcome == "running"
@@ -286,11 +287,11 @@ class ConsoleState:
         self.talk_revision += 1
 
     def _key_of(self, entity: str) -> str:
-        """Return the key of the member that an address or a name means."""
+        """Return the key of the member with an address or a name."""
         name = entity.rpartition("/")[2].casefold()
         return next((one.key for one in self.members if name in one.names), name)
 
 
 def _is_in_head(entry: ThreadEntryView) -> bool:
-    """Whether the head of the screen shows it already: the goal."""
+    """Whether the head of the screen already shows it: the goal."""
     return entry.event is not None and entry.event.type == "agent.created"

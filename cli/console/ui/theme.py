@@ -1,7 +1,7 @@
-"""How things look: the colours by tone and by speaker, and the style sheet of the screen.
+"""The appearance: the colours by tone and by speaker, and the style sheet of the screen.
 
-Nothing is shown by colour alone: every state has a sign, what is selected a mark, so that a screen
-without colours (NO_COLOR) shows the same.
+No information is shown by colour alone: every state has a sign, a selection a mark, so that a
+screen without colours (NO_COLOR) shows the same.
 """
 
 import zlib

@@ -32,15 +32,15 @@ class Timeline:
         return [one for one in self.entries if names is None or one.concerns(names)]
 
     def add(self, entries: Iterable[TimelineEntry], keep: Keep = "newest") -> None:
-        """Add entries, or replace those with their keys; never holds more than MOST (and a little).
+        """Add entries, or replace entries with the same keys; keep at most about MOST entries.
 
-        An older page replaces no entry: the entries that are there are newer.
+        An older page replaces no entry: the existing entries are newer.
         """
         for entry in entries:
             if keep == "oldest" and entry.key in self.known:
                 continue
             if entry.seq < self._first and keep == "newest" and self.previous is not None:
-                continue  # it changed before the part of the thread that is held
+                continue  # it changed before the loaded part of the thread
             self.remove(entry.key)
             self.known[entry.key] = entry
             if not self.entries or self.entries[-1].seq <= entry.seq:
@@ -51,7 +51,7 @@ class Timeline:
             self._trim(keep)
 
     def remove(self, key: str) -> TimelineEntry | None:
-        """Take out one entry and return it."""
+        """Remove one entry and return it."""
         found = self.known.pop(key, None)
         if found is not None:
             self.entries.remove(found)

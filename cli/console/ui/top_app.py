@@ -53,7 +53,7 @@ QUESTIONS: Final[dict[EntityAct, str]] = {
 class TopApp(TaskApp):
     """All entities, or those of the agent with this id, sorted by one of SORTS.
 
-    Exits with the address of the entity that is to be opened, or None.
+    Exits with the address of the entity to open, or None.
     """
 
     TITLE = "agiraph top"
@@ -111,7 +111,7 @@ class TopApp(TaskApp):
         await asyncio.to_thread(self._source.close)
 
     def on_resize(self, event: events.Resize) -> None:
-        """Share the width among the columns again."""
+        """Distribute the width among the columns again."""
         self._draw()
 
     async def _refresh_forever(self) -> None:
@@ -142,7 +142,7 @@ class TopApp(TaskApp):
         addresses = [row.address for row in self._shown]
         drawn = (head, self._notice, widths, self.sort_by, self._is_rising, addresses, cells)
         if drawn == self._drawn:
-            return  # most of the time nothing has changed, and drawing a table is slow
+            return  # usually nothing has changed, and drawing a table is slow
         self._drawn = drawn
         self.query_one("#head", Static).update(head)
         note = self.query_one("#note", Static)
@@ -211,7 +211,7 @@ class TopApp(TaskApp):
             self.show_notice(f"{row.label} is a service: it has no conversation", is_bad=True)
 
     def action_steer(self, act: EntityAct) -> None:
-        """Steer the marked entity; what stops it is confirmed first."""
+        """Steer the marked entity; acts that stop it are confirmed first."""
         row = self._marked_row()
         if row is None:
             return
@@ -227,7 +227,7 @@ class TopApp(TaskApp):
             self.begin(steer())
 
     def action_interrupt(self) -> None:
-        """Cancel the step of the marked entity, with a text that says why."""
+        """Cancel the step of the marked entity, with a text that gives the reason."""
         row = self._marked_row()
         if row is None or not row.is_of_agent:
             self.show_notice("only coordinators and workers can be interrupted", is_bad=True)
@@ -250,7 +250,7 @@ class TopApp(TaskApp):
 
 
 def _widths(columns: int) -> dict[str, int]:
-    """Return how wide each column is on a screen of this width, its gap included."""
+    """Return the width of each column on a screen of this width, its gap included."""
     entity = 30 if columns >= 110 else WIDTHS["entity"]
     widths = {**WIDTHS, "entity": entity}
     return {**widths, "doing": max(8, columns - sum(widths.values()))}

@@ -1,4 +1,4 @@
-"""Exit codes of every command, and which error means which; the end at a closed pipe."""
+"""Exit codes of every command, and the errors for each; the end at a closed pipe."""
 
 import os
 import select
@@ -17,20 +17,20 @@ OUT_OF_BUDGET: Final = 3
 NO_SUPERVISOR: Final = 4
 INTERRUPTED: Final = 130
 CLOSED_PIPE: Final = 141
-"""The code that a shell shows for other commands whose reader has gone: 128 + SIGPIPE."""
+"""The code that a shell shows for other commands whose reader has exited: 128 + SIGPIPE."""
 
 STDOUT: Final = 1
 STDERR: Final = 2
 CLOSED: Final = select.POLLERR | select.POLLHUP | select.POLLNVAL
 
 START_ONE: Final = "start one with: agiraph up"
-"""What to do where no supervisor runs."""
+"""The advice if no supervisor runs."""
 
 ASK_THERE: Final = "is that its URL, and does `agiraph up` run there? (--ca FILE: its authority)"
-"""What to look at where no gateway answers on another machine."""
+"""The advice if no gateway answers on another machine."""
 
 BY_STATUS: Final = {402: OUT_OF_BUDGET, 404: WRONG_USAGE, 422: WRONG_USAGE}
-"""A name that the gateway does not know (404) is as wrong as one that this process does not."""
+"""A name unknown to the gateway (404) is as wrong as a name unknown to this process."""
 
 
 def exit_code(error: BaseException) -> int:
@@ -82,7 +82,7 @@ def discard_unread() -> bool:
 def end_when_unread(*descriptors: int) -> None:
     """Exit as soon as all these pipes have lost their readers, even between two writes.
 
-    Without it `agiraph events AGENT --follow | head -1` would wait for the event after the first.
+    Without it `agiraph events AGENT --follow | head -1` would wait for a second event.
     """
 
     def watch() -> None:
@@ -95,5 +95,5 @@ def end_when_unread(*descriptors: int) -> None:
 def _is_closed(descriptor: int, timeout_milliseconds: int | None) -> bool:
     """Whether the other end of a descriptor is closed, or becomes so within a time."""
     poll = select.poll()
-    poll.register(descriptor, 0)  # errors and a closed end are reported without being asked for
+    poll.register(descriptor, 0)  # errors and a closed end are reported without being requested
     return any(state & CLOSED for _, state in poll.poll(timeout_milliseconds))

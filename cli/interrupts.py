@@ -1,4 +1,4 @@
-"""Signals that end a command as Ctrl-C does."""
+"""Signals that end a command like Ctrl-C."""
 
 import contextlib
 import signal
@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 
 class EndedBySignal(KeyboardInterrupt):
-    """We are to end, but nobody has pressed Ctrl-C."""
+    """The process is to end by a signal, not by Ctrl-C."""
 
 
 @contextlib.contextmanager
 def signals_interrupt() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP end us as Ctrl-C does, so that what we started is stopped with us.
+    """Let SIGTERM and SIGHUP end us like Ctrl-C, so that the processes that we started are stopped.
 
-    A SIGHUP that is ignored (nohup) stays so.
+    A SIGHUP that is ignored (nohup) stays ignored.
     """
 
     def interrupt(_number: int, _frame: object) -> None:

@@ -55,7 +55,7 @@ class NoLoginServices(Unavailable):
 
 @dataclass(frozen=True, slots=True)
 class LoginService:
-    """What starts the supervisor of one home at login, and the file that says so."""
+    """The service that starts the supervisor of one home at login, and its file."""
 
     kind: Kind
     name: str
@@ -63,7 +63,7 @@ class LoginService:
 
 
 def login_service(home: Path, environ: Mapping[str, str]) -> LoginService:
-    """Return what this machine would start at login; raises NoLoginServices."""
+    """Return the service of this machine for the start at login. Raises NoLoginServices."""
     path = environ.get("PATH")
     kind = next((kind for kind, name in PROGRAMS.items() if shutil.which(name, path=path)), None)
     if kind is None:
@@ -81,7 +81,7 @@ def login_service(home: Path, environ: Mapping[str, str]) -> LoginService:
 
 
 def service_name(home: Path) -> str:
-    """Return the name of a home's service: `agiraph` for the usual one, its own for any other."""
+    """Return the name of a home's service: `agiraph` for the default home, else a unique name."""
     if home == user_home() / ".agiraph":
         return "agiraph"
     digest = hashlib.blake2b(os.fsencode(home), digest_size=4).hexdigest()
@@ -96,9 +96,9 @@ def service_command(home: Path, options: Sequence[str]) -> list[str]:
 
 
 def systemd_unit(command: Sequence[str], home: Path, path: str, what: str = "supervisor") -> str:
-    """Return the text of a systemd user unit; `path` is its PATH, `what` it runs of the folder.
+    """Return the text of a systemd user unit; `path` is its PATH, `what` the started program.
 
-    The colon before the program (systemd 244) keeps `$` in the words as it is.
+    The colon before the program (systemd 244) keeps `$` in the words unchanged.
     """
     words = " ".join(map(_unit_word, [f":{command[0]}", *command[1:]]))
     shown = ODD.sub("?", str(home)).replace("%", "%%")
@@ -130,9 +130,9 @@ def launchd_agent(command: Sequence[str], label: str, path: str) -> str:
 def install(
     service: LoginService, home: Path, options: Sequence[str], environ: Mapping[str, str]
 ) -> str:
-    """Write the file, checked, and have it used at login; return what could not be done, or ''.
+    """Write the checked file, and enable it at login; return the problem, or ''.
 
-    Raises Refused if the system does not take the file: it is not there then.
+    Raises Refused if the system refuses the file, which is then removed.
     """
     command, path = service_command(home, options), environ.get("PATH", os.defpath)
     if service.kind == "launchd":
@@ -155,7 +155,7 @@ def install(
 
 
 def start(service: LoginService, environ: Mapping[str, str]) -> str:
-    """Have the system start the service now; return why it does not, or ''."""
+    """Let the system start the service now; return the problem, or ''."""
     if service.kind == "launchd":
         domain = f"gui/{os.getuid()}"
         return _call(("launchctl", "bootstrap", domain, str(service.file)), environ)
@@ -163,7 +163,7 @@ def start(service: LoginService, environ: Mapping[str, str]) -> str:
 
 
 def remove(service: LoginService, environ: Mapping[str, str]) -> bool:
-    """Remove the file; nothing is stopped. Return whether there was one."""
+    """Remove the file; nothing is stopped. Return whether it existed."""
     if not service.file.is_file():  # plain: the system's own folder
         return False
     if service.kind == "systemd":
@@ -185,24 +185,24 @@ def installed_file(home: Path, environ: Mapping[str, str]) -> Path | None:
 
 
 def unknown_at_login(home: Path, environ: Mapping[str, str]) -> list[str]:
-    """Return the variables for the broker that are set here, but not where the service has them."""
+    """Return the broker's variables that are set here, but not in the service's environment."""
     known = read_secrets(Home(home).system.secrets)
     return sorted(name for name in environ if name.endswith(KEY_SUFFIXES) and name not in known)
 
 
 def _verify(unit: Path, environ: Mapping[str, str]) -> None:
-    """Raise Refused if systemd finds the unit wrong; nothing happens where it cannot look."""
+    """Raise Refused if systemd finds an error in the unit; no check if it cannot run."""
     if shutil.which("systemd-analyze", path=environ.get("PATH")) is None:
         return
     with tempfile.TemporaryDirectory() as folder:
-        usual = {"XDG_RUNTIME_DIR": folder}  # without one it looks at nothing
+        usual = {"XDG_RUNTIME_DIR": folder}  # without it, nothing is checked
         wrong = _call(("systemd-analyze", "verify", "--user", str(unit)), usual | dict(environ))
     if wrong and "Failed to initialize manager" not in wrong:
         raise Refused(f"systemd does not take the unit: {wrong}")
 
 
 def _call(command: Sequence[str], environ: Mapping[str, str]) -> str:
-    """Run a program of the system; return what it says if it fails, else ''."""
+    """Run a program of the system; return its message if it fails, else ''."""
     try:
         done = subprocess.run(
             command,

@@ -19,7 +19,7 @@ from cli.options.everywhere import group_options, is_verbose, with_shared_option
 
 DEBUG_VARIABLE = "AGIRAPH_DEBUG"
 COMPLETE_VARIABLE = "_AGIRAPH_COMPLETE"
-"""What a shell sets, by the script of `agiraph completion`, to be told how a line goes on."""
+"""The variable that a shell sets, by the script of `agiraph completion`, to request completions."""
 
 
 class CommandGroup(click.Group):
@@ -46,12 +46,13 @@ class CommandGroup(click.Group):
             return command
         if callable(signal.getsignal(signal.SIGINT)):  # else it is ignored
             _let_interrupt(signal.default_int_handler)
-        gc.freeze()  # what is imported stays
+        gc.freeze()  # imported objects stay
         gc.enable()
         return command
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the options before the command; InvalidInput for an argument that is not UTF-8."""
+        """Read the options before the command. Raises InvalidInput for an argument that is not
+        UTF-8."""
         from cli.sanitize import require_utf8
 
         for number, text in enumerate(args, 1):
@@ -68,7 +69,7 @@ class CommandGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; with -v an error that nobody expected shows where it happened."""
+        """Run the command; with -v print the traceback of an unexpected error."""
         from cli.exits import is_unexpected
 
         try:
@@ -96,7 +97,7 @@ class CommandGroup(click.Group):
         except (Exception, KeyboardInterrupt) as error:
             _let_interrupt(outside)
             if COMPLETE_VARIABLE in os.environ:
-                sys.exit(1)  # in the middle of a line nothing is told
+                sys.exit(1)  # no message in the middle of a line
             sys.exit(_report(error))
         _let_interrupt(outside)
         sys.exit(code if isinstance(code, int) else 0)
@@ -104,7 +105,7 @@ class CommandGroup(click.Group):
 
 @contextmanager
 def _ending_at_closed_pipe() -> Iterator[None]:
-    """Exit silently when the reader of our output has gone; click would exit with 1."""
+    """Exit silently when the reader of our output has exited; click would exit with 1."""
     try:
         yield
     except BrokenPipeError as error:
@@ -116,7 +117,7 @@ def _ending_at_closed_pipe() -> Iterator[None]:
 
 
 def _at_home(ctx: click.Context, _option: click.Parameter, _value: Any) -> None:
-    """Refuse a home on another machine, also one that the environment names."""
+    """Refuse a home on another machine, including one named by the environment."""
     from cli.options.remote import require_here
 
     with ctx.scope(cleanup=False):
@@ -124,7 +125,7 @@ def _at_home(ctx: click.Context, _option: click.Parameter, _value: Any) -> None:
 
 
 def _let_interrupt(handler: Any) -> None:
-    """Let Ctrl-C do this: an exception in a command, what `agiraph.__main__` set outside of it."""
+    """Set the handler of Ctrl-C: an exception in a command, else that of `agiraph.__main__`."""
     if signal.getsignal(signal.SIGINT) is not handler:
         signal.signal(signal.SIGINT, handler)
 
@@ -141,13 +142,13 @@ def _report(error: BaseException) -> int:
             click.echo(error.ctx.get_usage(), err=True)
         click.echo(broken_for(sys.stderr, f"agiraph: {explanation(error)}"), err=True)
     except BrokenPipeError:
-        discard_unread()  # the exit code still tells which error it was
+        discard_unread()  # the exit code still shows which error it was
     return exit_code(error)
 
 
 def _version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
     if wanted:
-        from importlib import metadata  # it takes 20 ms to import, in every command
+        from importlib import metadata  # its import takes 20 ms, in every command
 
         try:
             version = metadata.version("agiraph")

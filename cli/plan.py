@@ -43,7 +43,7 @@ USUAL_SUBCOMMANDS: Final = ("help", "list", "show", "status")
 
 
 IMPLIED: Final = "agiraph.implied"
-"""Where a context has the command that was not typed, but follows from a goal in its place."""
+"""The key in a context of the command that was not typed, but is implied by a goal."""
 
 
 class PlanGroup(click.Group):
@@ -54,9 +54,9 @@ class PlanGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the subcommand and its words; that of a goal is `without_subcommand`.
+        """Return the subcommand and its words; for a goal it is `without_subcommand`.
 
-        A single word that is nearly a subcommand is refused: as a goal it would cost money.
+        A single word that is similar to a subcommand is refused: as a goal it would cost money.
         """
         if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
             known = self.list_commands(ctx)

@@ -1,7 +1,7 @@
 """Text of models, files and people, made safe and short enough to show on a terminal.
 
 A model's text may have escape sequences that move the cursor, rewrite earlier lines or set the
-clipboard: none of them passes. Characters that would make a line read as another one are visible.
+clipboard: all are removed. Characters that would make a line look like another are visible.
 """
 
 import os
@@ -34,7 +34,7 @@ def printable(text: str) -> str:
 def require_utf8(text: str, what: str) -> None:
     """Raise InvalidInput for a text from outside (an argument, a path) that is not UTF-8.
 
-    Python holds each byte that is none as a lone surrogate, which no JSON can carry.
+    Python represents each invalid byte as a lone surrogate, which JSON cannot contain.
     """
     try:
         text.encode()
@@ -53,10 +53,10 @@ def one_line(text: str, limit: int | None = None) -> str:
 
 
 def in_lines(text: str, width: int, indent: int = 0) -> list[str]:
-    """Return `text` in lines of at most `width`, broken between words; [""] for none.
+    """Return `text` in lines of at most `width`, broken between words; [""] for an empty text.
 
-    The first has room for `indent` characters before it, the others begin with as many spaces. A
-    word that is longer than a line stays whole, to be copied.
+    The first line has room for `indent` characters before it, the others begin with as many spaces.
+    A word that is longer than a line stays whole, to be copied.
     """
     margin = " " * indent
     lines = textwrap.wrap(
@@ -76,24 +76,24 @@ def broken_for(out: TextIO, text: str, indent: int = 0) -> str:
     If `out` is a terminal, lines are broken as by `in_lines`.
     """
     lines = text.split("\n")
-    with suppress(OSError, ValueError):  # no terminal, no file
+    with suppress(OSError, ValueError):  # not a terminal, not a file
         columns = os.get_terminal_size(out.fileno()).columns
         lines = ["\n".join(in_lines(line, columns, indent)) for line in lines]
     return ("\n" + " " * indent).join(lines)
 
 
 def cells(text: str) -> int:
-    """Return how many cells of a terminal a printable text takes: some characters take two."""
+    """Return how many cells of a terminal a printable text occupies: some characters occupy two."""
     return sum(map(_cells_of, text))
 
 
 def fitted(text: str, room: int) -> str:
-    """Return `text` as one printable line that takes at most `room` cells of a terminal."""
+    """Return `text` as one printable line of at most `room` cells of a terminal."""
     return cut(one_line(text), room)
 
 
 def cut(line: str, room: int) -> str:
-    """Return as much of a printable line as takes at most `room` cells of a terminal."""
+    """Return the beginning of a printable line in at most `room` cells of a terminal."""
     if cells(line) <= room:
         return line
     kept, left = 0, room - 1

@@ -1,4 +1,4 @@
-"""Which values are in force, and where each comes from: `agiraph config`."""
+"""The values in force, and the source of each: `agiraph config`."""
 
 import os
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ ELSEWHERE: Final = {
     "budget": ("budgets.run_usd", "budgets.run_tokens"),
     "when-spent": ("budgets.when_spent",),
 }
-"""The settings that count where neither the command line nor the project file has the option."""
+"""The settings that apply if neither the command line nor the project file has the option."""
 SECRET: Final = ("channels", "mcp")
 SOURCES: Final = (
     Column("KEY", "key"),
@@ -31,10 +31,9 @@ SOURCES: Final = (
 
 
 def sources(home: Path, *, is_named: bool) -> Listing:
-    """Return what is set, and by whom; `is_named`: the home is that of the command line.
+    """Return the changed settings and their sources; `is_named`: the command line names the home.
 
-    A key `run.model` is an option of `agiraph run`, any other one of the settings. Raises
-    InvalidInput.
+    A key `run.model` is an option of `agiraph run`, any other a setting. Raises InvalidInput.
     """
     file = project_file()
     rows = [_of_home(home, file, is_named=is_named)]
@@ -66,7 +65,7 @@ def _of_home(home: Path, file: ProjectFile | None, *, is_named: bool) -> JsonObj
 
 
 def _of_settings(home: Path) -> Iterator[tuple[str, Path]]:
-    """Yield each key that the settings of a home change; none of those that may be secret."""
+    """Yield each key that the settings of a home change, without keys that may be secret."""
     from agiraph.settings.yaml_text import is_absent, read_text, read_yaml
 
     own = Home(home).config

@@ -99,7 +99,7 @@ def _ways() -> str:
     return f"set a key (export ANTHROPIC_API_KEY=...), {WITHOUT_KEY}"
 
 
-# --- what is here --------------------------------------------------------------------------------
+# --- found here -----------------------------------------------------------------------------------
 
 
 def _discovered(home: Path, config: "Config", presets: "Presets") -> Discovery:

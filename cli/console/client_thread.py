@@ -1,5 +1,4 @@
-"""The blocking client of the API in asyncio: one thread sends requests, another follows a
-thread."""
+"""The blocking client of the API, used from asyncio through threads."""
 
 import asyncio
 import threading

@@ -1,4 +1,4 @@
-"""`agiraph context export` and `export-obsidian`: what was learned, as lines or as a vault."""
+"""`agiraph context export` and `export-obsidian`: the notes, as lines or as a vault."""
 
 import json
 import os
@@ -23,7 +23,7 @@ def _kinds(text: str) -> tuple[ContextKind, ...]:
 
 
 def _folder(text: str) -> str:
-    """Return a project as the API takes it: its id, or the whole path of its folder."""
+    """Return a project in the form for the API: its id, or the whole path of its folder."""
     if is_elsewhere() or not (os.sep in text or os.path.isdir(text)):  # plain: the person's own
         return text
     return os.path.realpath(os.path.expanduser(text))

@@ -49,7 +49,7 @@ CHECKS: Mapping[str, Callable[[DoctorContext], DoctorCheck]] = MappingProxyType(
 
 
 def check_up(context: DoctorContext) -> dict[str, DoctorCheck]:
-    """Run every check; one that raises has failed, with the error."""
+    """Run every check; a check that raises counts as failed, with the error."""
     return {name: _run(check, context) for name, check in CHECKS.items()}
 
 

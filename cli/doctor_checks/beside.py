@@ -1,4 +1,4 @@
-"""What Agiraph uses: the sandbox, models, external agents, tool servers, web, channels, traces."""
+"""Parts besides Agiraph: sandbox, models, external agents, tool servers, web, channels, traces."""
 
 import importlib.util
 import shutil
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def check_sandbox(context: DoctorContext) -> DoctorCheck:
-    """Models' commands run in a sandbox, which is tried."""
+    """Test the sandbox for models' commands."""
     config = context.settings().sandbox
     wall = find_sandbox(config)
     if wall.is_up:
@@ -40,7 +40,7 @@ def _advice(wall: Sandbox) -> str:
 
 
 def check_agents(context: DoctorContext) -> DoctorCheck:
-    """Which external agents can be workers; none is required."""
+    """Find the external agents that can be workers; none is required."""
     from agiraph.external.preflight import unenforced, why_not_confined
     from agiraph.external.preset import known_agents
 
@@ -92,7 +92,7 @@ def _policy_of(context: DoctorContext) -> "ApprovalPolicy":
 
 
 def check_servers(context: DoctorContext) -> DoctorCheck:
-    """The tool servers can be started."""
+    """Check that the tool servers can be started."""
     from agiraph.mcp.secrets import read_secrets, why_unusable
 
     servers = context.settings().mcp.servers
@@ -108,7 +108,7 @@ def check_servers(context: DoctorContext) -> DoctorCheck:
 
 
 def check_providers(context: DoctorContext) -> DoctorCheck:
-    """There is a model for a goal that names none."""
+    """Check that there is a model for a goal that names none."""
     from agiraph.models.registry import load_presets, pick_default, usable
 
     presets, config = load_presets(context.home.path / "providers.yaml"), context.settings()
@@ -126,7 +126,7 @@ def check_providers(context: DoctorContext) -> DoctorCheck:
 
 
 def check_search(context: DoctorContext) -> DoctorCheck:
-    """A search service is available for `web_search`."""
+    """Check that a search service is available for `web_search`."""
     from agiraph.tools.web.services import advice, chosen, why_unusable
 
     web = context.settings().web
@@ -139,7 +139,7 @@ def check_search(context: DoctorContext) -> DoctorCheck:
 
 
 def check_pages(_context: DoctorContext) -> DoctorCheck:
-    """The main text of web pages can be extracted."""
+    """Check that the main text of web pages can be extracted."""
     if importlib.util.find_spec("trafilatura") is not None:
         return ok("trafilatura extracts the main text of a page")
     detail = (
@@ -149,7 +149,7 @@ def check_pages(_context: DoctorContext) -> DoctorCheck:
 
 
 def check_channels(context: DoctorContext) -> DoctorCheck:
-    """What the channels need is set and installed."""
+    """Check that the variables and programs for the channels exist."""
     from agiraph.settings.variables import variables_in
 
     channels = context.settings().channels
@@ -168,7 +168,7 @@ def check_channels(context: DoctorContext) -> DoctorCheck:
 
 
 def check_traces(context: DoctorContext) -> DoctorCheck:
-    """Traces can be sent, if they are configured."""
+    """Check that traces can be sent, if they are configured."""
     endpoint = context.settings().telemetry.otlp_endpoint
     endpoint = endpoint or context.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT", "")
     if not endpoint:

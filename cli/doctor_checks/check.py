@@ -1,4 +1,4 @@
-"""DoctorCheck: the result of one check of `agiraph doctor`; DoctorContext: what is checked."""
+"""DoctorCheck: the result of one check of `agiraph doctor`; DoctorContext: its subject."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ MOST_SHOWN: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class DoctorCheck:
-    """The result of one check, and what to do about it if it is not `ok`."""
+    """The result of one check, and a remedy if it is not `ok`."""
 
     status: Status
     detail: str
@@ -28,7 +28,7 @@ def ok(detail: str, advice: str = "") -> DoctorCheck:
 
 
 def warn(detail: str, advice: str = "") -> DoctorCheck:
-    """Return the result of a check that found what may be a problem."""
+    """Return the result of a check that found a possible problem."""
     return DoctorCheck("warn", detail, advice)
 
 
@@ -39,13 +39,13 @@ def fail(detail: str, advice: str = "") -> DoctorCheck:
 
 @dataclass(frozen=True, slots=True)
 class DoctorContext:
-    """What is checked: a home and an environment."""
+    """The subject of the checks: a home and an environment."""
 
     home: Home
     environ: Mapping[str, str]
 
     def settings(self) -> Config:
-        """Return the settings in force; InvalidInput if the home's own cannot be read."""
+        """Return the settings in force. Raises InvalidInput if the home's own cannot be read."""
         return load_config(*present(self.home.config))
 
     @property

@@ -23,13 +23,13 @@ from cli.doctor_checks.home import agents_of, latest_runs
 from transport.mailbox_file import recorded_incarnations
 
 MOST_BYTES: Final = 256 * 1024 * 1024
-"""So much of all journals is read; a person waits for it."""
+"""The read limit over all journals, because a person waits for it."""
 
 LOG_SUFFIX: Final = "-wal"
 
 
 def check_records(context: DoctorContext) -> DoctorCheck:
-    """Every journal, record and database of the home can be read as a whole."""
+    """Check that every journal, record and database of the home can be read as a whole."""
     home = context.home
     read = _Journals()
     found = [read.fault(path) for path in journals_of(home)]
@@ -46,7 +46,7 @@ def check_records(context: DoctorContext) -> DoctorCheck:
 
 
 def check_missing(context: DoctorContext) -> DoctorCheck:
-    """No file is missing that a home that has been used has."""
+    """Check that no file of a used home is missing."""
     home = context.home
     if not any(map(_is_there, (home.system.children, *databases_of(home)))):
         return ok("the home has not been used")
@@ -59,7 +59,7 @@ def check_missing(context: DoctorContext) -> DoctorCheck:
 
 
 def check_register(context: DoctorContext) -> DoctorCheck:
-    """The supervisor's register names every agent that is unfinished, and is complete."""
+    """Check that the supervisor's register is complete and has every unfinished agent."""
     home = context.home
     table = _register(home)
     if table is None:
@@ -89,7 +89,7 @@ def check_register(context: DoctorContext) -> DoctorCheck:
 
 
 def check_context(context: DoctorContext) -> DoctorCheck:
-    """The context database can be read; without it runs go on."""
+    """Check that the context database can be read; runs continue without it."""
     path = context.home.context
     if not _is_there(path):
         return ok("nothing has been learned yet")
@@ -124,7 +124,7 @@ def records_of(home: Home) -> Iterator[Path]:
 
 
 def databases_of(home: Home) -> tuple[Path, ...]:
-    """Return the databases without which a service does not start, or has lost something."""
+    """Return the databases without which a service does not start, or has lost data."""
     return home.system.usage, home.system.mailboxes, home.human.book
 
 
@@ -182,7 +182,7 @@ class _Journals:
         return ""
 
     def rest(self) -> str:
-        """Return in words how many journals were not read."""
+        """Return the number of unread journals as text."""
         return f"; {self._unread} journals are too long to be read here" if self._unread else ""
 
 
@@ -215,7 +215,7 @@ def database_fault(home: Home, path: Path, table: str = "sqlite_master") -> str:
 def _readable(home: Home, path: Path) -> Iterator[Path | None]:
     """Yield a copy of a database, with its log: opening it writes.
 
-    None if a process may have it open, if there is none, or if there is no room for a copy.
+    None if a process may have it open, if it is missing, or if there is no room for a copy.
     """
     with tempfile.TemporaryDirectory(prefix="agiraph-doctor-") as folder:
         copy = Path(folder) / path.name

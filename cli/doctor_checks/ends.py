@@ -1,4 +1,4 @@
-"""Ends: journals that were cut between two records, so that only other files show it.
+"""Ends: journals that were cut between two records, which only other files show.
 
 Events name the place of the record that they follow from: of the board's, or of an entity's step.
 So a journal is cut if it ends before the place of an event, and the event log is cut if it ends
@@ -31,7 +31,7 @@ LONGEST_LOG: Final = 2 * SEGMENT_BYTES
 
 @dataclass(frozen=True, slots=True)
 class ConversationEnd:
-    """Where a conversation ends: its epoch, its steps, and the position of its last answer."""
+    """The end of a conversation: its epoch, its steps, and the position of its last answer."""
 
     epoch: str
     steps: int
@@ -39,7 +39,7 @@ class ConversationEnd:
 
 
 def check_ends(context: DoctorContext) -> DoctorCheck:
-    """No journal ends before an event of it, and no event log before the last step.
+    """Check that no journal ends before an event of it, and no event log before the last step.
 
     A journal that was cut between two records can be read; only other files show that it was cut.
     """
@@ -104,8 +104,10 @@ def _has_segments(agent: AgentHome) -> bool:
 
 
 def _last_places(agent: AgentHome, events: list[JsonObject]) -> list[tuple[RunHome, str, int]]:
-    """Return, for the latest runs, the key of the board and the last place in its journal that an
-    event names."""
+    """Return the key of the board and the last place in its journal named by an event.
+
+    For each of the latest runs.
+    """
     places: dict[str, int] = {}
     for record in events:
         if found := place_in(str(record.get("key", ""))):
@@ -120,7 +122,7 @@ def _last_places(agent: AgentHome, events: list[JsonObject]) -> list[tuple[RunHo
 
 
 def _records_before(run: RunHome, board: str, place: int) -> int | None:
-    """Return how many records a journal has that does not reach a place, None if it does.
+    """Return the number of a journal's records if it ends before a place, else None.
 
     A journal that continues after a damage has a new epoch: other places are not its own.
     """
@@ -133,7 +135,7 @@ def _records_before(run: RunHome, board: str, place: int) -> int | None:
 
 
 def _records(path: Path) -> list[JsonObject] | None:
-    """Return the records of a journal, None if there is none, or if it cannot be read here."""
+    """Return the records of a journal, None if it is missing, or cannot be read here."""
     try:
         status = status_of(path)
         return None if status is None or status.st_size > LONGEST_JOURNAL else read_journal(path)
@@ -165,9 +167,9 @@ def _conversations(agent: AgentHome) -> Iterator[tuple[str, Path]]:
 
 
 def conversation_end(path: Path) -> ConversationEnd | None:
-    """Return where a conversation ends, None if it cannot be known.
+    """Return the end of a conversation, None if it cannot be determined.
 
-    An empty one has no epoch.
+    An empty conversation has no epoch.
     """
     records = _records(path)
     if records is None:

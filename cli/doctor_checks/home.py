@@ -1,4 +1,4 @@
-"""The home: its folder and who may read it, its settings and rules, who holds it."""
+"""The home: its folder and access to it, its settings and rules, its supervisor."""
 
 import json
 import os
@@ -25,7 +25,7 @@ RUNS_CHECKED: Final = 20
 
 
 def check_home(context: DoctorContext) -> DoctorCheck:
-    """The home can be written to, or created."""
+    """Check that the home can be written to, or created."""
     home = context.home.path
     if home.exists() and not home.is_dir():
         return fail(f"{home} is not a folder", other_home())
@@ -42,7 +42,7 @@ def check_home(context: DoctorContext) -> DoctorCheck:
 
 
 def check_privacy(context: DoctorContext) -> DoctorCheck:
-    """No other user can read what is private in the home."""
+    """Check that no other user can read the private files of the home."""
     home = context.home
     folders = (home.system.path, home.human.path)
     private = (*folders, home.system.token, home.system.secrets, home.context)
@@ -59,7 +59,7 @@ def _is_open(path: Path) -> bool:
 
 
 def check_files(context: DoctorContext) -> DoctorCheck:
-    """The files that services open are regular files of this user, and can be read as a whole."""
+    """Check that the files of services are regular files of this user, and readable as a whole."""
     own = [_wrong_with(path, open_file) for path in files_of_services(context.home)]
     if odd := [found for found in own if found]:
         detail = f"{first_of(odd)}: a service that needs it does not start"
@@ -82,7 +82,7 @@ def files_of_services(home: Home) -> list[Path]:
 
 
 def check_versions(context: DoctorContext) -> DoctorCheck:
-    """The home has the format of this Agiraph."""
+    """Check that the home has the format of this Agiraph."""
     try:
         check_format(context.home)
     except OtherFormat as error:
@@ -103,7 +103,7 @@ def files_of(agent: AgentHome) -> list[Path]:
 
 
 def odd_places(agent: AgentHome) -> list[str]:
-    """Return what is wrong with the files and folders of an agent that services open."""
+    """Return the problems of the files and folders of an agent that services open."""
     folders = [agent.path, agent.memory, agent.runs]
     for run in latest_runs(agent):
         folders += [run.path, run.messages, run.attachments, run.nodes, run.workers]
@@ -142,7 +142,7 @@ def latest_runs(agent: AgentHome) -> list[RunHome]:
 
 
 def check_settings(context: DoctorContext) -> DoctorCheck:
-    """The home's own settings can be read."""
+    """Check that the home's own settings can be read."""
     own = context.home.config
     if is_absent(own):
         return ok(f"the defaults ({own} does not exist)")
@@ -154,7 +154,7 @@ def check_settings(context: DoctorContext) -> DoctorCheck:
 
 
 def check_approvals(context: DoctorContext) -> DoctorCheck:
-    """The approval rules can be read."""
+    """Check that the approval rules can be read."""
     from agiraph.tools.approvals.policy_file import FILE, policy_file, read_policy
     from agiraph.tools.table import tool_names
 
@@ -169,7 +169,7 @@ def check_approvals(context: DoctorContext) -> DoctorCheck:
 
 
 def check_supervisor(context: DoctorContext) -> DoctorCheck:
-    """A supervisor of this home can be reached, if one is running."""
+    """Check that a running supervisor of this home can be reached."""
     home = context.home
     if not is_held(home.path):
         detail = "none is running on this home; `agiraph run` starts its own"
@@ -185,7 +185,7 @@ def check_supervisor(context: DoctorContext) -> DoctorCheck:
 
 
 def check_processes(context: DoctorContext) -> DoctorCheck:
-    """Every service is up; one that is backing off is reported with its cause."""
+    """Check that every service is up; report one that is backing off with its cause."""
     from agiraph.http.client import Client
 
     home = context.home
@@ -208,7 +208,7 @@ def check_processes(context: DoctorContext) -> DoctorCheck:
 
 
 def check_socket(context: DoctorContext) -> DoctorCheck:
-    """The path of the router's socket is not too long."""
+    """Check that the path of the router's socket is not too long."""
     own = context.home.system.sockets
     try:
         folder = socket_folder(context.home, context.environ)

@@ -1,4 +1,4 @@
-"""The other machines of the home: reached, of our version, with the right time, wanted at all."""
+"""The other machines of the home: reachability, version, clock, and the need for the uplink."""
 
 from typing import Final
 
@@ -13,7 +13,7 @@ ANYWHERE: Final = ("tcp://0.0.0.0:", "tcp://*:", "tcp://[::]:")
 
 
 def check_hosts(context: DoctorContext) -> DoctorCheck:
-    """Every host can be reached and is fit for work; nothing listens that nobody needs."""
+    """Check that every host is reachable and ready, and that no unneeded port is open."""
     from agiraph.http.client import Client
 
     home, listens_at = context.home, context.settings().hosts.listen
@@ -48,7 +48,7 @@ def _empty(listens_at: str, invitations: int) -> DoctorCheck:
 
 
 def wrong_with(host: HostInfo) -> list[str]:
-    """Return what is wrong with a host, in words."""
+    """Return the problems of a host, as text."""
     wrong = []
     if host.state != "ready":
         wrong.append(f"{host.name} is {host.state}: it cannot be reached")
@@ -61,5 +61,5 @@ def wrong_with(host: HostInfo) -> list[str]:
 
 
 def minor_of(version: str) -> tuple[str, ...]:
-    """Return major and minor number: versions that differ there do not work together."""
+    """Return major and minor number: versions with different ones do not work together."""
     return tuple(version.split(".")[:2])

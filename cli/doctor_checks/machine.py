@@ -33,7 +33,7 @@ PROGRAMS: Final[Mapping[str, str]] = MappingProxyType(
 
 
 def check_python(_context: DoctorContext) -> DoctorCheck:
-    """Python is new enough."""
+    """Check that Python is new enough."""
     found = f"Python {platform.python_version()} at {sys.executable}"
     if sys.version_info >= OLDEST_PYTHON:
         return ok(found)
@@ -41,7 +41,7 @@ def check_python(_context: DoctorContext) -> DoctorCheck:
 
 
 def check_packages(_context: DoctorContext) -> DoctorCheck:
-    """Every package that Agiraph requires is installed."""
+    """Check that every package that Agiraph requires is installed."""
     required = packages_by_extra(_requirements()).get("", [])
     missing = [name for name in required if not _is_installed(name)]
     if not missing:
@@ -51,7 +51,7 @@ def check_packages(_context: DoctorContext) -> DoctorCheck:
 
 
 def check_extras(_context: DoctorContext) -> DoctorCheck:
-    """Which extras are installed; none is required."""
+    """Find the installed extras; none is required."""
     by_extra = packages_by_extra(_requirements())
     extras = {name: all(map(_is_installed, by_extra[name])) for name in sorted(by_extra) if name}
     installed = ", ".join(name for name in extras if extras[name]) or "none"
@@ -68,7 +68,7 @@ def _requirements() -> list[str]:
 
 
 def packages_by_extra(requirements: list[str]) -> dict[str, list[str]]:
-    """Return the packages that each extra requires; those that are always required under ''."""
+    """Return the packages that each extra requires; packages that are always required under ''."""
     found: dict[str, list[str]] = {}
     for line in requirements:
         package, extra = REQUIREMENT.match(line), EXTRA.search(line)
@@ -86,7 +86,7 @@ def _is_installed(package: str) -> bool:
 
 
 def check_bus(_context: DoctorContext) -> DoctorCheck:
-    """ZeroMQ is installed, with what the router needs."""
+    """Check that ZeroMQ is installed, with the features that the router needs."""
     try:
         import zmq
     except ImportError as error:
@@ -98,7 +98,7 @@ def check_bus(_context: DoctorContext) -> DoctorCheck:
 
 
 def check_sqlite(context: DoctorContext) -> DoctorCheck:
-    """SQLite can use a write-ahead log where the home is; some network disks cannot."""
+    """Check that SQLite can use a write-ahead log in the home; some network disks cannot."""
     found = f"SQLite {sqlite3.sqlite_version}"
     try:
         with tempfile.TemporaryDirectory(
@@ -120,7 +120,7 @@ def check_sqlite(context: DoctorContext) -> DoctorCheck:
 
 
 def check_loopback(context: DoctorContext) -> DoctorCheck:
-    """The API can listen on its address."""
+    """Check that the API can listen on its address."""
     from agiraph.http.discovery import is_held, read_port
 
     http, own = context.settings().http, read_port(context.home.path)
@@ -140,7 +140,7 @@ def check_loopback(context: DoctorContext) -> DoctorCheck:
 
 
 def check_launcher(context: DoctorContext) -> DoctorCheck:
-    """How processes are started, and whether forking is safe here."""
+    """Show how processes are started, and whether forking is safe here."""
     can_fork = sys.platform == "linux" and hasattr(os, "fork")
     wanted = context.settings().supervisor.launch
     if wanted == "fork" and not can_fork:
@@ -153,7 +153,7 @@ def check_launcher(context: DoctorContext) -> DoctorCheck:
 
 
 def check_programs(context: DoctorContext) -> DoctorCheck:
-    """The programs that Agiraph calls are installed."""
+    """Check that the programs that Agiraph calls are installed."""
     path = context.environ.get("PATH", os.defpath)
     if shutil.which("bash", path=path) is None:
         return fail("bash is not installed", "apt install bash")
@@ -167,7 +167,7 @@ def check_programs(context: DoctorContext) -> DoctorCheck:
 
 
 def check_disk(context: DoctorContext) -> DoctorCheck:
-    """There is free disk space."""
+    """Check that there is free disk space."""
     free = shutil.disk_usage(context.nearest_folder).free
     detail = f"{free / 1e9:.1f} GB free"
     if not has_room(context.nearest_folder):

@@ -1,6 +1,6 @@
-"""What a shell completes beside commands and options: agents, entities, hosts, nodes and models.
+"""Shell completions besides commands and options: agents, entities, hosts, nodes and models.
 
-They are read from the home's files: that is quick, and needs no supervisor.
+They are read from the home's files: that is fast, and needs no supervisor.
 """
 
 import json
@@ -23,7 +23,7 @@ Find = Callable[[click.Context, str], Iterable[str]]
 
 
 class Named(click.types.StringParamType):
-    """A text of which a shell completes the names that `find` knows."""
+    """A text for which a shell completes the names that `find` returns."""
 
     def __init__(self, find: Find) -> None:
         self._find = find
@@ -31,7 +31,7 @@ class Named(click.types.StringParamType):
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem[Any]]:
-        """Return the names that begin like this; none of a home on another machine."""
+        """Return the names that begin with the text; none of a home on another machine."""
         with ctx.scope(cleanup=False):
             if is_elsewhere():
                 return []
@@ -40,7 +40,7 @@ class Named(click.types.StringParamType):
 
 
 def with_completion(command: click.Command) -> None:
-    """Let a shell complete the names that a command and its subcommands take."""
+    """Let a shell complete the names that a command and its subcommands accept."""
     for parameter in command.params:
         find = _FOUND_BY.get(parameter.name or "")
         if find is not None and parameter.type is click.STRING:

@@ -1,7 +1,6 @@
-"""The options that every command takes, before its name or after it: --home, --url and what belongs
-to it, --json, -q and -v.
+"""The options of every command, before or after its name: --home, --url, --json, -q and -v.
 
-A command declares --home and --json (`cli.options.shared`) if it uses them; all else is added to
+A command declares --home and --json (`cli.options.shared`) if it uses them; all others are added to
 it when it is loaded.
 """
 
@@ -31,7 +30,7 @@ class SharedOption(click.Option):
     def consume_value(
         self, ctx: click.Context, opts: Mapping[str, Any]
     ) -> tuple[Any, click.core.ParameterSource]:
-        """Return the value and where it comes from; one on the command line is kept."""
+        """Return the value and its source; a value on the command line is kept."""
         value, source = super().consume_value(ctx, opts)
         given: dict[str, Any] = ctx.meta.setdefault(_GIVEN, {})
         assert self.name is not None
@@ -47,7 +46,7 @@ def _flag(*names: str, **more: Any) -> SharedOption:
 
 
 def group_options() -> list[click.Parameter]:
-    """Return the options of the group of all commands; each is for the command that follows."""
+    """Return the options of the group of all commands; each applies to the command that follows."""
     return [_flag("--json", "as_json", help="Print JSON."), *_usual(), *_of_url(hidden=False)]
 
 
@@ -68,7 +67,7 @@ def _usual(check_url: Check | None = None) -> list[click.Parameter]:
 
 
 def _of_url(*, hidden: bool) -> list[click.Parameter]:
-    """Return what belongs to --url; a command's own help does not list it."""
+    """Return the options that belong to --url; a command's own help does not list them."""
     return [
         SharedOption(
             ["--token"], expose_value=False, hidden=hidden, help="With --url: the API token."
@@ -109,12 +108,12 @@ def _refuse_json(ctx: click.Context, _option: click.Parameter, value: bool) -> N
 
 
 def is_quiet() -> bool:
-    """Whether the command that runs now was given -q."""
+    """Whether the running command has the option -q."""
     return _is_given("quiet") and not is_verbose()
 
 
 def is_verbose() -> bool:
-    """Whether the command that runs now was given -v."""
+    """Whether the running command has the option -v."""
     return _is_given("verbose")
 
 
@@ -123,7 +122,7 @@ def _is_given(flag: str) -> bool:
 
 
 def given(option: str) -> Any:
-    """Return what a shared option was given on the command line that runs now, None if nothing."""
+    """Return the value of a shared option on the running command line, None if it is not given."""
     ctx = click.get_current_context(silent=True)
     return ctx.meta.get(_GIVEN, {}).get(option) if ctx is not None else None
 
@@ -135,6 +134,6 @@ def home_of(ctx: click.Context) -> Path:
 
 
 def remark(text: str) -> None:
-    """Say on stderr what is worth knowing beside the result; -q silences it."""
+    """Print a remark besides the result on stderr; -q silences it."""
     if not is_quiet():
         click.echo(broken_for(sys.stderr, text), err=True)

@@ -1,7 +1,6 @@
-"""A client of a home on which no supervisor runs: it calls the gateway's own endpoints in-process.
+"""A client of a home without a supervisor: it calls the gateway's own endpoints in-process.
 
-Nothing is written; what would change something, and what only a process can answer, raises
-NotReachable.
+Nothing is written; a request that would change something, or needs a process, raises NotReachable.
 """
 
 import asyncio
@@ -22,17 +21,17 @@ from agiraph.storage.home_format import check_format
 
 URL: Final = "http://home"
 NEEDS_A_SUPERVISOR: Final = (403, 503)
-"""Not allowed to who only reads; asked of who does not run."""
+"""The statuses for refused changes, and for services that do not run."""
 
 
 def client_of_files(home: Path, config: Config) -> Client | None:
     """Return a client of a home's files, None if a supervisor has begun to run on it.
 
-    The home need not exist. Raises Corrupt (also OtherFormat), OSError.
+    The home may be missing. Raises Corrupt (also OtherFormat), OSError.
     """
     check_format(Home(home))
     if not logging.getLogger().handlers:
-        set_up_logging("warning")  # that an agent's folder is damaged, and left out
+        set_up_logging("warning")  # warns that an agent's folder is damaged, and left out
     try:
         return Client(URL, "", transport=HomeTransport(home, config))
     except HomeHeld:
@@ -50,7 +49,7 @@ class HomeTransport(httpx.BaseTransport):
             self._open_things = stack.pop_all()
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Return the whole response to a request; raise NotReachable if a process is needed."""
+        """Return the whole response to a request. Raises NotReachable if a process is needed."""
         response = self._loop.run(self._answer(request))
         if response.status_code in NEEDS_A_SUPERVISOR:
             raise why_unreachable(self._home)

@@ -1,4 +1,4 @@
-"""Which home on another machine a command is for, if it is for one, and the way to its gateway."""
+"""The home on another machine that a command is for, if any, and the way to its gateway."""
 
 import os
 from dataclasses import replace
@@ -21,11 +21,11 @@ _CHOSEN: Final = f"{__name__}.chosen"
 
 
 def chosen_remote() -> Remote | None:
-    """Return the home on another machine that the command that runs now is for; None: one here.
+    """Return the home on another machine that the running command is for; None: a home here.
 
-    --url counts before --home, that before AGIRAPH_URL, that before what else names a home of this
-    machine, that before the one that `agiraph login --url` made the default. Raises InvalidInput
-    for an address that is wrong, or that would have the token sent in the clear.
+    The order of precedence is --url, --home, AGIRAPH_URL, other names of a home of this machine,
+    and the default set by `agiraph login --url`. Raises InvalidInput for an address that is wrong,
+    or to which the token would be sent unencrypted.
     """
     ctx = click.get_current_context(silent=True)
     if ctx is None:
@@ -37,7 +37,7 @@ def chosen_remote() -> Remote | None:
 
 
 def require_here() -> None:
-    """Raise UsageError if the command that runs now is for a home on another machine."""
+    """Raise UsageError if the running command is for a home on another machine."""
     remote = chosen_remote()
     if remote is not None:
         path = click.get_current_context().command_path
@@ -48,7 +48,7 @@ def require_here() -> None:
 
 
 def is_elsewhere() -> bool:
-    """Whether the command that runs now is for a home on another machine."""
+    """Whether the running command is for a home on another machine."""
     return chosen_remote() is not None
 
 
@@ -76,10 +76,10 @@ def _has_home() -> bool:
 
 
 def as_given(remote: Remote) -> Remote:
-    """Return a remote with what the command line and the environment say of it.
+    """Return a remote with the values of the command line and the environment.
 
-    AGIRAPH_TOKEN is for the gateway that AGIRAPH_URL names, else for one that has no token yet.
-    Raises InvalidInput if the token would be sent in the clear.
+    AGIRAPH_TOKEN is for the gateway that AGIRAPH_URL names, else for a gateway without a token.
+    Raises InvalidInput if the token would be sent unencrypted.
     """
     meant, token = os.environ.get(URL_VARIABLE, ""), os.environ.get(TOKEN_VARIABLE, "")
     of_meant, of_any = (token, "") if meant else ("", token)

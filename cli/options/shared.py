@@ -50,7 +50,7 @@ def _connect(home: Path) -> "Client":
 
 
 def _read(home: Path) -> "Client | None":
-    gc.disable()  # a fifth of this long import would go to it
+    gc.disable()  # it takes a fifth of this long import
     try:
         from cli.options.home_reader import client_of_files
     finally:
@@ -75,7 +75,7 @@ class CliContext:
 
 
 class Subcommands(click.Group):
-    """A group that names its subcommands when it is given another word."""
+    """A group that lists its subcommands in the error for another word."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -89,7 +89,7 @@ class Subcommands(click.Group):
 
 
 def connect(home: Path, *, patience_seconds: float | None = None) -> "Client":
-    """Return a client of the supervisor that runs on `home`; raise NotReachable if none does.
+    """Return a client of the supervisor that runs on `home`. Raises NotReachable if there is none.
 
     Waits AWAY_SECONDS for a gateway that is away while a supervisor runs, then raises GatewayAway.
     """
@@ -110,7 +110,7 @@ def connect(home: Path, *, patience_seconds: float | None = None) -> "Client":
 def connect_to_read(home: Path) -> "Client":
     """Return a client of the supervisor that runs on `home`, else one that reads its files.
 
-    With the files, what changes something raises NotReachable.
+    With the files, every change raises NotReachable.
     """
     while True:
         try:
@@ -136,7 +136,10 @@ def settings_of(home: Path) -> "Config":
 
 @contextlib.contextmanager
 def _waiting_line() -> Iterator[Callable[[str], None]]:
-    """Yield what shows on a terminal's stderr, in one line, why this waits; removed at the end."""
+    """Yield a function that shows the reason of a wait in one line of a terminal's stderr.
+
+    The line is removed at the end.
+    """
     began, width = time.monotonic(), 0
 
     def put(text: str) -> None:
@@ -157,7 +160,7 @@ def _waiting_line() -> Iterator[Callable[[str], None]]:
 
 
 def cli_context() -> CliContext:
-    """Return the context of the command that runs now; elsewhere there is only a gateway."""
+    """Return the context of the running command; on another machine there is only a gateway."""
     remote = chosen_remote()
     if remote is not None:
         return CliContext(connect=lambda _home: client_of(remote))
@@ -189,7 +192,7 @@ def json_option(what: str) -> Callable[[Command], Command]:
 
 
 def examples(*lines: str) -> str:
-    """Return the end of a command's help: one example a line, not re-flowed."""
+    """Return the end of a command's help: one example per line, not re-flowed."""
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
 
 
@@ -210,7 +213,7 @@ class PositiveNumber(click.FloatRange):
 
 
 class Parsed(click.ParamType[Any]):
-    """What `parse` makes of a text; its InvalidInput is a wrong usage."""
+    """The type of a text that `parse` converts; its InvalidInput is a wrong usage."""
 
     def __init__(self, name: str, parse: Callable[[str], Any]) -> None:
         self.name = name
@@ -227,7 +230,7 @@ class Parsed(click.ParamType[Any]):
 
 
 def duration(least: float = 1) -> Parsed:
-    """Return the type of a length of time: `90`, `30s`, `5m`, `1h30m`, `2d`; becomes seconds."""
+    """Return the type of a duration: `90`, `30s`, `5m`, `1h30m`, `2d`; becomes seconds."""
     return Parsed("duration", functools.partial(_seconds, least=least))
 
 
@@ -252,7 +255,7 @@ def _budget(text: str) -> "NamedLimit":
 def together(
     limits: "Sequence[NamedLimit]",
 ) -> tuple[float | Literal["none"] | None, int | Literal["none"] | None]:
-    """Return the limit in dollars and that in tokens; of two in one unit the last one counts."""
+    """Return the limits in dollars and in tokens; of two limits in one unit the last is used."""
     usd = [one.usd for one in limits if one.usd is not None]
     tokens = [one.tokens for one in limits if one.tokens is not None]
     return usd[-1] if usd else None, tokens[-1] if tokens else None
@@ -309,17 +312,17 @@ def budgets_option(help: str) -> Callable[[Command], Command]:
     return click.option("-b", "--budget", "budgets", type=BUDGET, multiple=True, help=help)
 
 
-"""What may be spent: `2`, `$2`, `500k-tokens`, `none`; becomes a NamedLimit."""
+"""A budget: `2`, `$2`, `500k-tokens`, `none`; becomes a NamedLimit."""
 
 PAST_TIME: Final = Parsed("time", functools.partial(_moment, is_past=True))
 """`18:30`, `2026-05-01T09:00`, or a duration before now, `2h`; becomes epoch seconds."""
 
 NEXT_TIME: Final = Parsed("time", functools.partial(_moment, is_past=False))
-"""The same, after now."""
+"""The same formats, for a time after now."""
 
 
 def require_writable(file: Path) -> None:
-    """Raise InvalidInput for a file that cannot be written later; one that is there stays."""
+    """Raise InvalidInput for a file that cannot be written later; an existing file stays."""
     place = file.resolve()
     try:
         if place.exists():  # plain: where the person wants it
@@ -334,7 +337,7 @@ def require_writable(file: Path) -> None:
 
 
 def text_argument(value: str, name: str) -> str:
-    """Return a text from the command line, `-` being all of stdin; refuse an empty one."""
+    """Return a text from the command line, with `-` for all of stdin; refuse an empty one."""
     text = _all_of_stdin() if value == "-" else value
     if not text.strip():
         raise click.UsageError(f"{name} is empty")
@@ -342,7 +345,7 @@ def text_argument(value: str, name: str) -> str:
 
 
 def _all_of_stdin() -> str:
-    """Return what comes on stdin, in any locale; InvalidInput if it is not UTF-8."""
+    """Return the text on stdin, in any locale. Raises InvalidInput if it is not UTF-8."""
     try:
         return sys.stdin.buffer.read().decode().replace("\r\n", "\n")
     except UnicodeDecodeError as error:

@@ -1,4 +1,4 @@
-"""Values as people read them: times, sizes, counts, money. Short forms are for narrow columns."""
+"""Values formatted for people: times, sizes, counts, money. Short forms are for narrow columns."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -39,7 +39,7 @@ def format_time(value: Any) -> str:
 
 
 def format_seconds(seconds: float) -> str:
-    """Return a length of time."""
+    """Return a duration as text."""
     if seconds < 60:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(int(seconds), 60)
@@ -48,7 +48,7 @@ def format_seconds(seconds: float) -> str:
 
 
 def format_age(seconds: Any) -> str:
-    """Return a length of time in at most four characters: `7s`, `12m`, `3h`, `2d`."""
+    """Return a duration in at most four characters: `7s`, `12m`, `3h`, `2d`."""
     if not isinstance(seconds, int | float):
         return ""
     for unit, size in (("d", 86400), ("h", 3600), ("m", 60)):
@@ -58,7 +58,7 @@ def format_age(seconds: Any) -> str:
 
 
 def format_size(value: Any) -> str:
-    """Return bytes in the unit that fits."""
+    """Return a size in bytes, in a suitable unit."""
     if not isinstance(value, int | float):
         return ""
     amount = float(value)
@@ -70,7 +70,7 @@ def format_size(value: Any) -> str:
 
 
 def format_short_size(amount: float) -> str:
-    """Return bytes in at most six characters; nothing for none."""
+    """Return bytes in at most six characters; '' for zero."""
     if amount <= 0:
         return ""
     for unit in ("B", "K", "M"):
@@ -81,7 +81,7 @@ def format_short_size(amount: float) -> str:
 
 
 def format_count(value: Any) -> str:
-    """Return a number with thousands separators; zero as nothing."""
+    """Return a number with thousands separators; '' for zero."""
     return f"{int(value):,}" if isinstance(value, int | float) and value else ""
 
 
@@ -95,14 +95,14 @@ def format_short_count(number: int) -> str:
 
 
 def format_money(value: Any) -> str:
-    """Return dollars; an unknown price as nothing."""
+    """Return dollars; '' for an unknown price."""
     if not isinstance(value, int | float):
         return ""
     return f"${value:,.4f}" if 0 < abs(value) < 1 else f"${value:,.2f}"
 
 
 def format_short_money(cost: float | None) -> str:
-    """Return dollars, only the smallest with four digits; an unknown price as nothing."""
+    """Return dollars, only the smallest with four digits; '' for an unknown price."""
     if cost is None:
         return ""
     return f"${cost:.4f}" if 0 < cost < 0.01 else f"${cost:,.2f}"
@@ -114,7 +114,7 @@ def with_estimate(key: str, show: Callable[[Any], str]) -> Callable[[Mapping[str
 
 
 def format_usage(usage: Usage) -> str:
-    """Return tokens and, where the price is known, money."""
+    """Return tokens and, if the price is known, money."""
     amounts = [f"{usage.tokens:,} tokens", format_money(usage.cost_usd)]
     return " · ".join(mark_estimate(one, usage.is_estimate) for one in amounts if one)
 
@@ -142,18 +142,18 @@ def state_label(value: Any) -> str:
 
 
 def entity_name(value: Any) -> str:
-    """Return an address or id as people call it."""
+    """Return the short name of an address or id."""
     return short_name(str(value).rpartition("/")[2]) if value else ""
 
 
 def shown_agent(role: JsonObject) -> str:
-    """Return what does the work of a team's role (a `TeamRoleView`), as people read it."""
+    """Return the agent of a team's role (a `TeamRoleView`) as text for people."""
     agent = role["agent"] or role["model"] or "default"
     return f"{agent} (not {role['left_out']})" if role["left_out"] else str(agent)
 
 
 def how_it_works(role: JsonObject) -> str:
-    """Return how that role works."""
+    """Return the way in which that role works."""
     if role["kind"] == "cli":
         return "as a CLI"
     return "text only" if role["advisory"] else "with tools"

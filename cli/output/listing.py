@@ -1,4 +1,4 @@
-"""What a command prints: a listing, a record, or what it has done; for people or as JSON.
+"""The output of a command: a listing, a record, or a result; for people or as JSON.
 
 A listing is a table that fits the terminal, plain columns in a pipe, or a JSON array.
 """
@@ -25,11 +25,11 @@ Show = Callable[[Any], str]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: a heading, the key of its value in a row, and how the value is shown.
+    """One column: a heading, the key of its value in a row, and the format of the value.
 
-    With the key '' the whole row is shown. A `wide` column takes the width that the others leave,
-    and is cut to it, or goes on in the next line if it `wraps`. Columns with a `spare` number are
-    left out of a table that is too narrow for them, the highest number first.
+    With the key '' the whole row is formatted. A `wide` column gets the remaining width, and is cut
+    to it, or continues in the next line if it `wraps`. Columns with a `spare` number are left out
+    of a table that is too narrow for them, the highest number first.
     """
 
     heading: str
@@ -47,9 +47,9 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Records to print, of which people see these columns; `empty` (on stderr) if there are none.
+    """Records to print, shown to people in these columns; `empty` (on stderr) if there are none.
 
-    `rows` is what people see instead, where that differs.
+    `rows` are shown to people instead, if given.
     """
 
     records: Iterable[BaseModel | JsonObject]
@@ -73,13 +73,13 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class Details:
-    """One record in all its fields; `shown` is what people see instead, where that differs."""
+    """One record in all its fields; `shown` is shown to people instead, if given."""
 
     record: BaseModel
     shown: JsonObject | None = None
 
     def print(self, *, as_json: bool) -> int:
-        """Print a JSON object, or a line for each field that has a value; return DONE."""
+        """Print a JSON object, or a line for each field with a value; return DONE."""
         record = to_rows([self.record])[0]
         if as_json:
             print_json(record)
@@ -97,7 +97,7 @@ class Details:
 
 
 def _field(key: str, value: Any) -> str:
-    """Return a field as people see it: a time, an amount of money, or any other value."""
+    """Return a field formatted for people: a time, an amount of money, or any other value."""
     if key.endswith("_at"):
         return format_time(value)
     return format_money(value) if key.endswith("_usd") else as_is(value)
@@ -105,7 +105,7 @@ def _field(key: str, value: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What a command has done: a record for programs, one line for people.
+    """The result of a command: a record for programs, one line for people.
 
     A `remark` goes to stderr.
     """
@@ -154,7 +154,7 @@ def _cells(row: JsonObject, columns: Sequence[Column]) -> list[str]:
 
 
 def _print_columns(rows: Sequence[JsonObject], columns: Sequence[Column]) -> None:
-    """Print aligned columns with nothing cut; an empty cell is a dash, so that fields count."""
+    """Print aligned, uncut columns; an empty cell is a dash, so that fields can be counted."""
     table = [[column.heading for column in columns]]
     table += [[cell or "-" for cell in _cells(row, columns)] for row in rows]
     widths = [min(max(map(len, cells)), 60) for cells in zip(*table, strict=True)]
@@ -197,7 +197,7 @@ def fitting(rows: Sequence[JsonObject], columns: Sequence[Column], width: int) -
 
 
 def _width(rows: Sequence[JsonObject], columns: Sequence[Column]) -> int:
-    """Return how wide a table is, with the wide column at its minimum."""
+    """Return the width of a table, with the wide column at its minimum."""
     table = [[c.heading for c in columns], *(_cells(row, columns) for row in rows)]
     widths = [max(map(len, cells)) for cells in zip(*table, strict=True)]
     needed = (

@@ -1,1 +1,1 @@
-"""`agiraph run`: where it happens, its progress, its outcome."""
+"""`agiraph run`: its supervisor, its progress, its outcome."""

@@ -58,7 +58,7 @@ OF_ANY_RUN: Final = frozenset(
         "verbose",
     ]
 )
-"""The options that a run may have that is only resumed."""
+"""The options that are permitted for a run that is only resumed."""
 
 
 @click.command(
@@ -222,18 +222,18 @@ def run(
 
 
 def _is_attended(as_json: bool) -> bool:
-    """Whether somebody can answer here."""
+    """Whether a person can answer here."""
     return can_prompt() and not as_json
 
 
 def _models(model: str | None, worker_model: str | None) -> dict[str, Any]:
-    """Return the models to ask for; what plays a recording again does so for all."""
+    """Return the requested models; a replay of a recording applies to all."""
     workers = worker_model or (model if _is_replay(model) else None)
     return {"model": _absolute(model), "worker_model": _absolute(workers)}
 
 
 def _require_nothing_new(ctx: click.Context, resumes: bool) -> None:
-    """Raise UsageError unless all that is asked for is to resume what was begun before."""
+    """Raise UsageError unless the command only resumes earlier runs."""
     if not resumes:
         raise click.UsageError("Missing argument 'GOAL'.", ctx)
     given = click.core.ParameterSource.COMMANDLINE
@@ -277,7 +277,7 @@ def _refuse_conflicts(
 
 
 def _refuse_files_of_home(given: dict[str, Any]) -> None:
-    """Raise UsageError for what is done with files of the home, which is on another machine."""
+    """Raise UsageError for options that use files of a home on another machine."""
     asked = {
         "--estimate": given["is_estimated"],
         "--resume": given["resumes"],
@@ -297,7 +297,7 @@ def _require_sound(terms: dict[str, Any], record: Path | None) -> None:
         _refuse_files_of_home(click.get_current_context().params)
     for term, value in terms.items():
         if isinstance(value, str):
-            require_utf8(value, term)  # the current folder may be named otherwise
+            require_utf8(value, term)  # the current folder may have another name
     if record is not None:
         require_writable(record)
 
@@ -318,7 +318,7 @@ def _is_replay(model: str | None) -> bool:
 
 
 def _absolute(model: str | None) -> str | None:
-    """Return a model with the file that it plays again named so that any process finds it."""
+    """Return a model with the absolute path of the file that it replays."""
     if model is None or not _is_replay(model):
         return model
     return f"{REPLAY}{Path(model.removeprefix(REPLAY)).resolve()}"

@@ -1,7 +1,8 @@
-"""Deliverables: what a run leaves for its person, and writing it where the person wants it.
+"""Deliverables: the files of a run for its person, and writing them to the requested place.
 
-That is the final answer, what completed nodes have published, and files that the coordinator wrote
-into the run's folder. All of it stays in the home, so nothing is lost if it cannot be written.
+They are the final answer, the published files of completed nodes, and files that the coordinator
+wrote into the run's folder. All of them stay in the home, so nothing is lost if they cannot be
+written.
 """
 
 import base64
@@ -33,7 +34,7 @@ NO_SUCH_RANGE: Final = 416
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """Where a result is to go: a file for the answer, or a folder for all deliverables."""
+    """The destination of a result: a file for the answer, or a folder for all deliverables."""
 
     path: Path
     is_folder: bool
@@ -41,9 +42,9 @@ class Destination:
 
 
 def wanted_destination(named: str | None, *, may_replace: bool) -> Destination | None:
-    """Return what `--output` names, a folder if it is one or ends with a slash; None for None.
+    """Return the destination named by `--output`, a folder if it is one or ends with a slash.
 
-    Raises InvalidInput if it cannot be written, or exists and may not be replaced.
+    None for None. Raises InvalidInput if it cannot be written, or exists and may not be replaced.
     """
     if named is None:
         return None
@@ -82,8 +83,11 @@ def output_options(command: Command) -> Command:
 
 
 def deliverables(client: "Client", agent: str, run: str | None) -> dict[str, str]:
-    """Return the files of a run besides its answer: name in a folder, as on disk, to path under the
-    run, as the API spells it."""
+    """Return the files of a run besides its answer.
+
+    The keys are names in a folder, as on disk; the values paths under the run, as the API spells
+    them.
+    """
     files = client.delivered(agent, run=run).files if run is not None else ()
     return {
         unspelled(file.name) if file.is_spelled else file.name: file.path
@@ -94,8 +98,11 @@ def deliverables(client: "Client", agent: str, run: str | None) -> dict[str, str
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """What was written, and what was not: what could not be read any more (paths under the run),
-    and what was left out because it would be a repository's `.git`."""
+    """The written files, and the unwritten ones.
+
+    `missing` could no longer be read (paths under the run); `left_out` would be a repository's
+    `.git`.
+    """
 
     written: list[Path]
     missing: list[str]
@@ -120,10 +127,10 @@ class Delivered:
 def deliver(
     client: "Client", agent: str, run: str | None, answer: str | None, to: Destination
 ) -> Delivered:
-    """Write the answer, and into a folder everything else.
+    """Write the answer, and into a folder all other deliverables.
 
-    No file or folder called `.git` is written. Raises InvalidInput, which says where the result is
-    kept, if something cannot be written.
+    No file or folder called `.git` is written. Raises InvalidInput, which names the place of the
+    result, if a file cannot be written.
     """
     written: list[Path] = []
     missing: list[str] = []
@@ -156,7 +163,7 @@ def deliver(
 def _autorun_in(name: PurePosixPath) -> tuple[PurePosixPath, str]:
     """Return the part of a path because of which a program runs commands, and the program, or ''.
 
-    If several parts are such, the one that is git's counts.
+    If several parts are such, git's part is returned.
     """
     pairs = zip(name.parts, ("", *name.parts), strict=False)
     parts = [(at, program_of(part, above)) for at, (part, above) in enumerate(pairs, start=1)]
@@ -167,7 +174,7 @@ def _autorun_in(name: PurePosixPath) -> tuple[PurePosixPath, str]:
 
 
 def _bare_repositories(names: Iterable[str]) -> list[PurePosixPath]:
-    """Return the folders that git takes for repositories without any `.git`."""
+    """Return the folders that git treats as repositories without any `.git`."""
     inner: dict[PurePosixPath, set[str]] = {}
     for name in names:
         path = PurePosixPath(name)
@@ -182,7 +189,7 @@ def _named(paths: list[PurePosixPath]) -> str:
 
 
 def _place(folder: Path, name: str) -> Path:
-    """Return where a deliverable goes; InvalidInput for a name that leads elsewhere."""
+    """Return the path of a deliverable. Raises InvalidInput for a name that leads elsewhere."""
     parts = PurePosixPath(name).parts
     if ".." in parts or name.startswith("/") or "\0" in name:
         raise InvalidInput(f"{name!r} is no name of a file")
@@ -192,7 +199,7 @@ def _place(folder: Path, name: str) -> Path:
 def read_whole(
     client: "Client", agent: str, first: "FileContentView", run: str | None = None
 ) -> bytes:
-    """Return a file, read on from its first piece."""
+    """Return a whole file, read on from its first piece."""
     read, piece = _bytes_of(first), first
     while piece.is_truncated and piece.returned:
         piece = client.read_file(agent, first.path, offset=piece.offset + piece.returned, run=run)
@@ -223,9 +230,9 @@ def _pieces(client: "Client", agent: str, run: str | None, path: str) -> Iterato
 
 
 def _write(place: Path, pieces: Callable[[], Iterator[bytes]], to: Destination) -> None:
-    """Write a file, or nothing; one that is there only if it may be replaced."""
+    """Write a file completely or not at all; replace an existing one only if permitted."""
     content = pieces()
-    first = next(content)  # before anything is made: it may not be there
+    first = next(content)  # before any file is made: it may be missing
     place.parent.mkdir(parents=True, exist_ok=True)  # plain: where the person wants it
     flags = os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if to.may_replace else os.O_EXCL)
     descriptor = os.open(place, flags, 0o666)  # plain: where the person wants it

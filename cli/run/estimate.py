@@ -1,4 +1,4 @@
-"""The estimate of a run: what it may take, before anything is begun."""
+"""The estimate of a run: its likely use, before the run begins."""
 
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def print_estimate(options: RunOptions) -> int:
-    """Print what a run may take; nothing is begun."""
+    """Print the estimate of a run without beginning it."""
     from agiraph.models.run_costs import in_words
 
     with connect_to_read(options.home) as client:
@@ -34,7 +34,7 @@ def print_estimate(options: RunOptions) -> int:
 
 
 def estimate_of(options: RunOptions, client: "Client") -> "Estimate":
-    """Return the estimate of a run; InvalidInput if there is no model for it, or no such plan."""
+    """Return the estimate of a run. Raises InvalidInput if its model or its plan is missing."""
     from agiraph.agent.run_estimate import estimate_run
     from agiraph.board.plans.plan import parse_plan
 
@@ -45,7 +45,7 @@ def estimate_of(options: RunOptions, client: "Client") -> "Estimate":
 
 
 def _models(options: RunOptions, client: "Client") -> tuple[str, str]:
-    """Return the models of coordinator and workers, as they are named."""
+    """Return the models of coordinator and workers, by name."""
     last = client.agent(options.agent) if options.agent else None
     model = options.model or (last.model if last else "") or default_model(options.home)
     worker = options.terms.get("worker_model") or (last.worker_model if last else "")

@@ -107,7 +107,7 @@ def _introduce_roles(target: RunTarget, asked: dict[str, Any], model: str) -> No
 def show_ui(
     options: RunOptions, client: "Client", agent: "AgentView", say: Callable[[str], None]
 ) -> None:
-    """Open the web UI at an agent, if that is asked for."""
+    """Open the web UI at an agent, if requested."""
     if not options.shows_ui:
         return
     from cli.browser import link_of, open_browser, ui_login
@@ -144,7 +144,7 @@ def _stop_early(
     """Stop the team. Unless the person pressed Ctrl-C, the agent is listed as unfinished."""
     target.screen.note("interrupted: stopping the team", "bad")
     if agent is None:
-        # The same request returns the same agent, created by now or not.
+        # The same request returns the same agent, whether or not it was created by now.
         with contextlib.suppress(AgiraphError):
             agent = target.begin(options)
     if agent is not None and isinstance(interrupt, EndedBySignal):
@@ -154,7 +154,7 @@ def _stop_early(
 
 
 def _why(client: "Client", options: RunOptions, agent: "AgentView") -> str:
-    """Return why this model is used."""
+    """Return the reason why this model is used."""
     if options.model:
         return f"from {options.model_from}"
     if options.agent or not options.is_new:

@@ -1,4 +1,4 @@
-"""An input folder that is sent to a home on another machine, as far as it is not there yet."""
+"""Upload an input folder to a home on another machine, without the files already there."""
 
 import hashlib
 import os
@@ -21,16 +21,16 @@ CONFLICT: Final = 409
 MOST_STARTS: Final = 20
 MOST_FILES: Final = 100_000
 MOST_BYTES: Final = 1 << 50
-"""What is really allowed the gateway knows."""
+"""The gateway has the actual limit."""
 
 Say = Callable[[str], None]
 
 
 def upload_input(client: "Client", folder: Path, say: Say, note: Say) -> str:
-    """Send a folder and return its path on the home's machine; `say` is told how far it is.
+    """Send a folder and return its path on the home's machine; `say` receives the progress.
 
-    What broke off before goes on where it stopped. Raises InvalidInput for what cannot be sent,
-    ApiError for what the gateway refuses.
+    An interrupted upload continues where it stopped. Raises InvalidInput for files that cannot be
+    sent, ApiError if the gateway refuses them.
     """
     files = list(entries_below(folder, say))
     check_manifest(files, MOST_FILES, MOST_BYTES)
@@ -60,7 +60,10 @@ def _counted(files: list[FileEntry]) -> str:
 
 
 def _sent(client: "Client", folder: Path, found: InputView, say: Say) -> str:
-    """Send what is wanted; return where the folder is. ApiError 409 if it must be declared anew."""
+    """Send the wanted files; return the folder's path.
+
+    Raises ApiError 409 if the folder must be declared again.
+    """
     at, path, missing = 0, found.path, found.missing
     for piece in _pieces(folder, found.wanted):
         sent = client.send_input(found.id, at, piece)
@@ -87,9 +90,9 @@ def _pieces(folder: Path, wanted: tuple[WantedFileView, ...]) -> Iterator[bytes]
 
 
 def entries_below(folder: Path, say: Say) -> Iterator[FileEntry]:
-    """Yield all that is in a folder, sorted; `say` is told which file is read.
+    """Yield all entries below a folder, sorted; `say` receives the file that is read.
 
-    Raises InvalidInput for what cannot be read, and for a name that is not UTF-8.
+    Raises InvalidInput for an unreadable file, and for a name that is not UTF-8.
     """
     for place, folders, names in os.walk(folder, onerror=_refuse):  # plain: named by the person
         folders.sort()
@@ -109,7 +112,7 @@ def entries_below(folder: Path, say: Say) -> Iterator[FileEntry]:
 
 
 def _entry(path: Path, shown: str, say: Say) -> FileEntry | None:
-    """Return what is told of a file, folder or link; None for a socket and its like."""
+    """Return the entry of a file, folder or link; None for a socket and other special files."""
     status = path.lstat()
     if S_ISLNK(status.st_mode):
         return FileEntry(path=shown, kind="link", target=os.readlink(path))

@@ -1,4 +1,4 @@
-"""What else is in the home of a run: other agents at work, and those that their commands left."""
+"""Other agents in the home of a run: agents at work, and agents left by their commands."""
 
 import contextlib
 import shlex
@@ -21,8 +21,8 @@ AT_WORK: Final = ("working", "waiting_for_human", "standing_still")
 
 
 def show_neighbours(target: RunTarget, agent: "AgentView") -> None:
-    """Say which other agents work on this supervisor, and which are unfinished."""
-    with contextlib.suppress(AgiraphError):  # the gateway restarts: the run itself goes on
+    """Show the other agents that work on this supervisor, and the unfinished ones."""
+    with contextlib.suppress(AgiraphError):  # the gateway restarts: the run itself continues
         others = [other for other in target.client.agents() if other.id != agent.id]
         names = [other.name for other in others if _works(other)]
         if names:
@@ -36,7 +36,7 @@ def show_neighbours(target: RunTarget, agent: "AgentView") -> None:
 
 
 def resume_unfinished(target: RunTarget) -> None:
-    """Have the agents that their commands left work on for as long as this command lives."""
+    """Resume the agents that their commands left, as long as this command runs."""
     for agent in _unfinished(target.client.agents(), target.home):
         lease = RunLease(target.home, agent.id)
         target.resumed.append(lease)
@@ -46,7 +46,8 @@ def resume_unfinished(target: RunTarget) -> None:
 
 
 def only_unfinished(target: RunTarget) -> str:
-    """Return the id of the one agent that its command left; InvalidInput for none or several."""
+    """Return the id of the only agent left by its command. Raises InvalidInput for none or
+    several."""
     found = _unfinished(target.client.agents(), target.home)
     if len(found) == 1:
         return found[0].id

@@ -1,4 +1,4 @@
-"""The outcome of a run: its result, what was spent, the recording of its calls, the exit code."""
+"""The outcome of a run: its result, its usage, the recording of its calls, the exit code."""
 
 import contextlib
 import os
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RunOutcome:
-    """The outcome of a run, as `--json` prints it; `reason` says why it is not completed.
+    """The outcome of a run, as printed by `--json`; `reason` says why it is not completed.
 
     `failure_class` is the machine-readable cause of a failure, `incomplete` names the nodes of the
     plan that a completed run did not complete, `missing` the delivered files that could not be
@@ -131,7 +131,7 @@ def _leave_suspended(watch: RunWatcher) -> None:
 
 
 def _say_suspended(outcome: RunOutcome, watch: RunWatcher) -> int:
-    """Say why a run is suspended and how it is continued; return the exit code."""
+    """Print why a run is suspended and how to continue it; return the exit code."""
     where, screen = home_option_of(watch.target.home), watch.target.screen
     if watch.target.belongs_to_commands:
         screen.note(f"to continue it: agiraph run --resume --agent {outcome.agent}{where}")
@@ -143,7 +143,7 @@ def _say_suspended(outcome: RunOutcome, watch: RunWatcher) -> int:
 
 
 def _turns_of(client: "Client", agent: str) -> dict[str, Any] | None:
-    """Return what the roles of a team have said, None if that cannot be asked for now."""
+    """Return the turns of a team's roles, None if they are not available now."""
     with contextlib.suppress(ApiError, NotReachable):
         return client.team_turns(agent).model_dump(mode="json")
     return None
@@ -151,7 +151,7 @@ def _turns_of(client: "Client", agent: str) -> dict[str, Any] | None:
 
 @contextlib.contextmanager
 def _delivered(outcome: RunOutcome, options: RunOptions, watch: RunWatcher) -> Iterator[RunOutcome]:
-    """Yield the outcome with what was written where it was wanted; raise afterwards if it cannot.
+    """Yield the outcome with the files written to `--output`; raise afterwards if that fails.
 
     So an answer that could not be written is printed.
     """
@@ -171,13 +171,13 @@ def _delivered(outcome: RunOutcome, options: RunOptions, watch: RunWatcher) -> I
 
 
 def too_late(limit: float) -> str:
-    """Return the reason why a run is not watched any longer."""
+    """Return the reason why a run is no longer watched."""
     within = format_seconds(limit) if limit >= 60 else f"{limit:g} seconds"
     return f"not finished within {within} (--timeout)"
 
 
 def verdict(outcome: RunOutcome, watch: RunWatcher) -> int:
-    """Say why a run that ended was not completed, if so; return the exit code."""
+    """Print why an ended run was not completed, if so; return the exit code."""
     if outcome.status == "completed":
         return FAILED if outcome.missing else DONE
     if outcome.status == "failed":
@@ -192,7 +192,7 @@ def verdict(outcome: RunOutcome, watch: RunWatcher) -> int:
 
 
 def outcome_of(watch: RunWatcher, seconds: float) -> RunOutcome:
-    """Return the outcome of a run: its usage is in the broker's ledger, else that of its events."""
+    """Return the outcome of a run: its usage is in the broker's ledger, else from its events."""
     client, agent = watch.target.client, watch.agent
     run = agent.run if not is_elsewhere() else None
     output = Home(watch.target.home).agent(agent.id).run(run).output if run else None
@@ -202,7 +202,7 @@ def outcome_of(watch: RunWatcher, seconds: float) -> RunOutcome:
     if watch.outage is None:  # the broker itself may be the failed service
         with contextlib.suppress(ApiError, NotReachable):
             usage = client.usage(agent=agent.id, run=agent.run).total
-    reason = watch.progress.failure or agent.reason  # its event may still be on its way
+    reason = watch.progress.failure or agent.reason  # its event may not have arrived yet
     outcome = RunOutcome(agent.id, agent.run, agent.status, result, shown_output, usage, seconds)
     if watch.outage is not None:
         why = suspended_by(watch.outage)
@@ -212,7 +212,7 @@ def outcome_of(watch: RunWatcher, seconds: float) -> RunOutcome:
 
 
 def answer_of(client: "Client", agent: str, run: str | None, told: str | None) -> str | None:
-    """Return the content of a run's `_output.md`, else what its record tells."""
+    """Return the content of a run's `_output.md`, else the result in its record."""
     try:
         found = client.read_file(agent, "_output.md", run=run)
         return read_whole(client, agent, found, run).decode("utf-8", "replace")
@@ -221,7 +221,7 @@ def answer_of(client: "Client", agent: str, run: str | None, told: str | None) -
 
 
 def show(outcome: RunOutcome, home: Path, screen: TerminalScreen, *, as_json: bool) -> None:
-    """Show an outcome: as JSON, or the answer on stdout if it is written nowhere; and the facts."""
+    """Show an outcome: as JSON, or the answer on stdout unless it was written; and the facts."""
     if as_json:
         print_json(outcome.as_json())
     elif outcome.result and not outcome.written:
@@ -244,7 +244,7 @@ def show(outcome: RunOutcome, home: Path, screen: TerminalScreen, *, as_json: bo
 
 
 def _copy_recording(made: Path, wanted: Path, screen: TerminalScreen) -> None:
-    """Copy a run's recording to `wanted`, readable only by its owner; report it, or why not."""
+    """Copy a run's recording to `wanted`, readable only by its owner; report it, or the problem."""
     if not is_file(made):
         screen.note(f"nothing was recorded: {made} does not exist", "bad")
         return

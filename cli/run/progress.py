@@ -1,4 +1,4 @@
-"""The progress of a run, from its events: who works on what, tokens, cost, and what to show."""
+"""The progress of a run, from its events: current work, tokens, cost, and the lines to show."""
 
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -31,7 +31,7 @@ WHOLE: Final = frozenset({"stage.reconvened", "outside.warning"})
 # The command itself prints the goal first, and the end with its reason last.
 TOLD_OTHERWISE: Final = (
     *("human.question", "agent.created", "agent.failed", "agent.stopped"),
-    "message.notice",  # the goal and assignments again: the nodes have lines of their own
+    "message.notice",  # goal and assignments again: nodes have their own lines
 )
 ENDS_A_NODE = ("node.completed", "node.failed", "node.cancelled", "node.skipped", "node.expanded")
 
@@ -85,7 +85,7 @@ class RunProgress:
                 return kind in TOLD_OTHERWISE
 
     def _is_first_failure(self, event: EventView, line: EventLine | None) -> bool:
-        """Follow the retries of model calls; return False for the further ones of a call."""
+        """Record the retries of model calls; return False for all but the first of a call."""
         who = event.entity or ""
         if event.type == "model.retry" and line is not None:
             is_first = who not in self.retries
@@ -96,7 +96,7 @@ class RunProgress:
         return True
 
     def _count(self, event: EventView) -> None:
-        # One that uses an account of its own is in no ledger, so it is not counted here either.
+        # An agent with its own account is in no ledger, so it is not counted here either.
         is_metered = event.type == "outside.ended" and event.data.get("account") == "door"
         if event.type == "model.answered" or is_metered:
             self.usage = self.usage + Usage.model_validate(event.data)
@@ -126,7 +126,7 @@ class RunProgress:
     def status(self, seconds: float, coordinator: str = "") -> str:
         """Return the progress in one line, the most important part first.
 
-        `coordinator` is the coordinator's own activity; it is shown while no node is worked on.
+        `coordinator` is the coordinator's own activity; it is shown while no node is running.
         """
         parts = [format_seconds(seconds), format_usage(self.usage)]
         if self.has_ended:
@@ -137,7 +137,7 @@ class RunProgress:
         return " · ".join((*parts, who))
 
     def talk(self) -> list[str]:
-        """Return a table of who of a team of roles has written to whom, and whose turn it is."""
+        """Return a table of the messages between a team's roles, and the next role."""
         turns = [self.turns[number] for number in sorted(self.turns)]
         if not turns:
             return []

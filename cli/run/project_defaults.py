@@ -15,7 +15,7 @@ OF_LAST_RUN: Final = ("model", "worker_model", "folder")
 
 
 class RunCommand(click.Command):
-    """A command with the defaults of the project file; what is named on the line counts."""
+    """A command with the defaults of the project file; the command line overrides them."""
 
     def make_context(
         self,
@@ -31,7 +31,8 @@ class RunCommand(click.Command):
         return super().make_context(info_name, args, parent, **extra)
 
     def _defaults(self, file: ProjectFile) -> Iterator[tuple[str, Any]]:
-        """Yield the parameters that the file sets; InvalidInput names the file and the key."""
+        """Yield the parameters that the file sets. Raises InvalidInput with the file and the
+        key."""
         options = {option.opts[-1].removeprefix("--"): option for option in self.params}
         for key, given in file.run.items():
             option = options[key]
@@ -45,7 +46,7 @@ class RunCommand(click.Command):
             yield option.name, value
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the command line, leave out what does not fit it, and say what is left."""
+        """Read the command line, drop defaults that conflict with it, and show the others."""
         rest = super().parse_args(ctx, args)
         set_here = [name for name in ctx.params if is_of_project(ctx, name)]
         for name in set_here:
@@ -61,22 +62,22 @@ class RunCommand(click.Command):
 
 
 def is_of_project(ctx: click.Context, name: str) -> bool:
-    """Whether the value of a parameter is that of the project file."""
+    """Whether the value of a parameter is from the project file."""
     return ctx.get_parameter_source(name) is click.core.ParameterSource.DEFAULT_MAP
 
 
 def _fits(ctx: click.Context, name: str) -> bool:
-    """Whether a default goes with what the command line says."""
+    """Whether a default is compatible with the command line."""
     given = ctx.params
     if given["goal"] is None:
-        return name == "timeout"  # all else is as it was begun
+        return name == "timeout"  # all else continues as it was begun
     match name:
         case "timeout":
             return not given["detach"]
         case "cycle":
             return bool(given["mode"] == "infinite")
         case "worker_model" if str(given["model"]).startswith(f"{CALLS_TOOLS}/"):
-            return False  # a replay is one of the whole team
+            return False  # a replay is for the whole team
         case _:
             return given["agent"] is None or name not in OF_LAST_RUN
 

@@ -1,8 +1,7 @@
-"""The screen of a run: lines that scroll by, and below them those with the progress.
+"""The screen of a run: scrolling lines, and below them the progress.
 
 On a terminal the bottom lines are rewritten in place, and become a prompt while a question waits
-for the person's answer; lines that come meanwhile are held back. Elsewhere there are only plain
-lines.
+for the person's answer; new lines are held back meanwhile. Elsewhere there are only plain lines.
 """
 
 import os
@@ -37,7 +36,7 @@ _STYLES: "dict[Tone, Callable[[str], str]]" = {
 class TerminalScreen:
     """Writes to one stream; `is_live` says whether it is a terminal that a person watches.
 
-    With -q it shows only questions, and notes of what went wrong.
+    With -q it shows only questions and notes of errors.
     """
 
     def __init__(self, out: TextIO, *, is_live: bool) -> None:
@@ -50,7 +49,7 @@ class TerminalScreen:
         self._is_unread = False
 
     def line(self, line: "EventLine") -> None:
-        """Show what someone did."""
+        """Show an event."""
         if self._is_quiet:
             return
         name, text = one_line(line.who), printable(line.text)
@@ -66,7 +65,7 @@ class TerminalScreen:
         self._write(_STYLES[tone](printable(text)))
 
     def status(self, text: str, table: Sequence[str] = ()) -> None:
-        """Replace the bottom line, and the lines of a table above it, the last ones that fit."""
+        """Replace the bottom line, and the table above it, of which the last fitting lines show."""
         if not self._is_live or self._is_quiet or self._prompt is not None:
             return
         rows = max(0, shutil.get_terminal_size().lines - 2)
@@ -76,7 +75,7 @@ class TerminalScreen:
             self._replace_bottom(bottom)
 
     def close(self) -> None:
-        """Remove the bottom lines and show what was held back."""
+        """Remove the bottom lines and show the held lines."""
         self.end_prompt()
         if self._bottom:
             self._replace_bottom(())
@@ -85,7 +84,7 @@ class TerminalScreen:
 
     @property
     def is_prompting(self) -> bool:
-        """Whether the person is being asked right now."""
+        """Whether a prompt waits for the person's input."""
         return self._prompt is not None
 
     def prompt(self, text: str) -> None:
@@ -97,7 +96,7 @@ class TerminalScreen:
     def typed(self, within_seconds: float = 0) -> str | None:
         """Return the line that the person has typed, None if there is none by then.
 
-        The prompt is over then. Raises EOFError when the person closed the input.
+        That ends the prompt. Raises EOFError when the person closed the input.
         """
         if self._prompt is None or not select.select([sys.stdin], [], [], within_seconds)[0]:
             return None
@@ -116,7 +115,7 @@ class TerminalScreen:
         return line.strip()
 
     def end_prompt(self) -> None:
-        """Remove the prompt and show what was held back."""
+        """Remove the prompt and show the held lines."""
         if self._prompt is None:
             return
         self._prompt = None
@@ -141,17 +140,18 @@ class TerminalScreen:
 
     @property
     def _clear(self) -> str:
-        """What removes the bottom lines from the terminal: the cursor is in the last of them."""
+        """The text that removes the bottom lines of the terminal; the cursor is in the last one."""
         above = len(self._bottom) - 1
         return CLEAR if above < 1 else f"\r\x1b[{above}A\x1b[J"
 
     @property
     def _room(self) -> int:
-        """The cells of a line; the last stays free, or some terminals would begin another."""
+        """The cells of a line; the last stays free, or some terminals would begin another line."""
         return shutil.get_terminal_size().columns - 1
 
     def _put(self, text: str) -> None:
-        """Write a text. When the reader is gone (`| head -1`), the run goes on without output."""
+        """Write a text. When the reader has exited (`| head -1`), the run continues without
+        output."""
         if self._is_unread:
             return
         try:

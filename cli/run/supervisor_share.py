@@ -32,7 +32,7 @@ CONTINUES: Final = "the supervisor continues: another command uses it"
 def shared_supervisor(
     home: Path, on_wait: Callable[[], None] = lambda: None
 ) -> Iterator[HomeShare]:
-    """Have a share in the supervisor of a home; on another machine nothing is shared."""
+    """Hold a share in the supervisor of a home; on another machine nothing is shared."""
     if is_elsewhere():
         yield HomeShare(home)
         return
@@ -42,10 +42,10 @@ def shared_supervisor(
 
 @dataclass(frozen=True, slots=True)
 class Startup:
-    """What a command does around the start of a supervisor of its own.
+    """The callbacks of a command for the start of its own supervisor.
 
-    `check` raises what keeps it from being started, `status` shows what is done now, `note` is
-    called with what stays, and `meanwhile` while it starts, again and again.
+    `check` raises if it must not be started, `status` shows the current action, `note` is called
+    with permanent lines, and `meanwhile` repeatedly while it starts.
     """
 
     check: Callable[[], None] = lambda: None
@@ -60,7 +60,7 @@ def supervised_client(
 ) -> "Iterator[tuple[Client, OwnSupervisor | None]]":
     """Yield a client of the supervisor that runs on a home (None), or of one started for the block.
 
-    Raises SupervisorFailed, NotReachable, and what `check` raises.
+    Raises SupervisorFailed, NotReachable, and the errors of `check`.
     """
     if is_elsewhere():
         with connect(home) as client:
@@ -117,7 +117,7 @@ def _started(home: Path, startup: Startup) -> "Iterator[tuple[Client, OwnSupervi
 
 
 def _another(home: Path) -> "Client | None":
-    """Return a client of a supervisor that someone else started on this home meanwhile."""
+    """Return a client of a supervisor that another process started on this home meanwhile."""
     deadline = time.monotonic() + SETTLE_SECONDS
     while is_held(home) and time.monotonic() < deadline:
         try:

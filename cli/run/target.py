@@ -1,4 +1,4 @@
-"""Where a run happens: on the supervisor of its home, or on one started for the run."""
+"""The target of a run: the supervisor of its home, or one started for the run."""
 
 import contextlib
 import errno
@@ -60,7 +60,7 @@ class RunOptions:
 
     @property
     def model(self) -> str:
-        """The model that will be called first, '' if the gateway chooses it."""
+        """The model that is called first, '' if the gateway chooses it."""
         return str(self.terms.get("model", ""))
 
     @property
@@ -69,13 +69,13 @@ class RunOptions:
         return "goal" in self.terms
 
     def agent_id(self, client: "Client") -> AgentId:
-        """Return the id of the agent that works on it, which may not exist yet."""
+        """Return the id of the agent of the run, which may not exist yet."""
         if self.agent is not None:
             return client.agent(self.agent).id
         return agent_id_for(self.terms.get("name") or self.terms["goal"], self.terms["run"])
 
     def begin(self, client: "Client") -> "AgentView":
-        """Create the agent, or give the existing one a further goal; again, it is the same run.
+        """Create the agent, or give the existing one a further goal; a repeat is the same run.
 
         Without a goal its run is resumed.
         """
@@ -84,7 +84,7 @@ class RunOptions:
                 raise InvalidInput(f"agent '{found.name}' is {found.status}: nothing to resume")
             client.resume(found.id)
             return client.agent(found.id)
-        # Not above: they take longer to import than a supervisor takes to be started.
+        # Not above: they take longer to import than a supervisor takes to start.
         from agiraph.http.api import CreateAgentRequest, StartRunRequest
 
         if self.agent is None:
@@ -93,15 +93,15 @@ class RunOptions:
 
 
 def given_terms(**terms: Any) -> dict[str, Any]:
-    """Return the terms of a run that are given: fields of `CreateAgentRequest` that are not None.
+    """Return the given terms of a run: fields of `CreateAgentRequest` that are not None.
 
-    A mapping, because the record takes longer to import than a supervisor takes to be started.
+    A mapping, because the record takes longer to import than a supervisor takes to start.
     """
     return {name: value for name, value in terms.items() if value is not None}
 
 
 def planned_terms(plan: Path | None, planning: str | None, approve_plan: bool) -> dict[str, Any]:
-    """Return what is asked for of the plan; UsageError for one to approve that nobody makes."""
+    """Return the terms about the plan. Raises UsageError for an approval without a made plan."""
     if approve_plan and (plan is not None or planning == "dynamic"):
         raise click.UsageError(
             "--approve-plan is for a plan that is made: --planning static or hybrid, without --plan"
@@ -125,7 +125,7 @@ def _plan_text(plan: Path) -> str:
 
 @dataclass(slots=True)
 class RunTarget:
-    """Where a run happens: a client, and the supervisor if we started it."""
+    """The target of a run: a client, and the supervisor if we started it."""
 
     home: Path
     client: "Client"
@@ -154,7 +154,7 @@ class RunTarget:
                 self._await_gateway(give_up_at)
 
     def _await_gateway(self, give_up_at: float) -> None:
-        """Reach the gateway of this home again; NotReachable when it does not come back."""
+        """Reach the gateway of this home again. Raises NotReachable when it does not return."""
         while True:
             try:
                 self.reconnect()
@@ -167,7 +167,7 @@ class RunTarget:
             return
 
     def reconnect(self) -> None:
-        """Make a new client, for the gateway has moved. Raises NotReachable, SupervisorFailed."""
+        """Make a new client after the gateway has moved. Raises NotReachable, SupervisorFailed."""
         if self.own is not None and self.own.has_ended():
             last = self.own.last_lines().rpartition("\n")[2]
             raise SupervisorFailed(f"the supervisor exited during the run: {last}")
@@ -185,24 +185,24 @@ class RunTarget:
         return True
 
     def dismiss(self, agent: str) -> None:
-        """Stop an agent for which there is nothing left to do: later runs do not speak of it."""
+        """Stop an agent that has no further work, so that later runs do not mention it."""
         if self.stop_agent(agent):
             self.detach()
 
     def say_detached(self, agent: "AgentView") -> None:
-        """Say that a team continues without this command, and how to come back to it."""
+        """Print that a team continues without this command, and how to return to it."""
         on = " while a command uses this home" if self.belongs_to_commands else ""
         self.screen.note(f"detached; {agent.name} goes on{on}. Watch it again, or stop it:")
         self.screen.note(f"  agiraph attach {agent.id}\n  agiraph stop {agent.id}")
 
     def detach(self) -> None:
-        """Have the agent go on without us, or stay as it is: it is not unfinished."""
+        """Let the agent continue without us, or stay in its state: it is not unfinished."""
         if self.attendance is not None:
             self.attendance.detach()
             self.attendance = None
 
     def leave(self) -> None:
-        """Attend no agent any longer."""
+        """Stop attending all agents."""
         for lease in filter(None, (self.attendance, *self.resumed)):
             lease.end()
 
@@ -232,7 +232,7 @@ def supervised(options: RunOptions, screen: TerminalScreen) -> Iterator[RunTarge
 
 
 def send_input(options: RunOptions, client: "Client", screen: TerminalScreen) -> None:
-    """Have the input folder on the home's machine, if that is another one."""
+    """Upload the input folder to the home's machine, if that is another machine."""
     if is_elsewhere() and "input" in options.terms:
         from cli.run.input_upload import upload_input
 
@@ -250,14 +250,17 @@ def _full_disk(home: Path) -> OSError:
 
 
 def _import_the_rest() -> None:
-    """Import what the run needs once its supervisor is ready."""
+    """Import the modules that the run needs once its supervisor is ready."""
     for module in ("agiraph.http.client.sync", "httpcore", "cli.run.watch", "cli.run.outcome"):
         import_module(module)
 
 
 def _check_start(options: RunOptions) -> None:
-    """Raise InvalidInput for what a supervisor on this home would reject (settings, no model),
-    OtherFormat for a home of another format, OSError for a full disk."""
+    """Raise the errors that would prevent the start of a supervisor on this home.
+
+    InvalidInput for settings or a missing model, OtherFormat for a home of another format, OSError
+    for a full disk.
+    """
     check_format(Home(options.home))
     if _is_full(options.home):
         raise _full_disk(options.home)
@@ -279,7 +282,7 @@ def _check_start(options: RunOptions) -> None:
 
 
 def default_model(home: Path) -> str:
-    """Return the model of a goal that names none; InvalidInput if there is none."""
+    """Return the model of a goal that names none. Raises InvalidInput if there is none."""
     from agiraph.models.registry import load_presets, pick_default
 
     presets = load_presets(home / "providers.yaml")
@@ -290,7 +293,7 @@ def default_model(home: Path) -> str:
 
 
 def home_option_of(home: Path) -> str:
-    """Return the words that name a home on the command line, none for the usual one."""
+    """Return the words that name a home on the command line, '' for the default home."""
     if (remote := chosen_remote()) is not None:
         return f" --url {shlex.quote(remote.label)}"
     return "" if home == default_home() else f" --home {shlex.quote(str(home))}"

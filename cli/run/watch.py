@@ -27,7 +27,7 @@ POLL_SECONDS: Final = 0.2
 RECORD_WITHIN_SECONDS: Final = 3.0
 LAST_EVENTS: Final = 1000
 LINES_BEFORE: Final = 10
-"""The events by which the work of a run so far is known."""
+"""The number of past events that are shown when a run is watched later."""
 AWAY_SECONDS: Final = 60.0
 
 
@@ -53,7 +53,7 @@ class RunWatcher:
         self._ended_at: float | None = None
 
     def catch_up(self) -> None:
-        """Read what has happened in the run so far, and show the last lines of it."""
+        """Read the past events of the run, and show the last lines."""
         client, lines, after = self.target.client, deque[EventLine](maxlen=LINES_BEFORE), 0
         while (page := client.events(self.agent.id, after=after, audience="team")).next > after:
             after = page.next
@@ -67,10 +67,10 @@ class RunWatcher:
                 self.progress.usage = client.usage(agent=self.agent.id).total
 
     def until_the_end(self, started_at: float, timeout_seconds: float | None) -> bool:
-        """Watch until the run has ended; False `timeout_seconds` after `started_at`, or once a
-        service that the run needs has failed for too long (`outage`).
+        """Watch until the run has ended; return False at the timeout or a lasting outage.
 
-        Times are those of the monotonic clock.
+        The timeout is `timeout_seconds` after `started_at`; the outage is of a service that the run
+        needs (`outage`). Times are those of the monotonic clock.
         """
         after = self.agent.last_event
         with self.target.client.follow_events(self.agent.id, after=after) as follower:
@@ -99,7 +99,7 @@ class RunWatcher:
             self._screen.line(line)
 
     def _show_last(self, follower: "EventFollower") -> None:
-        """Show the events that were on their way when the run ended."""
+        """Show the events that arrive after the end of the run."""
         for _ in range(LAST_EVENTS):
             event = follower.next(POLL_SECONDS)
             if event is None:
@@ -108,7 +108,7 @@ class RunWatcher:
                 self._show(event)
 
     def _has_ended(self, event: EventView | None) -> bool:
-        """Ask for the agent's status: when an event may have changed it, and every second."""
+        """Request the agent's status when an event may have changed it, and every second."""
         now = time.monotonic()
         is_notable = event is not None and event.type.startswith(("agent.", "run.", "human."))
         if not is_notable and now - self._refreshed_at < REFRESH_SECONDS:
@@ -125,7 +125,7 @@ class RunWatcher:
         return self.agent.status in ENDED_AGENT
 
     def _check_disk(self) -> None:
-        """Report that the team waits because its disk is full, and that it goes on."""
+        """Report that the team waits because its disk is full, and that it continues."""
         is_full = not (is_elsewhere() or has_room(self.target.home))
         if is_full and not self._is_full:
             self._screen.note(
@@ -136,9 +136,9 @@ class RunWatcher:
         self._is_full = is_full
 
     def _apply_ending(self, now: float) -> None:
-        """Take the status from the event of the ending if the record does not follow.
+        """Use the status of the ending event if the record is not updated.
 
-        A coordinator that failed for good cannot write its record any more.
+        A coordinator that failed permanently can no longer write its record.
         """
         ended_as = self.progress.ended_as
         if ended_as is None:
@@ -159,14 +159,14 @@ class RunWatcher:
             self._show_questions()
 
     def _note_outage(self, outage: ServiceOutage | None) -> None:
-        """Report that the run is suspended because a service fails again and again."""
+        """Report that the run is suspended because a service fails repeatedly."""
         if outage is not None and self.outage is None:
             self._screen.note(suspended_by(outage), "bad")
             self._screen.note("it continues by itself when the service is ready again")
         self.outage = outage
 
     def _as_it_ended(self, agent: AgentView) -> AgentView:
-        """Return the agent as it was at the end of our run: it is in another one by now."""
+        """Return the agent as it was at the end of our run: it is in another run by now."""
         ours = next(run for run in self.target.client.runs(agent.id) if run.id == self._run)
         ended = {"run": ours.id, "status": ours.status, "result": ours.result}
         return agent.model_copy(update=ended | {"reason": ours.reason})

@@ -1,4 +1,4 @@
-"""`agiraph team`: a task for a team of roles, and what there is of that team."""
+"""`agiraph team`: a task for a team of roles, and information about that team."""
 
 import time
 from pathlib import Path
@@ -52,7 +52,7 @@ TURNS: Final = (
 ROLE_FIELDS: Final = "name, title, agent, kind, model, fallback, advisory, left_out, problem"
 ROLES_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 YAML_WIDTH: Final = 60
-"""Where a text of `team config` begins a new line at its next word: it fits 80 columns."""
+"""The width at which a text of `team config` is wrapped: it fits 80 columns."""
 
 
 class TeamGroup(PlanGroup):
@@ -87,7 +87,10 @@ def roles_option(function: Any) -> Any:
 
 
 def section_of(file: Path | None) -> dict[str, Any] | None:
-    """Return the `agentic_team` section of a file, or all of it if it has none; InvalidInput."""
+    """Return the `agentic_team` section of a file, or all of it if it has none.
+
+    Raises InvalidInput.
+    """
     if file is None:
         return None
     from agiraph.models.registry import read_table
@@ -198,7 +201,7 @@ def config(client: "Client") -> Shown:
 
 
 def _section_text(found: "TeamRolesView") -> str:
-    """Return a team as the section of agents.yaml that it can be read from."""
+    """Return a team as the section of agents.yaml from which it can be read."""
     import yaml
 
     bounds = {name: getattr(found, name) for name in TeamSpec.model_fields if name != "roles"}

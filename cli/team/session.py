@@ -1,4 +1,4 @@
-"""Session: the tasks that a shell of a team has had done, and the file that it is saved in."""
+"""Session: the finished tasks of a team's shell, and the file in which it is saved."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,7 @@ NO_SESSION: Final = "it is no session that /save has written"
 
 
 class DoneTask(Record):
-    """A task of a session, and what came of it."""
+    """A task of a session, and its result."""
 
     task: str
     output: str
@@ -27,7 +27,7 @@ class DoneTask(Record):
 
 
 class Session(Record):
-    """What `/save` writes and `/load` reads."""
+    """The content of a file of `/save` and `/load`."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid")
 
@@ -37,7 +37,7 @@ class Session(Record):
 
 
 def load_session(path: Path) -> Session:
-    """Return the session of a file; InvalidInput says why there is none."""
+    """Return the session of a file. Raises InvalidInput that explains why it is invalid."""
     try:
         with path.open("rb") as file:  # plain: the person's
             data = file.read(MOST_BYTES + 1)
@@ -51,7 +51,8 @@ def load_session(path: Path) -> Session:
 
 
 def save_session(path: Path, session: Session) -> None:
-    """Write a session into a file, or over one that was saved before; InvalidInput over another."""
+    """Write a session into a new file, or over a saved one. Raises InvalidInput for another
+    file."""
     if path.exists():  # plain: the person's
         try:
             load_session(path)

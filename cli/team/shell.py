@@ -85,7 +85,7 @@ def agentic_shell(
         input=str(folder.resolve()) if folder else None,
         when_spent=None if can_prompt() else "stop",
     )
-    section_of(file)  # what is wrong with it is said before anything starts
+    section_of(file)  # report its errors before anything starts
     options = RunOptions(home, terms, None, None, as_json=False)
     screen = TerminalScreen(sys.stderr, is_live=sys.stderr.isatty())
     with (
@@ -99,7 +99,7 @@ def agentic_shell(
 
 
 class AgenticShell:
-    """A session: reads lines, does commands, gives tasks to the team."""
+    """A session: reads lines, executes commands, gives tasks to the team."""
 
     def __init__(
         self,
@@ -136,7 +136,7 @@ class AgenticShell:
         }
 
     def run(self) -> None:
-        """Read and do one line after the other until the person leaves."""
+        """Read and execute one line after the other until the person leaves."""
         system = Home(self._options.home).system
         history = system.typed if system.path.is_dir() else None  # plain: whether there is a home
         lines = TypedLines(PROMPT, completions, history)
@@ -161,7 +161,7 @@ class AgenticShell:
                 self.do(line)
 
     def do(self, line: str) -> None:
-        """Do one line; what is wrong with it is said, and the session goes on."""
+        """Execute one line; an error is printed, and the session continues."""
         word, _, rest = line.partition(" ")
         try:
             is_command = word.startswith("/") or f"/{word}" in self._commands
@@ -185,7 +185,7 @@ class AgenticShell:
             self._target.screen.note(line)
 
     def _asked(self, ask: "Callable[[Client], Found]") -> Found:
-        """Return what the gateway answers, also one that has been started again since."""
+        """Return the gateway's answer, after a reconnect if it was restarted."""
         try:
             return ask(self._target.client)
         except NotReachable:
@@ -195,7 +195,7 @@ class AgenticShell:
     # --- a task ----------------------------------------------------------------------------------
 
     def _work_on(self, task: str) -> None:
-        """Have the team do a task, and show what its roles have said and what came of it."""
+        """Let the team do a task, and show its turns and its result."""
         from cli.run.watch import RunWatcher  # imports the records
 
         options, agent = self._wanted(task), None
@@ -212,7 +212,7 @@ class AgenticShell:
         self._show(self._remember(task, watch.agent))
 
     def _stop(self, options: RunOptions, agent: "AgentView | None") -> None:
-        """Stop a task, also one that has just been asked for."""
+        """Stop a task, including one that was just requested."""
         self._target.screen.close()
         if agent is None:
             with contextlib.suppress(AgiraphError):
@@ -223,7 +223,7 @@ class AgenticShell:
                 self._remember(options.terms["goal"], agent)
 
     def _wanted(self, task: str) -> RunOptions:
-        """Return the run to ask for: of a new agent, or the next one of the session's."""
+        """Return the options of the run: of a new agent, or the next run of the session's agent."""
         session = self._session
         before = session.tasks[-MOST_EARLIER:] if session.follows_up else ()
         asked = {
@@ -241,7 +241,7 @@ class AgenticShell:
         return RunOptions(self._options.home, terms, self._agent, None, as_json=False)
 
     def _remember(self, task: str, agent: "AgentView") -> "TeamRunView":
-        """Add a task that has ended to the session; return what its roles have said."""
+        """Add a finished task to the session; return the turns of its roles."""
         found = self._asked(lambda client: client.team_turns(agent.id))
         done = DoneTask(
             task=task,
@@ -344,7 +344,7 @@ class AgenticShell:
         if not text:
             raise InvalidInput("/load needs the FILE that /save wrote")
         self._session = load_session(expanded(text))
-        self._agent = None  # its next task is a new agent's, which is told of the ones before
+        self._agent = None  # the next task has a new agent, which gets the earlier tasks
         tasks = len(self._session.tasks)
         self._say(f"loaded: {tasks} {'task' if tasks == 1 else 'tasks'}")
 
@@ -354,14 +354,14 @@ class AgenticShell:
         self._say("a new session")
 
     def _reload(self) -> None:
-        """Say what is different since the team was last looked at; each task has it anyway."""
+        """Print the changes since the team was last shown; each task uses them anyway."""
         before = self._known
         now = self._validate()
         if before is not None and now.roles:
             self._say("\n".join(changes(before, now)) or "nothing has changed")
 
     def _validate(self) -> "TeamRolesView":
-        """Say whether each role can work; return the team."""
+        """Print whether each role can work; return the team."""
         found = self._team_found()
         self._known = found if found.roles else self._known
         if found.problems:

@@ -1,4 +1,4 @@
-"""The words of the shell: its commands, what completes them, and what has changed in a team."""
+"""The words of the shell: its commands, their completions, and the changes of a team."""
 
 from typing import TYPE_CHECKING, Final
 
@@ -29,7 +29,7 @@ ABOUT: Final = {
 
 
 def completions(before: str, word: str) -> list[str]:
-    """Return what the last word of a line can become; `before` is what stands before it."""
+    """Return the completions of the last word of a line; `before` is the text before it."""
     command = before.strip()
     if not command:
         names = [name for name in ABOUT if word.startswith("/") and name.startswith(word)]
@@ -43,7 +43,7 @@ def completions(before: str, word: str) -> list[str]:
 
 
 def changes(before: "TeamRolesView", after: "TeamRolesView") -> list[str]:
-    """Return in lines what is different in a team."""
+    """Return the differences of a team as lines."""
     old = {role.name: role for role in before.roles}
     new = {role.name: role for role in after.roles}
     found = [f"{name}: gone" for name in old if name not in new]
@@ -69,7 +69,7 @@ def changes(before: "TeamRolesView", after: "TeamRolesView") -> list[str]:
 
 
 def counted(turns: int) -> str:
-    """Return a number of turns in words."""
+    """Return a number of turns as text."""
     return f"{turns} {'turn' if turns == 1 else 'turns'}"
 
 

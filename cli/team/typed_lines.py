@@ -1,4 +1,4 @@
-"""TypedLines: what is typed at the prompt of a shell, with completion, and a history that stays."""
+"""TypedLines: the input at the prompt of a shell, with completion and a permanent history."""
 
 import contextlib
 import json
@@ -14,18 +14,18 @@ from agiraph.storage.files import read_text, replace_bytes
 MOST_LINES: Final = 1000
 MOST_BYTES: Final = 16_000_000
 LONGEST_LINE: Final = 10_000
-"""Of a longer line the history keeps nothing."""
+"""Longer lines are not stored in the history."""
 PRIVATE: Final = 0o600
 
 Complete = Callable[[str, str], list[str]]
-"""Returns what the last word of a line can become: it is given the line up to it, and the word."""
+"""Returns the completions of the last word of a line, given the line before it, and the word."""
 
 
 class TypedLines:
     """Reads one line after the other from stdin; on a terminal with a history and completion.
 
-    The history is in the file `history`, a JSON text in each line, of this user alone; without one
-    it ends with the process.
+    The history is in the file `history`, a JSON text in each line, of this user alone; without a
+    file it ends with the process.
     """
 
     def __init__(self, prompt: str, complete: Complete, history: Path | None) -> None:
@@ -38,7 +38,7 @@ class TypedLines:
             self._prepare()
 
     def next(self) -> str:
-        """Return the next line without the spaces around it; EOFError if there is none."""
+        """Return the next line without surrounding spaces. Raises EOFError if there is none."""
         line = input(self._prompt if self._is_typed else "").strip()
         if line and self._is_typed and self._history is not None:
             add_to_history(self._history, line)
@@ -61,18 +61,18 @@ class TypedLines:
 
 
 def add_to_history(path: Path, line: str) -> None:
-    """Add a line to a history, behind those that other shells have added since."""
+    """Add a line to a history, after lines that other shells have added since."""
     kept = read_history(path)
     if len(line) > LONGEST_LINE or kept[-1:] == [line]:
         return
     texts = map(json.dumps, (*kept, line)[-MOST_LINES:])
-    with contextlib.suppress(OSError):  # a full disk: the line is done all the same
+    with contextlib.suppress(OSError):  # a full disk: the line is executed all the same
         data = "".join(f"{text}\n" for text in texts).encode()
         replace_bytes(path, data, PRIVATE, is_synced=False)
 
 
 def read_history(path: Path) -> list[str]:
-    """Return the lines of a history, without those that are none; [] if there is no file."""
+    """Return the lines of a history, without invalid ones; [] if there is no file."""
     try:
         texts = read_text(path, MOST_BYTES).splitlines()
     except (OSError, ValueError):

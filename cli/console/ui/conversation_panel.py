@@ -106,8 +106,7 @@ class TalkPanel(ScrollView, can_focus=True):
     # --- lines and scrolling ---
 
     def _set_lines(self, lines: Sequence[Strip], *, to_end: bool, keep_from_end: bool) -> None:
-        """Replace the lines; show their end or the same position, optionally counted from the
-        end."""
+        """Replace the lines; show their end, or keep the position, also counted from the end."""
         from_end = self.virtual_size.height - self.scroll_offset.y
         self._lines = lines
         self.virtual_size = Size(self.scrollable_content_region.width, len(lines))

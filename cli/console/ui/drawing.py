@@ -44,8 +44,7 @@ def markdown(text: str) -> Markdown:
 
 
 def sided(left: Text, right: str, width: int, style: Style = QUIET) -> Text:
-    """Return one line of exactly `width` cells: `left`, cut if necessary, and `right` at its
-    end."""
+    """Return one line of exactly `width` cells: `left`, cut if necessary, then `right`."""
     room = width - len(right) - (1 if right else 0)
     left.no_wrap = True
     left.truncate(max(1, room), overflow="ellipsis", pad=True)

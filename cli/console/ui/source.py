@@ -268,8 +268,7 @@ class ConsoleSource:
             await endpoint.close()
 
     async def _subscribe(self, endpoint: Endpoint) -> None:
-        """Renew the subscription to the broker's stream regularly, and show the state of the
-        bus."""
+        """Renew the subscription to the broker's stream, and show whether the bus is reachable."""
         asked_at = float("-inf")
         while True:
             self._state.set_away("bus", is_away=not endpoint.is_up)

@@ -111,8 +111,7 @@ class ConsoleState:
 
     @property
     def recipient(self) -> str:
-        """Return the recipient of a plain line: the selected member's name, else the
-        coordinator."""
+        """Return a plain line's recipient: the selected member's name, else the coordinator."""
         member = self.member
         return member.name if member else COORDINATOR_NAME
 

@@ -4142,7 +4142,7 @@ export interface components {
             act: "pause" | "step" | "resume" | "interrupt" | "restart" | "stop" | "kill";
             entities: components["schemas"]["SteeredEntityView"][];
         };
-        /** @description How often one role has written to another; `latest`: the last message went this way. */
+        /** @description The number of messages from one role to another; `latest`: it includes the last message. */
         TeamEdge: {
             from_role: string;
             to_role: string;
@@ -4259,10 +4259,10 @@ export interface components {
             final_output: string | null;
         };
         /**
-         * @description One turn: who had it, what was decided, and to whom it went.
+         * @description One turn: its role, its decision, and the receiver of its message.
          *
-         *     `from_agent` and `to_agent` are what does the work of these roles. `success` is False if the
-         *     role's agent failed: `message` is then what the lead is told of it.
+         *     `from_agent` and `to_agent` are the agents of these roles. `success` is False if the role's
+         *     agent failed: `message` is then the report to the lead.
          */
         TeamTurn: {
             turn: number;

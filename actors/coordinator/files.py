@@ -117,7 +117,7 @@ class AgentFiles:
         try:
             data, size = read_part(path, 0, MOST_RESULT_BYTES)
             return None if size > MOST_RESULT_BYTES else read_strict(data.decode())
-        except (OSError, ValueError, RecursionError):
+        except (OSError, ValueError):
             return None
 
     def write_failure(self, node: WorkNode, worker: str, lost: ChildFailed) -> str:

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agiraph.core.concurrency import Signal
+from agiraph.core.json_text import parse_json
 from agiraph.storage.disk_space import is_full_disk, waiting
 from agiraph.storage.files import (
     make_folder,
@@ -253,7 +254,7 @@ def _read_taken(file: Path) -> dict[int, str]:
 
 def _read_counts(file: Path) -> dict[str, int]:
     try:
-        counts = json.loads(read_text(file))
+        counts = parse_json(read_text(file))
     except (OSError, ValueError):
         return {}
     return {str(key): int(count) for key, count in counts.items()}

@@ -1,10 +1,10 @@
 """Shared by launchers: the reason why a host has ended, and the label of a home's own hosts."""
 
 import hashlib
-import json
 from dataclasses import dataclass
 from typing import Literal
 
+from agiraph.core.json_text import parse_json
 from agiraph.storage.files import read_bytes
 from agiraph.storage.home import Home
 
@@ -23,5 +23,5 @@ class LauncherFailed(Exception):
 
 def label_of(home: Home) -> str:
     """Return the label of a home's resources in a cluster: a digest of its public key."""
-    public = json.loads(read_bytes(home.system.uplink_key))["public"]
+    public = parse_json(read_bytes(home.system.uplink_key))["public"]
     return hashlib.sha256(public.encode()).hexdigest()[:16]

@@ -5,7 +5,6 @@ kept alive).
 """
 
 import asyncio
-import json
 import os
 import signal
 import sys
@@ -25,6 +24,7 @@ from actors.supervisor.processes.stopping import kill_descendants
 from actors.supervisor.supervisor_endpoint import SupervisorEndpoint
 from actors.supervisor.supervisor_service import SupervisorService
 from agiraph.core.ids import HUMAN, ROUTER, SCALER, SUPERVISOR, TRACER, Address, agent_of
+from agiraph.core.json_text import parse_json
 from agiraph.logs.log import logger
 from agiraph.readmodel.child_register import Desired
 from agiraph.storage.files import read_bytes
@@ -198,7 +198,7 @@ class Supervisor:
     def _api_url(self) -> str:
         process = self._children.monitors[HUMAN].process
         try:
-            address = json.loads(read_bytes(self._paths.human.address))
+            address = parse_json(read_bytes(self._paths.human.address))
             if process is not None and address["pid"] == process.handle.pid:
                 return str(address["url"])
         except (OSError, ValueError, KeyError, TypeError):

@@ -21,6 +21,7 @@ from actors.runtime.runtime import Runtime, run_actor
 from actors.tracer.export import SpanExporter
 from agiraph.core.concurrency import Signal, first_to_end
 from agiraph.core.errors import Corrupt, Refused
+from agiraph.core.json_text import parse_json
 from agiraph.core.models import Agent, Event
 from agiraph.logs.event_log import EventLog
 from agiraph.messages.event import EventsGrew
@@ -150,7 +151,7 @@ class Tracer:
 def _load(file: Path) -> dict[str, SpanBuilderState] | None:
     """Return the stored state, None if there is none; Corrupt."""
     try:
-        stored = json.loads(read_bytes(file))
+        stored = parse_json(read_bytes(file))
         return {agent: SpanBuilderState(**state) for agent, state in stored.items()}
     except FileNotFoundError:
         return None

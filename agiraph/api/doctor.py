@@ -1,7 +1,6 @@
 """The report of `agiraph doctor`, made by a separate process with a deadline."""
 
 import asyncio
-import json
 import os
 import sys
 from collections.abc import Mapping
@@ -9,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from agiraph.core.clock import Clock
+from agiraph.core.json_text import parse_json
 from agiraph.http.api import ApiError, DoctorView
 from agiraph.storage.supervisor_note import read_note
 
@@ -58,7 +58,7 @@ class Doctor:
                 process.kill()
                 await process.wait()
         try:
-            found = json.loads(said) | {"checked_at": self._clock.now()}
+            found = parse_json(said) | {"checked_at": self._clock.now()}
         except (ValueError, TypeError):
             reason = errors.decode("utf-8", "replace").strip()[-LAST_WORDS:]
             detail = f"agiraph doctor ended with {process.returncode}: {reason}"

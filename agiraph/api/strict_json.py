@@ -26,8 +26,6 @@ class StrictRequest(Request):
             return read_strict(await self.body())
         except json.JSONDecodeError:
             raise
-        except RecursionError:
-            raise HTTPException(UNPROCESSABLE, "body: it is nested too deeply") from None
         except ValueError as error:
             raise HTTPException(UNPROCESSABLE, f"body: {error}") from None
 

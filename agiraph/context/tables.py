@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from agiraph.context.records import ContextEdge, ContextNode, ContextWritten
 from agiraph.context.words import marks_of
+from agiraph.core.json_text import parse_json
 from agiraph.core.redaction import redact_text, redact_texts
 from agiraph.storage.database import Row
 
@@ -135,8 +136,8 @@ def node_of(*values: Any) -> ContextNode:
      agent, run, data) = values  # fmt: skip
     return ContextNode.model_construct(
         id=id, kind=kind, title=title, text=text, project_id=project_id,
-        tags=tuple(json.loads(tags)), importance=importance, created=created, updated=updated,
-        used=used, last_used=last_used, agent=agent, run=run, data=json.loads(data),
+        tags=tuple(parse_json(tags)), importance=importance, created=created, updated=updated,
+        used=used, last_used=last_used, agent=agent, run=run, data=parse_json(data),
     )  # fmt: skip
 
 

@@ -1,12 +1,13 @@
 """Record: the frozen pydantic base of everything that crosses a boundary; JSON values that can."""
 
-import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Final
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+from agiraph.core.json_text import parse_json
 
 Count = Annotated[int, Field(ge=0, le=2**63 - 1)]
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -115,11 +116,8 @@ SHOWN_CHARACTERS: Final = 40
 
 
 def read_strict(text: str | bytes) -> Any:
-    """Return the value of a JSON text that can be stored; ValueError says why another cannot.
-
-    RecursionError for a text that is nested too deeply for the reader itself.
-    """
-    value = json.loads(text, parse_constant=refuse_constant, parse_float=finite)
+    """Return the value of a JSON text that can be stored; ValueError says why another cannot."""
+    value = parse_json(text, parse_constant=refuse_constant, parse_float=finite)
     if why := why_not_stored(value):
         raise ValueError(f"it has {why}")
     return value

@@ -13,6 +13,7 @@ from typing import Any, Final
 from pydantic import Field
 
 from agiraph.core.errors import InvalidInput
+from agiraph.core.json_text import parse_json
 from agiraph.core.record import Record, finite, read_strict, refuse_constant, why_not_stored
 
 RESULT_FILE: Final = "result.json"
@@ -58,7 +59,7 @@ def read_result(text: str, schema: dict[str, Any]) -> tuple[Any, str]:
     """Return the value of a JSON text and why it is not a result of the schema ('': it is)."""
     try:
         value = read_strict(text)
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         return None, f"it is not JSON: {error}"
     return value, misfits(schema, value)
 
@@ -111,7 +112,7 @@ def _why_no_schema(text: str) -> str:
     from jsonschema import SchemaError  # few nodes have one
 
     try:
-        type(_validator(text)).check_schema(json.loads(text))
+        type(_validator(text)).check_schema(parse_json(text))
     except SchemaError as error:
         place = "".join(f"[{part!r}]" for part in error.absolute_path)
         return f"{place}: {error.message:.300}"
@@ -124,7 +125,7 @@ def _validator(text: str) -> Any:
     from jsonschema.validators import validator_for
     from referencing import Registry
 
-    schema = json.loads(text)
+    schema = parse_json(text)
     return validator_for(schema, default=Draft202012Validator)(schema, registry=Registry())
 
 

@@ -39,7 +39,7 @@ def json_in(text: str) -> Any:
     """Return the value of JSON that a model wrote as a text in its arguments, or else the text."""
     try:
         return _encodable(read_strict(text))
-    except (ValueError, RecursionError):
+    except ValueError:
         return text
 
 

@@ -5,6 +5,7 @@ import json
 import math
 import signal
 
+from agiraph.core.json_text import parse_json
 from agiraph.core.record import why_not_stored
 from agiraph.core.turns import JsonObject
 from agiraph.foreign.lines import LineSplitter
@@ -46,8 +47,8 @@ class JsonLinesReader:
 def _object(line: bytes) -> JsonObject | None:
     """Return the object of a line; null stands in it for a number that is not finite."""
     try:
-        value = json.loads(line, parse_constant=lambda _: None, parse_float=_finite_or_none)
-    except (ValueError, RecursionError):
+        value = parse_json(line, parse_constant=lambda _: None, parse_float=_finite_or_none)
+    except ValueError:
         return None
     if not isinstance(value, dict) or why_not_stored(value):
         return None
@@ -95,8 +96,8 @@ def unquoted(message: str) -> str:
     """Return the model service's message out of an error that quotes the service's whole answer."""
     quoted = message.strip().removeprefix("[API Error: ").removesuffix("]")
     try:
-        answer = json.loads(quoted)
-    except (ValueError, RecursionError):
+        answer = parse_json(quoted)
+    except ValueError:
         return message
     return text_of(mapping(mapping(answer).get("error")).get("message")) or message
 

@@ -6,7 +6,6 @@ by piece without a limit: 64 KiB of gzip become up to 64 MiB in one step.
 """
 
 import asyncio
-import json
 import sys
 import zlib
 from collections import Counter
@@ -17,6 +16,7 @@ from typing import Any
 from urllib.parse import SplitResult, urljoin, urlsplit
 
 from agiraph.core.errors import Refused
+from agiraph.core.json_text import parse_json
 
 PIECE_BYTES = 1 << 16
 ERROR_BYTES = 1 << 16
@@ -136,13 +136,13 @@ class RepeatedName(ValueError):
 
 
 def read_json(data: bytes) -> Any:
-    """Return the value of a JSON text. Raises ValueError, RecursionError, TooManyValues.
+    """Return the value of a JSON text. Raises ValueError, TooManyValues.
 
     Values are counted before they are made, at most one too many for each bracket and comma, also
     in strings: 30 MiB of `{},{},...` become 800 MB and take seconds, in which nothing else runs.
     """
     _check_values(data)
-    return json.loads(data)
+    return parse_json(data)
 
 
 def read_json_once(data: bytes, most_values: int) -> Any:
@@ -151,7 +151,7 @@ def read_json_once(data: bytes, most_values: int) -> Any:
     Readers differ in which value they use for a repeated name in one object.
     """
     _check_values(data)
-    value = json.loads(data, object_pairs_hook=_Objects(most_values))
+    value = parse_json(data, object_pairs_hook=_Objects(most_values))
     waiting, left = [value], most_values
     while waiting:
         inner = waiting.pop()

@@ -1,7 +1,6 @@
 """Discovery of the gateway of a home: its address and its token."""
 
 import fcntl
-import json
 import os
 import re
 from collections.abc import Callable
@@ -9,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from agiraph.core.ids import HUMAN
+from agiraph.core.json_text import parse_json
 from agiraph.http.errors import GatewayAway, NotReachable
 from agiraph.storage.disk_space import has_room
 from agiraph.storage.files import can_lock, open_folder, read_bytes, read_part
@@ -36,7 +36,7 @@ def read_gateway_address(home: Path) -> tuple[str, str]:
     """
     files = Home(home)
     try:
-        address = json.loads(read_bytes(files.human.address, anyones=True))
+        address = parse_json(read_bytes(files.human.address, anyones=True))
         url, pid = str(address["url"]), int(address["pid"])
         token = read_bytes(files.system.token, anyones=True).decode("ascii").strip()
     except (OSError, ValueError, KeyError, TypeError):
@@ -79,7 +79,7 @@ def why_unreachable(home: Path) -> NotReachable:
 def _state(home: Path) -> str:
     """Return the state of the gateway of a home with a supervisor, as a phrase."""
     try:
-        pid = int(json.loads(read_bytes(Home(home).human.address, anyones=True))["pid"])
+        pid = int(parse_json(read_bytes(Home(home).human.address, anyones=True))["pid"])
     except UnsafeFile as error:
         return f"cannot be found: {error}"
     except (OSError, ValueError, KeyError, TypeError):
@@ -116,7 +116,7 @@ def _is_in_state(pid: int, states: bytes) -> bool:
 def read_cert(home: Path) -> Path | None:
     """Return the certificate of the gateway of `home`, None if it does not use TLS."""
     try:
-        return Path(json.loads(read_bytes(Home(home).human.address, anyones=True))["cert"])
+        return Path(parse_json(read_bytes(Home(home).human.address, anyones=True))["cert"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

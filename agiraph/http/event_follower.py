@@ -3,7 +3,6 @@
 They follow an agent's events from a cursor, changes in the home, or texts of models.
 """
 
-import json
 import ssl
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -15,6 +14,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketExce
 from websockets.sync.client import ClientConnection, connect
 
 from agiraph.core.errors import AgiraphError
+from agiraph.core.json_text import parse_json
 from agiraph.http.api.work import EventView
 from agiraph.http.discovery import GatewayLookup, has_moved
 from agiraph.http.errors import ApiError, NotReachable
@@ -196,7 +196,7 @@ def denied(error: InvalidStatus, door: GatewayLookup, known: tuple[str, str]) ->
     if status >= 500 or status == 408 or has_moved(door, *known):
         return None
     try:
-        detail = json.loads(error.response.body or b"")["detail"]
+        detail = parse_json(error.response.body or b"")["detail"]
     except (ValueError, KeyError, TypeError):
         detail = f"the gateway answered {status}"
     return ApiError(status, str(detail))

@@ -13,6 +13,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from agiraph.core.errors import InvalidInput, unknown
+from agiraph.core.json_text import parse_json
 from agiraph.storage.files import make_private_folder, read_bytes, replace_bytes
 from agiraph.storage.home import user_home
 
@@ -84,7 +85,7 @@ def remotes_file(environ: Mapping[str, str]) -> Path:
 def read_remotes(file: Path) -> Remotes:
     """Return the known remotes. Raises InvalidInput, which names the file."""
     try:
-        found = json.loads(read_bytes(file))
+        found = parse_json(read_bytes(file))
         known = [Remote(**fields) for fields in found["remotes"]]
         return Remotes({remote.url: remote for remote in known}, str(found["default"]))
     except FileNotFoundError:

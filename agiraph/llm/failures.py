@@ -3,7 +3,6 @@
 Texts are made fit to show: the key never is in one.
 """
 
-import json
 import re
 import time
 from collections.abc import Iterator, Mapping
@@ -12,6 +11,7 @@ from datetime import timedelta
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+from agiraph.core.json_text import parse_json
 from agiraph.foreign.http import AnswerRefused, RedirectRefused
 from agiraph.llm.base import FailureKind, ProviderError
 from agiraph.llm.key_redaction import without_key
@@ -208,8 +208,8 @@ def _parsed(body: object) -> object:
     """Return a body as JSON, if it is the text of an object or a list."""
     if isinstance(body, str) and body.lstrip()[:1] in ("{", "["):
         try:
-            found: object = json.loads(body)
-        except (ValueError, RecursionError):
+            found: object = parse_json(body)
+        except ValueError:
             return body
         return found
     return body

@@ -3,13 +3,13 @@
 The files of the home are read directly: logs matter most when no process answers.
 """
 
-import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from agiraph.core.json_text import parse_json
 from agiraph.core.naming import meant
 from agiraph.logs.event_filter import names_of
 from agiraph.logs.log_file import SUFFIX, log_files
@@ -122,7 +122,7 @@ def _lines(file: Path) -> Iterator[JsonObject]:
 
 def _parsed(text: bytes) -> JsonObject | None:
     try:
-        line = json.loads(text)
+        line = parse_json(text)
     except ValueError:
         return None
     return line if isinstance(line, dict) else None

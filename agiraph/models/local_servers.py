@@ -2,7 +2,6 @@
 
 import http
 import http.client
-import json
 import socket
 import threading
 from collections.abc import Iterable, Mapping
@@ -12,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from agiraph.core.json_text import parse_json
 from agiraph.foreign.http import why_not_followed
 from agiraph.models.registry import BUILT_IN, JsonObject, ProviderPreset
 from agiraph.settings.config import configs_folder
@@ -69,8 +69,8 @@ def _ask(url: str, key: str | None) -> LocalServer:
     if status != http.HTTPStatus.OK:
         return LocalServer(problem=f"answers with HTTP {status}: {url}")
     try:
-        models = tuple(str(one["id"]) for one in json.loads(data)["data"])
-    except (ValueError, LookupError, TypeError, RecursionError):
+        models = tuple(str(one["id"]) for one in parse_json(data)["data"])
+    except (ValueError, LookupError, TypeError):
         return LocalServer(problem=f"answers, but with no list of models: {url}")
     return LocalServer(models) if models else LocalServer(problem=f"serves no model: {url}")
 

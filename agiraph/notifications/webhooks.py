@@ -21,6 +21,7 @@ from typing import Any
 
 from agiraph.core.clock import iso
 from agiraph.core.errors import InvalidInput
+from agiraph.core.json_text import parse_json
 from agiraph.core.naming import cut
 from agiraph.notifications.notice import Notice, body_of, title_of
 
@@ -66,7 +67,7 @@ def read_answer_token(key: bytes, token: str, now: float) -> str:
     payload, _, signature = token.partition(".")
     if not hmac.compare_digest(signature.encode(), _signature(key, payload).encode()):
         raise InvalidInput("this link is not one of ours, or it was cut short")
-    question_id, expires_at = json.loads(_decoded(payload))
+    question_id, expires_at = parse_json(_decoded(payload))
     if now > expires_at:
         raise InvalidInput("this link is too old; the question may still be open elsewhere")
     return str(question_id)

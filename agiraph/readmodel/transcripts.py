@@ -11,6 +11,7 @@ from agiraph.agent.event_replay import exit_code
 from agiraph.agent.records import numbered_steps
 from agiraph.agent.transcript import unique_calls
 from agiraph.core.ids import step_place
+from agiraph.core.json_text import parse_json
 from agiraph.core.turns import ToolCall
 from agiraph.http.api import ApiError, TranscriptEntryView, TranscriptPageView
 from agiraph.storage.files import read_bytes
@@ -121,7 +122,7 @@ class _Journal:
         return max(PLAIN.findall(self._asked.lower()), key=len, default="").encode()
 
     def _record(self, number: int) -> JsonObject:
-        record: JsonObject = json.loads(self._lines[number])
+        record: JsonObject = parse_json(self._lines[number])
         return record
 
     def _entry(self, number: int) -> TranscriptEntryView:

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 from agiraph.board.plans.graph import Graph
 from agiraph.board.plans.plan import parse_plan
 from agiraph.core.errors import InvalidInput
+from agiraph.core.json_text import parse_json
 from agiraph.core.money import NamedLimit, parse_budget
 from agiraph.sdk.errors import OutputInvalid
 from agiraph.storage.home import expanded
@@ -108,7 +109,7 @@ class Task(Generic[Out]):
             if wanted == "markdown":
                 return answer  # type: ignore[return-value]  # Out is str then
             if wanted == "json":
-                value: Out = json.loads(answer)
+                value: Out = parse_json(answer)
                 return value
             made: Out = wanted.model_validate_json(answer)
             return made

@@ -8,7 +8,6 @@
 {folder}/unused/       files that are about to be removed
 """
 
-import json
 import secrets
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
@@ -20,6 +19,7 @@ from pydantic import ValidationError
 
 from agiraph.core.errors import Corrupt, InvalidInput, Refused, listed
 from agiraph.core.hosts import CurveKey
+from agiraph.core.json_text import parse_json
 from agiraph.core.record import Record
 from agiraph.storage.files import (
     FolderEntry,
@@ -141,7 +141,7 @@ class HostFolder:
 
     def _read(self, file: Path, kind: type[Kept]) -> Kept:
         try:
-            return kind.model_validate(json.loads(read_text(file)))
+            return kind.model_validate(parse_json(read_text(file)))
         except FileNotFoundError:
             raise Refused(
                 f"{self.path} belongs to no host: `agiraph host join LINE` makes this machine one,"

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from agiraph.core.errors import Corrupt
+from agiraph.core.json_text import parse_json
 from agiraph.storage.disk_space import patiently
 from agiraph.storage.files import (
     append_all,
@@ -97,7 +98,7 @@ def parse_line(line: bytes) -> tuple[JsonObject | None, bool]:
     if is_checked != is_sum_right:  # the checksum is right, but the name of its field is damaged
         return None, is_checked
     try:
-        value = json.loads(body + b"}" if is_checked else line)
+        value = parse_json(body + b"}" if is_checked else line)
     except ValueError:
         return None, is_checked
     return (value if isinstance(value, dict) else None), is_checked

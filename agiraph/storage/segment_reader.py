@@ -5,7 +5,6 @@ has read is unchanged. If not, a segment was filled in the meantime (or the log 
 starts again: records are requested by number, so none is missed or returned twice.
 """
 
-import json
 import os
 from bisect import bisect_left
 from contextlib import suppress
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from agiraph.core.errors import Corrupt
+from agiraph.core.json_text import parse_json
 from agiraph.storage.files import open_file, status_of
 from agiraph.storage.segments import Segment, segments_of, seq_of
 from agiraph.storage.walk import UnsafeFile
@@ -224,7 +224,7 @@ def _place_of(file: BinaryIO, segment: Segment, seq: int) -> int:
 def _seq(line: bytes) -> int:
     """Return the number of a line's record, 0 if it has none."""
     try:
-        record = json.loads(line)
+        record = parse_json(line)
     except ValueError:
         return 0
     return seq_of(record) if isinstance(record, dict) else 0

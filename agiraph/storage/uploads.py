@@ -19,6 +19,7 @@ from typing import Final
 
 from agiraph.core.errors import InvalidInput, Refused
 from agiraph.core.ids import slug
+from agiraph.core.json_text import parse_json
 from agiraph.storage.copies import copy_file, digest_of, make_link, read_link
 from agiraph.storage.file_records import DIGEST, FileEntry, FileOffer
 from agiraph.storage.files import (
@@ -171,7 +172,7 @@ class Uploads:
             name = entry.name.removesuffix(MANIFEST)
             if not entry.name.endswith(MANIFEST) or name == id:
                 continue
-            rows = json.loads(read_bytes(self._folder / entry.name, MOST_MANIFEST))
+            rows = parse_json(read_bytes(self._folder / entry.name, MOST_MANIFEST))
             found |= {row["digest"]: self._folder / name / row["path"] for row in rows}
         return found
 

@@ -11,7 +11,6 @@ processes in another session.
 """
 
 import asyncio
-import json
 import os
 import sys
 from collections.abc import Collection, Iterator, Sequence
@@ -22,6 +21,7 @@ from typing import Any
 
 import psutil
 
+from agiraph.core.json_text import parse_json
 from agiraph.settings.config import ShellConfig
 from agiraph.storage.files import entries, is_folder, make_folder, read_bytes, remove_tree
 from agiraph.tools import runner
@@ -142,7 +142,7 @@ def read_outcome(folder: Path) -> CommandResult | None:
     """Return the outcome in a call's folder, None if there is none."""
     try:
         head, _, output = read_bytes(folder / runner.OUTCOME).partition(b"\n")
-        about = json.loads(head)
+        about = parse_json(head)
         return CommandResult(_text(output, about["head"], about["total"]), about["exit_code"])
     except (FileNotFoundError, ValueError, KeyError):
         return None
@@ -217,7 +217,7 @@ def _remove_standins(identity: dict[str, Any]) -> None:
 
 def _identity(folder: Path) -> dict[str, Any] | None:
     try:
-        identity: dict[str, Any] = json.loads(read_bytes(folder / runner.IDENTITY))
+        identity: dict[str, Any] = parse_json(read_bytes(folder / runner.IDENTITY))
     except (FileNotFoundError, ValueError):  # ValueError: it was killed while it wrote
         return None
     return identity

@@ -3,12 +3,12 @@
 import asyncio
 import codecs
 import errno
-import json
 from pathlib import Path
 
 from pydantic import Field
 
 from agiraph.core.errors import InvalidInput, unknown
+from agiraph.core.json_text import parse_json
 from agiraph.core.turns import JsonObject
 from agiraph.storage.files import (
     FolderEntry,
@@ -156,7 +156,7 @@ def _refs(context: ToolContext) -> dict[str, str]:
 
 def _refs_in(scope: Scope) -> dict[str, str]:
     path = scope.to_read("_refs.json")
-    return dict(json.loads(read_bytes(path))) if is_file(path) else {}
+    return dict(parse_json(read_bytes(path))) if is_file(path) else {}
 
 
 def files_of_ref(scope: Scope, ref_name: str) -> list[str]:

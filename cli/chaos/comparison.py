@@ -8,6 +8,7 @@ from operator import add
 from pathlib import Path
 
 from agiraph.board.store import read_board
+from agiraph.core.json_text import parse_json
 from agiraph.storage.files import files_below, read_bytes, read_text
 from agiraph.storage.home import AgentHome, RunHome
 from agiraph.storage.journal import read_journal
@@ -70,7 +71,7 @@ def count_run(run: RunHome) -> RunCounts:
 
 def ticks_left(agent: AgentHome, run: RunHome) -> int:
     """Return how many of the agent's triggers have not fired or been reported in the run's log."""
-    stored = json.loads(read_bytes(agent.triggers))
+    stored = parse_json(read_bytes(agent.triggers))
     set_up = [trigger["name"] for trigger in stored.get("triggers", ())]
     text = "\n".join(_messages(run.messages))
     return sum(f"trigger '{name}'" not in text for name in set_up)

@@ -1,6 +1,5 @@
 """`agiraph context export` and `export-obsidian`: the notes, as lines or as a vault."""
 
-import json
 import os
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from agiraph.context.records import (
     ContextNode,
     kinds_named,
 )
+from agiraph.core.json_text import parse_json
 from cli.options.remote import is_elsewhere
 from cli.options.shared import Parsed, connect_to_read, examples, home_option, json_option
 from cli.output.listing import Done
@@ -82,7 +82,7 @@ def export_obsidian(
     nodes, edges = [], []
     with connect_to_read(home) as client:
         for line in client.export_context():
-            record = json.loads(line)
+            record = parse_json(line)
             if "node" in record:
                 nodes.append(ContextNode.model_validate(record["node"]))
             else:

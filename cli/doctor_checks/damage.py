@@ -1,6 +1,5 @@
 """Damage: files of the home that are damaged or missing, and the loss of each."""
 
-import json
 import sqlite3
 import tempfile
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ from urllib.parse import quote
 
 from agiraph.core.errors import Corrupt
 from agiraph.core.ids import coordinator_address
+from agiraph.core.json_text import parse_json
 from agiraph.core.models import ENDED_AGENT, Agent
 from agiraph.http.discovery import is_held
 from agiraph.readmodel.child_register import RegisteredChildren, fold, lost_from
@@ -188,7 +188,7 @@ class _Journals:
 
 def _record_fault(path: Path) -> str:
     try:
-        is_object = isinstance(json.loads(read_bytes(path)), dict)
+        is_object = isinstance(parse_json(read_bytes(path)), dict)
     except OSError:
         return ""  # `check_files` reports it
     except ValueError as error:

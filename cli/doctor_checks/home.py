@@ -1,6 +1,5 @@
 """The home: its folder and access to it, its settings and rules, its supervisor."""
 
-import json
 import os
 import stat
 import tempfile
@@ -10,6 +9,7 @@ from typing import Final
 
 from agiraph.core.errors import AgiraphError, Corrupt, InvalidInput, Refused
 from agiraph.core.ids import agent_of
+from agiraph.core.json_text import parse_json
 from agiraph.http.discovery import is_held
 from agiraph.http.errors import ApiError, NotReachable
 from agiraph.settings.config import load_config
@@ -176,7 +176,7 @@ def check_supervisor(context: DoctorContext) -> DoctorCheck:
         return ok(detail, "`agiraph up` keeps one running")
     holder = f"supervisor pid {holder_of(home.path) or 'unknown'}"
     try:
-        address = json.loads(read_bytes(home.human.address, anyones=True))
+        address = parse_json(read_bytes(home.human.address, anyones=True))
         detail = f"{holder} is running; its API is {address['url']}"
         return ok(detail)
     except (OSError, ValueError, KeyError, TypeError):

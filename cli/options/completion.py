@@ -3,7 +3,6 @@
 They are read from the home's files: that is fast, and needs no supervisor.
 """
 
-import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Final
@@ -13,6 +12,7 @@ from click.shell_completion import CompletionItem
 
 from agiraph.core.errors import InvalidInput
 from agiraph.core.hosts import HOME_HOST
+from agiraph.core.json_text import parse_json
 from agiraph.storage.files import entries, read_bytes, read_shown
 from agiraph.storage.home import Home
 from cli.options.everywhere import home_of
@@ -85,7 +85,7 @@ def _nodes(ctx: click.Context, _incomplete: str) -> list[str]:
 
 def _hosts(ctx: click.Context, _incomplete: str) -> list[str]:
     try:
-        known = json.loads(read_bytes(Home(home_of(ctx)).system.hosts))["hosts"]
+        known = parse_json(read_bytes(Home(home_of(ctx)).system.hosts))["hosts"]
         return [HOME_HOST, *(host["name"] for host in known)]
     except (OSError, ValueError, KeyError, TypeError):
         return []

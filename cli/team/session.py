@@ -1,12 +1,12 @@
 """Session: the finished tasks of a team's shell, and the file in which it is saved."""
 
-import json
 from pathlib import Path
 from typing import ClassVar, Final
 
 from pydantic import ConfigDict, Field
 
 from agiraph.core.errors import InvalidInput
+from agiraph.core.json_text import parse_json
 from agiraph.core.record import Record
 from agiraph.core.team import MOST_TURNS
 from cli.options.shared import require_writable
@@ -43,10 +43,10 @@ def load_session(path: Path) -> Session:
             data = file.read(MOST_BYTES + 1)
         if len(data) > MOST_BYTES:
             raise InvalidInput(f"{path}: {NO_SESSION}: it has more than {MOST_BYTES:,} bytes")
-        return Session.model_validate(json.loads(data))
+        return Session.model_validate(parse_json(data))
     except OSError as error:
         raise InvalidInput(f"{path}: {error.strerror or error}") from None
-    except (ValueError, RecursionError):
+    except ValueError:
         raise InvalidInput(f"{path}: {NO_SESSION}") from None
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from agiraph.core.json_text import parse_json
 from agiraph.storage.files import read_text, replace_bytes
 
 MOST_LINES: Final = 1000
@@ -79,8 +80,8 @@ def read_history(path: Path) -> list[str]:
         return []
     found = []
     for text in texts:
-        with contextlib.suppress(ValueError, RecursionError):
-            line = json.loads(text)
+        with contextlib.suppress(ValueError):
+            line = parse_json(text)
             found += [line] if isinstance(line, str) and "\0" not in line else []
     return found
 

@@ -2,6 +2,7 @@
 
 import ast
 import gc
+import re
 from collections import Counter
 from collections.abc import Iterator
 
@@ -16,6 +17,9 @@ FILES_OF_A_FOLDER = 25
 FILES_OF_COMMANDS = {"cli/commands": 30}
 """A folder that has one file for each family of commands."""
 PROTOCOLS = 20
+PLAIN_PARSER = re.compile(r"\bjson\.loads?\(|from json import|JSONDecoder\(")
+PARSING_FILES = {"agiraph/core/json_text.py", "agiraph/core/results.py"}
+"""`parse_json`, and a search for JSON objects in a text, which handles deep nesting itself."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Definition = Function | ast.ClassDef
@@ -69,6 +73,10 @@ def test_files_and_folders_are_small(texts: dict[str, str]) -> None:
     sizes = Counter(path.rpartition("/")[0] for path in texts)
     most = {folder: FILES_OF_COMMANDS.get(folder, FILES_OF_A_FOLDER) for folder in sizes}
     assert {folder: size for folder, size in sizes.items() if size > most[folder]} == {}
+
+
+def test_json_is_parsed_by_the_function_that_refuses_deep_nesting(texts: dict[str, str]) -> None:
+    assert {path for path, text in texts.items() if PLAIN_PARSER.search(text)} == PARSING_FILES
 
 
 def test_what_a_constructor_needs_stands_in_the_docstring_of_its_class(

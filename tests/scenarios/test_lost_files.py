@@ -42,6 +42,11 @@ ODD = (
 )
 
 
+NESTED = ("human/repeats.jsonl", "agents/*/runs/*/journal.jsonl")
+"""Files that get a line which is nested more deeply than the parser of JSON can read."""
+BRACKETS = "[" * 200_000 + "\n"
+
+
 class LostFiles:
     """Copies of one home, each with one damaged file; all of them at the same path."""
 
@@ -72,6 +77,13 @@ class LostFiles:
         path = self._copied(file)
         path.unlink(missing_ok=True)
         UNREADABLE[kind](path)
+        return path
+
+    def nest(self, file: Path) -> Path:
+        """Copy the home, append a line that is nested too deeply to a file; return the file."""
+        path = self._copied(file)
+        with path.open("a") as damaged:
+            damaged.write(BRACKETS)
         return path
 
     def _copied(self, file: Path) -> Path:
@@ -156,6 +168,16 @@ def test_a_home_with_an_odd_file_names_it_and_so_does_doctor(
     lost: LostFiles, pattern: str, kind: str
 ) -> None:
     path = lost.replace(lost.found(pattern), kind)
+    checks = json.loads(lost.command("doctor", "--json").stdout)["checks"]
+    assert [check for check in checks if str(path) in check["detail"] and check["status"] != "ok"]
+    lost.check_start(path)
+
+
+@pytest.mark.parametrize("pattern", NESTED)
+def test_a_home_with_a_line_that_is_nested_too_deeply_names_the_file_and_so_does_doctor(
+    lost: LostFiles, pattern: str
+) -> None:
+    path = lost.nest(lost.found(pattern))
     checks = json.loads(lost.command("doctor", "--json").stdout)["checks"]
     assert [check for check in checks if str(path) in check["detail"] and check["status"] != "ok"]
     lost.check_start(path)

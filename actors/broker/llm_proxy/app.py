@@ -257,7 +257,7 @@ def _parsed(data: bytes) -> JsonObject:
         raise InvalidInput(f"the body has {str(error)[:100]!r} twice in one object") from None
     except TooManyValues as error:
         raise InvalidInput(f"the body cannot be read: {error}") from None
-    except (ValueError, RecursionError):
+    except ValueError:
         raise InvalidInput("the body is no JSON") from None
     if not isinstance(value, dict):
         raise InvalidInput("the body is no JSON object")

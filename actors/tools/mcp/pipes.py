@@ -8,7 +8,6 @@ SIGKILL.
 
 import asyncio
 import contextlib
-import json
 import os
 import re
 import signal
@@ -17,6 +16,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from actors.tools.mcp.command_line import ServerCommand
+from agiraph.core.json_text import parse_json
 from agiraph.foreign.http import read_json
 from agiraph.foreign.lines import Line, LineSplitter
 from agiraph.mcp.mending import cut_below
@@ -182,7 +182,7 @@ def _id_in(line: Line) -> int | str | None:
     if found is None:
         return None
     try:
-        id: int | str = json.loads(found[1])
+        id: int | str = parse_json(found[1])
     except ValueError:
         return None
     return id

@@ -6,7 +6,6 @@ kills all descendants of the agent when the agent or the worker ends.
 
 import asyncio
 import codecs
-import json
 import os
 import signal
 import sys
@@ -20,6 +19,7 @@ from typing import Any
 import psutil
 
 from actors.runtime.processes import all_processes, descendants, kill_all
+from agiraph.core.json_text import parse_json
 from agiraph.external import process_guard
 from agiraph.storage.files import is_folder, make_folder, read_bytes, remove_tree
 from agiraph.tools.runner import until_gone as until_session_gone
@@ -141,7 +141,7 @@ class ExternalAgentProcess:
         await asyncio.wait([self._exited])
         await asyncio.wait([self._stderr], timeout=DRAIN_SECONDS)
         try:
-            ended = json.loads(read_bytes(self._folder / process_guard.ENDED))
+            ended = parse_json(read_bytes(self._folder / process_guard.ENDED))
         except (OSError, ValueError):  # its guard was killed, and the agent with it
             return -signal.SIGKILL
         return int(ended["exit_code"])
@@ -273,7 +273,7 @@ def _orphans(folder: Path) -> list[psutil.Process]:
 
 def _identity(folder: Path) -> dict[str, Any] | None:
     try:
-        identity: dict[str, Any] = json.loads(read_bytes(folder / process_guard.IDENTITY))
+        identity: dict[str, Any] = parse_json(read_bytes(folder / process_guard.IDENTITY))
     except (OSError, ValueError):
         return None
     return identity

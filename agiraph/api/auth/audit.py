@@ -21,6 +21,7 @@ from agiraph.api.auth.credentials import STRANGER, Principal
 from agiraph.api.auth.scopes import OPEN_PREFIXES, READS
 from agiraph.api.problems import no_room
 from agiraph.core.clock import Clock
+from agiraph.core.json_text import parse_json
 from agiraph.core.redaction import BLOT, redact
 from agiraph.http.errors import ApiError
 from agiraph.messages.host import HostRefused
@@ -60,7 +61,7 @@ def _line(record: dict[str, Any]) -> bytes:
 def _record(line: bytes) -> dict[str, Any]:
     """Return the record of a line, or {} for a line that a crash cut off."""
     try:
-        record = json.loads(line)
+        record = parse_json(line)
     except ValueError:
         return {}
     return record if isinstance(record, dict) and "id" in record else {}

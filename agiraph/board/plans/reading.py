@@ -20,6 +20,7 @@ from pydantic import (
 )
 
 from agiraph.core.errors import InvalidInput
+from agiraph.core.json_text import NestedTooDeep, parse_json
 from agiraph.core.record import misfit_in_words
 from agiraph.core.specs import AnyWorkerType, ContractTerms, ForEach, Names, PlannedTerms
 from agiraph.settings.yaml_text import (
@@ -280,8 +281,8 @@ def _load(text: str, name: str) -> Any:
     if len(text) > MOST_CHARACTERS:
         raise InvalidInput(f"{name}: has {len(text)} characters ({MOST_CHARACTERS} are possible)")
     try:
-        return json.loads(text)
-    except RecursionError:
+        return parse_json(text)
+    except NestedTooDeep:
         raise InvalidInput(f"{name}: is nested too deeply") from None
     except ValueError as error:
         try:

@@ -1,6 +1,5 @@
 """Stack: a project's tech stack and patterns, from its manifests and files."""
 
-import json
 import re
 import tomllib
 from collections import Counter
@@ -9,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from agiraph.context.scan.languages import CODE, language_of
+from agiraph.core.json_text import parse_json
 
 DEEPEST_MANIFEST: Final = 2
 MOST_MANIFESTS: Final = 20
@@ -143,7 +143,7 @@ def _read_manifest(name: str, text: str) -> tuple[set[str], tuple[str, ...]]:
             case "pyproject.toml" | "Cargo.toml":
                 return _of_toml(tomllib.loads(text)), ()
             case "package.json" | "composer.json":
-                return _of_json(json.loads(text))
+                return _of_json(parse_json(text))
             case "requirements.txt":
                 names = (NAME.match(line.strip()) for line in text.splitlines())
                 return {name[0].lower() for name in names if name}, ()

@@ -5,7 +5,6 @@ after a crash, a message in between or a change of process. It is a script, and 
 """
 
 import asyncio
-import json
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from typing import Any
 from jinja2 import StrictUndefined, TemplateError, Undefined
 from jinja2.sandbox import SandboxedEnvironment
 
+from agiraph.core.json_text import parse_json
 from agiraph.core.turns import JsonObject, ModelRequest, ModelResponse, ToolCall, Usage
 from agiraph.llm.base import OnAnswer, OnText, ProviderError, unmetered
 from agiraph.llm.embedded.playbook import (
@@ -114,7 +114,7 @@ class TemplateRenderer:
             if given.startswith("="):
                 return self.value(given[1:].strip(), names)
             text = self.text(given, names)
-            return json.loads(text.removeprefix("json:")) if given.startswith("json:") else text
+            return parse_json(text.removeprefix("json:")) if given.startswith("json:") else text
         if isinstance(given, dict):
             return {key: self.filled(value, names) for key, value in given.items()}
         return [self.filled(item, names) for item in given] if isinstance(given, list) else given

@@ -5,7 +5,6 @@ worker starts again at its last assignment, a coordinator at its last goal or th
 last cycle; only what came after counts.
 """
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from agiraph.core.ids import short_derived_id
+from agiraph.core.json_text import parse_json
 from agiraph.core.turns import AssistantTurn, JsonObject, ModelRequest, ToolTurn, Turn, UserTurn
 
 ASSIGNMENT = "# Assignment: "
@@ -43,7 +43,7 @@ class CallResult:
     def json(self) -> Any:
         """The text read as JSON, None if it is none."""
         try:
-            return json.loads(self.text)
+            return parse_json(self.text)
         except ValueError:
             return None
 

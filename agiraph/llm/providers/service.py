@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from agiraph.core.turns import ModelRequest, ModelResponse
-from agiraph.foreign.http import TooManyValues, read_json
+from agiraph.foreign.http import read_json
 from agiraph.llm.base import OnAnswer, OnText, unmetered
 from agiraph.llm.failures import (
     PAGE_TYPES,
@@ -167,7 +167,7 @@ def _events_in(body: bytes, response: "Response", wire: WireFormat) -> Iterator[
         return
     try:
         found = read_json(body)
-    except (ValueError, RecursionError, TooManyValues):
+    except ValueError:
         raise UnreadableAnswer(_instead_of_events(response, body)) from None
     raw = body
     for answer in found if isinstance(found, list) else [found]:

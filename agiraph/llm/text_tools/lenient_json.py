@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from agiraph.core.json_text import parse_json
+
 SPACE = re.compile(r"\s*")
 WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\w.])")
@@ -78,7 +80,7 @@ class _Reader:
         if (number := NUMBER.match(self._text, at)) is not None:
             if len(number[0]) > DIGITS:
                 raise UnreadableJson("a number has too many digits")
-            return json.loads(number[0]), number.end()
+            return parse_json(number[0]), number.end()
         word = WORD.match(self._text, at)
         if word is None or word[0] not in CONSTANTS:
             raise UnreadableJson(f"no value begins with {_shown(self._text, at)}")

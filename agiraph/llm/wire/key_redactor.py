@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from agiraph.core.json_text import parse_json
 from agiraph.core.redaction import map_texts
 from agiraph.llm.key_redaction import MARK, KeySpelling, spelling
 from agiraph.llm.wire.sse import SseEvent
@@ -32,8 +33,8 @@ def without_key_in_json(data: bytes, key: str) -> bytes:
     """Return the bytes of an answer in one piece without the key."""
     event = SseEvent(data)
     try:
-        event = replace(event, data={"": json.loads(data)})
-    except (ValueError, RecursionError):
+        event = replace(event, data={"": parse_json(data)})
+    except ValueError:
         return _raw_without(data, spelling(key))
     redactor = KeyRedactor(key)
     [safe] = [*redactor.feed(event), *redactor.end()]

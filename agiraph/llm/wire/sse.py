@@ -83,7 +83,7 @@ def _event(raw: bytes) -> SseEvent:
         return SseEvent(raw, problem=f"an event of the answer cannot be read: {error}")
     except UnicodeDecodeError:
         return SseEvent(raw, problem=_problem("is not UTF-8", text))
-    except (ValueError, RecursionError):
+    except ValueError:
         return SseEvent(raw, problem=_problem("is not JSON", text))
     if not isinstance(value, dict):
         return SseEvent(raw, problem=_problem("is not a JSON object", text))

@@ -95,7 +95,7 @@ def read_arguments(text: str) -> tuple[JsonObject, str | None]:
         value = read_strict(text)
         if isinstance(value, str):  # some services encode the arguments twice
             value = read_strict(value)
-    except (ValueError, RecursionError):
+    except ValueError:
         return {}, text
     if value is None:  # some services send null for a call without arguments
         return {}, None

@@ -10,7 +10,6 @@ If that is not possible, all commands of the run see the folder read-only: `why_
 """
 
 import fcntl
-import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -22,6 +21,7 @@ from typing import Literal
 
 from pydantic import Field, ValidationError
 
+from agiraph.core.json_text import parse_json
 from agiraph.core.record import Record
 from agiraph.storage.files import opened, read_descriptor, write_all
 from agiraph.storage.home import input_at_start, user_home
@@ -388,6 +388,6 @@ def _guard_of(file: Path, folder: Path) -> InputGuard:
 
 def _parsed(data: bytes) -> InputBaseline | None:
     try:
-        return InputBaseline.model_validate(json.loads(data))
+        return InputBaseline.model_validate(parse_json(data))
     except (ValueError, ValidationError):
         return None

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from agiraph.core.ids import RunId
+from agiraph.core.json_text import parse_json
 from agiraph.storage.files import (
     entries,
     is_file,
@@ -82,7 +83,7 @@ class RunRepository:
     @property
     def about(self) -> RepositoryOrigin:
         """Its origin."""
-        return RepositoryOrigin(**json.loads(read_text(self.path / ABOUT)))
+        return RepositoryOrigin(**parse_json(read_text(self.path / ABOUT)))
 
     async def make(self) -> None:
         """Create it if it does not exist; RepositoryNotUsable if the input is unusable."""

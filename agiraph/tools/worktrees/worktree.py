@@ -25,6 +25,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from agiraph.core.errors import Refused
+from agiraph.core.json_text import parse_json
 from agiraph.core.models import WorkNode, WorktreeOrder
 from agiraph.storage.copies import copy_file
 from agiraph.storage.files import (
@@ -310,7 +311,7 @@ class Worktree:
 
     def _merge_in_progress(self, admin: Path) -> MergeInProgress | None:
         try:
-            noted = json.loads(read_text(admin / MERGING))
+            noted = parse_json(read_text(admin / MERGING))
         except FileNotFoundError:
             return None
         return MergeInProgress(noted["tip"], tuple(noted["files"]), noted["is_whole"])

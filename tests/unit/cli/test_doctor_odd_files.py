@@ -7,6 +7,7 @@ import pytest
 from agiraph.storage.home import Home
 from agiraph.storage.walk import UnsafeFile
 from cli.doctor_checks.check import DoctorContext
+from cli.doctor_checks.damage import check_records
 from cli.doctor_checks.home import check_files
 from tests.fakes.odd_files import SPARSE, STRANGE, UNREADABLE
 
@@ -42,6 +43,26 @@ def test_doctor_names_a_record_that_is_too_large_to_be_read(tmp_path: Path, name
     path.parent.mkdir(parents=True)
     SPARSE["sparse"](path)
     check = check_files(DoctorContext(Home(tmp_path), {}))
+    assert (check.status, str(path) in check.detail) == ("fail", True)
+
+
+DEEP = {"brackets": b"[" * 200_000, "lists": b"[" * 900 + b"]" * 900, "text": b"\xff{"}
+PARSED = (
+    *("system/children.journal", "system/doors.json", "system/hosts.json", "system/tracing.json"),
+    *("system/uplink.key", "human/channels.jsonl", "human/repeats.jsonl", "human/tokens.json"),
+    *(f"agents/survey-1/{name}" for name in OF_AGENTS),
+)
+
+
+@pytest.mark.parametrize("line", DEEP)
+@pytest.mark.parametrize("name", PARSED)
+def test_doctor_names_a_file_with_a_line_that_cannot_be_parsed(
+    tmp_path: Path, name: str, line: str
+) -> None:
+    path = tmp_path / name
+    path.parent.mkdir(parents=True)
+    path.write_bytes(DEEP[line] + b"\n")
+    check = check_records(DoctorContext(Home(tmp_path), {}))
     assert (check.status, str(path) in check.detail) == ("fail", True)
 
 

@@ -88,10 +88,11 @@ def test_blocks_that_never_reached_the_disk_count_as_torn(path: Path, tail: byte
     assert path.read_bytes() == A
 
 
-BAD = [b"nonsense", b"[1]", b"", b"\xff\xfe", b'{"a":', b'{"b":3,"crc":"%b"}' % B[-11:-3]]
+DEEP = b"[" * 200_000
+BAD = [b"nonsense", b"[1]", b"", b"\xff\xfe", b'{"a":', DEEP, b'{"b":3,"crc":"%b"}' % B[-11:-3]]
 
 
-@pytest.mark.parametrize("bad", BAD)
+@pytest.mark.parametrize("bad", BAD, ids=range(len(BAD)))
 @pytest.mark.parametrize("after", [b"", B])
 def test_a_bad_line_is_told_with_file_and_offset_and_the_file_moved_aside(
     path: Path, bad: bytes, after: bytes

@@ -1,6 +1,5 @@
 """Endpoints for tokens, one-time login links, browser sessions, and the caller's identity."""
 
-import json
 from contextlib import suppress
 from typing import Annotated, Any
 from urllib.parse import parse_qs, quote
@@ -19,6 +18,7 @@ from agiraph.api.auth.scopes import CONTROL, READ
 from agiraph.api.auth.socket_owner import owner_of
 from agiraph.api.routes.dependencies import CallerDep, CauseDep, GatewayDep
 from agiraph.api.strict_json import StrictRoute
+from agiraph.core.json_text import parse_json
 from agiraph.http.api import (
     ApiError,
     AuditedCallView,
@@ -212,7 +212,7 @@ async def _code(request: Request, is_form: bool) -> tuple[str, str]:
         if is_form:
             form = parse_qs(body.decode("utf-8"), strict_parsing=True)
             return form["code"][0].strip(), _page_of(form.get("next", [""])[0])
-        code = json.loads(body)["code"]
+        code = parse_json(body)["code"]
     except (ValueError, KeyError, TypeError):
         raise ApiError(422, "code: the code of a login link is missing") from None
     if not isinstance(code, str):

@@ -5,7 +5,6 @@ does not need, and so no key.
 """
 
 import asyncio
-import json
 import os
 import sys
 from collections.abc import AsyncIterator, Mapping
@@ -14,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import agiraph
+from agiraph.core.json_text import parse_json
 from agiraph.llm.base import ProviderError
 
 SEEN = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH")
@@ -107,7 +107,7 @@ class LocalProcess:
         try:
             async with asyncio.timeout(START_SECONDS):
                 line = await process.stdout.readline()
-            started = json.loads(line) if line else {"error": "its process ended at once"}
+            started = parse_json(line) if line else {"error": "its process ended at once"}
         except (TimeoutError, ValueError):
             started = {"error": f"it did not start within {START_SECONDS:g} s"}
         except BaseException:

@@ -2,6 +2,7 @@
 
 import json
 
+from agiraph.core.json_text import parse_json
 from agiraph.core.turns import (
     AssistantTurn,
     ModelRequest,
@@ -58,8 +59,8 @@ def read_answer(response: ModelResponse, request: ModelRequest) -> ModelResponse
     One that was cut off, and so is no JSON, is text: nothing is run that had to be guessed.
     """
     try:
-        value = json.loads(response.text or "")
-    except (ValueError, RecursionError):
+        value = parse_json(response.text or "")
+    except ValueError:
         return response
     match value:
         case {"say": str(text)}:

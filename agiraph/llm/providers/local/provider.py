@@ -1,12 +1,12 @@
 """LocalProvider: models that run on this machine, each in a process beside this one."""
 
-import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
 
 from agiraph.core.errors import InvalidInput
 from agiraph.core.ids import split_model
+from agiraph.core.json_text import parse_json
 from agiraph.core.turns import JsonObject, ModelRequest, ModelResponse
 from agiraph.llm.base import OnAnswer, OnText, ProviderError, unmetered
 from agiraph.llm.failures import explained
@@ -85,7 +85,7 @@ class LocalProvider:
         model = split_model(request.model)[1]
         async with self.process(model).used() as place:
             with explained(self._name, model, place.url, place.key):
-                body = json.loads(self._body(request))
+                body = parse_json(self._body(request))
                 prompt = await self._ask(place, "apply-template", {"messages": body["messages"]})
                 found = await self._ask(place, "tokenize", {"content": prompt["prompt"]})
         return len(found["tokens"])
@@ -105,7 +105,7 @@ class LocalProvider:
         traits = PLAIN.model_copy(
             update={"extra": self._preset.of(split_model(request.model)[1]).extra}
         )
-        body: JsonObject = json.loads(encode_request(rendered, "local", traits, RequestBodyCache()))
+        body: JsonObject = parse_json(encode_request(rendered, "local", traits, RequestBodyCache()))
         body["cache_prompt"] = True
         wanted = None if request.response_schema is None else plain(request.response_schema)
         schema = answer_schema(request.tools, wanted) if request.tools else wanted

@@ -1,2 +1,1 @@
-"""Language models: the services that answer, their wire formats, recordings, and the proxy for
-external agents."""
+"""Language models: services, wire formats, recordings, and the proxy for external agents."""

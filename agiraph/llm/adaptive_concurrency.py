@@ -1,9 +1,9 @@
-"""AdaptiveConcurrency: how many calls of a service may run at once, learned from its 429s. Pure.
+"""AdaptiveConcurrency: the number of parallel calls of a service, learned from its 429s. Pure.
 
-Every answer raises the number a little, every refusal for too many calls halves it (once for all
-that ran together) and pauses all callers: for as long as the service asked, else for a time that
-doubles with every further refusal. So many refusals slow all callers down, and the service is never
-called much faster than it can answer.
+Every answer increases the number a little, every refusal for too many calls halves it (once for all
+parallel calls) and pauses all callers: for the time that the service asked for, otherwise for a
+time that doubles with every further refusal. So repeated refusals slow all callers down, and the
+service is never called much faster than it can answer.
 """
 
 from dataclasses import dataclass
@@ -14,16 +14,16 @@ MOST_DOUBLINGS = 64  # 2.0 ** 1024 overflows
 
 @dataclass(frozen=True, slots=True)
 class Backoff:
-    """How long to wait after failures: `first_seconds`, doubled up to `longest_seconds`."""
+    """The waiting time after failures: `first_seconds`, doubled up to `longest_seconds`."""
 
     first_seconds: float
     longest_seconds: float
 
     def after(self, failures: int, retry_after: float | None, chance: float) -> float:
-        """Return the seconds to wait after so many failures in a row; `chance` is in [0, 1).
+        """Return the seconds to wait after `failures` in a row; `chance` is in [0, 1).
 
-        With `retry_after`, the service's own wish, it is that and up to a tenth more; else between
-        half and all of the doubled time, so that many callers do not come back at once.
+        With the service's own `retry_after`, the wait is that time plus up to a tenth; otherwise
+        between half and all of the doubled time, so that many callers do not return at once.
         """
         if retry_after is not None:
             return max(0.0, retry_after) * (1 + chance / 10)
@@ -58,7 +58,7 @@ class AdaptiveConcurrency:
         self.in_flight += 1
 
     def ended(self) -> None:
-        """Count a call that has ended, however it did."""
+        """Count a call that has ended in any way."""
         self.in_flight -= 1
 
     def succeeded(self, now: float) -> None:
@@ -70,7 +70,7 @@ class AdaptiveConcurrency:
     def refused(self, began: float, now: float, retry_after: float | None, chance: float) -> float:
         """Record that a call was refused for too many; return the seconds that all callers pause.
 
-        Calls that ran together are refused together: that counts once.
+        Parallel calls are refused together: that counts once.
         """
         if began >= self.cut_at:
             self.cut_at = now

@@ -1,4 +1,4 @@
-"""The seam to models: a provider turns one ModelRequest into one ModelResponse, or says why not."""
+"""The interface to models: a provider turns a ModelRequest into a ModelResponse or an error."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -27,11 +27,11 @@ WHAT_TO_DO: Final[dict[str, str]] = {
     "no_credit": "add credit to the account, or use another model",
     **dict.fromkeys(RETRYABLE, LATER),
 }
-"""What a person can do about a failure, by its kind."""
+"""Advice for a person about a failure, by its kind."""
 
 
 def failed_call(kind: str, message: str) -> str:
-    """Return why the work of an entity failed whose model could not answer, and what to do."""
+    """Return why an entity failed whose model could not answer, with advice."""
     advice = WHAT_TO_DO.get(kind)
     failed = f"the model cannot be asked ({kind}): {message}"
     return f"{failed}; {advice}" if advice else failed
@@ -42,13 +42,12 @@ OnText = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class PartialUsage:
-    """What an answer has used until now, whether or not it will be completed.
+    """The usage of an answer until now, whether or not it will be completed.
 
-    `usage` is what the service has counted so far, which may be wrong or missing;
-    `streamed_bytes` is the size of all text, thinking and calls, `texts` are the parts of them that
-    were surely generated as tokens. `is_accepted`: the service may be
-    working on the request; `has_begun`: it has worked on it; `is_complete`: nothing of the answer
-    is outstanding.
+    `usage` is the service's count so far, which may be wrong or missing; `streamed_bytes` is the
+    size of all text, thinking and calls, `texts` are the parts of them that were certainly
+    generated as tokens. `is_accepted`: the service may be working on the request; `has_begun`: it
+    has worked on it; `is_complete`: the whole answer has arrived.
     """
 
     usage: Usage
@@ -60,7 +59,7 @@ class PartialUsage:
 
 
 UsageSoFar = Callable[[], PartialUsage]
-"""Returns what an answer that is streaming in has used until now."""
+"""Returns the usage of a streaming answer until now."""
 
 OnAnswer = Callable[[UsageSoFar], None]
 
@@ -72,9 +71,9 @@ def unmetered(_: UsageSoFar) -> None:
 class ProviderError(AgiraphError):
     """A model could not answer; the message is fit to show to a person.
 
-    `retry_after` is the wait in seconds that the provider asks for, if any. `bad_answer`: what the
-    service sent cannot be read, or is larger than an answer may be. `no_credit`: the account at the
-    provider is empty; `out_of_budget`: a budget of ours is, and `shortage` says which.
+    `retry_after` is the wait in seconds that the provider asks for, if any. `bad_answer`: the
+    answer of the service is unreadable, or larger than allowed. `no_credit`: the account at the
+    provider is empty; `out_of_budget`: a budget of ours is exceeded, which `shortage` names.
     """
 
     def __init__(
@@ -104,8 +103,8 @@ class Provider(Protocol):
     ) -> ModelResponse:
         """Answer one request, calling `on_text` with pieces of text as they arrive.
 
-        `on_answer` is called when the request is sent: what the answer uses from then on is billed
-        even if it is cut off. Raises ProviderError. Cancelling the task drops the call.
+        `on_answer` is called when the request is sent: the usage of the answer from then on is
+        billed even if it is cut off. Raises ProviderError. Cancelling the task drops the call.
         """
         ...
 
@@ -119,5 +118,5 @@ class TokenCounter(Protocol):
     """A provider that has the tokenizer of its models."""
 
     async def count(self, request: ModelRequest) -> int:
-        """Return how many tokens a request has. Raises ProviderError."""
+        """Return the number of tokens of a request. Raises ProviderError."""
         ...

@@ -4,7 +4,7 @@ closed      calls are made
 open        the last calls have all failed: no calls for some time
 half open   that time is over: one call is made, and its outcome decides
 
-Each time it opens again without an answer in between, it stays open for twice as long.
+Each time it opens again without an answer in between, it stays open twice as long.
 """
 
 from dataclasses import dataclass
@@ -55,7 +55,7 @@ class CircuitBreaker:
     def failed(self, now: float, *, was_probe: bool) -> bool:
         """Record that the service could not serve a call; return whether that opened it."""
         if self.opens_until is not None and not was_probe:
-            return False  # it began before the breaker opened, and says nothing new
+            return False  # it began before the breaker opened, and adds no information
         self.in_a_row += 1
         if not was_probe and self.in_a_row < self.failures:
             return False
@@ -65,6 +65,6 @@ class CircuitBreaker:
         return True
 
     def released(self, *, was_probe: bool) -> None:
-        """Record that a call ended in a way that says nothing about the service."""
+        """Record that a call ended without information about the service."""
         if was_probe:
             self.is_probing = False

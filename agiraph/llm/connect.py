@@ -1,4 +1,4 @@
-"""Connecting: from a provider's name to a Provider that can be called, or why it cannot."""
+"""Connecting: from a provider's name to a Provider, or to the reason why it is unusable."""
 
 from collections.abc import Mapping
 
@@ -17,7 +17,7 @@ from agiraph.models.registry import ModelName, ProviderPreset, why_unusable
 from agiraph.settings.config import configs_folder
 
 HTTP_CLIENT = "httpx2"
-# What is imported to call a service.
+# The module that is imported to call a service.
 MODULES: Mapping[str, str] = {
     "anthropic": "anthropic",
     "openai": "openai",
@@ -39,9 +39,9 @@ def connect(
 ) -> Provider:
     """Return the provider called `name`, its key and URL read from `environ`.
 
-    Its wire format may be another for `model` than for the service's other models. Raises
-    InvalidInput for an unknown name, ProviderError (bad_key, bad_request) for what is missing.
-    May import an SDK, and its HTTP library: call it in a thread.
+    Its wire format for `model` may differ from that for the service's other models. Raises
+    InvalidInput for an unknown name, ProviderError (bad_key, bad_request) for missing settings. May
+    import an SDK, and its HTTP library: call it in a thread.
     """
     if name not in presets:
         raise unknown("provider", name, list(presets))
@@ -101,7 +101,7 @@ def place_of(
 
 
 def first_of_each(presets: Mapping[str, ProviderPreset], environ: Mapping[str, str]) -> list[str]:
-    """Return, for each SDK that a service with a key needs, the first such service."""
+    """Return the first service with a key for each SDK that such services need."""
     first: dict[str, str] = {}
     for name, preset in presets.items():
         module = module_of(preset)
@@ -111,5 +111,5 @@ def first_of_each(presets: Mapping[str, ProviderPreset], environ: Mapping[str, s
 
 
 def module_of(preset: ProviderPreset) -> str | None:
-    """Return the module that calls of a service's usual model import, None if they need none."""
+    """Return the module that calls of a service's usual model import, None if none."""
     return MODULES.get(preset.of(preset.default_model or "").api)

@@ -1,6 +1,6 @@
-"""What the errors of services mean: the one place where they get a FailureKind.
+"""Errors of services: the only place where they get a FailureKind.
 
-Texts are made fit to show: the key never is in one.
+Texts are made fit to show: they never contain the key.
 """
 
 import re
@@ -71,7 +71,7 @@ BASE_RESP_KINDS: dict[str, FailureKind] = {
     "1039": "rate_limited",
     "2049": "bad_key",
 }
-"""MiniMax's, which it may send with status 200."""
+"""MiniMax's codes, which it may send with status 200."""
 TEXT_LIMIT = 500
 PAGE_TYPES = ("text/html", "application/xhtml+xml")
 REASON_FIELDS = (
@@ -80,14 +80,14 @@ REASON_FIELDS = (
 )
 MOST_NUMBER = 1e10  # a wait of 317 years: `timedelta` has no room for much more
 LONG_WAIT_SECONDS = 120
-"""A longer wait is longer than any retry takes, so the error names it."""
+"""A longer wait exceeds all retries, so the error names it."""
 DEEPEST = 5
 MOST_REASONS = 3
 
-# How services say that the input of a request is too long: the words differ, the meaning is one.
+# How services say that the input of a request is too long, in different words.
 TOO_LARGE = 413
 OVERFLOW_STATUSES = (None, 400, TOO_LARGE, 422, 500)
-"""The statuses of errors that may be about length; None: one within a stream names none."""
+"""The statuses of errors that may be about length; None: an error within a stream."""
 OF_ANSWER = ("max_tokens", "max_completion_tokens", "max_output_tokens", "maxoutputtokens")
 _ANSWER_LIMIT = re.compile(r"(?<!\+ `)\bmax_\w*tokens\b`?:? (must be|is too large|is greater)")
 OF_INPUT = ("prompt", "input", "context", "messages", "conversation")
@@ -117,7 +117,7 @@ class PageAnswered(AnswerRefused):
 
 
 class UnreadableAnswer(AnswerRefused):
-    """An answer has a shape that its format does not have, or more content than an answer may."""
+    """An answer has an invalid shape for its format, or too much content."""
 
 
 class ServiceError(Exception):
@@ -139,10 +139,10 @@ class ServiceError(Exception):
 def explain(error: Exception, provider: str, model: str, url: str, key: str) -> ProviderError:
     """Return the ProviderError for an exception of a call; an unknown one is `internal`.
 
-    Exceptions of the SDKs are known by their names and attributes, which ServiceError shares:
+    Exceptions of the SDKs are recognized by their names and attributes, which ServiceError shares:
     neither SDK is imported here.
     """
-    # An SDK wraps what its HTTP client and the hooks of that client raise.
+    # An SDK wraps exceptions of its HTTP client and of that client's hooks.
     refused = error if isinstance(error, AnswerRefused) else error.__cause__
     if isinstance(refused, AnswerRefused):
         is_wrong_place = isinstance(refused, RedirectRefused | PageAnswered)
@@ -187,7 +187,7 @@ def _body_of(error: Exception) -> object:
 
 
 def _told(error: Exception, status: int | None, url: str) -> str:
-    """Return what is known of an error whose body gives no reason."""
+    """Return the known facts of an error whose body gives no reason."""
     if status is None:
         return str(error) or type(error).__name__
     raw = str(getattr(error, "body", None) or "")[:TEXT_LIMIT]
@@ -216,7 +216,7 @@ def _parsed(body: object) -> object:
 
 
 def _page_in(body: object, headers: Mapping[str, str]) -> str | None:
-    """Return the text of a page that came instead of an error, None if it is none."""
+    """Return the text of a page sent instead of an error, None if it is not a page."""
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     is_page = isinstance(body, str) and body.lstrip()[:1] == "<"
     if kind not in PAGE_TYPES and not is_page:
@@ -261,7 +261,7 @@ def is_error(answer: object) -> bool:
 
 @contextmanager
 def explained(provider: str, model: str, url: str, key: str) -> Iterator[None]:
-    """Raise whatever goes wrong at a remote service as a ProviderError, which fails one call."""
+    """Raise any error of a remote service as a ProviderError, which fails one call."""
     try:
         yield
     except ProviderError:
@@ -282,11 +282,11 @@ def _inner(body: object) -> Mapping[str, Any]:
 
 def _kind(status: int | None, body: Mapping[str, Any], text: str) -> FailureKind:
     lower = text.lower()
-    # A request that exceeds the tokens of a whole minute is no matter of waiting (Groq, OpenAI).
+    # Waiting does not help a request that exceeds a whole minute's tokens (Groq, OpenAI).
     if status == TOO_LARGE or "request too large for" in lower:
         return "context_too_long"
     named = [BODY_KINDS.get(str(body.get(field))) for field in ("code", "type", "status")]
-    # That the service failed is the least that an error can say: its words may say more.
+    # `overloaded` is the least specific kind: the error's words may say more.
     if (kind := next((one for one in named if one not in (None, "overloaded")), None)) is not None:
         return kind
     if (kind := BASE_RESP_KINDS.get(str(body.get("status_code")))) is not None:
@@ -308,8 +308,8 @@ def _kind(status: int | None, body: Mapping[str, Any], text: str) -> FailureKind
 def is_overflow(text: str) -> bool:
     """Whether a refusal, in lower case, says that the input of a request is too long.
 
-    It names the input (or tokens, a context, a length) and a limit. A limit of the answer is
-    another matter.
+    It names the input (or tokens, a context, a length) and a limit. A limit of the answer does not
+    count.
     """
     if _ANSWER_LIMIT.search(text) or _RATE.search(text):
         return False
@@ -319,7 +319,7 @@ def is_overflow(text: str) -> bool:
 
 
 def clean(text: str, key: str) -> str:
-    """Return `text` without the key, and at most TEXT_LIMIT characters of it."""
+    """Return `text` without the key, limited to TEXT_LIMIT characters."""
     safe = without_key(text, key)
     return safe if len(safe) <= TEXT_LIMIT else safe[:TEXT_LIMIT] + "..."
 
@@ -340,7 +340,7 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
 
 
 def _wait_in_body(body: Mapping[str, Any]) -> float | None:
-    """Return the wait in seconds that an error of Google's asks for in its body, or None."""
+    """Return the wait in seconds that the body of a Google error asks for, or None."""
     details = body.get("details")
     for detail in details if isinstance(details, list) else ():
         if isinstance(detail, Mapping) and str(detail.get("@type")).endswith("RetryInfo"):

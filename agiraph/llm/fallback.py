@@ -1,7 +1,7 @@
-"""Fallback: after which failures another model is called, and which. Pure.
+"""Fallback: the failures after which another model is called, and that model. Pure.
 
-A model's chain is what `models.fallbacks` says of it, then what it says of the caller's role; each
-model is called once, in that order.
+A model's chain is its entry in `models.fallbacks`, then the entry of the caller's role; each model
+is called once, in that order.
 
 overloaded, unreachable, timed_out    after a few attempts; at once while the breaker is open
 bad_answer                            after a few attempts
@@ -43,7 +43,7 @@ class FallbackStarted:
 
 
 def role_of(entity: str) -> str:
-    """Return the role of the entity that calls, as the settings name it."""
+    """Return the role of the calling entity, in the spelling of the settings."""
     return COORDINATOR_NAME if entity.endswith(f"/{COORDINATOR_NAME}") else WORKER_NAME
 
 
@@ -56,7 +56,7 @@ def chain_of(fallbacks: Mapping[str, Sequence[str]], model: str, entity: str) ->
 def is_handed_on(kind: FailureKind, window: int, next_window: int) -> bool:
     """Whether a model with a window of `next_window` tokens is called after this failure.
 
-    `window` is that of the model that failed.
+    `window` is that of the failed model.
     """
     if kind == TOO_LONG:
         return next_window > window

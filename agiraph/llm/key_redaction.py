@@ -1,11 +1,11 @@
-"""The spellings in which a service's own key may be in a text, and their removal. Pure.
+"""Spellings of a service's own key in a text, and their removal. Pure.
 
-A service, or a proxy before it, may repeat the key of a request: in an error, in a page for
+A service, or a proxy in front of it, may repeat the key of a request: in an error, in a page for
 debugging, as text of a model. Answers enter conversations, journals and events, so the key is
 replaced as soon as an answer is read (events: `agiraph.llm.wire.key_redactor`).
 
-A text is judged as it is and decoded: each character of the key may be written as itself, as an
-escape of JSON (also escaped again) or in percent-encoding, and the key may be part of a text in
+A text is checked both raw and decoded: each character of the key may be written as itself, as a
+JSON escape (also escaped repeatedly) or in percent-encoding, and the key may be part of a text in
 base64.
 """
 
@@ -31,16 +31,16 @@ ESCAPE: Final = re.compile(
 """A character that is escaped or encoded, once or several times."""
 BEGUN_ESCAPE: Final = re.compile(r"(?:\\+(?:u[0-9a-f]{0,3})?|%(?:25)*[0-9a-f]?)\Z", re.IGNORECASE)
 LONGEST_SPELLING = 16
-"""The most characters that one character of the key is looked for in; an escape has six."""
+"""The most characters that may spell one character of the key; an escape has six."""
 KEPT_KEYS = 100
 
 Span = tuple[int, int]
 
 
 def forms(key: str) -> tuple[str, ...]:
-    """Return a key as it may appear in a text, the longest form first; () for a placeholder.
+    """Return the spellings of a key in a text, the longest first; () for a placeholder.
 
-    A key of local services (`none`, `ollama`) is a usual word, so a short key needs a digit.
+    The key of a local service (`none`, `ollama`) is a usual word, so a short key needs a digit.
     """
     if len(key) < SHORTEST_KEY or not (len(key) >= SURE_LENGTH or re.search("[0-9]", key)):
         return ()
@@ -49,7 +49,7 @@ def forms(key: str) -> tuple[str, ...]:
 
 
 def _in_base64(key: bytes) -> Iterator[str]:
-    """Yield the characters of base64 that the key alone determines, wherever it begins."""
+    """Yield the characters of base64 that the key alone determines, at any offset."""
     for before in range(3):
         length = (before + len(key)) * 8 // 6
         for encode in (base64.b64encode, base64.urlsafe_b64encode):
@@ -93,14 +93,14 @@ def _meaning(found: re.Match[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class KeySpelling:
-    """How one key may be spelled: `forms` in a text as it is, `decoded` in a decoded one."""
+    """The spellings of one key: `forms` in a raw text, `decoded` in a decoded text."""
 
     key: str
     forms: tuple[str, ...]
     decoded: tuple[str, ...]
 
     def spans(self, text: str) -> list[Span]:
-        """Return where the key is, in order; the spans do not overlap."""
+        """Return the places of the key, in order and without overlap."""
         if not self.is_in(text):
             return []
         found = list(_found(self.forms, text))
@@ -150,13 +150,13 @@ class KeySpelling:
         return found
 
     def is_half(self, text: str) -> bool:
-        """Whether a text, which is a beginning of the key, has half of the key or more."""
+        """Whether a text, a beginning of the key, contains at least half of the key."""
         return len(_plain(text)) * 2 >= len(self.key)
 
 
 @lru_cache(maxsize=KEPT_KEYS)
 def spelling(key: str) -> KeySpelling:
-    """Return the spellings of a key; there are none of a placeholder."""
+    """Return the spellings of a key; empty for a placeholder."""
     known = forms(key)
     decoded = sorted(set(map(_plain, known)), key=len, reverse=True)
     return KeySpelling(key, known, tuple(decoded))
@@ -171,7 +171,7 @@ def _found(forms: tuple[str, ...], text: str) -> Iterator[Span]:
 
 
 def _joined(spans: list[Span]) -> list[Span]:
-    """Return spans in order, overlapping ones joined."""
+    """Return spans in order, overlapping spans joined."""
     joined: list[Span] = []
     for start, end in sorted(spans):
         if joined and start < joined[-1][1]:
@@ -197,7 +197,7 @@ def _may_begin(character: str, escape: str) -> bool:
 
 
 def without_key(text: str, key: str) -> str:
-    """Return `text` without the key, and without a half of it or more that a limit has left."""
+    """Return `text` without the key, and without any part of at least half of it."""
     if len(key) < SHORTEST_KEY:
         return text
     text = spelling(key).without(text).replace(key, MARK)
@@ -212,7 +212,7 @@ def without_key(text: str, key: str) -> str:
 
 
 def response_without_key(response: ModelResponse, key: str) -> ModelResponse:
-    """Return a whole answer without the key: also where JSON escapes or short parts hid it."""
+    """Return a whole answer without the key, even if JSON escapes or short parts hid it."""
     known = spelling(key)
     if not known.forms:
         return response

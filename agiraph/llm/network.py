@@ -1,5 +1,4 @@
-"""How a service is reached: the time-out of a connection, the certificates, when a proxy is used;
-which redirects are followed, and how large an answer may be."""
+"""Network settings for services: time-outs, certificates, proxies, redirects, answer sizes."""
 
 import os
 from functools import cache
@@ -28,16 +27,16 @@ def client_options(url: str) -> dict[str, Any]:
         "trust_env": False,
         "verify": trusted(),
         "headers": {"accept-encoding": "identity"},
-        "follow_redirects": True,  # those that the hook lets pass
+        "follow_redirects": True,  # limited by the hook
         "max_redirects": MOST_REDIRECTS,
         "event_hooks": {"response": [guard(ANSWER_BYTES, STREAM_BYTES)]},
     }
 
 
 def trusted() -> "SSLContext":
-    """Return the certificates that services are verified by; imports httpx2 the first time.
+    """Return the certificates to verify services; imports httpx2 the first time.
 
-    All clients of a process share them: to read them takes 25 milliseconds.
+    All clients of a process share them: reading them takes 25 milliseconds.
     """
     return _read(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
 
@@ -46,4 +45,4 @@ def trusted() -> "SSLContext":
 def _read(file: str | None, folder: str | None) -> "SSLContext":
     import httpx2
 
-    return httpx2.create_ssl_context()  # it looks at these variables itself
+    return httpx2.create_ssl_context()  # it reads these variables itself

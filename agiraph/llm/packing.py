@@ -1,8 +1,8 @@
-"""Packing: turns and tools as bytes on their way to the broker: a long conversation costs little.
+"""Packing: turns and tools as bytes for the broker, so that a long conversation costs little.
 
-The complete conversation goes to the broker with every call, with all tools, and only its end is
+The complete conversation is sent to the broker with every call, with all tools, and only its end is
 new. So each turn, and the tools together, are packed once by the entity, and read once by the
-broker; in between they are opaque bytes. What is packed is JSON.
+broker; in between they are opaque bytes. The packed form is JSON.
 """
 
 import json
@@ -36,13 +36,13 @@ class Packer:
         self._tools: tuple[tuple[ToolSchema, ...], bytes] = ((), b"")
 
     def pack_tools(self, tools: tuple[ToolSchema, ...]) -> bytes:
-        """Return the tools packed, b"" for none; they are recognised by being the same object."""
+        """Return the tools packed, b"" for none; identified by being the same object."""
         if tools is not self._tools[0]:
             self._tools = tools, TOOLS.dump_json(tools) if tools else b""
         return self._tools[1]
 
     def pack(self, turns: Sequence[Turn]) -> tuple[bytes, ...]:
-        """Return the turns packed, in order. They are recognised by being the same objects."""
+        """Return the turns packed, in order. They are identified by being the same objects."""
         same = 0
         for (known, _), turn in zip(self._known, turns, strict=False):
             if known is not turn:
@@ -54,7 +54,7 @@ class Packer:
 
 
 class Unpacker:
-    """Reads what any conversation has packed; caches `kept_bytes` of what was used last."""
+    """Reads packed turns and tools; caches up to `kept_bytes` of the most recently used."""
 
     def __init__(self, kept_bytes: int = KEPT_BYTES) -> None:
         self._kept_bytes = kept_bytes
@@ -64,12 +64,12 @@ class Unpacker:
     def unpack(self, packed: Sequence[bytes]) -> tuple[Turn, ...]:
         """Return the turns; the same bytes give the same object while they are cached.
 
-        Raises pydantic.ValidationError for what is no turn.
+        Raises pydantic.ValidationError for bytes that are no turn.
         """
         return tuple(self._unpacked(one, TURN) for one in packed)
 
     def unpack_tools(self, packed: bytes) -> tuple[ToolSchema, ...]:
-        """Do the same with tools."""
+        """Return the tools; otherwise like `unpack`."""
         return self._unpacked(packed, TOOLS) if packed else ()
 
     def _unpacked(self, packed: bytes, kind: TypeAdapter[T]) -> T:

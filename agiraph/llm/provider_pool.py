@@ -33,9 +33,9 @@ from agiraph.storage.files import status_of
 
 
 class ProviderPool:
-    """The providers by name, as `presets` says; keys and URLs come from `environ`.
+    """The providers by name, configured by `presets`; keys and URLs come from `environ`.
 
-    `table` is the home's own file of them, if there is one: `refresh` reads it again.
+    `table` is the home's own file of presets, if any: `refresh` reads it again.
     """
 
     def __init__(
@@ -56,9 +56,9 @@ class ProviderPool:
         self._opening: defaultdict[tuple[str, str], asyncio.Lock] = defaultdict(asyncio.Lock)
 
     def refresh(self) -> None:
-        """Read the table again if it has changed; services that differ are connected anew.
+        """Read the table again if it has changed; changed services are reconnected.
 
-        Raises InvalidInput for a table that cannot be read: those that were known stay.
+        Raises InvalidInput for an unreadable table: then the known presets stay.
         """
         state = _state_of(self._table)
         if self._table is None or state == self._read_as:
@@ -67,19 +67,19 @@ class ProviderPool:
         differ = [name for name in presets if presets[name] != self.presets.get(name)]
         gone = self.presets.keys() - presets.keys()
         for key in [key for key in self._open if key[0] in gone.union(differ)]:
-            del self._open[key]  # calls that are under way end on it
+            del self._open[key]  # running calls keep it until they end
         self.presets, self._read_as = presets, state
 
     def name(self, model: str) -> ModelName:
-        """Return what `model` names; InvalidInput."""
+        """Return the parsed name of a model; InvalidInput."""
         return parse_model(model, self.presets)
 
     def window(self, model: ModelName) -> int:
-        """Return how many tokens a model's context window has."""
+        """Return the size of a model's context window in tokens."""
         return self.presets[model.provider].window(model.name)
 
     def longest_answer(self, model: str) -> int:
-        """Return how many tokens an answer of a model may have if its request does not say."""
+        """Return the default limit of a model's answer in tokens."""
         name = self.name(model)
         return self.presets[name.provider].of(name.name).max_output or ANSWER_TOKENS
 
@@ -96,14 +96,14 @@ class ProviderPool:
         return adapted(await self._service(name), name, self.presets[name.provider])
 
     async def _service(self, name: ModelName) -> Provider:
-        """Return the connected service of a model; it has one for each wire format it speaks."""
+        """Return the connected service of a model; one for each wire format of a provider."""
         if self._is_out_of_reach(name.provider):
-            # The kind with which a call continues to the next model of its chain at once.
+            # The kind that continues a call with the next model of its chain at once.
             raise ProviderError("unknown_model", f"{name.provider} is not called: {OFFLINE}")
         key = (name.provider, self.presets[name.provider].of(name.name).api)
         async with self._opening[key]:
             if key not in self._open:
-                # In a thread: an SDK takes long to import whole, and heartbeats must continue.
+                # In a thread: importing a whole SDK takes long, and heartbeats must continue.
                 self._open[key] = await asyncio.to_thread(
                     connect,
                     name.provider,
@@ -115,7 +115,7 @@ class ProviderPool:
             return self._open[key]
 
     async def count(self, request: ModelRequest) -> int | None:
-        """Return how many tokens a request has, None if its model's tokenizer is out of reach."""
+        """Return the number of tokens of a request, None without a tokenizer for its model."""
         provider = await self._service(self.name(request.model))
         return await provider.count(request) if isinstance(provider, TokenCounter) else None
 
@@ -134,9 +134,9 @@ class ProviderPool:
         return is_out_of_reach(self.presets[provider], self._environ, offline)
 
     async def warm_up(self) -> None:
-        """Connect a provider of each SDK that will be needed: the first call need not wait for it.
+        """Connect a provider of each required SDK, so that the first call need not wait.
 
-        Those of services without a key are imported when they are needed.
+        SDKs of services without a key are imported when they are needed.
         """
         for name in first_of_each(self.presets, self._environ):
             with suppress(ProviderError):
@@ -148,18 +148,18 @@ class ProviderPool:
         return catalog(self.presets, self._environ, self._prices, offline=offline)
 
     async def answering(self, rows: tuple[JsonObject, ...], home: Path) -> tuple[JsonObject, ...]:
-        """Return these rows with local servers as they answer, and with what can be played."""
+        """Return these rows with the answers of local servers, and with the playable files."""
         found = await asyncio.to_thread(find_servers, self.presets, self._environ)
         return with_files(with_answers(rows, found), home)
 
     def default(self) -> tuple[str | None, str]:
-        """Return the model taken when none is named, None if there is none, and why."""
+        """Return the model used when none is named, None if there is none, and the reason."""
         return pick_default(self._config, self.presets, self._environ)
 
     def check(self, model: str, needs_tools: str = "") -> ModelName:
-        """Return what `model` names if it could be called now; InvalidInput with the reason.
+        """Return the parsed name of `model` if it could be called now; InvalidInput.
 
-        `needs_tools` is what it is to do that a model without tools cannot.
+        `needs_tools` is the part of its work that requires tools.
         """
         name = self.name(model)
         preset = self.presets[name.provider]
@@ -184,7 +184,7 @@ class ProviderPool:
         return name
 
     def advised(self, provider: str, error: ProviderError) -> ProviderError:
-        """Return `error`, saying which key was refused if that is what it is about."""
+        """Return `error`; for a refused key, its text names the key's variable."""
         key = self.presets[provider].key_name(self._environ)
         if error.kind != "bad_key" or not key:
             return error
@@ -197,6 +197,6 @@ class ProviderPool:
 
 
 def _state_of(table: Path | None) -> tuple[int, int, int] | None:
-    """Return what differs as soon as a file is another one; None for one that is not there."""
+    """Return the state of a file that changes with its content; None if it is missing."""
     found = status_of(table) if table is not None else None
     return (found.st_mtime_ns, found.st_ino, found.st_size) if found is not None else None

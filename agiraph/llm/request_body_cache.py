@@ -1,8 +1,8 @@
-"""RequestBodyCache: the encoded beginnings of conversations, so that a long one is encoded once.
+"""RequestBodyCache: encoded beginnings of conversations, so that each is encoded once.
 
 The next request of a conversation repeats the last one and adds to its end. An encoded beginning is
-cached with its turns, which are recognised by being the same objects (the `Unpacker` of
-`agiraph.llm.packing` returns the same ones), so their length does not matter.
+cached with its turns, which are identified by being the same objects (the `Unpacker` of
+`agiraph.llm.packing` returns the same objects), so their length does not matter.
 """
 
 import json
@@ -22,7 +22,7 @@ NOTHING: _Beginning = ("", (), b"")
 
 
 class RequestBodyCache:
-    """The encoded beginnings of the conversations used last, `kept_bytes` of messages."""
+    """The encoded beginnings of the most recently used conversations, `kept_bytes` of messages."""
 
     def __init__(self, kept_bytes: int = KEPT_BYTES) -> None:
         self._kept_bytes = kept_bytes
@@ -31,7 +31,7 @@ class RequestBodyCache:
         self._heads: OrderedDict[tuple[str, str], tuple[ModelRequest, bytes]] = OrderedDict()
 
     def head(self, request: ModelRequest, make: Callable[[], JsonObject]) -> bytes:
-        """Return what `make` returns as JSON: the fields before the messages of a request.
+        """Return the result of `make` as JSON: the fields before the messages of a request.
 
         `make` is called when model, system prompt or tools differ from the last time.
         """
@@ -48,9 +48,9 @@ class RequestBodyCache:
         return encoded
 
     def beginning(self, request: ModelRequest) -> tuple[int, bytes]:
-        """Return how many of the request's first turns are encoded already, and their bytes.
+        """Return the number of the request's first turns that are already encoded, and their bytes.
 
-        None are if the system prompt differs: it may stand among the messages.
+        It is 0 if the system prompt differs: it may be among the messages.
         """
         system, turns, data = self._known.get(_key(request), NOTHING)
         if len(turns) > len(request.turns) or not all(map(is_, turns, request.turns)):
@@ -60,10 +60,10 @@ class RequestBodyCache:
     def joined(
         self, request: ModelRequest, known: bytes, messages: list[bytes], final: int, turns: int
     ) -> bytes:
-        """Return `known` (a beginning) and the messages behind it, with commas between them.
+        """Return `known` (a beginning) and the messages after it, with commas between them.
 
-        The first `final` of the messages will not change any more, and are cached: they are the
-        encoding of the conversation's first `turns` turns.
+        The first `final` of the messages are final and are cached: they are the encoding of the
+        conversation's first `turns` turns.
         """
         pieces = [known, *messages] if known else messages
         if final:
@@ -92,7 +92,7 @@ def as_json(value: Any) -> bytes:
 def body_with(head: bytes, messages: bytes, tail: JsonObject, *, field: str = "messages") -> bytes:
     """Return a request's body: head (a JSON object), the messages in `field`, tail, in this order.
 
-    What changes least comes first, so that a body without its tail is a prefix of the next.
+    The most stable part comes first, so that a body without its tail is a prefix of the next.
     """
     end = b"," + as_json(tail)[1:] if tail else b"}"
     return b'%b,"%b":[%b]%b' % (head[:-1], field.encode(), messages, end)

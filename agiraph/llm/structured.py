@@ -20,9 +20,9 @@ SCHEMA_NAME = "answer"
 
 
 def is_closed(schema: Any) -> bool:
-    """Whether every object in a schema names all its properties as required and takes no others.
+    """Whether every object in a schema requires all its properties and allows no others.
 
-    It is what OpenAI's `strict` demands.
+    OpenAI's `strict` demands that.
     """
     if isinstance(schema, list):
         return all(map(is_closed, schema))
@@ -30,7 +30,7 @@ def is_closed(schema: Any) -> bool:
         return True
     if schema.get("type") == "object":
         properties, required = schema.get("properties", {}), schema.get("required", [])
-        # The schema of an external agent may be none: then no service is asked to be strict.
+        # The schema of an external agent may be invalid: then no service is asked to be strict.
         if not isinstance(properties, dict) or not isinstance(required, list):
             return False
         is_tight = schema.get("additionalProperties") is False

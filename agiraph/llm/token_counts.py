@@ -1,8 +1,8 @@
-"""How many tokens a request has, and which counts of a service can be true. Pure.
+"""Token counts of requests, and checks of the counts that services report. Pure.
 
-A service reports what it used, and is not always right: some report nothing, and a faulty or
-hostile one reports negative or enormous counts. A count is used if the bytes that were sent and
-received allow it; any other is replaced by an estimate, and the usage is marked as one.
+A service reports its usage, and is not always right: some report nothing, and a faulty or hostile
+service reports negative or enormous counts. A count is used if it is possible for the sent and
+received bytes; any other is replaced by an estimate, and the usage is marked as estimated.
 """
 
 import math
@@ -16,9 +16,9 @@ from agiraph.llm.base import PartialUsage
 
 REAL_CHARACTERS_PER_TOKEN: Final = 4
 BYTES_PER_TOKEN: Final = 3
-"""For estimates, which had better be too high: prose has four bytes per token, code three."""
+"""For estimates, which should be too high: prose has four bytes per token, code three."""
 TOKENS_PER_PIECE: Final = 8
-"""What frames one turn or tool, for estimates."""
+"""The frame of one turn or tool, for estimates."""
 MOST_TOKENS_PER_PIECE: Final = 64
 MOST_HIDDEN_TOKENS: Final = 4096
 """The most that services and prompts for tools as text add to the input of a request."""
@@ -26,26 +26,25 @@ CHARACTERS_PER_CALL: Final = 40
 PICTURE_TOKENS: Final = 3000
 """For estimates: services scale large pictures down to about 1,500 tokens, some to 5,000."""
 MOST_PICTURE_TOKENS: Final = 50_000
-"""What the most expensive models count for one picture in full detail."""
+"""The count of the most expensive models for one picture in full detail."""
 MOST_SERVICE_TOOL_RUNS: Final = 20
 UNSEEN_TOKENS_PER_SECOND: Final = 100
-"""How fast a service reasons while it streams nothing; 60 to 150 are usual."""
+"""The speed of reasoning that a service does not stream; 60 to 150 are usual."""
 LONGEST_TOKEN: Final = 24
 """The most bytes that the tokens of a text have on average, once its runs are shortened.
 
 Measured with the tokenizers of GPT-4o, Gemini, Claude and Llama 3: prose and code of any language
-have at most 10, a word or phrase that is repeated has up to 24, a run of one letter up to 32, a run
-of another character up to 1,000.
-"""
+have at most 10, a repeated word or phrase has up to 24, a run of one letter up to 32, a run of
+another character up to 1,000."""
 LETTER_RUN: Final = 2
 OTHER_RUN: Final = 48
-"""By how much a run is shortened."""
+"""The factor by which a run is shortened."""
 RUN: Final = re.compile(r"(.)\1{3,}", re.DOTALL)
 CHARACTERS_AT_ONCE: Final = 1 << 16
 LARGEST_DISCOUNT: Final = 0.1
-"""The share of our price below which a cost is not believed."""
+"""The share of our price below which a cost is considered wrong."""
 IMPOSSIBLE: Final = 10**15
-"""Stands for a count that is no count; more than any request allows."""
+"""Represents an invalid count; more than any request allows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +52,7 @@ class InputSize:
     """The input of a request in tokens: an estimate, rather too high, and an upper bound.
 
     A token has at least one byte, so the bound is about the number of bytes. `texts` are the parts
-    of the input that the service surely reads: it counts no fewer tokens than they have.
+    of the input that the service certainly reads: it counts at least their tokens.
     """
 
     guess: int
@@ -61,7 +60,7 @@ class InputSize:
     texts: tuple[str, ...] = ()
 
     def allows(self, tokens: int) -> bool:
-        """Whether the input can have so many tokens."""
+        """Whether the input can have this number of tokens."""
         return 0 < tokens <= self.most and not has_more_tokens(self.texts, tokens)
 
 
@@ -94,7 +93,7 @@ def texts_of(request: ModelRequest) -> tuple[str, ...]:
 
 
 def has_more_tokens(texts: Iterable[str], tokens: int) -> bool:
-    """Whether these texts surely have more tokens together than a service has counted."""
+    """Whether these texts certainly have more tokens together than a service has counted."""
     most_bytes = tokens * LONGEST_TOKEN
     if sum(map(byte_length, texts)) <= most_bytes:
         return False
@@ -108,7 +107,7 @@ def has_more_tokens(texts: Iterable[str], tokens: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """A picture, or a document of any other kind, in a request that is forwarded.
+    """A picture, or a document of another kind, in a forwarded request.
 
     `encoded` is its length in the body of the request; 0: it is elsewhere, at a URL.
     """
@@ -117,7 +116,7 @@ class Attachment:
     is_picture: bool
 
     def size(self, window: int) -> InputSize:
-        """Return how many tokens it has at most; `window` is that of the model."""
+        """Return its size in tokens; `window` is that of the model."""
         if self.is_picture:
             return InputSize(PICTURE_TOKENS, MOST_PICTURE_TOKENS)
         decoded = self.encoded * 3 // 4
@@ -138,10 +137,10 @@ def forwarded_size(
     has_service_tools: bool,
     texts: tuple[str, ...] = (),
 ) -> InputSize:
-    """Return the size of the input of a request that is forwarded with a body of so many bytes.
+    """Return the input size of a forwarded request with a body of `body_bytes`.
 
-    `window` is the model's, `texts` are the parts of the body that the service surely reads.
-    Each result of a tool of the service is input, too.
+    `window` is the model's, `texts` are the parts of the body that the service certainly reads.
+    Results of the service's own tools are input, too.
     """
     text, guess, most = body_bytes, 0, MOST_HIDDEN_TOKENS
     for one in attachments:
@@ -159,12 +158,12 @@ def guess_input_tokens(request: ModelRequest) -> int:
 
 
 def byte_length(text: str) -> int:
-    """Return how many bytes a text has as UTF-8."""
+    """Return the length of a text in UTF-8 bytes."""
     return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
 
 
 def _size(turn: Turn) -> int:
-    """Return about how many bytes a turn has on the wire; called often, so it is cheap."""
+    """Return the approximate size of a turn on the wire; called often, so it is cheap."""
     if not isinstance(turn, AssistantTurn):
         return byte_length(turn.content)
     size = byte_length(turn.text or "")
@@ -175,7 +174,7 @@ def _size(turn: Turn) -> int:
 
 
 def token_count(value: Any) -> int:
-    """Return a count as a service reports it: 0 if there is none, IMPOSSIBLE if it is no count."""
+    """Return a count reported by a service: 0 if missing, IMPOSSIBLE if invalid."""
     if value is None:
         return 0
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -186,7 +185,7 @@ def token_count(value: Any) -> int:
 
 
 def charged_usd(value: Any) -> float | None:
-    """Return a cost as a service reports it, None if there is none, infinite if it is no cost."""
+    """Return a cost reported by a service, None if missing, infinite if invalid."""
     if value is None:
         return None
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
@@ -199,15 +198,15 @@ def charged_usd(value: Any) -> float | None:
 def believed_usage(
     so_far: PartialUsage, size: InputSize, max_tokens: int, unseen_tokens: int = 0
 ) -> Usage:
-    """Return what an answer is billed for: the service's counts where they can be true.
+    """Return the billed usage of an answer: the service's counts where they are possible.
 
-    `max_tokens` is the limit that was sent with the request. An answer that is not complete has
-    used at least what was streamed of it, and `unseen_tokens` of reasoning that is not streamed.
+    `max_tokens` is the limit that was sent with the request. An incomplete answer has used at least
+    its streamed part, and `unseen_tokens` of reasoning that is not streamed.
     """
     counted, streamed = so_far.usage, so_far.streamed_bytes // BYTES_PER_TOKEN + 1
     cached = counted.cache_read_tokens + counted.cache_write_tokens
     is_input_possible = size.allows(counted.input_tokens) and 0 <= cached <= counted.input_tokens
-    # Not every service respects the limit; the length of the answer shows whether this one did.
+    # Not every service respects the limit; the answer's length shows whether it did.
     is_output_possible = 0 <= counted.output_tokens <= max(max_tokens, streamed)
     is_missing = so_far.streamed_bytes > 0 and not counted.output_tokens
     is_too_low = is_missing or has_more_tokens(so_far.texts, counted.output_tokens)
@@ -226,6 +225,6 @@ def believed_usage(
 def is_possible_cost(cost: float, usual: float, most: float) -> bool:
     """Whether a service can have charged this, in US dollars.
 
-    `usual` is the cost at our price (0: it is not known), `most` the most that it can be.
+    `usual` is the cost at our price (0: unknown), `most` the highest possible cost.
     """
     return math.isfinite(cost) and LARGEST_DISCOUNT * usual <= cost <= most and cost >= 0

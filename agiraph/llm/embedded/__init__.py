@@ -1,1 +1,1 @@
-"""The model that is built in: plays a playbook with the real tools; needs no key and no network."""
+"""The built-in model: plays a playbook with the real tools; needs no key and no network."""

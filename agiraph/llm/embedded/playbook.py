@@ -1,11 +1,11 @@
-"""Playbook: what the embedded model does, as YAML: a list of steps for each role.
+"""Playbook: the behavior of the embedded model, as YAML: a list of steps for each role.
 
-    about: one line                     # what this playbook is
+    about: one line                     # a description
     replies:                            # answers to messages, by the sender's name
       human: "I am at step {{ step }}."
     roles:
       surveyor:                         # `coordinator`, or a worker's role; `worker` is any other
-        let:                            # names for what the steps use more than once
+        let:                            # names for repeated values
           area: "= assignment.name"
         steps:
           - id: look
@@ -13,23 +13,22 @@
             calls:
               - tool: bash
                 arguments: {command: "ls"}
-            until: "ok"                 # make the step again until this holds ...
+            until: "ok"                 # repeat the step until this is true ...
             at_most: 3                  # ... but not more often than this
           - id: tell
-            when: "did.look[0].ok"      # else the step is left out
+            when: "did.look[0].ok"      # otherwise the step is skipped
             calls:
               - tool: send_message
                 each: "['ada', 'ben']"  # one call for each, named `item`
                 arguments: {to: "{{ item }}", content: "{{ did.look[0].text }}"}
 
-Texts are jinja templates. A text that begins with `=` is an expression whose value is taken as it
-is (a list, a mapping, a number); `when`, `until` and `each` are such expressions without the `=`.
-One that begins with `json:` is a template that gives JSON.
-What they can name: `me`, `role`, `goal`, `assignment` (name, task, refs), `tools` (their names: a
-coordinator in infinite mode has `end_cycle`), `messages` (sender, text), `did` (a step's id to the
-results of its last visit: text, ok, json, lines_after), `ok` (whether all calls of this visit went
-well), `source(file)` (a file of the playbooks' folder), and what `let` names. The filter `quoted`
-quotes a text for the shell.
+Texts are jinja templates. A text that begins with `=` is an expression whose value is used directly
+(a list, a mapping, a number); `when`, `until` and `each` are such expressions without the `=`. A
+text that begins with `json:` is a template that gives JSON. Names in templates: `me`, `role`,
+`goal`, `assignment` (name, task, refs), `tools` (their names: a coordinator in infinite mode has
+`end_cycle`), `messages` (sender, text), `did` (a step's id to the results of its last visit: text,
+ok, json, lines_after), `ok` (whether all calls of this visit succeeded), `source(file)` (a file of
+the playbooks' folder), and the names of `let`. The filter `quoted` quotes a text for the shell.
 """
 
 from functools import lru_cache
@@ -52,7 +51,7 @@ REPLY_STEP = "reply"
 
 
 class ScriptCall(ConfigSection):
-    """One tool call of a step, or with `each` one for every item of a list."""
+    """One tool call of a step; with `each`, one for every item of a list."""
 
     tool: str
     arguments: dict[str, Any] = Field(default_factory=dict)
@@ -60,7 +59,7 @@ class ScriptCall(ConfigSection):
 
 
 class PlaybookStep(ConfigSection):
-    """One answer of the model. A step without calls ends its turn, as a model's plain text does."""
+    """One answer of the model. A step without calls ends its turn, like a model's plain text."""
 
     id: str = Field(pattern=NAME)
     when: str = "true"
@@ -72,7 +71,7 @@ class PlaybookStep(ConfigSection):
 
 
 class PlaybookRole(ConfigSection):
-    """What an entity of this role does, step by step."""
+    """The behavior of an entity with this role, step by step."""
 
     let: dict[str, Any] = Field(default_factory=dict)
     steps: tuple[PlaybookStep, ...]
@@ -86,7 +85,7 @@ class Playbook(ConfigSection):
     roles: dict[Annotated[str, Field(pattern=NAME)], PlaybookRole]
 
     def role_for(self, role: str, kind: str) -> tuple[str, PlaybookRole]:
-        """Return the role that plays a coordinator or a worker of `role`, and its name."""
+        """Return the name and the role for a coordinator or for a worker of `role`."""
         for name in (role, kind):
             if name in self.roles:
                 return name, self.roles[name]
@@ -97,7 +96,7 @@ class Playbook(ConfigSection):
 
 
 def load_playbook(folder: Path, name: str) -> Playbook:
-    """Return the playbook `name`; ProviderError if there is none or it cannot be read."""
+    """Return the playbook `name`; ProviderError if it is unknown or unreadable."""
     known = playbook_names(folder)
     if name not in known:
         error = unknown("model", f"script/{name}", [f"script/{one}" for one in known])
@@ -112,7 +111,7 @@ def load_playbook(folder: Path, name: str) -> Playbook:
 
 @lru_cache(MOST_KEPT)
 def _read(file: Path, _stamp: tuple[int, int, int]) -> Playbook:
-    """Return a file's playbook; the same file is read again when its stamp is another."""
+    """Return a file's playbook; a changed stamp makes it read again."""
     try:
         text = file.read_text(encoding="utf-8")  # plain: shipped with the package
         playbook = Playbook.model_validate(read_yaml(text))

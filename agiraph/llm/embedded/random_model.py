@@ -1,12 +1,12 @@
 """The random model: calls tools at random, with arguments drawn from the schemas of its request.
 
-It stands for a confused model. Most of its arguments are valid, some are nearly valid (a field is
+It simulates a confused model. Most of its arguments are valid, some are nearly valid (a field is
 missing, unknown or of another type), some are absurd (empty, very long, control characters, paths
-out of scope). Each entity of a seed has its own preferences among the tools, so that one entity
-may wait again and again and another one may create node after node.
+out of scope). Each entity of a seed has its own preferences among the tools, so that one entity may
+wait repeatedly and another may create many nodes.
 
-The answer follows from the seed, the entity and the conversation alone: an entity that was
-restarted is answered as before. Shell commands come from a fixed list and are harmless.
+The answer depends only on the seed, the entity and the conversation: a restarted entity gets the
+same answers. Shell commands come from a fixed list and are harmless.
 """
 
 import json
@@ -53,7 +53,7 @@ ABSURD: Final[tuple[Any, ...]] = (
 URLS: Final = ("http://127.0.0.1:1/", "file:///etc/passwd", "https://name.invalid/", "ftp://x", "")
 LONG: Final = 20_000
 REAL_SECONDS: Final = 5
-"""The longest time that a random model with real processes asks for."""
+"""The longest time that a random model with real processes requests."""
 RECENT_TURNS: Final = 6
 MOST_NAMES: Final = 40
 DEEPEST: Final = 6
@@ -62,9 +62,9 @@ _NAMES = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[-_/.][A-Za-z0-9]+)*")
 
 
 class RandomModel:
-    """A model without sense, of one seed.
+    """A model that acts at random, with one seed.
 
-    `most_seconds` bounds the times that it asks for, so that its run ends soon in real time.
+    `most_seconds` limits the times that it requests, so that its run ends soon in real time.
     """
 
     def __init__(self, seed: int, most_seconds: int | None = None) -> None:
@@ -72,7 +72,7 @@ class RandomModel:
         self._most_seconds = most_seconds
 
     def answer(self, request: ModelRequest) -> ModelResponse:
-        """Return the answer to a request: the same one for the same request."""
+        """Return the answer to a request: the same answer for the same request."""
         place = f"{request.run_id}/{request.node_id}/{len(request.turns)}"
         draw = random.Random(f"{self._seed}/{request.entity}/{place}")
         usage = Usage(input_tokens=100, output_tokens=20, cost_usd=0.0)
@@ -150,7 +150,7 @@ class ArgumentDraw:
         return found
 
     def value(self, schema: JsonObject, field: str, depth: int) -> Any:
-        """Return a value that fits a schema. `field` is the name of the property it is for."""
+        """Return a value that fits a schema. `field` is the name of its property."""
         if "const" in schema:
             return schema["const"]
         if enum := schema.get("enum"):

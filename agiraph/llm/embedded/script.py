@@ -1,6 +1,6 @@
 """The embedded model: plays a playbook with the real tools; needs no key and no network.
 
-It stores nothing between calls. Which step is next is read from the conversation, so it continues
+It stores nothing between calls. The next step is derived from the conversation, so it continues
 after a crash, a message in between or a change of process. It is a script, and says so.
 """
 
@@ -36,7 +36,7 @@ from agiraph.llm.embedded.script_state import (
 )
 
 NOTHING_USED = Usage(cost_usd=0.0)
-"""No language model has a part in a script, so it counts no tokens."""
+"""No language model is part of a script, so it counts no tokens."""
 STREAMED_AT_ONCE = 40
 MOST_COMPILED = 1024
 OVER = "My script ends here; I am a script and have nothing to add."
@@ -46,7 +46,7 @@ Names = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class ScriptedAnswer:
-    """What a step says and calls, before it has ids."""
+    """The text and the calls of a step, before they have ids."""
 
     step: str
     say: str = ""
@@ -55,7 +55,7 @@ class ScriptedAnswer:
 
 
 class ScriptProvider:
-    """The provider `script`: `script/NAME` plays `NAME.yaml` of a folder, as it is at each call.
+    """The provider `script`: `script/NAME` plays the current `NAME.yaml` of a folder.
 
     `script/random-SEED` is a model that calls tools at random (`RandomModel`).
     """
@@ -67,7 +67,7 @@ class ScriptProvider:
     async def generate(
         self, request: ModelRequest, on_text: OnText, on_answer: OnAnswer = unmetered
     ) -> ModelResponse:
-        """Answer with the next step of the role that calls. Raises ProviderError."""
+        """Answer with the next step of the calling role. Raises ProviderError."""
         name = request.model.removeprefix("script/")
         if (model := random_model(name)) is not None:
             return model.answer(request)
@@ -102,14 +102,14 @@ class TemplateRenderer:
         return self._template(template).render(names)
 
     def value(self, expression: str, names: Names) -> Any:
-        """Return the value of an expression, a list for what jinja only iterates."""
+        """Return the value of an expression; iterators become lists."""
         value = self._expression(expression)(**names)
         if isinstance(value, Undefined):
             raise ValueError(f"undefined name in: {expression}")
         return list(value) if isinstance(value, Iterator) else value
 
     def filled(self, given: Any, names: Names) -> Any:
-        """Return arguments with every text in them filled in, `=` and `json:` texts by value."""
+        """Return arguments with all texts filled in, `=` and `json:` texts by value."""
         if isinstance(given, str):
             if given.startswith("="):
                 return self.value(given[1:].strip(), names)
@@ -128,7 +128,7 @@ class TemplateRenderer:
 
 @dataclass(frozen=True, slots=True)
 class ScriptPlay:
-    """A role of a playbook at one point of a conversation; `names` is what templates can name."""
+    """A role of a playbook at one point of a conversation; `names` are for the templates."""
 
     renderer: TemplateRenderer
     playbook: Playbook
@@ -138,7 +138,7 @@ class ScriptPlay:
     names: Names
 
     def next_answer(self) -> ScriptedAnswer:
-        """Return the step to make now: the last one again until it is done, else the next one."""
+        """Return the current step: the last step again until it is done, otherwise the next."""
         for step in self._from_here():
             if not self.renderer.value(step.when, self.names):
                 continue
@@ -171,7 +171,7 @@ class ScriptPlay:
         return ScriptedAnswer(step.id, say, tuple(calls), step.think_seconds)
 
     def reply(self) -> ScriptedAnswer | None:
-        """Return the reply to messages since the last answer, None if none needs one."""
+        """Return the reply to messages since the last answer, None if none is needed."""
         made = [visit.step for visit in self.state.visits if visit.step != REPLY_STEP]
         names = self.names | {"step": made[-1] if made else "the first step"}
         calls: list[tuple[str, JsonObject]] = []
@@ -185,7 +185,7 @@ class ScriptPlay:
 def script_play(
     renderer: TemplateRenderer, playbook: Playbook, request: ModelRequest
 ) -> ScriptPlay:
-    """Return where the script of the role that makes a request stands."""
+    """Return the state of the script for the role that makes a request."""
     who = caller_of(request)
     role_name, role = playbook.role_for(who.role, who.kind)
     state = read_state(request.turns, role_name)

@@ -1,8 +1,8 @@
-"""The state of a script, read from the conversation: a crash can lose nothing.
+"""The state of a script, derived from the conversation: a crash can lose nothing.
 
-The script marks each call it makes in the call's id, `{role}-{step}-{visit}-{index}-{digest}`. A
+The script marks each of its calls in the call's id, `{role}-{step}-{visit}-{index}-{digest}`. A
 worker starts again at its last assignment, a coordinator at its last goal or the beginning of its
-last cycle; only what came after counts.
+last cycle; only later turns count.
 """
 
 import re
@@ -34,14 +34,14 @@ _REF = re.compile(r"^- (?P<name>[^:\n]+): (?P<path>nodes/.+)$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class CallResult:
-    """What came back from one call; `ok` is False for an error and for a call with no answer."""
+    """The result of one call; `ok` is False for an error and for a call without an answer."""
 
     text: str
     ok: bool
 
     @cached_property
     def json(self) -> Any:
-        """The text read as JSON, None if it is none."""
+        """The text parsed as JSON, None if it is not JSON."""
         try:
             return parse_json(self.text)
         except ValueError:
@@ -56,7 +56,7 @@ class CallResult:
 
 @dataclass(frozen=True, slots=True)
 class ScriptedEntity:
-    """The entity that calls: its name, its role, and whether it is a coordinator or a worker."""
+    """The calling entity: its name, its role, and whether it is a coordinator or a worker."""
 
     me: str
     role: str
@@ -82,7 +82,7 @@ class GivenAssignment:
 
 @dataclass(frozen=True, slots=True)
 class StepVisit:
-    """One time that a step was made, and the results of its calls."""
+    """One execution of a step, and the results of its calls."""
 
     step: str
     results: tuple[CallResult, ...]
@@ -95,7 +95,7 @@ class StepVisit:
 
 @dataclass(frozen=True, slots=True)
 class ScriptState:
-    """All that a script can know: its goal or assignment, its steps, the messages to it."""
+    """Everything that a script can know: its goal or assignment, its steps, the messages to it."""
 
     goal: str
     assignment: GivenAssignment
@@ -137,13 +137,13 @@ def read_state(turns: Sequence[Turn], role: str) -> ScriptState:
 
 
 def call_id(request: ModelRequest, role: str, step: str, visit: int, index: int) -> str:
-    """Return an id that is the same for the same request, and else unique."""
+    """Return an id that is the same for the same request, and otherwise unique."""
     place = (request.entity, request.run_id, request.node_id, str(len(request.turns)))
     return f"{role}-{step}-{visit}-{index}-{short_derived_id(*place)}"
 
 
 def _start(turns: Sequence[Turn]) -> int:
-    """Return the place of the last assignment, goal or cycle, 0 if there is none."""
+    """Return the index of the last assignment, goal or cycle, 0 if there is none."""
     for at in range(len(turns) - 1, -1, -1):
         turn = turns[at]
         if isinstance(turn, UserTurn) and turn.content.startswith((ASSIGNMENT, GOAL, CYCLE)):
@@ -152,7 +152,7 @@ def _start(turns: Sequence[Turn]) -> int:
 
 
 def _messages(turn: Turn) -> list[ReceivedText]:
-    """Return the messages in a turn: itself one, or the result of `check_messages`."""
+    """Return the messages in a turn: itself a message, or the result of `check_messages`."""
     is_message = isinstance(turn, UserTurn) and turn.content.startswith("[Message from ")
     is_check = isinstance(turn, ToolTurn) and turn.name == CHECK_MESSAGES
     if not (is_message or is_check) or isinstance(turn, AssistantTurn):
@@ -196,7 +196,7 @@ def _visits(turns: Sequence[Turn], role: str) -> tuple[StepVisit, ...]:
 
 
 def _step_of(turn: AssistantTurn, role: str) -> str | None:
-    """Return which step of the role an answer was: by its calls, or by its mark if it has none."""
+    """Return the step of the role that made an answer: by its calls, otherwise by its mark."""
     if turn.interrupted:
         return None
     if turn.tool_calls:

@@ -1,1 +1,1 @@
-"""The services that answer, one module a kind of service."""
+"""The model services, one module per kind of service."""

@@ -1,9 +1,9 @@
-"""ForwardingProvider: a request that is in the service's own format already is forwarded.
+"""ForwardingProvider: forwards a request that is already in the service's own format.
 
-What may be in it is decided by the rules of its format (`agiraph.llm.wire.request_rules`). The
-answer goes to the external agent event by event, as fast as the agent reads, and is read meanwhile
-for what it says and what it costs. So what a format can do that Agiraph's own request cannot
-(pictures, cache marks, reasoning settings) works for an external agent.
+The rules of its format decide which parts may be in it (`agiraph.llm.wire.request_rules`). The
+answer is sent to the external agent event by event, as fast as the agent reads, and is read
+meanwhile for its content and its cost. So features of a format that Agiraph's own request lacks
+(pictures, cache marks, reasoning settings) work for an external agent.
 """
 
 import re
@@ -33,11 +33,11 @@ FORMAT_HEADERS = ("anthropic-version", "anthropic-beta")
 BETAS = "anthropic-beta"
 FORMAT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 PRICED_BETAS = ("context-1m", "fast-mode")
-"""How betas begin that change the price of a call."""
+"""Prefixes of betas that change the price of a call."""
 
 
 class AnswerSink(Protocol):
-    """Where an answer goes: the HTTP response to the external agent."""
+    """The receiver of an answer: the HTTP response to the external agent."""
 
     async def begin(self, status: int, headers: Mapping[str, str]) -> None:
         """Send the head of the answer."""
@@ -49,11 +49,11 @@ class AnswerSink(Protocol):
 
 
 class AnswerBrokenOff(ProviderError):
-    """The answer broke off after the agent had some of it: it cannot be asked for again."""
+    """The answer broke off after the agent had received some of it: it cannot be retried."""
 
     @property
     def is_retryable(self) -> bool:
-        """Never: what was sent cannot be taken back."""
+        """Never: the sent part cannot be taken back."""
         return False
 
 
@@ -78,7 +78,7 @@ def format_headers(headers: Mapping[str, str]) -> dict[str, str]:
 class ForwardingProvider:
     """A Provider for one request: forwards the agent's own body, and the answer back.
 
-    `size` is that of the body, `traits` are those of the model; `query` is appended to the path.
+    `size` is that of the body, `traits` are the model's; `query` is appended to the path.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class ForwardingProvider:
         path = service.wire.path(model, is_streamed=is_streamed) + self._query
         try:
             with explained(service.name, model, service.url, service.key):
-                # The head of an answer in one piece comes when all of it is made.
+                # The head of an unstreamed answer comes when the whole answer is complete.
                 reader.is_accepted = not is_streamed
                 on_answer(reader.so_far)
                 async with service.post(path, body, self._headers) as response:
@@ -164,7 +164,7 @@ class ForwardingProvider:
 
 
 def _error_in(data: bytes) -> JsonObject | None:
-    """Return the error that an answer in one piece is, None if it is none."""
+    """Return the error of an unstreamed answer, None if it is not an error."""
     try:
         answer = read_json(data)
     except UNREADABLE:
@@ -173,7 +173,7 @@ def _error_in(data: bytes) -> JsonObject | None:
 
 
 class _LenientReader:
-    """A reader that ignores what it cannot read: the agent gets it all the same."""
+    """A reader that ignores unreadable content: the agent receives it nevertheless."""
 
     def __init__(self, wire: WireFormat, on_text: OnText) -> None:
         self._wire = wire
@@ -212,7 +212,7 @@ class _LenientReader:
             self.feed(event, len(data))
 
     def so_far(self) -> PartialUsage:
-        """Return what the answer has used; of what cannot be read, all bytes count."""
+        """Return the usage of the answer; of unreadable content, all bytes count."""
         so_far = self._reader.so_far()
         size = so_far.streamed_bytes + self._unread_bytes
         return replace(so_far, streamed_bytes=size, is_accepted=self.is_accepted)

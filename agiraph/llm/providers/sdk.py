@@ -1,6 +1,6 @@
-"""The SDKs of Anthropic and OpenAI as transports of the formats that they speak.
+"""The SDKs of Anthropic and OpenAI as transports of their own formats.
 
-The SDK keeps authentication, connections, time-outs and errors; bodies go through its `post` as
+The SDK handles authentication, connections, time-outs and errors; bodies pass through its `post` as
 bytes, because its typed `create` would check and encode a long transcript again on every call.
 """
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
 OPENAI = "openai.com"
-NO_KEY = "none"  # the SDKs insist on a key; local services ignore it
+NO_KEY = "none"  # the SDKs require a key; local services ignore it
 
 OTHER_CLOUDS: Final = ("aws", "bedrock", "foundry", "google_cloud", "vertex")
 UNUSED: Final[Mapping[str, tuple[str, ...]]] = {
@@ -36,15 +36,15 @@ UNUSED: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "openai": ("openai.types",),
 }
-"""What an SDK imports for its typed calls and for other clouds; bodies are bytes here. It is up to
-3,000 modules, nine tenths of the time that the import takes, and 40 MB."""
+"""Modules that an SDK imports for its typed calls and for other clouds; bodies are bytes here. They
+are up to 3,000 modules, nine tenths of the import time, and 40 MB."""
 
 LOADING = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SdkService(HttpService):
-    """A service that is called by an SDK; what is forwarded goes through the same connections."""
+    """A service that is called by an SDK; forwarded requests use the same connections."""
 
     sdk: "AsyncAnthropic | AsyncOpenAI"
     stream_class: Any
@@ -75,7 +75,7 @@ def sdk_service(
     options: dict[str, Any] = {
         "api_key": key or NO_KEY,
         "base_url": url,
-        "max_retries": 0,  # the broker retries, for all who call this provider together
+        "max_retries": 0,  # the broker retries, for all callers of this provider together
         "timeout": timeout,
         "default_headers": headers,
         "http_client": client,
@@ -91,14 +91,14 @@ def sdk_service(
 
 
 def load_sdk(name: str) -> ModuleType:
-    """Return an SDK, imported without what is UNUSED of it; whole, if that cannot be done."""
+    """Return an SDK, imported without its UNUSED modules; or whole, if that fails."""
     with LOADING:
         if name in sys.modules:
             return sys.modules[name]
         try:
             with placeholders(UNUSED.get(name, ()), partial(_placeholder, name)):
                 return importlib.import_module(name)
-        except Exception:  # another version of it, which uses more
+        except Exception:  # a version that uses more
             for module in [*sys.modules]:
                 if module.split(".")[0] == name:
                     del sys.modules[module]
@@ -106,7 +106,7 @@ def load_sdk(name: str) -> ModuleType:
 
 
 def _placeholder(sdk: str, name: str) -> type:
-    """Return what is in the place of a class: of an error of its own code, the general error."""
+    """Return a placeholder class: the general error for an error of the SDK's own code."""
     if name.endswith("Error"):
         return getattr(sys.modules.get(f"{sdk}._exceptions"), "APIStatusError", Exception)
     return type(name, (), {})

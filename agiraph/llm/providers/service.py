@@ -1,4 +1,4 @@
-"""ServiceProvider: a model service that is called in its wire format, whatever the transport."""
+"""ServiceProvider: a model service that is called in its wire format, over any transport."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
 EVENT_STREAM = "text/event-stream"
 EVENTS_IN_A_ROW = 50
-"""Events read before other calls get their turn: a flood is always ready to be read."""
+"""Events read before other calls get their turn: a flood always has more to read."""
 BYTES_IN_A_ROW = 1 << 14
-"""The bytes that are cut into events at once."""
+"""The number of bytes that are split into events at once."""
 PAGE_ADVICE = "is the base URL right (most end in /v1), and does a login page stand before it?"
 
 
@@ -51,7 +51,7 @@ def http_client(url: str, timeout_seconds: float) -> "AsyncClient":
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpService:
-    """One service: its wire format, where it is, and the key that its requests carry."""
+    """One service: its wire format, its address, and the key of its requests."""
 
     name: str
     wire: WireFormat
@@ -82,7 +82,7 @@ class HttpService:
     async def ask(
         self, model: str, body: bytes, on_text: OnText, on_answer: OnAnswer
     ) -> AnswerReader:
-        """Post a request for a streamed answer; return what was read of it to its end."""
+        """Post a request for a streamed answer; return its reader after the last event."""
         reader = self.wire.reader()
         on_answer(reader.so_far)
         async with self.stream(self.wire.path(model, is_streamed=True), body) as events:
@@ -99,7 +99,7 @@ class HttpService:
                     if event.data is not None and (text := reader.read(event.data)):
                         on_text(text)
                 except UnreadableAnswer:
-                    reader.has_begun = True  # the service has worked, and asks to be paid
+                    reader.has_begun = True  # the service has worked, and charges for it
                     raise
         return reader
 
@@ -116,7 +116,7 @@ async def events_of(response: "Response", wire: WireFormat, key: str) -> AsyncIt
             async for event in events:
                 for safe in redactor.feed(event):
                     yield safe
-        except Exception as error:  # the events before it have been paid for
+        except Exception as error:  # the events before it are billed
             failure = error
     for safe in redactor.end():
         yield safe
@@ -127,8 +127,8 @@ async def events_of(response: "Response", wire: WireFormat, key: str) -> AsyncIt
 async def _read_events(response: "Response", wire: WireFormat) -> AsyncGenerator[SseEvent, None]:
     """Yield the server-sent events of an answer.
 
-    Some services answer in one piece although a stream was asked for, others report an error with
-    status 200: such a body is yielded as the events that it stands for.
+    Some services answer in one piece although a stream was requested, others report an error with
+    status 200: such a body is yielded as equivalent events.
     """
     refuse_page(response)
     splitter, unread, is_stream = SseSplitter(), b"", False
@@ -160,7 +160,7 @@ async def _in_short_pieces(response: "Response") -> AsyncIterator[bytes]:
 
 
 def _events_in(body: bytes, response: "Response", wire: WireFormat) -> Iterator[SseEvent]:
-    """Yield the events of an answer that came in one piece; none for a stream that broke off."""
+    """Yield the events of an unstreamed answer; none for a stream that broke off."""
     if body[:1] == b"<":
         raise PageAnswered(f"{response.request.url} answered with a page: {PAGE_ADVICE}")
     if body[:1] not in (b"{", b"[") and EVENT_STREAM in response.headers.get("content-type", ""):
@@ -199,7 +199,7 @@ def refuse_page(response: "Response") -> None:
 
 
 async def _refused(response: "Response") -> ServiceError:
-    """Return the error that an answer without success is; the client's hook bounds its size."""
+    """Return the error of an unsuccessful answer; the client's hook limits its size."""
     data = await response.aread()
     return ServiceError(data.decode("utf-8", "replace"), response.status_code, response.headers)
 

@@ -1,8 +1,8 @@
 """Recording: model calls as lines of JSON, so that a run can be replayed. Pure.
 
-A call's line holds the request and the answer. A conversation repeats itself with every call, so a
-line has only what is new since the same entity's last one: the first `kept` turns are the same,
-`turns` follow; `system` and `tools` are there if they changed. Secrets are redacted.
+A call's line contains the request and the answer. A conversation repeats itself with every call, so
+a line has only the changes since the same entity's last line: the first `kept` turns are the same,
+`turns` follow; `system` and `tools` are present if they changed. Secrets are redacted.
 """
 
 import json
@@ -22,7 +22,7 @@ VERSION = 1
 
 
 class RecordedLine(Record):
-    """One line of the file: asked at `asked`, answered at `ts`.
+    """One line of the file: requested at `asked`, answered at `ts`.
 
     `failed` is the kind and text of an error.
     """
@@ -44,7 +44,7 @@ class RecordedLine(Record):
 class RecordedCall:
     """One complete call; `number` counts its entity's calls from 1, `place` all calls from 0.
 
-    It was asked at `asked` (an older Agiraph did not record it) and answered at `ts`.
+    It was requested at `asked` (an older Agiraph did not record it) and answered at `ts`.
     """
 
     place: int
@@ -62,7 +62,7 @@ class RecordedCall:
 
 @dataclass(slots=True)
 class RecordingWriter:
-    """Makes the lines of one recording. `secrets` are texts that must not appear in it."""
+    """Writes the lines of one recording. `secrets` are texts that must not appear in it."""
 
     secrets: tuple[str, ...] = ()
     _last: dict[str, ModelRequest] = field(default_factory=dict)
@@ -98,10 +98,10 @@ class RecordingWriter:
 
 
 def read_recording(lines: Iterable[str], name: str) -> list[RecordedCall]:
-    """Return the calls of a recording; InvalidInput for what is none.
+    """Return the calls of a recording; InvalidInput for a file that is not a recording.
 
-    A torn line (its writer was killed) is skipped. A call that was repeated with nothing new counts
-    once, with its last answer.
+    A torn line (its writer was killed) is skipped. A repeated call without changes counts once,
+    with its last answer.
     """
     calls: list[RecordedCall] = []
     known: dict[str, RecordedCall] = {}
@@ -126,7 +126,7 @@ def read_recording(lines: Iterable[str], name: str) -> list[RecordedCall]:
 
 
 def redacted(value: Any, secrets: Iterable[str]) -> Any:
-    """Return a JSON value without what is, or looks like, a secret."""
+    """Return a JSON value without known secrets and texts that look like secrets."""
     match value:
         case str():
             for secret in secrets:
@@ -141,7 +141,7 @@ def redacted(value: Any, secrets: Iterable[str]) -> Any:
 
 
 def recorded_turns(turns: Iterable[Turn]) -> list[JsonObject]:
-    """Return turns as a recording stores them."""
+    """Return turns in the form of a recording."""
     return [redacted(TURN.dump_python(turn, mode="json"), ()) for turn in turns]
 
 
@@ -167,7 +167,7 @@ def _whole(line: RecordedLine, before: RecordedCall | None, place: int) -> Recor
 
 
 def _common_prefix(one: tuple[Turn, ...], other: tuple[Turn, ...]) -> int:
-    """Return how many turns at the beginning are the same."""
+    """Return the number of equal turns at the beginning."""
     count = 0
     for a, b in zip(one, other, strict=False):
         if a is not b and a != b:

@@ -1,10 +1,10 @@
 """Replay: the provider that replays a recorded run; needs no key and no network.
 
-`replay/FILE` gives the recorded answer to the same step. An entity is known by its name, its steps
-by the answers before them, so a restart can lose nothing but the order. What an entity does between
-two calls is done when it makes the second: so an answer is given once all calls that were asked or
-answered before it are asked or answered, if they come in time. A call that is not in the recording,
-or that other input led to, fails with the first difference.
+`replay/FILE` gives the recorded answer to the same step. An entity is identified by its name, its
+steps by the answers before them, so a restart can lose only the order. An entity's work between two
+calls is done when it makes the second: so an answer is given once all calls that were requested or
+answered before it are requested or answered, if they come in time. A call that is not in the
+recording, or that has other input, fails with the first difference.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ PATIENCE_SECONDS = 10.0
 
 
 class RecordingPlayback:
-    """One recording, and which of its calls were replayed."""
+    """One recording, with the state of its replayed calls."""
 
     def __init__(self, calls: list[RecordedCall]) -> None:
         self._calls: defaultdict[str, list[RecordedCall]] = defaultdict(list)
@@ -59,7 +59,7 @@ class RecordingPlayback:
         """Return the recorded call of the same step, and the parts of the request.
 
         Raises ProviderError (diverged) with the first difference, for every entity from then on:
-        what the team does after it is not what was recorded.
+        the team's further work differs from the recording.
         """
         if self.diverged:
             raise ProviderError("diverged", self.diverged)
@@ -85,7 +85,7 @@ class RecordingPlayback:
         raise self._diverged(f"{where}: {found.describe()}")
 
     async def wait_for_turn(self, call: RecordedCall) -> None:
-        """Wait until what came before this answer is there; PATIENCE_SECONDS from the last call."""
+        """Wait until earlier calls are done; PATIENCE_SECONDS from the last call."""
         async with self._changed:
             self._to_ask.discard(call.place)
             self._note_change()
@@ -95,7 +95,7 @@ class RecordingPlayback:
                     async with asyncio.timeout(PATIENCE_SECONDS):
                         await self._changed.wait()
                 except TimeoutError:
-                    if seen == self._changes:  # what is missing is not asked this time
+                    if seen == self._changes:  # the missing calls are not made this time
                         self._awaited -= self._before(call)
 
     async def done(self, call: RecordedCall) -> None:
@@ -105,13 +105,13 @@ class RecordingPlayback:
             self._note_change()
 
     def renaming(self, call: RecordedCall, now: list[RequestPart]) -> dict[str, str]:
-        """Return the names of this run by those of the recorded run, as far as they are known."""
+        """Return this run's names by the names of the recorded run, as far as they are known."""
         names = renaming(self._asked(call), now)
         self._names = names | self._names
         return self._names | names
 
     def _before(self, call: RecordedCall) -> set[int]:
-        """Return the calls that were asked or answered before this answer and are not yet."""
+        """Return the calls that precede this answer in the recording and are not yet done."""
         answered = {place for place in self._to_answer if place < call.place}
         asked = {
             one.place
@@ -160,7 +160,7 @@ class ReplayProvider:
     async def generate(
         self, request: ModelRequest, on_text: OnText, on_answer: OnAnswer = unmetered
     ) -> ModelResponse:
-        """Answer as the recording does. Raises ProviderError."""
+        """Answer with the recorded answer. Raises ProviderError."""
         key = request.model, request.run_id
         if key not in self._plays:
             self._plays[key] = RecordingPlayback(load(request.model.removeprefix(PREFIX)))
@@ -184,7 +184,7 @@ class ReplayProvider:
 
 
 def load(file: str) -> list[RecordedCall]:
-    """Return the calls of a recording; ProviderError says what is wrong with it."""
+    """Return the calls of a recording; ProviderError describes its problem."""
     path = Path(file)
     if not path.is_absolute():
         raise ProviderError("bad_request", f"recording '{file}': name it by its absolute path")
@@ -197,7 +197,7 @@ def load(file: str) -> list[RecordedCall]:
 
 
 def asked_now(request: ModelRequest) -> list[RequestPart]:
-    """Return the parts of a request as a recording would have them."""
+    """Return the parts of a request in the form of a recording."""
     turns = tuple(TURN.validate_python(turn) for turn in recorded_turns(request.turns))
     tools = tuple(tool.name for tool in request.tools)
     system = redacted(request.system, ())

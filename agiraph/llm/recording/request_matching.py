@@ -1,12 +1,13 @@
 """Request matching: whether two requests of different runs are the same step. Pure.
 
-A step is known by the answers before it. What stands between them is compared by its meaning: what
-the run's input decides must be the same (the goal, assignments, the human's messages, results of
-commands and files); what the team's answers decide comes sooner or later, and in any order
-(messages and notices of the team, the results of its own tools, such as a view of the board).
+A step is identified by the answers before it. The parts between them are compared by their meaning:
+parts that the run's input decides must be equal (the goal, assignments, the person's messages,
+results of commands and files); parts that the team's answers decide may come sooner or later, and
+in any order (messages and notices of the team, the results of its own tools, such as a view of the
+board).
 
 Ids, dates, times, folders and the agent's name differ in every run. They are masked before two
-requests are compared, and those of one run map to those of the other, so that an answer of one run
+requests are compared, and those of one run are mapped to the other's, so that an answer of one run
 can be given with the names of the other.
 """
 
@@ -45,7 +46,7 @@ VOLATILE: Final = re.compile(
     re.X,
 )
 NUMBER: Final = r"-\d{1,3}"
-"""What tells agents of one name in one home apart: NAME, NAME-2."""
+"""The suffix that distinguishes agents of one name in one home: NAME, NAME-2."""
 NAMED: Final = ("run", "dir", "id")
 MODEL_KEYS: Final = frozenset({"model", "worker_model"})
 MODEL: Final = "<model>"
@@ -74,20 +75,20 @@ TEAM_TOOLS: Final = frozenset(
         "list_triggers",
     )
 )
-"""Tools whose results tell of the team, so they depend on when they are called."""
+"""Tools with results about the team, which depend on the time of the call."""
 NOTICE: Final = re.compile(r"\[(?:Runtime|Board|Message from (?!human\]).*)\]: ")
-"""How what the team and the runtime say begins; it comes when it comes."""
+"""Prefixes of texts of the team and the runtime; these may come at any time."""
 ASSIGNMENT: Final = "# Assignment: "
 OF_THE_MOMENT: Final = re.compile(r"^(?:Your team: |In the shared context, ).*\n?", re.M)
 """The lines of an assignment that depend on when it was given."""
 OF_THE_MACHINE: Final = re.compile(
     r"^## What your workers can use$.*?(?=^A team |^#|\Z)", re.M | re.S
 )
-"""The part of a prompt that depends on which services and programs can be used."""
+"""The part of a prompt that depends on the usable services and programs."""
 OF_EARLIER_WORK: Final = re.compile(
     r"^## Notes of earlier work\n\n(?:.+\n)+\n(?:(?:[->] .*|>)?(?:\n|\Z))+", re.M
 )
-"""The notes in a prompt or an assignment: what the context database held just then
+"""The notes in a prompt or an assignment: the content of the context database at that time
 (`agiraph.context.relevant`)."""
 SYSTEM: Final = "the system prompt"
 CANCELLED: Final = "[interrupted]"
@@ -97,10 +98,10 @@ PartKind = Literal["input", "answer", "team", "notice"]
 
 @dataclass(frozen=True, slots=True)
 class RequestPart:
-    """One part of a request: what it is called, its text, and who decides that.
+    """One part of a request: its label, its text, and the origin of the text.
 
-    `input` and `answer` are compared; of `team`, the result of a tool, only that it is there;
-    `notice` is not. `agent` is the name of the run's agent.
+    `input` and `answer` are compared; of `team`, the result of a tool, only its presence; `notice`
+    is not. `agent` is the name of the run's agent.
     """
 
     label: str
@@ -110,12 +111,12 @@ class RequestPart:
 
     @property
     def what(self) -> str:
-        """What it is called, without its number."""
+        """The label without its number."""
         return self.label.partition(", ")[2] or self.label
 
     @property
     def compared(self) -> str:
-        """Its text as it is compared."""
+        """The text in the form for comparisons."""
         text = OF_EARLIER_WORK.sub("", self.text).rstrip()
         if self.label == SYSTEM:
             text = OF_THE_MACHINE.sub("", text)
@@ -126,7 +127,7 @@ class RequestPart:
 
 @dataclass(frozen=True, slots=True)
 class RequestDifference:
-    """Where two requests differ first."""
+    """The first difference of two requests."""
 
     label: str
     recorded: str
@@ -139,14 +140,14 @@ class RequestDifference:
 
 @lru_cache(maxsize=4096)
 def masked(text: str) -> str:
-    """Return a text with what differs from run to run masked."""
+    """Return a text with the parts that differ from run to run masked."""
     return VOLATILE.sub(lambda found: f"<{found.lastgroup}>", text)
 
 
 def unnumbered(text: str, entity: str) -> str:
-    """Return a text in which the name of the entity's agent has no number behind it.
+    """Return a text in which the name of the entity's agent has no number at its end.
 
-    Of two agents that are made of the same goal in one home the second is called NAME-2.
+    Of two agents with the same goal in one home the second is called NAME-2.
     """
     first = re.escape(entity.partition("/")[0].partition("-")[0])
     return re.sub(rf"\b({first}(?:-[a-z0-9]+)*?){NUMBER}(?![\w-])", r"\1", text)
@@ -208,7 +209,7 @@ def _arguments(arguments: Mapping[str, Any]) -> str:
 
 
 def with_model(value: Any, model: str) -> Any:
-    """Return arguments in which every model that is named is this one."""
+    """Return arguments in which every model name is replaced by `model`."""
     match value:
         case dict():
             return {
@@ -228,7 +229,7 @@ def is_same_step(recorded: list[RequestPart], now: list[RequestPart]) -> bool:
 
 
 def difference(recorded: list[RequestPart], now: list[RequestPart]) -> RequestDifference | None:
-    """Return where two requests differ first in what does not depend on time, None if nowhere."""
+    """Return the first time-independent difference of two requests, None if there is none."""
     recorded, now = ([p for p in parts if p.kind != "notice"] for parts in (recorded, now))
     for one, other in zip(recorded, now, strict=False):
         if one.what != other.what or not _is_alike(one, other):
@@ -244,7 +245,7 @@ def difference(recorded: list[RequestPart], now: list[RequestPart]) -> RequestDi
 
 
 def renaming(recorded: list[RequestPart], now: list[RequestPart]) -> dict[str, str]:
-    """Return what the names of the recorded run are called in this one; the two must be alike."""
+    """Return the names of this run by those of the recorded run; the requests must be alike."""
     names: dict[str, str] = {}
     placed = [[p.text for p in parts if p.kind != "notice"] for parts in (recorded, now)]
     for one, other in zip(*placed, strict=True):
@@ -259,7 +260,7 @@ def renaming(recorded: list[RequestPart], now: list[RequestPart]) -> dict[str, s
 
 
 def _pair_names(one: str, other: str, names: dict[str, str]) -> None:
-    """Add the names that have the same place in two texts, as far as these are alike."""
+    """Add the names at the same place in two texts, as far as the texts are alike."""
     if masked(one) == masked(other):
         pairs = [(one, other)]
     else:
@@ -285,7 +286,7 @@ def _of_kind(kind: PartKind, parts: list[RequestPart]) -> list[RequestPart]:
 
 
 def _is_alike(recorded: RequestPart, now: RequestPart) -> bool:
-    """Return whether two parts mean the same; where one has its agent's name the other may too."""
+    """Return whether two parts mean the same; the agents' names are interchangeable."""
     if "team" in (recorded.kind, now.kind):
         return True
     was, is_ = recorded.compared, now.compared

@@ -1,1 +1,1 @@
-"""Tools for models that have none: schemas in the prompt, calls read from the text."""
+"""Tools for models without tool calling: schemas in the prompt, calls read from the text."""

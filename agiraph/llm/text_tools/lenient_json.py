@@ -1,8 +1,8 @@
-"""JSON as models write it: slips of syntax are repaired, nothing is guessed.
+"""JSON as models write it: syntax slips are repaired, nothing is guessed.
 
 Repaired are single quotes, surplus commas at the end, bare keys, Python's True, False and None,
-line breaks within a string, and `\\'`. What could mean two things is refused: a string or an object
-without its end, a key that comes twice, an escape that JSON does not have.
+line breaks within a string, and `\\'`. Ambiguous texts are refused: a string or an object without
+its end, a duplicate key, an escape that JSON does not have.
 """
 
 import json
@@ -27,16 +27,16 @@ DIGITS = 1000
 
 
 class UnreadableJson(ValueError):
-    """A text is no JSON, and cannot be repaired without guessing; says what is wrong, and where."""
+    """A text that is not JSON and cannot be repaired without guessing; names the problem."""
 
 
 def read_value(text: str, at: int = 0) -> tuple[Any, int]:
-    """Return the value that begins at `at` (spaces skipped), and where it ends; UnreadableJson."""
+    """Return the value that begins at `at` (spaces skipped), and its end; UnreadableJson."""
     return _Reader(text).value(_skip(text, at), 0)
 
 
 def read_whole(text: str) -> Any:
-    """Return the one value that a text is; UnreadableJson for anything besides it."""
+    """Return the value of a whole text; UnreadableJson for further content."""
     value, end = read_value(text)
     end = _skip(text, end)
     if end != len(text):
@@ -50,7 +50,7 @@ def _skip(text: str, at: int) -> int:
 
 
 def _shown(text: str, at: int) -> str:
-    """Return what stands at a place, for an error message."""
+    """Return the text at a place, for an error message."""
     return json.dumps(text[at : at + 20], ensure_ascii=False) if at < len(text) else "the end"
 
 
@@ -62,7 +62,7 @@ def _joined(text: str) -> str:
 
 
 class _Reader:
-    """Reads values out of one text; every method is given a place and returns where it ended."""
+    """Reads values from one text; every method receives a place and returns the end."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -110,7 +110,7 @@ class _Reader:
         return found, self._items(at, "]", one)
 
     def _items(self, at: int, closer: str, one: Callable[[int], int]) -> int:
-        """Read what stands between brackets, with commas between; return the end."""
+        """Read the items between brackets, separated by commas; return the end."""
         start, at = at, _skip(self._text, at + 1)
         while not self._text.startswith(closer, at):
             at = _skip(self._text, one(at))

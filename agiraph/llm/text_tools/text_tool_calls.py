@@ -1,14 +1,14 @@
-r"""Calls that a model wrote into its text, in the forms that models use.
+r"""Reader of calls that a model wrote into its text, in the forms that models use.
 
     <tool_call>{"name": "bash", "arguments": {"command": "ls"}}</tool_call>     as requested
     <function=bash>{"command": "ls"}</function>                                 and other forms
     <function=bash><parameter=command>ls</parameter></function>
     ```json\n{"name": "bash", "arguments": {"command": "ls"}}\n```              as the answer's end
 
-The names of the tags vary, and so do those of the two keys. Slips of JSON are repaired
-(`lenient_json`). What cannot be read without guessing is a malformed call: it is answered, never
-run. JSON without a tag is a call only if it can be nothing else: a known tool and its arguments,
-and no text after it. What stands between <think> and </think> is no call.
+The names of the tags and of the two keys vary. Slips of JSON are repaired (`lenient_json`). A call
+that cannot be read without guessing is malformed: it is answered, never run. JSON without a tag is
+a call only if it cannot be anything else: a known tool and its arguments, and no text after it.
+Text between <think> and </think> contains no call.
 """
 
 import json
@@ -35,7 +35,7 @@ NEXT = re.compile(r"[\s,]*(?=\{)")
 LAST_FENCE = re.compile(r"```(?:json|tool_calls?|tool_code|)[ \t]*\n(?P<body>[^`]*)```\s*\Z")
 LAST_OBJECT = re.compile(r"^[^\S\n]*(?=\{)", re.MULTILINE)
 LAST_OBJECTS = 200
-"""How many lines that begin with an object are tried as a call without a tag."""
+"""The number of lines beginning with an object that are tried as a call without a tag."""
 NO_SPACE = re.compile(r"\S")
 THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
 SURPLUS = re.compile(r"(?:\s*[}\]])*")
@@ -56,19 +56,19 @@ class ParsedAnswer:
 
 
 class _Tags:
-    """Where the tags of a text are, found once: a search at each call would take the square."""
+    """The places of a text's tags, found once: a search at each call would take quadratic time."""
 
     def __init__(self, text: str) -> None:
         self._openers = [found.start() for found in OPENER.finditer(text)]
         self._closers = [found.span() for found in CLOSER.finditer(text)]
 
     def opener(self, at: int) -> int | None:
-        """Return where the first opening tag from `at` on begins."""
+        """Return the beginning of the first opening tag from `at` on."""
         place = bisect_left(self._openers, at)
         return self._openers[place] if place < len(self._openers) else None
 
     def closer(self, at: int) -> tuple[int, int] | None:
-        """Return where the first closing tag from `at` on begins and ends."""
+        """Return beginning and end of the first closing tag from `at` on."""
         place = bisect_left(self._closers, (at, 0))
         return self._closers[place] if place < len(self._closers) else None
 
@@ -94,7 +94,7 @@ def read_calls(text: str, tools: Sequence[ToolSchema]) -> ParsedAnswer:
 
 
 def problem_of(malformed: str, tools: Sequence[ToolSchema]) -> str:
-    """Return why a call cannot be read, for the model that wrote it."""
+    """Return why a call is unreadable, for the model that wrote it."""
     try:
         _calls_in(malformed, tools)
     except UnreadableJson as error:
@@ -105,8 +105,7 @@ def problem_of(malformed: str, tools: Sequence[ToolSchema]) -> str:
 def _tagged(
     text: str, start: int, tags: _Tags, tools: Sequence[ToolSchema]
 ) -> tuple[list[ToolCall], int]:
-    """Return the calls that begin at `start`, behind an opening tag, and where the text
-    continues."""
+    """Return the calls from `start` on, after an opening tag, and where the text continues."""
     limit, after = _end_of_tag(text, start, tags)
     try:
         calls, end = _scan(text, start, tools)
@@ -123,10 +122,9 @@ def _tagged(
 
 
 def _may_end(text: str, end: int) -> bool:
-    """Whether a call whose tag lacks its end ends here: JSON does not continue, and the line is
-    over.
+    """Whether a call without a closing tag ends here, at the end of the line and of its JSON.
 
-    Another tag, or the end of its tag behind what a string quotes, may follow on the same line.
+    Another tag, or the end of its tag after a quoted string, may follow on the same line.
     """
     if OPENER.match(text, _skip_space(text, end)) or CLOSER.match(text, max(0, end - 1)):
         return True
@@ -138,7 +136,7 @@ def _may_end(text: str, end: int) -> bool:
 
 
 def _end_of_tag(text: str, start: int, tags: _Tags) -> tuple[int, int]:
-    """Return where what a tag holds ends, and where the tag itself does."""
+    """Return the end of a tag's content, and the end of the tag itself."""
     following = tags.opener(start + 1 if text.startswith("<", start) else start)
     closer = tags.closer(start)
     place = len(text) if following is None else following
@@ -158,7 +156,7 @@ def _calls_in(text: str, tools: Sequence[ToolSchema]) -> list[ToolCall]:
 
 
 def _scan(text: str, at: int, tools: Sequence[ToolSchema]) -> tuple[list[ToolCall], int]:
-    """Return one or more calls from `at` on, and where they end; UnreadableJson."""
+    """Return one or more calls from `at` on, and their end; UnreadableJson."""
     if (FUNCTION_OPENER.match(text, at)) is not None:
         call, at = _function(text, at, tools)
         return [call], at
@@ -180,7 +178,7 @@ def _scan(text: str, at: int, tools: Sequence[ToolSchema]) -> tuple[list[ToolCal
 
 
 def _skip_surplus(text: str, at: int) -> int:
-    """Return the place behind brackets that close nothing: they can mean nothing else."""
+    """Return the place after surplus closing brackets, which have no meaning."""
     found = SURPLUS.match(text, at)
     return found.end() if found else at
 
@@ -220,16 +218,16 @@ def _function(text: str, at: int, tools: Sequence[ToolSchema]) -> tuple[ToolCall
 
 
 def _types_of(name: str, tools: Sequence[ToolSchema]) -> dict[str, Any]:
-    """Return the JSON type of each parameter of a tool, "string" where more than one would do."""
+    """Return the JSON type of each parameter of a tool, "string" where several are possible."""
     schema = next((tool.parameters for tool in tools if tool.name == name), {})
     properties = schema.get("properties") or {}
     return {key: about.get("type", "string") for key, about in properties.items()}
 
 
 def _typed(text: str, type: Any) -> Any:
-    """Return a parameter that was written without quotes: text, unless it must be something else.
+    """Return a parameter that was written without quotes: text, unless its type differs.
 
-    One line break at either end is how the tag was written.
+    One line break at either end belongs to the tag.
     """
     if type == "string":
         return text.removeprefix("\n").removesuffix("\n")
@@ -237,10 +235,10 @@ def _typed(text: str, type: Any) -> Any:
 
 
 def _call_of(value: Any) -> ToolCall:
-    """Return the call that an object is; UnreadableJson if it is none."""
+    """Return the call of an object; UnreadableJson if it is not a call."""
     if not isinstance(value, dict):
         raise UnreadableJson("a call is an object with `name` and `arguments`")
-    if isinstance(value.get("function"), dict):  # as OpenAI's API has them
+    if isinstance(value.get("function"), dict):  # the form of OpenAI's API
         return _call_of(value["function"])
     names = [key for key in NAME_KEYS if isinstance(value.get(key), str)]
     given = [key for key in ARGUMENT_KEYS if key in value]
@@ -254,7 +252,7 @@ def _call_of(value: Any) -> ToolCall:
 
 
 def _arguments(value: Any) -> JsonObject:
-    """Return a call's arguments, which some write as the text of an object; UnreadableJson."""
+    """Return a call's arguments, which some models write as JSON text; UnreadableJson."""
     if isinstance(value, str) and value.lstrip().startswith("{"):
         value = read_whole(value)
     if value is None:
@@ -271,7 +269,7 @@ def _malformed(raw: str) -> ToolCall:
 
 
 def _untagged(text: str, known: set[str]) -> tuple[str, list[ToolCall]]:
-    """Return the text and the calls of an answer that ends in one without a tag."""
+    """Return the text and the calls of an answer that ends in a call without a tag."""
     for place, body in _last_objects(text):
         try:
             calls = _calls_in(body, ())

@@ -1,7 +1,7 @@
 """Tools for models without tool calling: schemas in the prompt, `<tool_call>` tags in the text.
 
-`text:` before a model's name (`text:ollama/gemma3`) puts this between the broker and the provider.
-Pure but for TextToolsProvider, the shell that wraps a provider.
+`text:` before a model's name (`text:ollama/gemma3`) inserts this between the broker and the
+provider. Pure except for TextToolsProvider, which wraps a provider.
 """
 
 import json
@@ -50,7 +50,8 @@ JSON with double quotes, every bracket closed:
 def as_text(request: ModelRequest) -> ModelRequest:
     """Return the request without tools: schemas, calls and results are rendered as text.
 
-    So is a schema of the answer, if there are tools: restricted to it, a model could call none.
+    A schema of the answer is rendered too if there are tools: restricted to it, a model could not
+    call them.
     """
     if request.tools:
         request = with_schema_as_text(request)
@@ -90,14 +91,14 @@ def result_as_text(turn: ToolTurn) -> str:
 
 
 def call_as_text(call: ToolCall) -> str:
-    """Return a call as JSON; one that could not be read as it was written."""
+    """Return a call as JSON; an unreadable call as it was written."""
     if call.malformed is not None:
         return call.malformed
     return json.dumps({"name": call.name, "arguments": call.arguments}, ensure_ascii=False)
 
 
 def from_text(response: ModelResponse, request: ModelRequest) -> ModelResponse:
-    """Return an answer with the calls that are in its text, and the text without them.
+    """Return an answer with the calls in its text, and the text without them.
 
     Raises ProviderError for a text that is too long to be searched for calls.
     """
@@ -116,7 +117,7 @@ def from_text(response: ModelResponse, request: ModelRequest) -> ModelResponse:
 
 
 class StreamFilter:
-    """Passes streamed text on up to the first tag; what follows is calls."""
+    """Passes streamed text on up to the first tag; calls follow it."""
 
     def __init__(self, on_text: OnText) -> None:
         self._on_text = on_text
@@ -124,7 +125,7 @@ class StreamFilter:
         self._is_closed = False
 
     def feed(self, text: str) -> None:
-        """Pass on a piece of text; what may be the beginning of a tag is held back."""
+        """Pass on a piece of text; a possible beginning of a tag is held back."""
         if self._is_closed:
             return
         self._held += text
@@ -136,7 +137,7 @@ class StreamFilter:
             self._pass_on(len(self._held) - self._maybe_tag())
 
     def end(self) -> None:
-        """Pass on what was held back, now that no tag can come of it."""
+        """Pass on the held-back text, which cannot become a tag any more."""
         if not self._is_closed:
             self._pass_on(len(self._held))
 
@@ -152,7 +153,7 @@ class StreamFilter:
 
 
 class TextToolsProvider:
-    """A provider that gets tools, calls and results as text."""
+    """A provider that receives tools, calls and results as text."""
 
     def __init__(self, inner: Provider) -> None:
         self._inner = inner

@@ -127,7 +127,7 @@ class AnthropicReader(AnswerReader):
         self._newest[index] = block
 
     def _count(self, usage: object) -> None:
-        """Read the counts of a usage object; later ones replace earlier ones, no 0 or null does."""
+        """Read the counts of a usage object; later counts (not 0, null) replace earlier ones."""
         counts = mapping(usage)
         known = {key: counts[key] for key in COUNTS if counts.get(key) is not None}
         self.counts = known | self.counts | {key: count for key, count in known.items() if count}
@@ -163,11 +163,11 @@ class AnthropicReader(AnswerReader):
         )
 
     def so_far(self) -> PartialUsage:
-        # The whole is counted before the stream ends.
+        # The final counts come before the stream ends.
         return replace(super().so_far(), is_complete=self._stop is not None)
 
     def usage(self) -> Usage:
-        # The API counts cached input apart, Agiraph within.
+        # The API counts cached input separately, Agiraph includes it.
         fresh, output, read, write = (token_count(self.counts.get(key)) for key in COUNTS)
         return Usage(
             input_tokens=fresh + read + write,
@@ -184,7 +184,7 @@ def _kind_of(block: JsonObject) -> str:
 
 
 def _streamed(block: JsonObject) -> int:
-    """Return how many bytes a block or a delta brings."""
+    """Return the number of bytes of a block or a delta."""
     size = sum(byte_length(block.get(key) or "") for key in STREAMED)
     return size + (encoded_length(block["input"]) if block.get("input") else 0)
 
@@ -204,9 +204,9 @@ def _call(block: JsonObject) -> ToolCall:
 
 
 def _private_data(blocks: list[JsonObject], model: str) -> JsonObject | None:
-    """Return the thinking blocks, which the API wants back unchanged with the next request.
+    """Return the thinking blocks, which the API requires unchanged in the next request.
 
-    If some of them stood between text and calls, the order of all parts is stored.
+    If some of them are between text and calls, the order of all parts is stored.
     """
     raw = [{k: v for k, v in b.items() if k != "json"} for b in blocks]
     is_thought = [block.get("type") in THINKING for block in raw]
@@ -260,7 +260,7 @@ def _encode_usage(usage: Usage) -> JsonObject:
 
 
 def _input(call: ToolCall) -> JsonObject:
-    """Return a call's input; what was no object is shown, so that the agent can say so."""
+    """Return a call's input; invalid input is shown, so that the agent can report it."""
     return call.arguments if call.malformed is None else {"malformed": call.malformed}
 
 

@@ -4,8 +4,8 @@ Cache marks are on the last tool, on the system text and at the end of the last 
 so the next call of a long loop reads all but its newest turns from the cache.
 
 With a budget for thinking (`thinking: {type: enabled}`) the API accepts a chain of calls only if
-the first of its answers begins with its thinking. Where that is gone (another model made the call)
-the call is described as text. A model with adaptive thinking needs none.
+the first of its answers begins with its thinking. If that is missing (another model made the call)
+the call is described as text. A model with adaptive thinking does not require it.
 """
 
 from collections.abc import Container, Iterator
@@ -91,7 +91,7 @@ def _head(request: ModelRequest, model: str, *, is_marked: bool) -> JsonObject:
 
 @dataclass(frozen=True, slots=True)
 class _Message:
-    """A message: its blocks as JSON, and how many turns the conversation has up to its end."""
+    """A message: its blocks as JSON, and the number of turns up to its end."""
 
     role: Literal["user", "assistant"]
     blocks: bytes
@@ -127,7 +127,7 @@ def _messages(
 ) -> bytes:
     """Return the turns as messages that begin and end with the user's and are never empty.
 
-    The last two of the user's are marked, so they are not final; those before them are.
+    The last two user messages are marked, so they are not final; earlier messages are.
     """
     start, known = body_cache.beginning(request)
     messages = _gathered(request, start, as_text)
@@ -141,7 +141,7 @@ def _messages(
 
 
 def _gathered(request: ModelRequest, start: int, as_text: Container[int]) -> list[_Message]:
-    """Return the messages of the turns from `start` on, neighbours of the user's as one.
+    """Return the messages of the turns from `start` on, adjacent user messages joined.
 
     The turns at the places in `as_text` are described as text.
     """
@@ -206,7 +206,7 @@ def _answer(turn: AssistantTurn, model: str) -> list[JsonObject]:
         else:
             call = turn.tool_calls[part["call"]]
             blocks.append(tool_use(wire_id(call.id), wire_name(call.name), call.arguments))
-    # Thinking alone is refused: an answer that has nothing else is left out.
+    # Thinking alone is refused: an answer without other blocks is left out.
     return blocks if any(block["type"] in ("text", "tool_use") for block in blocks) else []
 
 
@@ -219,7 +219,7 @@ def tool_use(id: str, name: str, arguments: JsonObject) -> JsonObject:
 
 
 def parse_request(body: JsonObject) -> ModelRequest:
-    """Return the request that a body holds; InvalidInput says what is wrong with it."""
+    """Return the request of a body; InvalidInput describes its problem."""
     messages = messages_in(body)
     choice = body.get("tool_choice")
     is_mute = isinstance(choice, dict) and choice.get("type") == "none"
@@ -299,7 +299,7 @@ def _user(blocks: list[JsonObject], names: dict[str, str]) -> Iterator[Turn]:
 
 
 def _tools(tools: list[Any]) -> Iterator[ToolSchema]:
-    """Yield the agent's own tools; those that the service itself would run are left out."""
+    """Yield the agent's own tools; tools that the service itself would run are left out."""
     for tool in tools:
         if isinstance(tool, dict) and isinstance(tool.get("input_schema"), dict):
             yield tool_schema(tool, tool["input_schema"])

@@ -1,4 +1,4 @@
-"""What of a request in Anthropic's Messages format reaches the service. Pure."""
+"""Rules for the parts of an Anthropic Messages request that reach the service. Pure."""
 
 import re
 from collections.abc import Collection, Iterator
@@ -29,7 +29,7 @@ from agiraph.llm.wire.request_walk import Places, media_type
 OWN_TOOLS = re.compile(r"custom|(bash|text_editor|memory)_\d{8}")
 """The types of tools that the agent runs."""
 EDITS = "clear_"
-"""How the edits of a context begin that leave something out; the others have it summarized."""
+"""The prefix of context edits that omit something; the others have it summarized."""
 
 
 MESSAGE = frozenset({"role", "content", "cache_control", "clear_at", "output_config"})
@@ -109,8 +109,8 @@ PLACES = Places(
 class AnthropicRules(RequestRules):
     """The rules of Messages.
 
-    `fallbacks` would have other models answer, at their prices. Cache marks are sent with the usual
-    lifetime: a longer one has another price.
+    `fallbacks` would let other models answer, at their prices. Cache marks are sent with the usual
+    lifetime: a longer lifetime has another price.
     """
 
     places = PLACES
@@ -207,7 +207,7 @@ class AnthropicRules(RequestRules):
 
 
 def _blocks(body: JsonObject) -> Iterator[JsonObject]:
-    """Yield all blocks of a request's system text and messages, those inside of others too."""
+    """Yield all blocks of a request's system text and messages, including nested blocks."""
     waiting = [body.get("system"), *(m.get("content") for m in objects_in(body.get("messages")))]
     while waiting:
         given = waiting.pop()

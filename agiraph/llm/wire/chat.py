@@ -1,6 +1,6 @@
 """OpenAI's Chat Completions format: answers and errors, read and written. Pure.
 
-The reader is lenient: a dozen services speak this format, each in its own dialect.
+The reader is lenient: a dozen services speak this format, each with its own variations.
 """
 
 import json
@@ -74,8 +74,8 @@ TEXT_PARTS = ("text", "output_text")
 THINKING_PARTS = ("thinking", "reasoning")
 READABLE = ("text", "summary")
 GROWING = (*READABLE, "data")
-# Some services send all of the text so far instead of what is new. A piece that begins with all
-# that came before counts as that, if what came before is too long to be repeated by chance.
+# Some services send the whole text so far instead of the new part. A piece that begins with the
+# whole previous text is treated so, if that text is too long to be repeated by chance.
 SNAPSHOT_FROM = 24
 
 
@@ -115,7 +115,7 @@ class ChatReader(AnswerReader):
         choices = event.get("choices") or ()
         first = mapping(choices[0]) if choices else {}
         finish = first.get("finish_reason")
-        # OpenRouter's has the shape of a chunk; choices beside it are empty.
+        # OpenRouter's has the shape of a chunk; its choices are empty.
         if is_error(event) and (not choices or finish in BROKEN_OFF):
             raise ServiceError(event)
         if finish in BROKEN_OFF:
@@ -126,7 +126,7 @@ class ChatReader(AnswerReader):
         delta = first.get("delta") or self._unread(first.get("message"))
         self.streamed_bytes += text_bytes({**delta, "role": None})
         self._reasoning.feed(delta)
-        older = delta.get("function_call")  # of models before there were parallel calls
+        older = delta.get("function_call")  # of models without parallel calls
         pieces = delta.get("tool_calls") or ([{"index": 0, "function": older}] if older else ())
         for piece in filter(None, pieces):
             self._grow(piece)
@@ -149,7 +149,7 @@ class ChatReader(AnswerReader):
             self.counts = counts
 
     def _unread(self, message: object) -> JsonObject:
-        """Return the part of a whole message, in place of a delta, that was not streamed before."""
+        """Return the not yet streamed part of a whole message that is sent instead of a delta."""
         whole = mapping(message)
         read = {"content"} if self._text else set()
         read |= {"tool_calls"} if self._calls else set()
@@ -165,18 +165,18 @@ class ChatReader(AnswerReader):
             self._newest_of_id[id] = call
         call.name = call.name or name
         call.extra = piece.get(EXTRA) or call.extra
-        if text and call.arguments != [text]:  # else the whole call is repeated
+        if text and call.arguments != [text]:  # otherwise the whole call is repeated
             if call.arguments == [NO_ARGUMENTS]:  # some begin with this, then send the arguments
                 call.arguments.clear()
             call.arguments.append(text)
 
     def _call_of(self, index: object, id: str, name: str, text: str) -> _Call:
-        """Return the call that a piece belongs to, which may be a new one.
+        """Return the call that a piece belongs to, which may be new.
 
-        A piece belongs to the newest call of its index, or, without an index, of its id, or else
-        to the last call. Some services give all parallel calls the index 0, or none, and the same
-        id, or none: a piece with a name begins a new call if it has another id than that call, or
-        other arguments than that call, which are complete.
+        A piece belongs to the newest call of its index, or, without an index, of its id, or else to
+        the last call. Some services give all parallel calls the index 0, or none, and the same id,
+        or none: a piece with a name begins a new call if it has another id than that call, or other
+        arguments than that call, which are complete.
         """
         last = self._calls[-1] if self._calls else None
         if isinstance(index, int):
@@ -199,7 +199,7 @@ class ChatReader(AnswerReader):
         return len(self._calls) + self._reasoning.parts()
 
     def content(self, model: str) -> AnswerContent:
-        calls = sorted(self._calls, key=lambda call: call.index)  # stable: equal ones in order
+        calls = sorted(self._calls, key=lambda call: call.index)  # stable for equal indices
         reasoning = self._reasoning.result() or {}
         extras = [call.extra for call in calls]
         private = reasoning | ({EXTRA: extras} if any(extras) else {})
@@ -212,7 +212,7 @@ class ChatReader(AnswerReader):
 
     def usage(self) -> Usage:
         details = mapping(self.counts.get("prompt_tokens_details"))
-        # Moonshot and DeepSeek have names of their own for what is in `details` elsewhere.
+        # Moonshot and DeepSeek have their own names for the counts of `details`.
         others = (self.counts.get(key) for key in ("cached_tokens", "prompt_cache_hit_tokens"))
         cached = (details.get("cached_tokens"), *others)
         return Usage(
@@ -225,7 +225,7 @@ class ChatReader(AnswerReader):
 
 
 def content_text(content: object, kinds: tuple[str, ...] = TEXT_PARTS) -> str:
-    """Return the text of a content: a string, or a list of parts (Mistral) of which some count.
+    """Return the text of a content: a string, or the matching parts of a list (Mistral).
 
     A string counts as text.
     """
@@ -240,10 +240,10 @@ def content_text(content: object, kinds: tuple[str, ...] = TEXT_PARTS) -> str:
 
 
 class StreamedReasoning:
-    """The reasoning of one answer as it streams in.
+    """The reasoning of one answer while it streams in.
 
-    There is no standard for it: a field of text by one of two names, or a list of details of which
-    some are sealed. It goes back in the form in which it came.
+    There is no standard for it: a text field with one of two names, or a list of details, some of
+    which are sealed. It is sent back in the form in which it was received.
     """
 
     def __init__(self) -> None:
@@ -288,11 +288,11 @@ class StreamedReasoning:
         ]
 
     def parts(self) -> int:
-        """Return how many parts it has so far."""
+        """Return the number of its parts so far."""
         return len(self._details)
 
     def result(self) -> JsonObject | None:
-        """Return what has to go back with the next request, None if there was no reasoning."""
+        """Return the reasoning to send back with the next request, None if there was none."""
         text = "".join(self._texts)
         if not text and not self._details:
             return None
@@ -317,7 +317,7 @@ class _GrowingText:
         return self._pieces[0]
 
     def add(self, piece: str) -> None:
-        """Append a piece, or replace the text by one that repeats all of it."""
+        """Append a piece; a piece that repeats the whole text replaces the text."""
         may_repeat = SNAPSHOT_FROM <= self._length <= len(piece)
         if may_repeat and piece.startswith(self.text):
             self._pieces, self._length = [piece], len(piece)
@@ -393,7 +393,7 @@ class ChatWriter(AnswerWriter):
 
 
 class OpenAIFormat(WireFormat):
-    """What OpenAI's two formats have in common: errors and the list of models."""
+    """Common parts of OpenAI's two formats: errors and the list of models."""
 
     errors = ERRORS
     refusals = REFUSALS
@@ -441,7 +441,7 @@ class ChatFormat(OpenAIFormat):
                 sent = clamped(sent, name, max_tokens)
             elif isinstance(sent.get(name), dict):
                 sent[name] = clamped(sent[name], setting, max_tokens)
-        # A stream must say what it used, whether or not the agent asks for that.
+        # A stream must report its usage, whether or not the agent requests it.
         if body.get("stream") is True:
             asked = body.get("stream_options")
             options = asked if isinstance(asked, dict) else {}
@@ -449,7 +449,7 @@ class ChatFormat(OpenAIFormat):
         return sent
 
     def is_shown(self, body: JsonObject, event: JsonObject | None) -> bool:
-        # Usage that the agent did not ask for is left out.
+        # Usage that the agent did not request is left out.
         if event is None or event.get("choices") or not event.get("usage"):
             return True
         return _wants_usage(body)

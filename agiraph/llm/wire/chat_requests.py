@@ -32,7 +32,7 @@ from agiraph.models.registry import ModelTraits
 
 API = "openai"
 EXTRA = "extra_content"
-"""The field of a call beside its function that goes back with it: Gemini's thought signature."""
+"""The field of a call beside its function that is sent back: Gemini's thought signature."""
 REASONING_FIELDS = ("reasoning_content", "reasoning")
 RULES = ChatRules()
 SYSTEM_ROLES = ("system", "developer")
@@ -77,11 +77,11 @@ def _head(request: ModelRequest, model: str) -> JsonObject:
 
 
 def _messages(request: ModelRequest, traits: ModelTraits, body_cache: RequestBodyCache) -> bytes:
-    """Return the system text and the turns as messages, neighbours of the user's as one.
+    """Return the system text and the turns as messages, adjacent user messages joined.
 
-    Templates of some local models refuse two user messages in a row. All up to the last answer is
-    final: what follows it may still grow. If marked, the system text and the last message carry a
-    cache mark, which some services pass on to models that need one.
+    Templates of some local models refuse two user messages in a row. All messages up to the last
+    answer are final: later ones may still grow. If marked, the system text and the last message
+    carry a cache mark, which some services pass on to models that need it.
     """
     is_marked = traits.cache == "marks"
     model = request.model if traits.reasoning == "kept" else ""
@@ -136,21 +136,21 @@ def _answer(turn: AssistantTurn, model: str) -> JsonObject | None:
             for call in turn.tool_calls
         ]
         extras = data.get(EXTRA) or ()
-        if len(extras) == len(turn.tool_calls):  # else some calls were left out since
+        if len(extras) == len(turn.tool_calls):  # otherwise some calls were left out since
             for made, extra in zip(message["tool_calls"], extras, strict=True):
                 made |= {EXTRA: extra} if extra else {}
     return message | _reasoning(data)
 
 
 def function_call(id: str, name: str, arguments: str) -> JsonObject:
-    """Return a call as messages hold it."""
+    """Return a call in the form of messages."""
     return {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
 def _reasoning(data: JsonObject) -> JsonObject:
-    """Return the fields of an answer's reasoning, as the service that made it had them.
+    """Return the fields of an answer's reasoning, in the form of the service that made it.
 
-    Services that stream their reasoning want it back; one that did not send any gets none.
+    Services that stream their reasoning expect it back; other services receive none.
     """
     if data.get("details"):
         return {"reasoning_details": data["details"]}
@@ -162,7 +162,7 @@ def _reasoning(data: JsonObject) -> JsonObject:
 
 
 def parse_request(body: JsonObject) -> ModelRequest:
-    """Return the request that a body holds; InvalidInput says what is wrong with it."""
+    """Return the request of a body; InvalidInput describes its problem."""
     messages = messages_in(body)
     tools = tools_in(body)
     return parsed_request(

@@ -1,4 +1,4 @@
-"""What of a request in OpenAI's Chat Completions format reaches the service. Pure."""
+"""Rules for the parts of an OpenAI Chat Completions request that reach the service. Pure."""
 
 from collections.abc import Collection, Iterator
 from typing import Any, ClassVar
@@ -29,7 +29,7 @@ THINKING_LIMITS = (
     ("chat_template_kwargs", "thinking_budget"),
     ("thinking_budget", ""),
 )
-"""Where a request limits its reasoning: a parameter, and the field in it."""
+"""Limits of a request's reasoning: a parameter, and the field in it."""
 
 
 MESSAGE = frozenset({
@@ -78,8 +78,8 @@ SETTINGS = {
     "response_format": "type json_schema schema name strict grammar",
     "tool_choice": "type function custom allowed_tools mode tools name",
 }
-"""The fields of parameters that are objects. A template gives tools of the server to a model by a
-variable of its own (`builtin_tools`), and a service reads settings of its own (`provider`)."""
+"""The fields of parameters that are objects. Refused, for example: `builtin_tools`, a template's
+variable with tools of the server, and `provider`, a service's own settings."""
 PLACES = Places(
     top="messages tools tool_choice functions function_call response_format logit_bias stop"
     " stream_options metadata reasoning thinking chat_template_kwargs usage modalities",

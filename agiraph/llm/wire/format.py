@@ -1,8 +1,8 @@
-"""WireFormat: what the wire format of a model service can do, as a client and as a server.
+"""WireFormat: the wire format of a model service, for a client and for a server.
 
-As a client Agiraph encodes requests and reads the answers that stream in. As a server (the LLM
-proxy for external agents) it parses requests and writes answers and errors. Where the agent and the
-service speak the same format, the agent's own body is forwarded, and its answer only read.
+As a client Agiraph encodes requests and reads streamed answers. As a server (the LLM proxy for
+external agents) it parses requests and writes answers and errors. If the agent and the service
+speak the same format, the agent's own body is forwarded, and its answer only read.
 """
 
 from abc import ABC, abstractmethod
@@ -37,21 +37,21 @@ from agiraph.llm.wire.transcript import unique_calls
 from agiraph.models.registry import ModelTraits
 
 ANSWER_TOKENS = 8192
-"""The longest answer if a request does not say."""
+"""The longest answer if a request has no limit."""
 NO_RESULT = "[this call has no result: it was cut off]"
 CONTENT_BYTES = 8 << 20
-"""The most that an answer may hold: text, thinking and the arguments of calls."""
+"""The largest content of an answer: text, thinking and the arguments of calls."""
 ANSWER_PARTS = 20_000
-"""The most calls and other parts that an answer may have."""
+"""The most calls and other parts of an answer."""
 SHOWN_CHARACTERS = 200
 UNREADABLE = (LookupError, TypeError, AttributeError, ValueError, RecursionError)
-"""What a reader raises for an event that does not have the shape of its format."""
+"""Errors of a reader for an event that does not have the shape of its format."""
 NO_RETRY: Mapping[str, str] = {"x-should-retry": "false"}
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerContent:
-    """What a complete answer holds; `private` goes back to the service with the next request."""
+    """The content of a complete answer; `private` is sent back with the next request."""
 
     text: str
     calls: list[ToolCall]
@@ -75,9 +75,9 @@ class AnswerReader(ABC):
         self.finish: str | None = None
 
     def read(self, event: JsonObject) -> str:
-        """Read one event; return the text that it brought, "" if none.
+        """Read one event; return its text, "" if none.
 
-        Raises ServiceError for an event that is an error; UnreadableAnswer for one without the
+        Raises ServiceError for an event that is an error; UnreadableAnswer for an event without the
         shape of the format, and for an answer beyond the limits.
         """
         try:
@@ -95,10 +95,10 @@ class AnswerReader(ABC):
 
     @abstractmethod
     def feed(self, event: JsonObject) -> str:
-        """Do as `read`; raise what the shape of an event leads to."""
+        """Read one event like `read`, without checks; may raise any error of UNREADABLE."""
 
     def end(self) -> None:
-        """Note that the stream says that it is complete (`[DONE]`).
+        """Record that the stream reports its completion (`[DONE]`).
 
         Some services never send a reason for the end of an answer.
         """
@@ -111,15 +111,15 @@ class AnswerReader(ABC):
 
     @abstractmethod
     def parts(self) -> int:
-        """Return how many calls and other parts the answer has so far."""
+        """Return the number of calls and other parts of the answer so far."""
 
     @abstractmethod
     def usage(self) -> Usage:
-        """Return the tokens that the service has counted so far, believable or not."""
+        """Return the tokens that the service has counted so far, unchecked."""
 
     @abstractmethod
     def content(self, model: str) -> AnswerContent:
-        """Return what the complete answer of `model` holds."""
+        """Return the content of the complete answer of `model`."""
 
     def response(self, request: ModelRequest) -> ModelResponse:
         """Return the complete answer.
@@ -145,7 +145,7 @@ class AnswerReader(ABC):
         )
 
     def so_far(self) -> PartialUsage:
-        """Return what the answer has used until now; some services never count."""
+        """Return the usage of the answer until now; some services never count."""
         return PartialUsage(
             self.usage(),
             self.streamed_bytes,
@@ -165,7 +165,7 @@ def _refuse_unstorable(content: AnswerContent) -> None:
 
 @dataclass(frozen=True, slots=True)
 class WireError:
-    """An error in the shape of a format. `headers` say among others whether to try again."""
+    """An error in the shape of a format. `headers` say, among others, whether to retry."""
 
     status: int
     body: JsonObject
@@ -180,24 +180,24 @@ class AnswerWriter(ABC):
         self.has_text = False
 
     def text(self, piece: str) -> bytes:
-        """Return what to send for a piece of text."""
+        """Return the bytes to send for a piece of text."""
         begun, is_first, self.has_text = self.begun(), not self.has_text, True
         return begun + self.piece(piece, is_first=is_first)
 
     def end(self, response: ModelResponse) -> bytes:
-        """Return what to send when the answer is complete: calls, stop reason, usage, the end."""
+        """Return the bytes that complete an answer: calls, stop reason, usage, the end."""
         unsent = self.text(response.text) if response.text and not self.has_text else self.begun()
         return unsent + self.rest(response)
 
     def begun(self) -> bytes:
-        """Return what to send before anything else, nothing if it was sent."""
+        """Return the beginning of the answer, empty if it was sent."""
         if self.has_begun:
             return b""
         self.has_begun = True
         return self.beginning()
 
     def beginning(self) -> bytes:
-        """Return what an answer begins with."""
+        """Return the beginning of an answer."""
         return b""
 
     @abstractmethod
@@ -209,7 +209,7 @@ class AnswerWriter(ABC):
         """Return the events that follow the text of a complete answer."""
 
     def error(self, error: WireError) -> bytes:
-        """Return what to send when the answer breaks off after it has begun."""
+        """Return the bytes to send when the answer breaks off after it has begun."""
         return encode_event(error.body)
 
 
@@ -219,27 +219,26 @@ class WireFormat(ABC):
     api: ClassVar[str]
     """The `api` of the presets whose services speak it."""
     endpoint: ClassVar[str] = ""
-    """Where the service takes every request, after its base URL."""
+    """The path of every request, after the service's base URL."""
     max_tokens_field: ClassVar[str] = "max_tokens"
     rules: ClassVar[RequestRules]
-    """What of an agent's request reaches a service."""
+    """The rules for the parts of an agent's request that reach a service."""
     errors: ClassVar[Mapping[FailureKind, tuple[int, str]]]
     """The status of each failure, and its name."""
     refusals: ClassVar[Mapping[int, str]]
-    """The names of refusals; another is called as a bad request is."""
+    """The names of refusals by status; others have the name of a bad request."""
     too_long: ClassVar[str] = ""
-    """The phrase by which agents recognise a prompt that is too long."""
+    """The phrase by which agents recognize a prompt that is too long."""
     ends_broken_streams: ClassVar[bool] = False
-    """Whether a forwarded stream that breaks off ends with an error, for clients that take a lost
-    connection for the end; otherwise the connection is closed before the answer is complete."""
+    """Whether a forwarded stream that breaks off ends with an error, for clients that treat a lost
+    connection as the end; otherwise the connection is closed before the answer is complete."""
     count_field: ClassVar[str] = ""
-    """The field of a token count's answer that holds the count; "" if the format has no such
-    request."""
+    """The field of a token count's answer with the count; "" if the format has no such request."""
 
     # --- as a client -----------------------------------------------------------------------------
 
     def path(self, model: str, *, is_streamed: bool) -> str:
-        """Return where the service takes a request, after its base URL."""
+        """Return the path of a request, after the service's base URL."""
         return self.endpoint
 
     def auth(self, key: str) -> dict[str, str]:
@@ -263,7 +262,7 @@ class WireFormat(ABC):
     @staticmethod
     @abstractmethod
     def parse_request(body: JsonObject) -> ModelRequest:
-        """Return the request that a body holds; InvalidInput says what is wrong with it."""
+        """Return the request of a body; InvalidInput describes its problem."""
 
     @abstractmethod
     def writer(self, body: JsonObject) -> AnswerWriter:
@@ -271,7 +270,7 @@ class WireFormat(ABC):
 
     @abstractmethod
     def encode_answer(self, body: JsonObject, response: ModelResponse) -> JsonObject:
-        """Return the answer to a request's body in one piece."""
+        """Return the unstreamed answer to a request's body."""
 
     @abstractmethod
     def error_body(self, status: int, name: str, message: str) -> JsonObject:
@@ -305,32 +304,32 @@ class WireFormat(ABC):
     def forwarded(
         self, body: JsonObject, model: str, max_tokens: int, traits: ModelTraits
     ) -> JsonObject:
-        """Return the body to send to the service, with this limit of the answer and no other.
+        """Return the body to send to the service, with only this limit of the answer.
 
-        `body` is one that the rules allow, `traits` are those of the model.
+        `body` is allowed by the rules, `traits` are those of the model.
         """
         sent = {name: value for name, value in body.items() if name not in self.rules.limits}
         return {**sent, "model": model, self.max_tokens_field: max_tokens}
 
     @abstractmethod
     def answer_events(self, answer: JsonObject) -> list[JsonObject]:
-        """Return an answer that was not streamed as the events that `reader` reads."""
+        """Return an unstreamed answer as events for `reader`."""
 
     def is_shown(self, body: JsonObject, event: JsonObject | None) -> bool:
-        """Whether the agent gets an event of the service's stream (None: it is no object)."""
+        """Whether the agent receives an event of the service's stream (None: no JSON object)."""
         return True
 
     def count_path(self, model: str) -> str:
-        """Return where the service counts the tokens of a request, after its base URL."""
+        """Return the path of token counts, after the service's base URL."""
         raise NotImplementedError
 
     def count_request(self, body: JsonObject, model: str) -> JsonObject:
-        """Return the body with which the service is asked for a count."""
+        """Return the body of a request for a token count."""
         return {**body, "model": model}
 
 
 def text_bytes(value: object) -> int:
-    """Return how many bytes of text there are in a piece of an answer, at any depth."""
+    """Return the number of bytes of text in a piece of an answer, at any depth."""
     match value:
         case str():
             return byte_length(value)
@@ -361,13 +360,13 @@ def clamped(settings: JsonObject, name: str, most: int) -> JsonObject:
 
 
 def mapping(value: Any) -> JsonObject:
-    """Return a JSON object, an empty one in place of any other value."""
+    """Return a JSON object, an empty one for any other value."""
     return value if isinstance(value, dict) else {}
 
 
 @contextmanager
 def readable() -> Iterator[None]:
-    """Raise InvalidInput in place of an error to which the shape of a request leads."""
+    """Raise InvalidInput instead of errors caused by the shape of a request."""
     try:
         yield
     except ValidationError as error:
@@ -384,7 +383,7 @@ def readable() -> Iterator[None]:
 
 
 def asked_model(body: JsonObject) -> str:
-    """Return which model a request asks for; InvalidInput."""
+    """Return the model that a request names; InvalidInput."""
     model = body.get("model")
     if not isinstance(model, str) or not model.strip():
         raise InvalidInput("model: expected the name of a model")
@@ -406,10 +405,10 @@ def parsed_request(
 
 
 def completed(turns: list[Turn]) -> list[Turn]:
-    """Return the turns with each call answered right after it was made, as all services want it.
+    """Return the turns with each call followed by its result, as all services require.
 
-    Results that come later move up; a call without one gets NO_RESULT; a result of a call that was
-    never made is left out.
+    Late results are moved up; a call without a result gets NO_RESULT; a result without a call is
+    left out.
     """
     results = {turn.call_id: turn for turn in turns if isinstance(turn, ToolTurn)}
     complete: list[Turn] = []
@@ -427,7 +426,7 @@ def completed(turns: list[Turn]) -> list[Turn]:
 
 
 def text_of(content: Any) -> str:
-    """Return the text of a string or a list of parts; a part that is no text is named instead."""
+    """Return the text of a string or a list of parts; other parts are represented by their type."""
     if not isinstance(content, list):
         return content if isinstance(content, str) else ""
     return "\n\n".join(
@@ -451,7 +450,7 @@ def messages_in(body: JsonObject) -> list[Any]:
 
 
 def tools_in(body: JsonObject) -> list[Any]:
-    """Return the tools of a request; InvalidInput if that is no list."""
+    """Return the tools of a request; InvalidInput if they are not a list."""
     tools = body.get("tools") or []
     if not isinstance(tools, list):
         raise InvalidInput("tools: expected a list")
@@ -459,13 +458,13 @@ def tools_in(body: JsonObject) -> list[Any]:
 
 
 def tool_schema(tool: JsonObject, parameters: JsonObject) -> ToolSchema:
-    """Return a tool of a request, which has its name and description."""
+    """Return the schema of a request's tool, with its name and description."""
     name, description = tool.get("name", ""), tool.get("description") or ""
     return ToolSchema(name=str(name), description=str(description), parameters=parameters)
 
 
 def schema_in(body: JsonObject, *path: str) -> JsonObject | None:
-    """Return the JSON Schema that the answer must satisfy, which is at `path`, if any does."""
+    """Return the JSON Schema for the answer, which is at `path`, None if there is none."""
     found: Any = body
     for step in path:
         found = found.get(step) if isinstance(found, dict) else None
@@ -473,7 +472,7 @@ def schema_in(body: JsonObject, *path: str) -> JsonObject | None:
 
 
 def retry_headers(kind: FailureKind, retry_after: float | None) -> Mapping[str, str]:
-    """Return the headers that say whether, and if known in how many seconds, to try again."""
+    """Return the headers that say whether to retry and, if known, after how many seconds."""
     if kind not in RETRYABLE:
         return NO_RETRY
     wait = {} if retry_after is None else {"retry-after": f"{retry_after:.0f}"}

@@ -1,7 +1,7 @@
 """Google's Gemini format: answers and errors, read and written. Pure.
 
-A request names its model, and says whether its answer streams, in its path and not in its body: the
-LLM proxy puts both into the body, as `model` and `stream`, before anything here sees it.
+A request has its model, and whether its answer streams, in its path and not in its body: the LLM
+proxy puts both into the body, as `model` and `stream`, before this module sees it.
 """
 
 import re
@@ -64,7 +64,7 @@ FINISH_REASONS: dict[StopReason, str] = {
     "refusal": "SAFETY",
     "cancelled": "STOP",
 }
-# Gemini CLI and Google's SDKs retry every 5xx, whatever `x-should-retry` says: a permanent failure
+# Gemini CLI and Google's SDKs retry every 5xx, regardless of `x-should-retry`: a permanent failure
 # is a 4xx.
 ERRORS: dict[FailureKind, tuple[int, str]] = {
     "bad_key": (403, "PERMISSION_DENIED"),
@@ -106,7 +106,7 @@ def _repaired(contents: list[Any], *, signs: bool) -> Iterator[Any]:
 
 
 def _is_first_result(part: JsonObject, answered: set[str]) -> bool:
-    """Whether a part is no second result of a call; a first one is added to `answered`."""
+    """Whether a part is not a repeated result of a call; a first result enters `answered`."""
     given = field_of(part, "functionResponse")
     id = given.get("id") if isinstance(given, dict) else None
     if not isinstance(id, str) or not id:
@@ -196,7 +196,7 @@ class GoogleReader(AnswerReader):
         )
 
     def usage(self) -> Usage:
-        # Each chunk counts what came before it; thoughts are tokens of the answer, too.
+        # Each chunk counts all chunks so far; thoughts are tokens of the answer, too.
         counts = self.counts
         asked = ("promptTokenCount", "toolUsePromptTokenCount")
         answered = ("candidatesTokenCount", "thoughtsTokenCount")
@@ -208,7 +208,7 @@ class GoogleReader(AnswerReader):
 
 
 def _broken_call(told: str) -> ToolCall:
-    """Return the call that the service could not read; `told` is what it says of it."""
+    """Return the call that the service could not read; `told` is the service's description."""
     named = _CALLED.search(told)
     name = named[1] if named else UNNAMED_CALL
     return ToolCall(id="", name=name, malformed=told or "the service could not read the call")
@@ -235,7 +235,7 @@ def _ended(response: ModelResponse, text: str) -> JsonObject:
 
 
 def _encode_call(call: ToolCall) -> JsonObject:
-    """Return a call; arguments that were no object are shown, so that the agent can say so."""
+    """Return a call; invalid arguments are shown, so that the agent can report them."""
     arguments = call.arguments if call.malformed is None else {"malformed": call.malformed}
     return {"id": call.id, "name": call.name, "args": arguments}
 
@@ -250,7 +250,7 @@ def _encode_usage(usage: Usage) -> JsonObject:
 
 
 class GoogleWriter(AnswerWriter):
-    """Writes an answer as chunks, each shaped as an answer of its own."""
+    """Writes an answer as chunks, each in the shape of a whole answer."""
 
     def __init__(self, model: str) -> None:
         super().__init__()
@@ -316,8 +316,8 @@ class GoogleFormat(WireFormat):
         self, body: JsonObject, model: str, max_tokens: int, traits: ModelTraits
     ) -> JsonObject:
         # Gemini CLI resumes a conversation without its signatures and, if it was killed, with
-        # results that are there twice; Google refuses both. So unsigned calls are marked as
-        # another model's, and of two results of a call one is left out.
+        # duplicate results; Google refuses both. So unsigned calls are marked as another model's,
+        # and a duplicate result is left out.
         sent = {key: value for key, value in body.items() if key not in ("model", "stream")}
         if isinstance(contents := sent.get("contents"), list):
             sent["contents"] = list(_repaired(contents, signs=not model.startswith(UNSIGNED)))

@@ -1,9 +1,9 @@
 """Requests of Google's Gemini format, encoded and parsed. Pure.
 
-A model that thinks signs parts of its answer, and newer ones refuse a conversation in which a
-signature is missing or misplaced: answers go back part by part, as they came. The service accepts
-each field's name in camel case and in snake case, and one object where a list is meant, and so does
-the parser.
+A model that thinks signs parts of its answer, and newer models refuse a conversation in which a
+signature is missing or misplaced: answers are sent back part by part, unchanged. The service
+accepts each field's name in camel case and in snake case, and one object instead of a list, and so
+does the parser.
 """
 
 import json
@@ -32,7 +32,7 @@ from agiraph.models.registry import ModelTraits
 API = "google"
 RULES = GoogleRules()
 SIGNATURE = "thoughtSignature"
-# What the API accepts as the signature of a call that another model made.
+# The API accepts this as the signature of another model's call.
 FOREIGN = "skip_thought_signature_validator"
 UNSIGNED = ("gemini-1", "gemini-2")
 COUNTS = ("minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties")
@@ -75,9 +75,9 @@ def _head(request: ModelRequest) -> JsonObject:
 
 
 def _contents(request: ModelRequest, model: str, body_cache: RequestBodyCache) -> bytes:
-    """Return the turns as contents, the roles alternating, the user's first; results before texts.
+    """Return the turns as contents, roles alternating, the user's first; results before texts.
 
-    All up to the last answer is final: what follows it may still grow.
+    All contents up to the last answer are final: later ones may still grow.
     """
     start, known = body_cache.beginning(request)
     contents: list[JsonObject] = []
@@ -133,7 +133,7 @@ def _answer(turn: AssistantTurn, full_name: str, model: str) -> list[JsonObject]
 
 
 def sign_first_call(parts: list[JsonObject]) -> None:
-    """Sign the first call: a model that thinks requires it of every step with calls."""
+    """Sign the first call: a thinking model requires this of every step with calls."""
     for part in parts:
         if "functionCall" in part:
             part[SIGNATURE] = FOREIGN
@@ -144,7 +144,7 @@ def sign_first_call(parts: list[JsonObject]) -> None:
 
 
 def parse_request(body: JsonObject) -> ModelRequest:
-    """Return the request that a body holds; InvalidInput says what is wrong with it."""
+    """Return the request of a body; InvalidInput describes its problem."""
     given = field_of(body, "generationConfig")
     settings = given if isinstance(given, dict) else {}
     tools = tools_in(body)
@@ -160,7 +160,7 @@ def parse_request(body: JsonObject) -> ModelRequest:
 
 
 def field_of(value: JsonObject, name: str) -> Any:
-    """Return a field by its name in camel case, also if it is written in snake case."""
+    """Return a field by its name in camel case, even if it is written in snake case."""
     found = value.get(name)
     return value.get(re.sub("([A-Z])", r"_\1", name).lower()) if found is None else found
 
@@ -178,7 +178,7 @@ def _system(instruction: Any) -> str:
 
 
 def _turns(contents: Any) -> list[Turn]:
-    """Return the turns of a conversation; InvalidInput saying what is wrong."""
+    """Return the turns of a conversation; InvalidInput describes a problem."""
     if isinstance(contents, str):
         return [UserTurn(content=contents)]
     listed = _listed(contents)
@@ -202,7 +202,7 @@ def _role_and_parts(content: Any, number: int) -> tuple[str, list[JsonObject]]:
 
 
 class _Conversation:
-    """A conversation as far as it is parsed: its turns, and the last calls without a result."""
+    """A partially parsed conversation: its turns, and the last calls without a result."""
 
     def __init__(self) -> None:
         self.turns: list[Turn] = []
@@ -221,7 +221,7 @@ class _Conversation:
             self.turns.append(UserTurn(content=_text(texts, between="\n\n")))
 
     def _add_answer(self, parts: list[JsonObject]) -> None:
-        """Add what the model said and called; thoughts are for its own service only."""
+        """Add the model's text and calls; thoughts are only for their own service."""
         made = [call for part in parts if isinstance(call := field_of(part, "functionCall"), dict)]
         self._open = [self._call(call, place) for place, call in enumerate(made)]
         self._ids |= {call.id for call in self._open}
@@ -237,7 +237,7 @@ class _Conversation:
         )
 
     def _result(self, given: JsonObject) -> ToolTurn:
-        """Return a result; one without a known id answers the first open call of its name."""
+        """Return a result; without a known id, it answers the first open call of its name."""
         id, name = str(given.get("id") or ""), str(given.get("name", ""))
         is_known = id in self._ids
         same = (one for one in self._open if (one.id == id if is_known else one.name == name))
@@ -252,7 +252,7 @@ class _Conversation:
 
 
 def _result_text(response: Any) -> str:
-    """Return a result as text: the one field that the format names, else all as JSON."""
+    """Return a result as text: its single standard field, or everything as JSON."""
     if isinstance(response, dict) and len(response) == 1:
         [(name, value)] = response.items()
         if name in RESULT_FIELDS and isinstance(value, str):
@@ -261,7 +261,7 @@ def _result_text(response: Any) -> str:
 
 
 def _text(parts: Iterable[JsonObject], between: str = "") -> str:
-    """Return the text of parts, without thoughts and calls; what is no text is named."""
+    """Return the text of parts, without thoughts and calls; other parts are named."""
     return between.join(
         _named(part)
         for part in parts
@@ -280,14 +280,14 @@ def _named(part: JsonObject) -> str:
 
 
 def _is_mute(body: JsonObject) -> bool:
-    """Whether the model must call nothing."""
+    """Whether the model must not call any tool."""
     config = field_of(body, "toolConfig")
     calling = field_of(config, "functionCallingConfig") if isinstance(config, dict) else None
     return isinstance(calling, dict) and calling.get("mode") == "NONE"
 
 
 def _tools(tools: list[Any]) -> Iterator[ToolSchema]:
-    """Yield the agent's own tools; those that the service itself would run are left out."""
+    """Yield the agent's own tools; tools that the service itself would run are left out."""
     for tool in tools:
         functions = field_of(tool, "functionDeclarations") if isinstance(tool, dict) else None
         for function in _listed(functions):
@@ -297,7 +297,7 @@ def _tools(tools: list[Any]) -> Iterator[ToolSchema]:
 
 
 def _schema(value: JsonObject, as_json: str, as_openapi: str) -> JsonObject | None:
-    """Return the JSON Schema that stands in one of these fields, if any does."""
+    """Return the JSON Schema in one of these fields, None if there is none."""
     found = field_of(value, as_json)
     if isinstance(found, dict):
         return found
@@ -306,7 +306,7 @@ def _schema(value: JsonObject, as_json: str, as_openapi: str) -> JsonObject | No
 
 
 def _json_schema(schema: JsonObject, depth: int = 0) -> JsonObject:
-    """Return the JSON Schema of a Schema of Google's: an OpenAPI one, its types in capitals."""
+    """Return the JSON Schema of a Google Schema: OpenAPI with its types in capitals."""
     if depth > DEEPEST:
         raise InvalidInput(f"a schema has more than {DEEPEST} levels")
     made: JsonObject = {}

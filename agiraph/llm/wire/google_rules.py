@@ -1,4 +1,4 @@
-"""What of a request in Google's Gemini format reaches the service. Pure."""
+"""Rules for the parts of a Google Gemini request that reach the service. Pure."""
 
 import re
 from collections.abc import Collection, Iterator
@@ -63,7 +63,7 @@ PLACES = Places(
 
 
 class GoogleRules(RequestRules):
-    """The rules of Gemini. A name may be in camel case or in snake case; it is sent in the first.
+    """The rules of Gemini. A name may be in camel case or in snake case; camel case is sent.
 
     `model` and `stream` are in the path of a request; the LLM proxy puts them into the body.
     """
@@ -156,7 +156,7 @@ class GoogleRules(RequestRules):
         return tuple(name for name in map(camel_case, tool) if name != OWN_TOOLS)
 
     def why_native_only(self, body: JsonObject) -> str:
-        # An entry of `tools` may hold functions and tools of the service.
+        # An entry of `tools` may contain functions and tools of the service.
         if any(
             camel_case(name) == OWN_TOOLS for tool in objects_in(self.tools(body)) for name in tool
         ):
@@ -176,7 +176,7 @@ def camel_case(name: str) -> str:
 
 
 def in_camel_case(given: JsonObject, where: str = "") -> JsonObject:
-    """Return the fields with their names in camel case; InvalidInput for one given twice."""
+    """Return the fields with their names in camel case; InvalidInput for a duplicate."""
     named: JsonObject = {}
     for name, value in given.items():
         if (camel := camel_case(name)) in named:

@@ -17,20 +17,19 @@ from agiraph.llm.wire.sse import SseEvent
 HELD_EVENTS = 64
 """The most events for which a beginning of the key waits for its next character.
 
-Then the beginning is replaced, so that a service that pauses or reports other things meanwhile does
-not keep them from the agent."""
+Then the beginning is replaced, so that a service that pauses or reports other events meanwhile does
+not delay them for the agent."""
 HELD_CHARACTERS = 4
 """The shortest beginning of the key for which an event is held.
 
 Events that end in one letter of it are frequent (`message_start`), and the service may pause for
-long after them; so at most three characters of a key are passed on.
-"""
+long after them; so at most three characters of a key are passed on."""
 LARGE_BYTES = 1 << 16
 Path = tuple[str | int, ...]
 
 
 def without_key_in_json(data: bytes, key: str) -> bytes:
-    """Return the bytes of an answer in one piece without the key."""
+    """Return the bytes of an unstreamed answer without the key."""
     event = SseEvent(data)
     try:
         event = replace(event, data={"": parse_json(data)})
@@ -68,7 +67,7 @@ class KeyRedactor:
     """Replaces the key in the events of one answer.
 
     Texts at the same place of successive events are one text. An event is held while the end of a
-    text could be the beginning of the key in any spelling. If HELD_EVENTS events come without its
+    text could be the beginning of the key in any spelling. If HELD_EVENTS events arrive without its
     next character, the beginning is replaced; so is half of the key at the end of the answer.
     """
 
@@ -83,7 +82,7 @@ class KeyRedactor:
         self._spelling = spelling(self.key)
 
     def feed(self, event: SseEvent) -> Iterator[SseEvent]:
-        """Read an event; yield the events that are safe, in their order."""
+        """Read an event; yield the events that are safe, in order."""
         if not self._spelling.forms:
             yield event
             return
@@ -100,7 +99,7 @@ class KeyRedactor:
         yield from self._released()
 
     def end(self) -> Iterator[SseEvent]:
-        """Yield the rest of the events: the answer is over."""
+        """Yield the remaining events at the end of the answer."""
         self._close_all()
         yield from self._released()
 
@@ -143,7 +142,7 @@ class KeyRedactor:
             self._open[path] = still_open
 
     def _close_all(self) -> None:
-        """Replace the half of a key, or more, that the end of the answer has left."""
+        """Replace a remaining half of the key, or more, at the end of the answer."""
         for pieces in self._open.values():
             if self._spelling.is_half("".join(piece.open for piece in pieces)):
                 self._replace(pieces)
@@ -191,7 +190,7 @@ def _texts(data: Any) -> Iterator[tuple[Path, Any, str | int, str]]:
 
 
 def _cut(text: str, start: int, end: int, spans: Sequence[tuple[int, int]]) -> str:
-    """Return text[start:end] without the spans; MARK is where one begins."""
+    """Return text[start:end] without the spans, each replaced by MARK at its beginning."""
     parts: list[str] = []
     for first, last in spans:
         if last <= start or first >= end:

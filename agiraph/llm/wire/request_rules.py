@@ -1,9 +1,9 @@
-"""RequestRules: what of an external agent's request reaches a model service. Pure.
+"""RequestRules: the parts of an external agent's request that reach a model service. Pure.
 
-Budgets are kept by what a call may cost at most, so a request may contain nothing that costs more
-than its input and one answer of limited length. Each format has a list of parameters that are
-forwarded. Every other parameter is refused by its name: it may multiply the answer (`n`), have it
-made where its usage is not seen (`background`), or change its price (`service_tier`). Tools that
+Budgets are enforced by the highest possible cost of a call, so a request may contain nothing that
+costs more than its input and one answer of limited length. Each format has a list of forwarded
+parameters. Every other parameter is refused by its name: it may multiply the answer (`n`), produce
+it where its usage is not visible (`background`), or change its price (`service_tier`). Tools that
 the service runs, and objects stored at the service, are refused for the same reason.
 """
 
@@ -27,13 +27,13 @@ from agiraph.llm.wire.request_walk import (
 Values = Mapping[str, tuple[Any, ...]]
 """The possible values of parameters."""
 ItemFields = Mapping[str, frozenset[str]]
-"""The fields that an item, block or part may have, by its type."""
+"""The allowed fields of an item, block or part, by its type."""
 Shapes = Mapping[str, tuple[str, ...]]
 """For each parameter the shapes that its value may have; () for any."""
 DATE: Final = re.compile(r"(_preview)?(_\d{8}|_\d{4}_\d{2}_\d{2})?$")
 """The end of the type of a service's tool, which names a version."""
 MOST_TOKENS: Final = 1_000_000_000
-"""The largest limit of an answer that is read as one."""
+"""The largest accepted limit of an answer."""
 ONLY_STANDARD: Final = ("auto", "default", "flex")
 """OpenAI's service tiers that cost no more than the price of the model."""
 
@@ -60,7 +60,7 @@ LIMIT: Final = ("limit",)
 
 
 def shapes(**names: str) -> Shapes:
-    """Return the shapes of parameters from the names of the parameters of each shape."""
+    """Return the shapes by parameter, from the names of the parameters of each shape."""
     found: dict[str, tuple[str, ...]] = {}
     for shape, listed in names.items():
         for name in listed.split():
@@ -71,16 +71,15 @@ def shapes(**names: str) -> Shapes:
 class RequestRules(ABC):
     """The rules of one format.
 
-    `parameters` are forwarded as they are, in one of their shapes, those of `values` only with one
-    of these values.
-    `fields_of` are the fields of parameters that are objects. `own_choices` are the types of a
-    `tool_choice` that start no tool of the service.
-    `left_out` are parameters without which the request means the same, or nearly. `limits` are the
-    names of the longest answer, in whose place ours is sent.
+    `parameters` are forwarded unchanged, in one of their shapes, parameters of `values` only with
+    one of these values. `fields_of` are the fields of parameters that are objects. `own_choices`
+    are the types of a `tool_choice` that start no tool of the service. `left_out` are parameters
+    without which the meaning of the request is nearly the same. `limits` are the names of the
+    answer's limit, which ours replaces.
     """
 
     places: ClassVar[Places]
-    """Where the format has objects and lists."""
+    """The places of objects and lists in the format."""
     parameters: ClassVar[Shapes]
     values: ClassVar[Values]
     fields_of: ClassVar[ItemFields] = {}
@@ -91,7 +90,7 @@ class RequestRules(ABC):
     """Parameters that name an object stored at the service."""
 
     def checked(self, body: JsonObject, service_tools: Collection[str] = ()) -> JsonObject:
-        """Return the part of a request that may be sent; InvalidInput names what is refused.
+        """Return the part of a request that may be sent; InvalidInput names the refused part.
 
         `service_tools` are the tools of the service that the settings allow.
         """
@@ -113,7 +112,7 @@ class RequestRules(ABC):
         return sent
 
     def limit(self, body: JsonObject) -> int | None:
-        """Return the longest answer that a request asks for, None if it names none; InvalidInput.
+        """Return the limit of the answer in a request, None if it has none; InvalidInput.
 
         Of several limits the lowest counts.
         """
@@ -123,21 +122,21 @@ class RequestRules(ABC):
         return min(given, default=None)
 
     def may_shorten(self, body: JsonObject) -> bool:
-        """Whether the service may leave out parts of the conversation before the model reads it."""
+        """Whether the service may omit parts of the conversation before the model reads it."""
         return False
 
     @abstractmethod
     def check_content(self, body: JsonObject) -> None:
-        """Raise InvalidInput for what costs more and is inside of a forwarded parameter."""
+        """Raise InvalidInput for expensive content inside a forwarded parameter."""
 
     @abstractmethod
     def attachments(self, body: JsonObject) -> Iterator[Attachment]:
-        """Yield the pictures and documents of a request; InvalidInput for one that is refused."""
+        """Yield the pictures and documents of a request; InvalidInput for a refused one."""
 
     # --- tools -----------------------------------------------------------------------------------
 
     def tools(self, body: JsonObject) -> list[Any]:
-        """Return the tools of a request; InvalidInput if they are no list."""
+        """Return the tools of a request; InvalidInput if they are not a list."""
         tools = body.get("tools") or []
         if not isinstance(tools, list) or not all(isinstance(tool, dict) for tool in tools):
             raise InvalidInput("tools: expected a list of objects")
@@ -148,11 +147,11 @@ class RequestRules(ABC):
         """Return the names of the tools of the service in an entry of `tools`, () if none."""
 
     def allowed_tool(self, tool: Any, allowed: Collection[str]) -> Any | None:
-        """Return an entry of `tools` with what may be sent of it, None if that is nothing."""
+        """Return the part of an entry of `tools` that may be sent, None if there is none."""
         return tool if set(self.service_tools(tool)) <= set(allowed) else None
 
     def without_service_tools(self, body: JsonObject) -> JsonObject:
-        """Return a request without the tools of the service, which have fields of their own."""
+        """Return a request without the tools of the service, whose fields differ."""
         kept = [
             own for tool in self.tools(body) if (own := self.allowed_tool(tool, ())) is not None
         ]
@@ -190,11 +189,11 @@ class RequestRules(ABC):
         yield from _names_in(body.get("tool_choice"))
 
     def own_tools(self, body: JsonObject) -> list[Any]:
-        """Return all tools that a request brings, wherever they are."""
+        """Return all tools in a request, at any place."""
         return [*self.tools(body), *objects_in(body.get("functions"))]
 
     def _check_chosen(self, sent: JsonObject) -> None:
-        """Raise InvalidInput for the choice of a tool that is not sent, as one of the service."""
+        """Raise InvalidInput for the choice of a tool that is not sent, such as a service's own."""
         known = set(_names_in(self.own_tools(sent)))
         for name in self.chosen(sent):
             if name not in known:
@@ -261,7 +260,7 @@ def _check_shape(name: str, value: Any, possible: tuple[str, ...]) -> None:
 
 
 def check_limit(name: str, value: Any) -> None:
-    """Raise InvalidInput for a limit that is no number of tokens; None is no limit."""
+    """Raise InvalidInput for a limit that is not a number of tokens; None means no limit."""
     if value is not None and (type(value) is not int or not 1 <= value <= MOST_TOKENS):
         raise InvalidInput(
             f"{name}: {shown(value)} is no limit "
@@ -277,7 +276,7 @@ def item_fields(**fields: str) -> ItemFields:
 def check_item(item: Any, fields: ItemFields, where: str, usual: str | None = None) -> str:
     """Return the type of an item; InvalidInput for a type or a field that is not in the table.
 
-    An item without a type is of the `usual` type, refused if that is None.
+    An item without a type has the `usual` type, and is refused if that is None.
     """
     if not isinstance(item, dict):
         raise InvalidInput(f"{where}: expected an object, not {shown(item)}")
@@ -343,7 +342,7 @@ def without_lifetime(mark: Any) -> Any:
 NAMED_IN: Final = (
     "tools", "function", "custom", "allowed_tools", "functionDeclarations", "function_declarations",
 )  # fmt: skip
-"""The fields of a tool or a choice that contain tools with names."""
+"""The fields of a tool or a choice that contain named tools."""
 
 
 def _names_in(value: Any) -> Iterator[str]:
@@ -360,16 +359,16 @@ def _names_in(value: Any) -> Iterator[str]:
 
 
 def objects_in(value: Any) -> list[JsonObject]:
-    """Return the JSON objects of a list, none for anything else."""
+    """Return the JSON objects of a list, none for other values."""
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
 def from_url(url: Any, *, is_picture: bool) -> Attachment:
     """Return the attachment at a URL: in the request itself (`data:`), or elsewhere.
 
-    A `data:` URL in a picture's place is a picture only by its media type, else a document. An
-    address does not tell the size of its content, also of a picture: it counts as the whole window.
-    So does a video, which may have more tokens than bytes.
+    A `data:` URL in a picture's place is a picture only by its media type, otherwise a document. An
+    address does not show the size of its content, not even of a picture: it counts as the whole
+    window. So does a video, which may have more tokens than bytes.
     """
     kind = media_of_url(url, "url")
     return _attached(url, kind, is_picture=is_picture)

@@ -1,9 +1,9 @@
 """Check that a whole request refers to no content outside of the request itself. Pure.
 
-The tables of a format (`request_rules`) say which items and fields are forwarded. The walk judges
-all values, at every depth: only certain fields may have an object or a list; no field names an
-object at the service; an address is a data URL or leads to the web. Schemas
-and arguments are left out: a model reads them as text, and no service looks into them.
+The tables of a format (`request_rules`) list the forwarded items and fields. The walk checks all
+values, at every depth: only certain fields may have an object or a list; no field names an object
+at the service; an address is a data URL or leads to the web. Schemas and arguments are not checked:
+a model reads them as text, and no service interprets them.
 """
 
 import re
@@ -22,7 +22,7 @@ STORED_NAMES: Final = frozenset({
 """The fields that refer to objects stored at a service, without underscores."""
 STORED_TYPES: Final = ("item_reference", "container_reference", "container_upload")
 TEXT_REFERENCE: Final = "fileid://"
-"""How a text begins in whose place a service (DashScope) reads a stored file."""
+"""The prefix of a text that a service (DashScope) replaces by a stored file."""
 SYSTEM_ROLES: Final = ("system", "developer")
 SYSTEM_FIELDS: Final = frozenset({"system", "instructions", "systeminstruction"})
 SHOWN_CHARACTERS: Final = 60
@@ -48,19 +48,19 @@ AUDIO: Final = re.compile(r"audio/.*|application/(x-)?(ogg|opus|mp3|mpeg|wav|fla
 
 
 _Waiting = tuple[Any, str, bool, frozenset[str], bool]
-"""A value, where it is, whether it is of the system prompt, the fields that may have an object or a
-list, and whether it is in an aside."""
+"""A value, its place, whether it is part of the system prompt, the fields that may have an object
+or a list, and whether it is in an aside."""
 
 
 @dataclass(frozen=True)
 class Places:
-    """Where a format has objects and lists; the names are separated by spaces.
+    """The places of objects and lists in a format; names are separated by spaces.
 
     `top` are the parameters, `inner` the fields at any depth that may have one. `literal` are the
-    fields whose JSON a model reads as text, with the type that it must have. `asides` are fields
-    that belong to an earlier answer, with the fields below them that may have an object or a list.
-    `media` is the pattern of the places of pictures and files, in lower case without underscores;
-    a picture or file at another place is not counted, and so refused.
+    fields whose JSON a model reads as text, with their required type. `asides` are fields that
+    belong to an earlier answer, with the fields below them that may have an object or a list.
+    `media` is the pattern of the places of pictures and files, in lower case without underscores; a
+    picture or file at another place is not counted, and so refused.
     """
 
     top: str
@@ -81,7 +81,7 @@ class Places:
         object.__setattr__(self, "_asides", asides)
 
     def check(self, body: JsonObject) -> None:
-        """Raise InvalidInput for the first value that refers to content which is not in it."""
+        """Raise InvalidInput for the first value that refers to content outside of the request."""
         waiting: list[_Waiting] = [(body, "", False, self._top, False)]
         while waiting:
             value, where, is_system, allowed, is_aside = waiting.pop()
@@ -105,7 +105,7 @@ class Places:
     def _fields(
         self, value: JsonObject, where: str, allowed: frozenset[str], *, is_aside: bool
     ) -> Iterator[tuple[str, Any]]:
-        """Yield the fields of an object whose values are judged further."""
+        """Yield the fields of an object whose values are checked further."""
         is_top = not where
         for name, inner in value.items():
             key, place = plain(name), f"{where}.{name}".lstrip(".")
@@ -148,7 +148,7 @@ def _is_media(holder: JsonObject, key: str, where: str) -> bool:
 
 
 def plain(name: str) -> str:
-    """Return a name in lower case without underscores, for comparing."""
+    """Return a name in lower case without underscores, for comparisons."""
     return name.replace("_", "").lower()
 
 
@@ -179,8 +179,8 @@ def _check_text(text: str, where: str, *, is_system: bool) -> None:
 def media_of_url(url: Any, where: str) -> str:
     """Return the media type of a data URL, in lower case, '' for an address in the web.
 
-    Raises InvalidInput for any other address, for a data URL that is none, and for a type that is
-    not forwarded.
+    Raises InvalidInput for any other address, for an invalid data URL, and for a type that is not
+    forwarded.
     """
     if isinstance(url, str) and WEB.fullmatch(url):
         return ""

@@ -70,7 +70,7 @@ class ResponsesReader(AnswerReader):
             self.counts = mapping(self._answer.get("usage"))
             whole = sum(map(_size, objects_in(self._answer.get("output"))))
             self._parts = max(self._parts, whole)
-            # An answer in one piece was not streamed.
+            # An unstreamed answer.
             self.streamed_bytes = self.streamed_bytes or text_bytes(self._answer.get("output"))
         is_refused = kind == "response.failed" and not (self.streamed_bytes or self.counts)
         self.has_begun = kind.startswith("response.") and not is_refused
@@ -126,7 +126,7 @@ class ResponsesReader(AnswerReader):
         return AnswerContent("".join(texts), calls, stop, _private_data(layout, model))
 
     def _unfinished(self) -> list[JsonObject]:
-        """Return a message of the text that was streamed; some services send no complete items."""
+        """Return a message of the streamed text; some services send no complete items."""
         text = "".join(self._streamed)
         return [{"type": "message", "content": [{"text": text}]}] if text else []
 
@@ -146,7 +146,7 @@ def _text(item: JsonObject) -> str:
 
 
 def _size(item: JsonObject) -> int:
-    """Return how many parts an item has, itself included."""
+    """Return the number of parts of an item, itself included."""
     return 1 + len(objects_in(item.get("content"))) + len(objects_in(item.get("summary")))
 
 
@@ -165,7 +165,7 @@ def _extra(item: JsonObject, key: str) -> JsonObject:
 
 
 def _private_data(layout: Layout, model: str) -> JsonObject | None:
-    """Return what has to go back as it came, None if the turn alone says everything."""
+    """Return the data to send back unchanged, None if the turn alone contains everything."""
     is_plain = all(part.keys() <= {"text", "call"} for part in layout)
     return None if is_plain else {"api": API, "model": model, "layout": layout}
 
@@ -233,7 +233,7 @@ def _part(text: str) -> JsonObject:
 
 
 def _encode_call(call: ToolCall, forms: ToolForms) -> JsonObject:
-    """Return the item of a call in the form that the tool wants."""
+    """Return the item of a call in the form of its tool."""
     form = forms.get(call.name) or ResponsesToolForm("function", "", call.name)
     id = secrets.token_hex(16)
     common = {"call_id": call.id, "status": "completed"}
@@ -359,14 +359,14 @@ class ResponsesFormat(OpenAIFormat):
     def error(
         self, kind: FailureKind, message: str, *, retry_after: float | None = None
     ) -> WireError:
-        # Codex takes any refusal but 400 for a broken connection, and tries five times more.
+        # Codex treats any refusal except 400 as a broken connection, and retries five times.
         error = super().error(kind, message, retry_after=retry_after)
         return error if kind in RETRYABLE else replace(error, status=400)
 
     def forwarded(
         self, body: JsonObject, model: str, max_tokens: int, traits: ModelTraits
     ) -> JsonObject:
-        # Nothing is stored at the service, so the agent gets reasoning to send back.
+        # Nothing is stored at the service, so the agent receives reasoning to send back.
         longest = max(SHORTEST_ANSWER, max_tokens)
         sent = super().forwarded(body, model, longest, traits) | {"store": False}
         included = body.get("include")

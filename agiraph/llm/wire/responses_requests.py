@@ -1,7 +1,7 @@
 """Requests of OpenAI's Responses format, encoded and parsed. Pure.
 
-As a client Agiraph stores nothing at the service, so the whole conversation is sent each time, and
-the model's reasoning with it: sealed items, sent back as they came, where they stood.
+As a client Agiraph stores nothing at the service, so the whole conversation is sent each time,
+including the model's reasoning: sealed items, sent back unchanged at their places.
 """
 
 import json
@@ -37,7 +37,7 @@ from agiraph.models.registry import ModelTraits
 
 API = "responses"
 RULES = ResponsesRules()
-SHORTEST_ANSWER = 16  # the API refuses to be asked for less
+SHORTEST_ANSWER = 16  # the API refuses smaller limits
 SEALED = "reasoning.encrypted_content"
 CACHE_KEY_LIMIT = 64
 CALLS = ("function_call", "custom_tool_call", "local_shell_call")
@@ -130,7 +130,7 @@ def _answer(turn: AssistantTurn, model: str) -> list[JsonObject]:
             items.append(_message("assistant", "output_text", part["text"], **extra))
         else:
             items.append(_function_call(turn.tool_calls[part["call"]], extra))
-    # Reasoning alone is refused: an answer that has nothing else is left out.
+    # Reasoning alone is refused: an answer without other items is left out.
     return items if any(item["type"] != "reasoning" for item in items) else []
 
 
@@ -148,7 +148,7 @@ def _function_call(call: ToolCall, extra: JsonObject) -> JsonObject:
 
 
 def parse_request(body: JsonObject) -> ModelRequest:
-    """Return the request that a body holds; InvalidInput says what is wrong with it."""
+    """Return the request of a body; InvalidInput describes its problem."""
     given = body.get("input")
     items = [{"role": "user", "content": given}] if isinstance(given, str) else given
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
@@ -171,7 +171,7 @@ def _is_system(item: JsonObject) -> bool:
 
 
 def _turns(items: list[JsonObject]) -> list[Turn]:
-    """Return the items as turns; what the model said and called in one answer is one turn."""
+    """Return the items as turns; the text and the calls of one answer are one turn."""
     turns: list[Turn] = []
     names: dict[str, str] = {}
     for item in items:
@@ -208,7 +208,7 @@ def _add_call(turns: list[Turn], call: ToolCall) -> None:
 
 
 def parse_call(item: JsonObject) -> ToolCall:
-    """Return the call that an item of CALLS is; a name in a namespace begins with it."""
+    """Return the call of an item of CALLS; a name in a namespace begins with it."""
     id = str(item.get("call_id") or item.get("id") or "")
     space = item.get("namespace")
     name = f"{space}__{item.get('name')}" if space else str(item.get("name", ""))
@@ -234,7 +234,7 @@ def _output(output: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ResponsesToolForm:
-    """How a tool is called: its type, its namespace ("" if none) and its name there."""
+    """The form of a tool's calls: its type, its namespace ("" if none) and its name there."""
 
     type: str
     space: str
@@ -253,7 +253,7 @@ def tool_forms(body: JsonObject) -> ToolForms:
 
 
 def _own_tools(tools: list[Any]) -> Iterator[tuple[str, str, JsonObject]]:
-    """Yield the agent's own tools with their full name and namespace; a namespace holds several."""
+    """Yield the agent's own tools with full name and namespace; a namespace contains several."""
     for tool in tools:
         match tool:
             case {"type": "namespace", "name": str(space), "tools": list(inner)}:

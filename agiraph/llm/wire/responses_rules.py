@@ -1,4 +1,4 @@
-"""What of a request in OpenAI's Responses format reaches the service. Pure."""
+"""Rules for the parts of an OpenAI Responses request that reach the service. Pure."""
 
 from collections.abc import Collection, Iterator
 from typing import Any, ClassVar
@@ -27,7 +27,7 @@ from agiraph.llm.wire.request_rules import (
 from agiraph.llm.wire.request_walk import Places
 
 OWN_TOOLS = ("function", "custom", "local_shell", "apply_patch", "namespace")
-"""The types of tools that the agent runs, and that of a namespace of them."""
+"""The types of tools that the agent runs, and of a namespace of such tools."""
 REASONING = shapes(text="effort summary generate_summary context")
 
 
@@ -64,7 +64,7 @@ ITEMS = item_fields(
     program="id call_id code fingerprint",
     program_output="id call_id result status",
 )
-"""The items of a conversation and their fields; `item_reference` is none of them."""
+"""The items of a conversation and their fields; `item_reference` is excluded."""
 COMPACTIONS = ("compaction", "compaction_summary", "context_compaction")
 """The items that replace the conversation before them."""
 PARTS = item_fields(
@@ -128,16 +128,16 @@ CONTENT = {
     "program": "code",
     "program_output": "result",
 }
-"""The fields that are an item's content. Without them a service would read its stored content by
-the item's id."""
+"""The fields with an item's content. Without them a service would read its stored content by the
+item's id."""
 WITH_ID = frozenset({
     "local_shell_call", "local_shell_call_output", "shell_call", "shell_call_output",
     "apply_patch_call", "apply_patch_call_output", "computer_call", "computer_call_output",
     "image_generation_call", "mcp_list_tools", "mcp_approval_request", "mcp_approval_response",
     "mcp_call",
 })  # fmt: skip
-"""The items that are sent with their id, which others or the format need; all have their content.
-"""
+"""The items that are sent with their id, which other items or the format need; all of them have
+their content."""
 PLACES = Places(
     top="input tools tool_choice reasoning text include metadata stream_options client_metadata",
     inner="content summary output outputs annotations logprobs top_logprobs bytes caller action"
@@ -156,7 +156,7 @@ PLACES = Places(
 class ResponsesRules(RequestRules):
     """The rules of Responses.
 
-    Nothing is stored at the service, so a request contains all that the model reads.
+    Nothing is stored at the service, so a request contains everything that the model reads.
     """
 
     places = PLACES
@@ -204,7 +204,7 @@ class ResponsesRules(RequestRules):
     def _sent(self, item: JsonObject, allowed: Collection[str]) -> JsonObject:
         """Return an item without the tools that are not allowed, and without its id.
 
-        By an id the service could read an item that it has stored, instead of this one.
+        By an id the service could read a stored item instead of this one.
         """
         kind = item.get("type")
         if kind not in WITH_ID:
@@ -329,7 +329,7 @@ def _check_part(part: Any, where: str) -> None:
 
 
 def _inner(space: JsonObject) -> list[JsonObject]:
-    """Return the tools of a namespace, which has no further namespaces in it."""
+    """Return the tools of a namespace, which contains no further namespaces."""
     return [tool for tool in objects_in(space.get("tools")) if tool.get("type") != "namespace"]
 
 

@@ -1,4 +1,4 @@
-"""Server-sent events: a stream of bytes cut into complete events, and events encoded. Pure.
+"""Server-sent events: a stream of bytes split into complete events, and events encoded. Pure.
 
 An event keeps its bytes, because the LLM proxy forwards a service's events unchanged.
 """
@@ -16,7 +16,7 @@ EVENT_END = re.compile(rb"\r?\n\r?\n")
 END_BYTES = 4
 DONE = b"[DONE]"
 MARK = b"\xef\xbb\xbf"
-"""A byte order mark, which may stand before a stream."""
+"""A byte order mark, which may precede a stream."""
 ERROR_LINE = b"event: error"
 SHOWN_BYTES = 100
 
@@ -27,10 +27,10 @@ class SseEventTooLong(AnswerRefused):
 
 @dataclass(frozen=True, slots=True)
 class SseEvent:
-    """One event: its bytes as they came, and its data if that is a JSON object.
+    """One event: its original bytes, and its data if that is a JSON object.
 
-    `problem` says why data that is none is not; `is_end`: the stream says that it is complete;
-    `is_error`: its name says that it is an error.
+    `problem` describes data that is not an object; `is_end`: the stream reports its completion;
+    `is_error`: its name marks it as an error.
     """
 
     raw: bytes
@@ -41,14 +41,14 @@ class SseEvent:
 
 
 class SseSplitter:
-    """Cuts a stream at the empty lines between events, in linear time."""
+    """Splits a stream at the empty lines between events, in linear time."""
 
     def __init__(self) -> None:
         self._rest = bytearray()
         self._searched = 0
 
     def feed(self, piece: bytes) -> Iterator[SseEvent]:
-        """Read a piece; yield the events that are complete. Raises SseEventTooLong."""
+        """Read a piece; yield the complete events. Raises SseEventTooLong."""
         self._rest += piece
         complete: list[bytes] = []
         start, search_from = 0, max(0, self._searched - END_BYTES)

@@ -1,4 +1,4 @@
-"""What every wire format needs of a conversation: valid ids and names, arguments as objects."""
+"""Conversions for all wire formats: valid ids and names, arguments as objects."""
 
 import hashlib
 import json
@@ -9,7 +9,7 @@ import string
 from agiraph.core.record import read_strict
 from agiraph.core.turns import AssistantTurn, JsonObject, ModelRequest, ToolCall
 
-ID_LIMIT = 40  # OpenAI's bound; Anthropic's pattern allows letters, digits, _ and -
+ID_LIMIT = 40  # OpenAI's limit; Anthropic's pattern allows letters, digits, _ and -
 NAME_LIMIT = 64
 SHORT_ID = 9
 ALPHABET = string.ascii_letters + string.digits
@@ -20,7 +20,7 @@ GO_ON = "Go on."
 def wire_id(call_id: str) -> str:
     """Return a call id that every provider accepts: the id itself if possible, else a digest.
 
-    A conversation may continue with another provider than it began with.
+    A conversation may continue with another provider.
     """
     if re.fullmatch(rf"[a-zA-Z0-9_-]{{1,{ID_LIMIT}}}", call_id):
         return call_id
@@ -28,9 +28,9 @@ def wire_id(call_id: str) -> str:
 
 
 def short_id(call_id: str) -> str:
-    """Return a call id of nine letters and digits, which the strictest service asks for (Mistral).
+    """Return a call id of nine letters and digits, which the strictest service requires (Mistral).
 
-    A conversation may continue with another provider than it began with.
+    A conversation may continue with another provider.
     """
     if re.fullmatch(rf"[a-zA-Z0-9]{{{SHORT_ID}}}", call_id):
         return call_id
@@ -40,7 +40,7 @@ def short_id(call_id: str) -> str:
 
 
 def wire_name(name: str) -> str:
-    """Return a tool's name as every provider accepts it; models do invent odd ones."""
+    """Return a tool's name in a form that every provider accepts; models invent odd names."""
     return re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:NAME_LIMIT] or "unknown"
 
 
@@ -50,15 +50,16 @@ def spoken(turn: AssistantTurn) -> str:
     return f"{text}\n{INTERRUPTED_MARK}".lstrip() if turn.interrupted else text
 
 
-# The parts of an answer in order, where there is more than text and then calls: `{"raw": ...}` is
-# sent back as it is, `{"text": ...}` and `{"call": INDEX}` are the turn's, perhaps with an `extra`.
+# The parts of an answer in order, if it is more than text and then calls: `{"raw": ...}` is sent
+# back unchanged, `{"text": ...}` and `{"call": INDEX}` are the turn's, optionally with `extra`.
 Layout = list[JsonObject]
 
 
 def laid_out(turn: AssistantTurn, api: str, model: str) -> Layout:
-    """Return the parts of an answer as `model` gets them through `api`.
+    """Return the parts of an answer as `model` receives them through `api`.
 
-    Sealed parts go only to the model that made them; an answer that was cut off has none complete.
+    Sealed parts are sent only to the model that made them; an interrupted answer has no complete
+    sealed parts.
     """
     data = turn.provider_data or {}
     layout: Layout = data.get("layout") or []
@@ -71,24 +72,24 @@ def laid_out(turn: AssistantTurn, api: str, model: str) -> Layout:
 
 
 def _is_of(layout: Layout, turn: AssistantTurn) -> bool:
-    """Whether a layout is that of this turn, which may have been shortened since."""
+    """Whether a layout matches this turn, which may have been shortened since."""
     text = "".join(part.get("text", "") for part in layout)
     calls = [part["call"] for part in layout if "call" in part]
     return bool(layout) and text == (turn.text or "") and calls == list(range(len(turn.tool_calls)))
 
 
 def head_of(head: JsonObject, extra: JsonObject) -> JsonObject:
-    """Return the fields before the conversation, without those that `extra` overrides."""
+    """Return the fields before the conversation, without fields that `extra` overrides."""
     return {key: value for key, value in head.items() if key not in extra}
 
 
 def tail_of(tail: JsonObject, extra: JsonObject) -> JsonObject:
-    """Return the fields after the conversation: overridden by `extra`, without those of null."""
+    """Return the fields after the conversation: overridden by `extra`, without null fields."""
     return {key: value for key, value in (tail | extra).items() if value is not None}
 
 
 def read_arguments(text: str) -> tuple[JsonObject, str | None]:
-    """Return a call's arguments and, if they were no JSON object, their raw text."""
+    """Return a call's arguments and, if they are not a JSON object, their raw text."""
     if not text.strip():
         return {}, None
     try:
@@ -113,7 +114,7 @@ def name_text(value: object) -> str:
 
 
 def read_call(id: object, name: object, arguments: object) -> ToolCall:
-    """Return a tool call from its parts as a provider sends them."""
+    """Return a tool call from its parts in the form of a provider."""
     values, malformed = read_arguments(arguments_text(arguments))
     return ToolCall(id=name_text(id), name=name_text(name), arguments=values, malformed=malformed)
 
@@ -122,7 +123,7 @@ def unique_calls(calls: list[ToolCall], request: ModelRequest) -> tuple[ToolCall
     """Return the calls with ids that no other call of the conversation has.
 
     Some services send empty ids, or `call_0` in every turn; a call is run once per id, so a second
-    one with the same id would be lost.
+    call with the same id would be lost.
     """
     turns = (turn for turn in request.turns if isinstance(turn, AssistantTurn))
     taken = {call.id for turn in turns for call in turn.tool_calls} | {""}

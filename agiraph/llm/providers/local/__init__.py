@@ -1,8 +1,8 @@
 """The local model: a small language model on this machine's processor; no network and no key.
 
-`serving` is the process that holds it (llama.cpp's own server, from the package `xllamacpp`),
-`process` starts and stops that process, `schemas` says what an answer must look like (a grammar
-allows nothing else), `prompts` renders a request for a model of that size and reads its answer,
-`provider` is the Provider of it all. `agiraph.models.local_weights` finds its file.
-docs/models.md says what such a model can do, which is little.
+`serving` is the process that runs it (llama.cpp's own server, from the package `xllamacpp`),
+`process` starts and stops that process, `schemas` defines the shape of an answer (a grammar allows
+only this shape), `prompts` renders a request for a model of that size and reads its answer,
+`provider` is the Provider. `agiraph.models.local_weights` finds its file. docs/local.md describes
+the abilities of such a model, which are few.
 """

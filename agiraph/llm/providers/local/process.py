@@ -1,7 +1,7 @@
 """LocalProcess: the process of one local model: started by the first call, stopped when idle.
 
-It ends with the process that started it, however that ends. It gets no environment variable that it
-does not need, and so no key.
+It ends with the process that started it, in any case. It gets only the environment variables that
+it needs, and so no key.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ MODULE = "agiraph.llm.providers.local.serving"
 
 @dataclass(frozen=True, slots=True)
 class LocalModelAddress:
-    """Where a running model listens, and the key that it wants."""
+    """The address of a running model, and its required key."""
 
     url: str
     key: str

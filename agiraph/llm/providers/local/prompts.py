@@ -1,4 +1,4 @@
-"""Prompts: a request rendered for a small model, and its answer read. Pure."""
+"""Prompts: rendering of requests for a small model, and reading of its answers. Pure."""
 
 import json
 
@@ -24,7 +24,7 @@ Tools:"""
 
 
 def as_rendered(request: ModelRequest) -> ModelRequest:
-    """Return the request without tools: they, the calls and the results are rendered as text."""
+    """Return the request with tools, calls and results rendered as text."""
     turns = tuple(_rendered(turn, in_json=bool(request.tools)) for turn in request.turns)
     if not request.tools:
         return request.model_copy(update={"turns": turns})
@@ -54,9 +54,9 @@ def _rendered(turn: Turn, *, in_json: bool) -> Turn:
 
 
 def read_answer(response: ModelResponse, request: ModelRequest) -> ModelResponse:
-    """Return the text or the call that an answer of the schema holds.
+    """Return an answer with the text or the call in its JSON.
 
-    One that was cut off, and so is no JSON, is text: nothing is run that had to be guessed.
+    An answer that was cut off, and so is not JSON, is text: no guessed call is run.
     """
     try:
         value = parse_json(response.text or "")

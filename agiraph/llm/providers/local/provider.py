@@ -1,4 +1,4 @@
-"""LocalProvider: models that run on this machine, each in a process beside this one."""
+"""LocalProvider: models that run on this machine, each in a separate process."""
 
 import os
 from collections.abc import Mapping
@@ -39,11 +39,11 @@ class LocalProvider:
         self._environ = dict(environ)
         self._processes: dict[Path, LocalProcess] = {}
         self._client = http_client(LOOPBACK, timeout_seconds)
-        # The engine closes a connection after some requests, at times just as it is used again.
+        # The engine closes a connection after some requests, sometimes just as it is reused.
         self._client.headers["connection"] = "close"
 
     def process(self, model: str) -> LocalProcess:
-        """Return the process of a model; ProviderError if it is not known or not installed."""
+        """Return the process of a model; ProviderError if it is unknown or not installed."""
         try:
             file = file_of(model, self._preset.model)
         except InvalidInput as error:
@@ -69,7 +69,7 @@ class LocalProvider:
                 name=self._name, wire=ChatFormat(), url=url, key=place.key, client=self._client
             )
             with explained(self._name, model, place.url, place.key):
-                # With tools the text is a JSON object that holds the call: it is not streamed.
+                # With tools the text is a JSON object that contains the call: it is not streamed.
                 stream_to = no_text if request.tools else on_text
                 reader = await service.ask(model, self._body(request), stream_to, on_answer)
                 response = reader.response(request)
@@ -81,7 +81,7 @@ class LocalProvider:
         return read
 
     async def count(self, request: ModelRequest) -> int:
-        """Return how many tokens a request has, by the model's own template and tokenizer."""
+        """Return the number of tokens of a request, by the model's own template and tokenizer."""
         model = split_model(request.model)[1]
         async with self.process(model).used() as place:
             with explained(self._name, model, place.url, place.key):
@@ -91,7 +91,7 @@ class LocalProvider:
         return len(found["tokens"])
 
     async def _ask(self, place: LocalModelAddress, path: str, body: JsonObject) -> JsonObject:
-        """Return what the engine answers at one of its own paths."""
+        """Return the engine's answer at one of its own paths."""
         headers = {"authorization": f"Bearer {place.key}"}
         answer = await self._client.post(f"{place.url}/{path}", json=body, headers=headers)
         answer.raise_for_status()
@@ -99,8 +99,7 @@ class LocalProvider:
         return found
 
     def _body(self, request: ModelRequest) -> bytes:
-        """Return the engine's request; a schema restricts the answer to a call, or to what is
-        wanted."""
+        """Return the engine's request; a schema limits the answer to a call or the wanted shape."""
         rendered = as_rendered(request).model_copy(update={"response_schema": None})
         traits = PLAIN.model_copy(
             update={"extra": self._preset.of(split_model(request.model)[1]).extra}

@@ -1,8 +1,8 @@
 """Schemas: the JSON Schema that a local model's answer must satisfy. Pure.
 
-The engine turns it into a grammar and lets the model write nothing else, so an answer is always a
-call of a known tool with arguments of its schema, or words. Schemas are brought down to what such a
-grammar is made of: types, properties, items, choices; what else they say is left to the tool.
+The engine turns it into a grammar that the model must follow, so an answer is always a call of a
+known tool with arguments of its schema, or a text. Schemas are reduced to the elements of such a
+grammar: types, properties, items, choices; the tool checks the rest.
 """
 
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ SIMPLE = ("string", "integer", "number", "boolean", "null")
 def answer_schema(tools: Iterable[ToolSchema], said: JsonObject | None = None) -> JsonObject:
     """Return the schema of an answer: one call of one of `tools`, or `{"say": TEXT}`.
 
-    `said`, a plain schema, takes the place of the text if an object is wanted.
+    `said`, a plain schema, replaces the text if an object is wanted.
     """
     choices = [
         _object({"name": {"const": tool.name}, "arguments": plain(tool.parameters)})
@@ -37,7 +37,7 @@ def _object(properties: JsonObject) -> JsonObject:
 
 
 def plain(schema: JsonObject) -> JsonObject:
-    """Return a schema in the few words that a grammar is made of; references are put in place."""
+    """Return a schema reduced to the elements of a grammar; references are resolved."""
     return _plain(schema, schema, 0)
 
 
@@ -76,7 +76,7 @@ def _plain_object(found: JsonObject, root: JsonObject, depth: int) -> JsonObject
 
 
 def _resolved(schema: JsonObject, root: JsonObject) -> JsonObject:
-    """Return what a reference within the schema, or a single `allOf`, stands for."""
+    """Return the target of a reference within the schema, or of a single `allOf`."""
     for _ in range(DEEPEST):
         parts = schema.get("allOf")
         if isinstance(parts, list) and len(parts) == 1 and isinstance(parts[0], dict):

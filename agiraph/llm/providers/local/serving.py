@@ -3,7 +3,7 @@
     python -m agiraph.llm.providers.local.serving FILE CONTEXT THREADS
 
 It writes its URL and key as one JSON line to stdout (or `{"error": TEXT}`), and exits at the end of
-stdin: when the process that started it closes it, or dies.
+stdin, when its parent process closes stdin or dies.
 """
 
 import json
@@ -18,7 +18,7 @@ KEPT_OUTPUT = 1
 def main(arguments: list[str]) -> None:
     """Serve until stdin ends."""
     answers = os.fdopen(os.dup(KEPT_OUTPUT), "w")
-    os.dup2(2, KEPT_OUTPUT)  # what the engine prints must not be mixed in
+    os.dup2(2, KEPT_OUTPUT)  # the engine's output must not be mixed in
     try:
         answer = _serve(*arguments)
     except Exception as error:  # reported to the process that started this one
@@ -47,7 +47,7 @@ def _serve(file: str, context: str, threads: str) -> dict[str, Any]:
     params.endpoint_slots = False
     params.ui = False
     params.offline = True
-    global _running  # the engine stops when its last reference goes
+    global _running  # the engine stops when its last reference is gone
     _running = xllamacpp.Server(params)
     return {"url": _running.listening_address, "key": key}
 

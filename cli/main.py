@@ -125,7 +125,7 @@ def _at_home(ctx: click.Context, _option: click.Parameter, _value: Any) -> None:
 
 
 def _let_interrupt(handler: Any) -> None:
-    """Set the handler of Ctrl-C: an exception in a command, else that of `agiraph.__main__`."""
+    """Set the handler of Ctrl-C: an exception in a command, else `agiraph.__main__`'s handler."""
     if signal.getsignal(signal.SIGINT) is not handler:
         signal.signal(signal.SIGINT, handler)
 

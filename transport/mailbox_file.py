@@ -119,7 +119,7 @@ class MailboxFile:
     # --- writing --------------------------------------------------------------------------------
 
     def write(self, batch: MailboxBatch) -> None:
-        """Write a batch as one transaction. Raises NotStored if nothing of it was written."""
+        """Write a batch as one transaction. Raises NotStored; then nothing of it was written."""
         rows = [(at, self._number(to), id_, blob) for at, to, id_, blob in batch.accepted.values()]
         keys = b"".join(batch.done)
         incarnations = [(new, self._number(name)) for name, new in batch.incarnations.items()]

@@ -25,7 +25,7 @@ Rules:
   until that address connects.
 - An address that the controller does not report (any more) and that is not connected loses its
   messages (`Topology` has the exceptions). The controller's list is complete each time, the first
-  one after a restart too (an empty list, which is invalid, discards nothing).
+  one after a restart too (but an empty list discards nothing).
 - If the mailboxes cannot be written, every message of the batch is refused (`not_stored`), and none
   is delivered.
 - Bodies are opaque, except those of `link.` and of messages to the router itself.

@@ -18,9 +18,9 @@ DELETED = "events.deleted"
 class EventLog:
     """A reader of one growing log; another process appends to it, fills segments, deletes old ones.
 
-    Deleted events are replaced by one event of type `events.deleted`: its `seq` is that of the last
-    deleted event, so that a cursor continues after it. `agent` is the agent of the events if the
-    lines do not contain it, as in a node's log.
+    Deleted events are replaced by one event of type `events.deleted`: its `seq` is the last deleted
+    event's, so that a cursor continues after it. `agent` is the agent of the events if the lines do
+    not contain it, as in a node's log.
     """
 
     def __init__(self, path: Path, agent: str = "") -> None:

@@ -47,8 +47,8 @@ class HostRefused(MessageBody):
     """A connection to the uplink was refused; for the audit. Router to supervisor to human.
 
     `peer` is an IP address, or the owner of the key (`host/{name}`, `invite/{id}`). Each refusal is
-    reported once a minute; `held_back` is the number of refusals since that were not reported. The
-    router sends it as a passing message.
+    reported once a minute; `held_back` is the number of other refusals that were not reported
+    before it. The router sends it as a passing message.
     """
 
     TYPE = "host.refused"

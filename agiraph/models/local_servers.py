@@ -1,4 +1,4 @@
-"""Models available on this machine: those of local servers, playbooks, and recordings."""
+"""Models available on this machine: models of local servers, playbooks, and recordings."""
 
 import http
 import http.client

@@ -25,7 +25,7 @@ class McpServerConfig(BaseModel):
     `grant` names the entities that always have its tools: workers or their roles, `coordinator`,
     `*`. With `lend` coordinators may give them to the workers they create. `only` are patterns of
     the tools that are available, `repeatable` of further tools that may be called twice, besides
-    those that the server marks.
+    the ones marked by the server.
     """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid")

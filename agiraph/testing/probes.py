@@ -91,7 +91,7 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """One call, and the findings that follow from it; `names` are those of all its findings.
+    """One call, and the findings that follow from it; `names` are the names of its findings.
 
     `ask` returns the request, None if an earlier attempt (by the name of its probe) rules it out.
     """

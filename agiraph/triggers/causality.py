@@ -30,9 +30,10 @@ NODES_KEPT = 2000
 class Causality(Record):
     """The causality of the events so far.
 
-    `acting`: the lineage of the coordinator's present actions. `woke`: that of the nodes that ended
-    since its last stimulus. `last`: that of its actions before it became idle; its actions after
-    that, and its messages to the human, have the same lineage. `nodes`: the lineage of each node.
+    `acting`: the lineage of the coordinator's present actions. `woke`: the lineage of the nodes
+    that ended since its last stimulus. `last`: the lineage of its actions before it became idle;
+    its actions after that, and its messages to the human, have the same lineage. `nodes`: the
+    lineage of each node.
     """
 
     acting: Lineage = ()

@@ -139,8 +139,7 @@ class TriggerSet:
         return min((t.next_due for t in self._active() if t.next_due is not None), default=None)
 
     def find(self, named: str) -> Trigger:
-        """Return a trigger by id, or by name among those that have not ended. Raises
-        InvalidInput."""
+        """Return a trigger by id, or a trigger that has not ended by name. Raises InvalidInput."""
         if named in self.triggers:
             return self.triggers[named]
         active = [t for t in self.triggers.values() if t.name == named and not t.has_ended]

@@ -1,4 +1,4 @@
-"""`agiraph files` and `agiraph memory`: the files of an agent's run, and those of its memory."""
+"""`agiraph files` and `agiraph memory`: the files of an agent's run and of its memory."""
 
 import base64
 import sys

@@ -83,7 +83,7 @@ def _fits(ctx: click.Context, name: str) -> bool:
 
 
 def _lowered(home: Path, budgets: Any) -> Any:
-    """Return the limits that are lower than those of the home's settings: none may be raised."""
+    """Return the limits that are lower than the home's settings: no limit may be raised."""
     from agiraph.core.money import NamedLimit
 
     settings = settings_of(home).budgets

@@ -1,9 +1,9 @@
 r"""File names as text that JSON, URLs and terminals can represent.
 
 A Linux name may contain any bytes. A name with control characters or with bytes that are not UTF-8
-is spelled with escapes (`caf\xe9.txt`, `a
-b.txt`, and `\\\\` for a backslash); any other name is its own spelling, backslashes included. So a
-spelling may in theory mean two files: then the file with exactly this name is used.
+is spelled with escapes (`caf\xe9.txt`, `a\nb.txt`, and `\\` for a backslash); any other name is its
+own spelling, backslashes included. So a spelling may in theory mean two files: then the file with
+exactly this name is used.
 """
 
 import os
@@ -34,7 +34,7 @@ def portable(path: Path) -> str:
     r"""Return a relative path as its name in an archive that may be unpacked on any system.
 
     On Windows a backslash separates names, `C:` is a drive, `con` a device, and dots and spaces at
-    the end of a name are ignored: `..\\a` would leave the folder. Such characters, and the
+    the end of a name are ignored: `..\a` would leave the folder. Such characters, and the
     characters that `spelled` escapes, are written as in URLs (`..%5Ca`). Different paths have
     different names.
     """

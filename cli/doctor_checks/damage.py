@@ -39,7 +39,7 @@ def check_records(context: DoctorContext) -> DoctorCheck:
     if damaged:
         return fail(
             first_of(damaged),
-            "restore it from a backup; docs/operations.md (When something is wrong) says how to"
+            "restore it from a backup; docs/operations.md (Troubleshooting) says how to"
             " continue without one",
         )
     return ok("every journal, record and database can be read" + read.rest())

@@ -29,8 +29,8 @@ WORD: Final = re.compile(r"[A-Za-z']+")
 QUOTED: Final = re.compile(r"`[^`\n]*`")
 PER: Final = 1000
 LIMITS: Final = {
-    "docstrings": 19.5,
-    "comments": 21.5,
+    "docstrings": 3.0,
+    "comments": 3.0,
     "docs": 9.9,
     "prompts": 27.5,
     "help": 1.0,

@@ -1,2 +1,1 @@
-"""What every part of the product knows: ids, records of the domain, turns, errors, time, money,
-settings."""
+"""The shared basis of the product: ids, domain records, turns, errors, time, money, settings."""

@@ -1,5 +1,7 @@
-"""Time: the two clocks, wall time for records and monotonic time for deadlines; and lengths of time
-as people, models and settings write them: `90`, `30s`, `5m`, `1h30m`, `2d`."""
+"""Time: a wall clock for records, a monotonic clock for deadlines, and durations as text.
+
+People, models and settings write a duration as `90`, `30s`, `5m`, `1h30m` or `2d`.
+"""
 
 import math
 import re
@@ -11,7 +13,7 @@ from agiraph.core.errors import InvalidInput
 
 
 class Clock(Protocol):
-    """A source of the time; tests pass one that stands still."""
+    """A source of the time; tests use one with a fixed time."""
 
     def now(self) -> float:
         """Return wall time in seconds since the epoch."""
@@ -23,19 +25,19 @@ class Clock(Protocol):
 
 
 class SystemClock:
-    """The machine's own clocks."""
+    """The clocks of this machine."""
 
     def now(self) -> float:
         """Return wall time in seconds since the epoch."""
         return time.time()
 
     def monotonic(self) -> float:
-        """Return the kernel's monotonic seconds."""
+        """Return the monotonic time of the kernel, in seconds."""
         return time.monotonic()
 
 
 def iso_date(ts: float) -> str:
-    """Return the date of a Unix time, in UTC: 2026-11-22."""
+    """Return the UTC date of a Unix time, for example 2026-11-22."""
     return datetime.fromtimestamp(ts, UTC).date().isoformat()
 
 
@@ -51,9 +53,10 @@ PART: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw])")
 
 
 def seconds_of(value: Any, what: str, *, least: float = LEAST_SECONDS) -> float:
-    """Return a length of time: a number of seconds, or text with units; InvalidInput.
+    """Return a duration in seconds, given as a number or as text with units.
 
-    It has `least` seconds and at most ten years. An error calls it `what`.
+    Raises InvalidInput if it is shorter than `least` seconds or longer than ten years. The error
+    message names the value with `what`.
     """
     seconds = value if isinstance(value, int | float) and not isinstance(value, bool) else None
     if isinstance(value, str):

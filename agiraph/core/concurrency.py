@@ -1,8 +1,8 @@
-"""Asyncio tools of every process: a signal that wakes tasks, and tasks beside the main work.
+"""Asyncio helpers: a reusable wake-up signal, and background tasks beside the main work.
 
-The exception of a task that is not awaited is not seen, and the code that waits for its effect
-waits forever. So an error in a background task ends the main work: the process crashes, and its
-next incarnation, or a clear failure, is better.
+The exception of a task that is not awaited is lost, and code that waits for its result waits
+forever. Therefore an error in a background task ends the main work: a crash and a restart, or a
+clear failure, is better.
 """
 
 import asyncio
@@ -12,24 +12,24 @@ from typing import Any
 
 
 class Signal(asyncio.Event):
-    """An event that is awaited again and again: `set` wakes all waiters."""
+    """An event that can be awaited repeatedly; `set` wakes all waiters."""
 
     async def next(self, within_seconds: float | None = None) -> None:
-        """Return when it was set since the last call (one waiter), or when the time is over."""
+        """Return when `set` was called since the last call, or at the timeout; for one waiter."""
         with suppress(TimeoutError):
             async with asyncio.timeout(within_seconds):
                 await self.wait()
         self.clear()
 
     async def until(self, is_so: Callable[[], bool]) -> None:
-        """Wait until `is_so`, which is called again each time that it is set (any waiters)."""
+        """Wait until `is_so` is true; it is checked after each `set`. For any number of waiters."""
         while not is_so():
             self.clear()
             await self.wait()
 
 
 class BackgroundTasks:
-    """The tasks beside one main work."""
+    """The background tasks of one main work."""
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[None]] = set()
@@ -37,7 +37,7 @@ class BackgroundTasks:
         self._broken = asyncio.Event()
 
     def start(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
-        """Begin `work`; call from the running loop."""
+        """Start `work` as a task; must be called inside the running loop."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._ended)
@@ -45,22 +45,22 @@ class BackgroundTasks:
 
     @property
     def is_empty(self) -> bool:
-        """Whether no task runs."""
+        """Whether no task is running."""
         return not self._tasks
 
     async def until_empty(self) -> None:
-        """Wait until none of the tasks that run now does."""
+        """Wait until all tasks that are running now have ended."""
         if self._tasks:
             await asyncio.wait(list(self._tasks))
 
     async def until_broken(self) -> None:
-        """Wait until one of the tasks raises, and raise that."""
+        """Wait until one of the tasks raises, and raise its exception."""
         await self._broken.wait()
         assert self._error is not None
         raise self._error
 
     async def stop(self) -> None:
-        """Cancel what still runs and wait for its end."""
+        """Cancel the running tasks and wait until they have ended."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -74,7 +74,7 @@ class BackgroundTasks:
 
 
 async def first_to_end(*works: Awaitable[object]) -> None:
-    """Run all until one returns or raises; cancel and await the others; raise what it raised."""
+    """Run all until the first one ends, cancel and await the others, and raise its exception."""
     tasks = [asyncio.ensure_future(work) for work in works]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)

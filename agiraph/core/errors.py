@@ -1,14 +1,14 @@
-"""The errors of the domain, split by who can do something about them.
+"""The errors of the domain, grouped by how the caller can react.
 
 AgiraphError
-├── Refused        can never succeed as asked: show it to the caller
-│   ├── InvalidInput      what was named does not exist or has a wrong value
-│   │   └── Ambiguous         a name that may be that of several
-│   ├── OutOfScope        a path outside what the entity may read or write
-│   ├── IllegalTransition a board command that the state does not allow
-│   └── OutOfBudget       the money or the tokens are spent
-├── Unavailable    may succeed later: retry
-└── Corrupt        a file of ours says what it cannot say
+├── Refused        cannot succeed unchanged: show it to the caller
+│   ├── InvalidInput      a name does not exist, or a value is invalid
+│   │   └── Ambiguous         a name that matches several things
+│   ├── OutOfScope        a path that the entity may not read or write
+│   ├── IllegalTransition a board command that is invalid in this state
+│   └── OutOfBudget       the money or the tokens are used up
+├── Unavailable    can succeed later: retry
+└── Corrupt        an Agiraph file has invalid contents
 """
 
 from collections.abc import Collection
@@ -20,35 +20,35 @@ GUESSED = 3
 
 
 class AgiraphError(Exception):
-    """Base of every error that Agiraph raises on purpose; its text is fit to show to a person."""
+    """Base of all errors that Agiraph raises deliberately; the text can be shown to a person."""
 
 
 class Refused(AgiraphError):
-    """The request can never succeed as it was made."""
+    """The request cannot succeed without a change."""
 
 
 class InvalidInput(Refused):
-    """A value or name was wrong; the text says which, and what was possible."""
+    """A value or name is invalid; the text says which, and lists the valid ones."""
 
 
 class Ambiguous(InvalidInput):
-    """A name that several bear, or that is the beginning of several; the text lists them."""
+    """A name that matches several things, fully or as a prefix; the text lists them."""
 
 
 class OutOfScope(Refused):
-    """A path lies outside what this entity may read or write."""
+    """This entity may not read or write this path."""
 
 
 class IllegalTransition(Refused):
-    """The board's state does not allow this command."""
+    """The board does not allow this command in its current state."""
 
 
 class OutOfBudget(Refused):
-    """The budget of a run, agent or node does not cover the next step."""
+    """The budget of a run, agent or node is too small for the next step."""
 
 
 class ModelFailure(Refused):
-    """A model call failed for good; `kind` is the provider seam's FailureKind."""
+    """A model call failed permanently; `kind` is the FailureKind of the provider interface."""
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
@@ -56,11 +56,11 @@ class ModelFailure(Refused):
 
 
 class Unavailable(AgiraphError):
-    """Something needed is not there now; the same request may succeed later."""
+    """A required resource is not available now; the same request can succeed later."""
 
 
 class Corrupt(AgiraphError):
-    """A file holds what it never should; the text names file and offset."""
+    """A file has invalid contents; the text contains file and offset."""
 
 
 def unknown(
@@ -73,8 +73,8 @@ def unknown(
 ) -> InvalidInput:
     """Return the error for a name that does not exist.
 
-    It lists those that do exist; if there are many, the nearest few and how many more. `names` are
-    others than the listed ones that may have been meant, `meant` are those that clearly were.
+    It lists the existing names, or the most similar ones and the number of the others. `names` are
+    further candidates for the suggestion; `meant` are certain suggestions.
     """
     guesses = "' or '".join(meant or nearly(name, [*known, *names]))
     guess = f", did you mean '{guesses}'?" if guesses else ""
@@ -83,9 +83,9 @@ def unknown(
 
 
 def listed(names: Collection[str], of: int | None = None) -> str:
-    """Return the first LISTED names and how many more of them there are, as an error shows them.
+    """Return the first LISTED names and the number of the others, for an error message.
 
-    `of` is how many there are, if these are not all.
+    `of` is the total number, if `names` is incomplete.
     """
     first = [*names][:LISTED]
     more = (len(names) if of is None else of) - len(first)
@@ -94,8 +94,8 @@ def listed(names: Collection[str], of: int | None = None) -> str:
 
 
 def nearly(name: str, known: Collection[str]) -> list[str]:
-    """Return the names that are nearly this one, the nearest first."""
-    from difflib import get_close_matches  # only who mistyped pays for it
+    """Return the names that are similar to this one, the most similar first."""
+    from difflib import get_close_matches  # only needed after a typing error
 
     by_folded = {one.strip().casefold(): one for shown in known for one in _names_in(shown)}
     close = get_close_matches(name.strip().casefold(), by_folded, n=GUESSED, cutoff=0.7)
@@ -103,10 +103,10 @@ def nearly(name: str, known: Collection[str]) -> list[str]:
 
 
 def _nearest(name: str, known: Collection[str]) -> list[str]:
-    """Return the NEAREST names, the nearest first."""
+    """Return the NEAREST most similar names, the most similar first."""
     from difflib import SequenceMatcher
 
-    matcher = SequenceMatcher(b=name.strip().casefold())  # it keeps what it finds about b
+    matcher = SequenceMatcher(b=name.strip().casefold())  # it caches its analysis of b
 
     def nearness(shown: str) -> tuple[float, str]:
         ratios = []
@@ -119,5 +119,5 @@ def _nearest(name: str, known: Collection[str]) -> list[str]:
 
 
 def _names_in(shown: str) -> list[str]:
-    """Return both names of what is shown as `t-1 (minutes)`, the one name of anything else."""
+    """Return both names of a text such as `t-1 (minutes)`; other texts contain one name."""
     return shown[:-1].split(" (", 1) if shown.endswith(")") else [shown]

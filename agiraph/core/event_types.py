@@ -1,10 +1,10 @@
-"""The table of event types: when each is reported, by which process, with which fields, and its
-sentence for people (`agiraph.logs.event_text` renders it, and explains the templates).
+"""The table of event types: their occasion, the reporting process, their fields and their sentence.
 
-docs/events.md shows this table, the API sends the rendered sentences, and the terminal, the web UI
-and notifications show them. Tests compare the table with docs/events.md and with the types that
-the code reports. A new type needs a line here and there, the code that reports it, and its German
-sentence in frontend/src/text/de/events.ts.
+`agiraph.logs.event_text` renders the sentences and explains the templates. docs/events.md shows
+this table, the API sends the rendered sentences, and the terminal, the web UI and notifications
+show them. Tests compare the table with docs/events.md and with the types that the code reports. A
+new type needs a line here and there, the code that reports it, and its German sentence in
+frontend/src/text/de/events.ts.
 """
 
 from collections.abc import Sequence
@@ -14,20 +14,21 @@ from typing import Final, Literal
 from agiraph.core.errors import InvalidInput
 
 Tone = Literal["plain", "quiet", "good", "bad", "voice", "ask"]
-"""The look of a line: `voice` is a text of an entity or the human, `ask` waits for the human."""
+"""The style of a line: `voice` is a text of an entity or the human, `ask` waits for the human."""
 
 Audience = Literal["log", "entity", "team", "everyone"]
-"""The readers of an event, each with all events of the later ones: of the whole event log, of an
-entity's steps and messages, of the news of a team, and only of the goals and ends of its runs."""
+"""The readers of an event. Each audience also reads the events of the later ones: the whole event
+log; the steps and messages of an entity; the news of a team; the goals and ends of its runs."""
 
 
 @dataclass(frozen=True, slots=True)
 class EventType:
-    """One type: `by` is the process that reports it, `fields` are the keys of its `data`.
+    """One event type: `by` is the process that reports it, `fields` are the keys of its `data`.
 
-    `text` is the template of its sentence, `detail` the fields that may have a longer text (the
-    first that has one counts), `who` the field that names the acting entity if `entity` does not.
-    If the field `notable[0]` is true, the tone and the audience are the other two of `notable`.
+    `text` is the template of its sentence. `detail` are the fields that may contain a longer text;
+    the first non-empty one is used. `who` is the field with the name of the acting entity, if
+    `entity` does not contain it. If the field `notable[0]` is true, the tone and the audience are
+    the other two items of `notable`.
     """
 
     name: str
@@ -403,10 +404,10 @@ GROUPS: tuple[str, ...] = tuple(dict.fromkeys(kind.name.split(".")[0] for kind i
 
 
 def types_meant(patterns: Sequence[str]) -> frozenset[str] | None:
-    """Return the types that any of `patterns` means, None for no pattern: all.
+    """Return the event types that match any of `patterns`, or None (all types) without patterns.
 
-    A pattern is a type, `node.*`, or the same as `node.` or `node`. Raises InvalidInput that lists
-    the possible ones.
+    A pattern is a type or a group: `node.*`, `node.` or `node`. Raises InvalidInput with the valid
+    types.
     """
     if not patterns:
         return None

@@ -1,9 +1,9 @@
-"""Expressions: conditions over the structured result of a node, in a small part of Python's syntax.
+"""Expressions: conditions on the structured result of a node, in a small subset of Python.
 
-An expression has one name, `result`, and reads fields (`result.score`, `result["a b"]`, `[0]`),
-compares, calculates and calls FUNCTIONS. It has no loops, no powers, no methods and no way to
-anything but the value that it is given, so its time and memory follow from its length and that of
-the value. The same value gives the same answer, always.
+An expression has one name, `result`. It reads fields (`result.score`, `result["a b"]`, `[0]`),
+compares, calculates and calls FUNCTIONS. It has no loops, no powers, no methods and no access to
+other values, so its time and memory are limited by its own length and the size of the value. The
+same value always gives the same answer.
 """
 
 import ast
@@ -40,11 +40,11 @@ SHOWN: Final = 200
 
 
 class ExpressionFailed(ValueError):
-    """An expression has no answer for a value; the text says why."""
+    """An expression cannot be evaluated for a value; the text says why."""
 
 
 def check_expression(text: str) -> str:
-    """Return an expression that can be evaluated; ValueError says what of another cannot be."""
+    """Return the expression if it can be evaluated; raises ValueError with the invalid part."""
     if len(text) > LONGEST_EXPRESSION:
         raise ValueError(f"an expression has at most {LONGEST_EXPRESSION} characters")
     try:
@@ -76,7 +76,7 @@ def _check_part(text: str, node: ast.AST, *, is_called: bool) -> None:
 
 
 def evaluate(text: str, result: Any) -> Any:
-    """Return what a checked expression gives for a JSON value; ExpressionFailed without one."""
+    """Return the result of a checked expression for a JSON value; raises ExpressionFailed."""
     try:
         answer = _evaluator()(text.strip(), result)
     except ExpressionFailed:
@@ -85,14 +85,14 @@ def evaluate(text: str, result: Any) -> Any:
         raise ExpressionFailed(f"there is no {error} in it") from None
     except RecursionError:
         raise ExpressionFailed("it is nested too deeply") from None
-    except Exception as error:  # whatever a wrong type leads to is the same refusal
+    except Exception as error:  # all type errors are reported alike
         raise ExpressionFailed(f"{error}"[:SHOWN]) from None
     return answer
 
 
 @cache
 def _evaluator() -> Callable[[str, Any], Any]:
-    """Return the function that evaluates; the library is loaded by those who need it."""
+    """Return the function that evaluates; the library is imported only when needed."""
     from simpleeval import EvalWithCompoundTypes, safe_add, safe_mult
 
     operators = {
@@ -116,7 +116,7 @@ def _evaluator() -> Callable[[str, Any], Any]:
     }
 
     class FieldsOnly(EvalWithCompoundTypes):  # type: ignore[misc]  # it ships no types
-        """An evaluator whose attributes are fields of JSON objects, never those of Python."""
+        """An evaluator whose attributes are fields of JSON objects, never Python attributes."""
 
         def _eval_attribute(self, node: ast.Attribute) -> Any:
             value = self._eval(node.value)

@@ -1,10 +1,11 @@
-"""Hosts: records of the other machines of a home, their names and labels, and invitations.
+"""Hosts: the other machines of a home, their names and labels, and invitations.
 
-An invitation is the line with which another machine joins a home, once. It is secret while valid:
+An invitation is a line of text with which another machine can join a home once. It is secret while
+it is valid:
 
     agiraph-invitation:1:{base64url of a msgpack map, without padding}
 
-It contains a temporary CURVE key: a connection to `url` with this key may only ask to join.
+It contains a temporary CURVE key: a connection to `url` with this key can only request to join.
 """
 
 import base64
@@ -19,18 +20,18 @@ from agiraph.core.errors import InvalidInput
 from agiraph.core.record import Count, Record
 
 HOME_HOST = "home"
-"""How the machine of the home is called where a host is named."""
+"""The host name of the machine on which the home runs."""
 
 NAME_PATTERN = r"^[a-z0-9][a-z0-9-]{0,62}$"
 LABEL_PATTERN = r"^[a-z0-9][a-z0-9:._-]{0,39}$"
 """`gpu`, `linux`, `has:docker`."""
 AUTO_PREFIX = "auto-"
-"""What the name of a host begins with that was started by this home itself."""
+"""The name prefix of hosts that this home started itself."""
 UPLINK_PATTERN = r"^tcp://[^\s/]+:\d{1,5}$"
 
 MOST_LABELS = 64
 Fact = Annotated[str, Field(max_length=500)]
-"""What a machine says of itself."""
+"""A fact that a machine reports about itself."""
 HostName = Annotated[str, Field(pattern=NAME_PATTERN)]
 HostLabel = Annotated[str, Field(pattern=LABEL_PATTERN)]
 
@@ -39,7 +40,7 @@ HostState = Literal["ready", "away", "lost"]
 
 
 def check_host_name(name: str) -> str:
-    """Return the name of a host; raises InvalidInput if no host can have it."""
+    """Return the name of a host; raises InvalidInput if it is not a valid host name."""
     if name == HOME_HOST or not re.fullmatch(NAME_PATTERN, name):
         reason = "that is the home's own machine" if name == HOME_HOST else "as build-2"
         raise InvalidInput(
@@ -50,7 +51,7 @@ def check_host_name(name: str) -> str:
 
 
 def check_labels(labels: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the labels of a host; raises InvalidInput for one that is no label, or too many."""
+    """Return the labels of a host; raises InvalidInput for an invalid label or too many labels."""
     if len(labels) > MOST_LABELS:
         raise InvalidInput(f"{len(labels)} labels: a host has at most {MOST_LABELS}")
     for label in labels:
@@ -60,7 +61,7 @@ def check_labels(labels: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def is_other_machine(host: str) -> bool:
-    """Whether this names a host, not the home's machine or none."""
+    """Whether this names another machine, not the home's machine or none."""
     return host not in ("", HOME_HOST)
 
 
@@ -72,14 +73,14 @@ class CurveKey(Record):
 
     @classmethod
     def of(cls, pair: tuple[str, str]) -> "CurveKey":
-        """Return the key of a pair: public, secret."""
+        """Return the key for a pair (public, secret)."""
         return cls(public=pair[0], secret=pair[1])
 
 
 class MachineFacts(Record):
-    """What a machine is. `labels` are those found on it: `linux`, `has:docker`, `gpu` ...
+    """The properties of a machine; `labels` are detected: `linux`, `has:docker`, `gpu` ...
 
-    `version` is that of Agiraph, `boot` identifies this boot of the machine.
+    `version` is the Agiraph version; `boot` identifies this boot of the machine.
     """
 
     version: Fact
@@ -94,10 +95,10 @@ class MachineFacts(Record):
 class HostInfo(Record):
     """One row of the table of hosts.
 
-    `state`: `away` is silent, and its lease still runs, or nothing ran there when the home started;
-    `lost` is silent, its lease has ended, and what it ran is started elsewhere. A cordoned host
-    gets no new work. `labels` are those given by a person and those found; `skew_seconds` is its
-    clock minus ours.
+    `state`: an `away` host is silent but its lease is still valid, or nothing ran there when the
+    home started. A `lost` host is silent, its lease has ended, and its processes are started
+    elsewhere. A cordoned host receives no new work. `labels` contains the labels from a person and
+    the detected ones; `skew_seconds` is the clock of the host minus our clock.
     """
 
     name: str
@@ -112,7 +113,7 @@ class HostInfo(Record):
     skew_seconds: float | None = None
     seen_at: float | None = None
     lease_seconds: float = 0.0
-    """How much of its lease is left."""
+    """The remaining time of its lease."""
 
 
 INVITATION_PREFIX: Final = "agiraph-invitation:"
@@ -121,10 +122,11 @@ SHOWN_OF_INVITATION: Final = 24
 
 
 class Invitation(Record):
-    """How to reach a home and join it. Keys are CURVE keys in Z85.
+    """The data for reaching and joining a home. Keys are CURVE keys in Z85.
 
-    `server_key` is the home's public key, `secret` the invitation's own, `id` its name there;
-    `name` is the host's name, empty if it may choose. `expires_at` is a Unix time, 0 for never.
+    `server_key` is the public key of the home, `secret` the key of the invitation, `id` the name of
+    the invitation at the home. `name` is the name of the host; empty if the host may choose.
+    `expires_at` is a Unix time, 0 for never.
     """
 
     url: str
@@ -142,8 +144,8 @@ class Invitation(Record):
 
 
 def read_invitation(line: str, now: float) -> Invitation:
-    """Return the invitation of a line; `now` is a Unix time. Raises InvalidInput."""
-    text = "".join(line.split())  # a terminal may have broken it
+    """Parse the line of an invitation; `now` is a Unix time. Raises InvalidInput."""
+    text = "".join(line.split())  # a terminal may have inserted line breaks
     if not text.startswith(INVITATION_PREFIX):
         shown = f"{text[:SHOWN_OF_INVITATION]}..." if len(text) > SHOWN_OF_INVITATION else text
         raise InvalidInput(

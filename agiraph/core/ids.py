@@ -1,4 +1,4 @@
-"""Identifiers: what agents, runs, nodes, workers and messages are called."""
+"""Identifiers: the ids of agents, runs, nodes, workers and messages."""
 
 import hashlib
 import re
@@ -17,7 +17,7 @@ Address = NewType("Address", str)
 MessageId = NewType("MessageId", bytes)
 
 TEXT_PREFIX = "text:"
-"""Marks a model that has no tool calling of its own."""
+"""The prefix for a model without native tool calling."""
 
 SUPERVISOR = Address("supervisor")
 ROUTER = Address("router")
@@ -35,7 +35,7 @@ TOOLS_PREFIX = "tools/"
 HOST_PREFIX = "host/"
 INVITE_PREFIX = "invite/"
 NO_AGENTS = frozenset({"console", "tools", "host", "invite"})
-"""What an address begins with that belongs to no agent."""
+"""The first parts of addresses that belong to no agent."""
 
 COORDINATOR_NAME = "coordinator"
 HUMAN_NAME = "human"
@@ -45,7 +45,7 @@ RESERVED_NAMES = frozenset({
     COORDINATOR_NAME, HUMAN_NAME, BOARD_NAME, TRIGGER_NAME, "system", "*",
     SUPERVISOR, ROUTER, RECORDER, BROKER, CLOCK, TRACER, SCALER, FILES, *NO_AGENTS,
 })  # fmt: skip
-"""Names that no worker has: of the processes of a home, and of other senders of messages."""
+"""Names that a worker cannot have: the processes of a home and other senders of messages."""
 
 MESSAGE_ID_BYTES = 16
 DERIVED_ID_BYTES = 16
@@ -65,9 +65,9 @@ def slug(text: str, fallback: str = "x") -> str:
 
 
 def agent_id_for(called: str, run: RunId) -> AgentId:
-    """Return the id of the agent that is created for a run, called by a name or by its goal."""
+    """Return the id of a new agent for a run, made from its name or its goal."""
     words = slug(called, fallback="agent")[:AGENT_WORDS].strip("-")
-    return AgentId(f"{words}-{short_derived_id(run)}")  # the same run, the same agent
+    return AgentId(f"{words}-{short_derived_id(run)}")  # deterministic: same run, same agent
 
 
 def short_id() -> str:
@@ -76,20 +76,20 @@ def short_id() -> str:
 
 
 def new_run_id(now: float) -> RunId:
-    """Return the id of a run: sorts by time, and is unique over all agents, for metering."""
+    """Return the id of a run: it sorts by time and is unique across all agents, for metering."""
     return RunId(f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime(now))}-{short_id()}")
 
 
 def derived_id(*parts: str) -> str:
-    """Return 128 bits in hexadecimal that follow from `parts`: the same step, the same id."""
+    """Return a 128-bit id in hexadecimal, derived from `parts`; the same parts give the same id."""
     return _digest(DERIVED_ID_BYTES, parts)
 
 
 def short_derived_id(*parts: str) -> str:
-    """Return six hexadecimal characters that follow from `parts`.
+    """Return six hexadecimal characters, derived from `parts`.
 
-    For names only, of which the caller makes another where one is taken: of five thousand, two
-    are alike by chance.
+    For names only, where the caller can choose another one if it is used already: among five
+    thousand, two are equal by chance.
     """
     return _digest(3, parts)
 
@@ -99,29 +99,30 @@ def _digest(size: int, parts: Iterable[str]) -> str:
 
 
 def new_epoch() -> str:
-    """Return the name of a journal's next epoch, random."""
+    """Return a random name for the next epoch of a journal."""
     return secrets.token_hex(DERIVED_ID_BYTES)
 
 
 def step_place(epoch: str, position: int) -> str:
-    """Return what names the record at `position` of a journal forever.
+    """Return the permanent identifier of the record at `position` of a journal.
 
-    A journal that lost its end counts on from where it is whole, so the same position comes twice:
-    the journal's `epoch` distinguishes the two. It is '' in what was written before there were any.
+    A journal that lost its end continues from its last intact position, so the same position is
+    used twice; the `epoch` of the journal distinguishes the two. It is '' for records from before
+    epochs existed.
     """
     return f"{epoch}-{position}" if epoch else str(position)
 
 
 def abbreviated(id: str) -> str:
-    """Return an id as shown to people: its kind and as many digits as identify it."""
+    """Return an id for display: its kind and the first digits."""
     kind, _, digits = id.partition("-")
     return f"{kind}-{digits[:SHOWN_DIGITS]}" if LONG_ID.fullmatch(id) else id
 
 
 def ids_meant(text: str, known: Iterable[str]) -> list[str]:
-    """Return which of the `known` ids `text` means: the id itself, or all that begin with it.
+    """Return the `known` ids that match `text`: the exact id, or all ids with this prefix.
 
-    A beginning has FEWEST_DIGITS digits at least.
+    A prefix needs at least FEWEST_DIGITS digits.
     """
     ids = list(known)
     if text in ids:
@@ -131,9 +132,9 @@ def ids_meant(text: str, known: Iterable[str]) -> list[str]:
 
 
 def open_ids_meant(text: str, known: Iterable[str]) -> list[str]:
-    """Return which ids of a few open things `text` means: the id itself, or all that begin so.
+    """Return the ids of open items that match `text`: the exact id, or all ids with this prefix.
 
-    A beginning has one digit at least; the letter of its kind may be missing.
+    A prefix needs at least one digit; the letter of the kind can be omitted.
     """
     ids = list(known)
     if text in ids:
@@ -155,7 +156,8 @@ def message_id() -> MessageId:
 def derived_message_id(sender: str, position: str, counter: int = 0) -> MessageId:
     """Return the id of the `counter`-th message that `sender` sends from a journal position.
 
-    A step that is run again after a crash sends the same ids again, so the router can drop them.
+    A step that is repeated after a crash sends the same ids again, so the router can drop the
+    duplicates.
     """
     seed = f"{sender}\x1f{position}\x1f{counter}".encode()
     return MessageId(hashlib.blake2b(seed, digest_size=MESSAGE_ID_BYTES).digest())
@@ -172,17 +174,17 @@ def worker_address(agent: AgentId, worker: WorkerId) -> Address:
 
 
 def tools_address(server: str) -> Address:
-    """Return the address of the process that holds a server of tools."""
+    """Return the address of the process of a tool server."""
     return Address(f"{TOOLS_PREFIX}{server}")
 
 
 def is_plain_name(text: str) -> bool:
-    """Whether an id that came over the bus can be the name of a folder: nothing that climbs."""
+    """Whether an id from the bus is a safe folder name, without path separators."""
     return bool(text) and text[0] != "." and not {"/", "\0"} & set(text)
 
 
 def agent_of(address: str) -> AgentId | None:
-    """Return the agent an address belongs to, or None for a service such as the broker."""
+    """Return the agent that an address belongs to, or None for a service such as the broker."""
     agent, slash, _ = address.partition("/")
     return AgentId(agent) if slash and agent not in NO_AGENTS else None
 

@@ -1,4 +1,4 @@
-"""Reading JSON: the one function that parses a JSON text of a file, a service or a program."""
+"""Parsing JSON: the single function that parses JSON from a file, a service or a program."""
 
 import json
 from typing import Any
@@ -9,9 +9,9 @@ class NestedTooDeep(ValueError):
 
 
 def parse_json(text: str | bytes | bytearray, **options: Any) -> Any:
-    """Return the value of a JSON text. Raises ValueError for every text that cannot be read.
+    """Return the value of a JSON text; raises ValueError for every invalid text.
 
-    `json.loads` raises RecursionError, which is no ValueError, for a text such as 200,000 `[`.
+    `json.loads` raises RecursionError, which is not a ValueError, for a text such as 200,000 `[`.
     """
     try:
         return json.loads(text, **options)

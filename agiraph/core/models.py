@@ -1,4 +1,4 @@
-"""The nouns of the domain: agent, run, node, worker, stage, contract, message, event, question."""
+"""The main records: agent, run, node, worker, stage, contract, message, event, question."""
 
 from typing import Any, Final, Literal, get_args
 
@@ -43,16 +43,16 @@ WorkerStatus = Literal[
     "stopped",
 ]
 CancelledBy = Literal["", "coordinator", "human"]
-"""Who cancelled a node; "": the board, because of a rule or of the end of the run."""
+"""Who cancelled a node; "": the board, by a rule or at the end of the run."""
 
 StageStatus = Literal["planning", "running", "reconvening", "completed"]
 StageOver = Literal["majority", "any", "timeout"]
-"""Why a stage was over before all its nodes had ended: its policy was met, or its time is up."""
+"""Why a stage ended before all its nodes: its policy was met, or its timeout passed."""
 
 DeliveryMode = Literal["steer", "interrupt", "followup"]
 
 SpanKind = Literal["node", "outside", "model", "tool", "wait", "human", "paused", "down"]
-"""What a bar of an entity's time line is."""
+"""The kind of a bar on an entity's timeline."""
 
 Urgency = Literal["normal", "urgent"]
 QuestionKind = Literal["question", "approval", "budget"]
@@ -61,16 +61,16 @@ BUDGET: Final = "budget"
 
 QuestionStatus = Literal["open", "answered", "expired", "withdrawn"]
 Outcome = Literal["answered", "expired", "withdrawn"]
-"""What can become of a question."""
+"""The possible outcomes of a question."""
 
 AgentEnding = Literal["completed", "failed", "stopped"]
 ENDED_AGENT: Final[frozenset[str]] = frozenset(get_args(AgentEnding))
 ENDED_NODE: frozenset[NodeStatus] = frozenset({"completed", "failed", "cancelled", "skipped"})
 HELD_NODE: tuple[NodeStatus, ...] = ("assigned", "running", "blocked")
-"""A node that a worker has."""
+"""The statuses of a node that has a worker."""
 
 
-# Of processes that are ready; `busy` does something itself.
+# For processes that are ready; `busy` is executing its own work.
 ActivityState = Literal[
     "", "idle", "busy", "paused", "waiting_for_human", "waiting_for_nodes", "waiting_for_message",
     "waiting_for_room", "waiting_for_service", "standing_still",
@@ -78,10 +78,10 @@ ActivityState = Literal[
 
 
 class EntityState(Record):
-    """The state of an entity, which its process writes and sends with each heartbeat.
+    """The state of an entity, which its process records and sends with each heartbeat.
 
     `step` describes it for people, `model` is the model that is called, `since` the time at which
-    the state began (Unix time, 0 if that is unknown).
+    the state began (Unix time, 0 if unknown).
     """
 
     state: ActivityState = ""
@@ -90,7 +90,7 @@ class EntityState(Record):
     since: float = 0.0
 
     def after(self, before: "EntityState", now: float) -> "EntityState":
-        """Return this state with the time at which it began, after the state `before`."""
+        """Return this state with its start time, given the previous state."""
         is_same = (self.state, self.step, self.model) == (before.state, before.step, before.model)
         return self.model_copy(update={"since": before.since if is_same else now})
 
@@ -99,10 +99,10 @@ class EntityState(Record):
 
 
 class WaitingEntity(Record):
-    """One line of a standstill: an entity that waits, for what (`waits`), and since when.
+    """One line of a standstill: a waiting entity, its reason (`waits`), and since when.
 
-    `entity` is its name, '' for a node that no worker has; `node` is the name of its node, '' for
-    the coordinator.
+    `entity` is its name, '' for a node without a worker; `node` is the name of its node, '' for the
+    coordinator.
     """
 
     entity: str
@@ -112,10 +112,10 @@ class WaitingEntity(Record):
 
 
 class Standstill(Record):
-    """Nothing in a run can happen by itself any more.
+    """A run in which nothing can happen any more without outside help.
 
-    `notices` counts the notices that its coordinator has been given. `for_human`: the coordinator
-    itself waits for the person, who is told instead.
+    `notices` counts the notices to its coordinator. `for_human`: the coordinator itself waits for
+    the person, so the person is notified instead.
     """
 
     since: float
@@ -125,10 +125,10 @@ class Standstill(Record):
 
 
 class ServiceOutage(Record):
-    """A service that cannot be kept running: the runs that need it are suspended until it can.
+    """A service that cannot be kept running; the runs that need it are suspended.
 
-    It exited by its own fault `faults` times in close succession, the last time because of `cause`.
-    `is_lasting`: it has failed so often that a command does not wait for the run any longer.
+    It failed `faults` times in quick succession, most recently because of `cause`. `is_lasting`: it
+    has failed so often that a command stops waiting for the run.
     """
 
     service: str
@@ -138,12 +138,12 @@ class ServiceOutage(Record):
 
     @property
     def text(self) -> str:
-        """Return the outage in words."""
+        """Return the outage as text."""
         return f"the service '{self.service}' cannot be kept running {self._failures}"
 
     @property
     def awaited(self) -> str:
-        """Return the wait of an entity for the service, in words."""
+        """Return the text that describes how an entity waits for the service."""
         return f"for the service '{self.service}', which cannot be kept running {self._failures}"
 
     @property
@@ -152,12 +152,12 @@ class ServiceOutage(Record):
 
 
 class AgentFacts(Record):
-    """What is known of an agent, and shown, besides its status.
+    """The data of an agent that is shown besides its status.
 
-    `created_by` is the token by which it was created, '' if by none. `reason` is why it failed or
-    was stopped; `incomplete` names the nodes of the plan that a completed run did not complete. In
-    infinite mode `cycle` is the one that it is in or has ended last, `next_cycle_at` when the next
-    one begins while it sleeps. `standstill` is there while nothing in its run can happen by itself.
+    `created_by` is the token that created it, '' if none. `reason` explains a failure or stop;
+    `incomplete` names the nodes of the plan that a completed run did not complete. In infinite mode
+    `cycle` is the current or last cycle, and `next_cycle_at` the start of the next one while it
+    sleeps. `standstill` is set while its run cannot continue without outside help.
     """
 
     id: AgentId
@@ -187,19 +187,19 @@ class Agent(AgentFacts, ResolvedRunSpec):
     """A long-lived conversational entity, with the terms of its current run.
 
     Its record, from which the broker reads the budgets, is written often and has no `plan`: the
-    conversation's journal has it.
+    conversation's journal contains it.
     """
 
     status: AgentStatus = "idle"
 
 
 class StageContract(Record):
-    """What a stage promises: what it and its nodes may take and when it counts as done.
+    """The contract of a stage: its limits, the limits of its nodes, and when it is complete.
 
-    None: no bound. `timeout_seconds` is the stage's time from its start, `node_timeout_seconds`
-    that of each node. `max_compactions_per_node`: how often a worker's conversation may be
-    compacted on one node; a context that is full after that is the worker's last turn.
-    `max_iterations_per_node` bounds the turns of a model that we drive, `max_calls_per_node` the
+    None: unlimited. `timeout_seconds` limits the stage from its start, `node_timeout_seconds` each
+    node. `max_compactions_per_node`: how often a worker's conversation can be compacted on one
+    node; when the context is full after that, the worker has one last turn.
+    `max_iterations_per_node` limits the turns of a model in our loop, `max_calls_per_node` the
     calls of an external agent.
     """
 
@@ -214,7 +214,7 @@ class StageContract(Record):
 
 
 class StagePlan(Record):
-    """What a stage is to be. From it on the run may have `max_stages` stages in all."""
+    """The plan of a stage. From this stage on, the run may have at most `max_stages` stages."""
 
     name: str
     contract: StageContract = StageContract()
@@ -225,9 +225,10 @@ class StagePlan(Record):
 class Stage(StagePlan):
     """A group of nodes that runs in parallel until the team reconvenes.
 
-    planning: its nodes are being created; running: the coordinator waits for them; reconvening:
-    it is `over` (its policy was met, or its time is up) and continued without its `stragglers`.
-    `cause` is what opened it and `closed_by` what closed it; the same cause, the same stage.
+    planning: its nodes are being created; running: the coordinator waits for them; reconvening: it
+    is `over` (its policy was met, or its timeout passed) and continued without its `stragglers`.
+    `cause` identifies the event that opened it, `closed_by` the event that closed it; the same
+    cause gives the same stage.
     """
 
     nodes: PersistentMap[NodeId, None] = Field(default_factory=PersistentMap)
@@ -242,11 +243,11 @@ class Stage(StagePlan):
 
 
 class NodeResult(Record):
-    """What a node came to: a summary, and the `files` that stand in its `published/`.
+    """The result of a node: a summary, and the `files` in its `published/`.
 
-    A result in part names what is `missing`; `bound` is the bound that cut it short, if one did.
-    `evidence`: the outcomes of its checks, and hashes of the files. `value` is what its
-    `result.json` holds, None if there is none that can be read.
+    A partial result says in `missing` which work is not done; `bound` is the limit that ended it,
+    if any. `evidence`: the results of its checks, and hashes of the files. `value` is the value of
+    its `result.json`, None if it is missing or invalid.
     """
 
     summary: str
@@ -258,9 +259,9 @@ class NodeResult(Record):
 
 
 class NodeMove(Record):
-    """Where the human has a node go: to this worker, to any with this model, or both.
+    """The new worker or model for a node, chosen by the human.
 
-    `cause` is the message that asked for it, `because` the human's reason.
+    `cause` is the message that requested it, `because` the human's reason.
     """
 
     cause: str
@@ -270,24 +271,21 @@ class NodeMove(Record):
 
 
 class WorkNode(PlannedTerms):
-    """The workpiece: one unit of work with its own folder of truth.
+    """One unit of work with its own folder.
 
-    `refs` maps a ref name to a path under the run, `nodes/{folder}/published/...`.
-    `folder` is the node's directory name, `{name}-{role}-{id}`.
-    `cause` is the id of the message or tool call that created it: the same cause, the same node.
-    `missing`, `bound` and `evidence` are those of its `NodeResult`, whose files are `published`.
-    `left` are the files that stood in `scratch/` when it failed, `details` the last lines of its
-    worker's process or of its error. `plan_stage` names the stage of the plan file that it is
-    of, and `enough` how many of those are needed, if not all. `cancelled_by` is who cancelled it.
-    `trigger` is the one whose firing led to it: its budget holds for the node's calls.
-    `failed_before` is why its last attempt ended if it is tried again, `retried_by` the cause of
-    that. `move` is where it goes as soon as its
-    worker has let go of it. `completed_before` is the last attempt that was completed, if it is
-    done once more: what that has published is put aside. Of its `retries` the board has used
-    `retried`, and it is not assigned before the time `not_before`.
-
-    `when` maps dependencies to the conditions on which they count, `edges` to whether they do, once
-    that is decided. One with `for_each` becomes `copies`, each of which is the `copy_of` it.
+    `refs` maps a ref name to a path under the run, `nodes/{folder}/published/...`. `folder` is the
+    node's directory name, `{name}-{role}-{id}`. `cause` is the id of the message or tool call that
+    created it: the same cause gives the same node. `missing`, `bound` and `evidence` are copied
+    from its `NodeResult`; `published` are its files. `left` are the files in `scratch/` when it
+    failed, `details` the last lines of its worker's process or its error. `plan_stage` is the name
+    of its stage in the plan file, `enough` how many nodes of the stage are needed. `trigger` is the
+    trigger whose firing created it; its budget limits the node's calls. `failed_before` is the
+    reason why the last attempt failed, `retried_by` the cause of the retry. `move` is its next
+    worker or model, used as soon as its worker has released it. `completed_before` is the last
+    completed attempt, if the node is repeated; the results of that attempt are set aside. The board
+    has used `retried` of its `retries`, and does not assign it before the time `not_before`. `when`
+    maps dependencies to their conditions, `edges` to the results of the conditions. A node with
+    `for_each` has `copies`; `copy_of` refers back to it.
     """
 
     id: NodeId
@@ -332,18 +330,18 @@ class WorkNode(PlannedTerms):
 
     @property
     def has_ended(self) -> bool:
-        """Whether nothing more happens to this node, unless it is tried again."""
+        """Whether the node has ended; only a retry changes it after that."""
         return self.status in ENDED_NODE
 
     def refers_to(self, other: "WorkNode") -> bool:
-        """Whether one of its refs leads to what another node publishes."""
+        """Whether one of its refs points to a published file of the other node."""
         return any(path.split("/")[1:2] == [other.folder] for path in self.refs.values())
 
 
 class Worker(WorkerSpec):
-    """The one who works: identity, model and tools, independent of any node.
+    """A worker: identity, model and tools, independent of any node.
 
-    Its directory under `workers/` is called by its id: `{name}-{id}`.
+    Its directory under `workers/` is named after its id: `{name}-{id}`.
     """
 
     id: WorkerId
@@ -355,8 +353,9 @@ class Worker(WorkerSpec):
 
 
 class WorktreeOrder(Record):
-    """The git worktree that a node works in: on the branch `branch` of the run's `repository` (a
-    path), from the commit `base` on. What has been merged is on the branch `result`.
+    """The git worktree of a node: branch `branch` of the run's `repository` (a path), from `base`.
+
+    `base` is a commit; `result` is the branch with the merged changes.
     """
 
     repository: str
@@ -373,19 +372,19 @@ class TeamMember(Record):
 
 
 class TeamRoster(Record):
-    """Who is on a team. Of two rosters of a run the one with the higher `version` is newer."""
+    """The members of a team. The roster of a run with the highest `version` is the newest."""
 
     version: int = 0
     members: tuple[TeamMember, ...] = ()
 
 
 class Assignment(Record):
-    """All that a worker needs to start on a node; `worktree` is None if it works in none.
+    """The data that a worker needs to start a node; `worktree` is None if it uses none.
 
-    `stage` and `stage_goal` are those of the node's stage, `context_keys` what stood in the shared
-    context when it was assigned. `cycle_began_at` is when the cycle of an infinite run began, else
-    0. `today` is the date on which it was given (UTC). `notes` is what earlier work has taught, as
-    a section of its prompt (`agiraph.context.relevant`), "" if nothing.
+    `stage` and `stage_goal` describe the node's stage. `context_keys` are the keys of the shared
+    context at the time of the assignment. `cycle_began_at` is the start of the cycle of an infinite
+    run, else 0. `today` is the date of the assignment (UTC). `notes` is a section of its prompt
+    with notes from earlier work (`agiraph.context.relevant`), "" if there are none.
     """
 
     node: WorkNode
@@ -406,7 +405,7 @@ class Assignment(Record):
 
 
 class Message(Record):
-    """Free text from one entity to another, as the message log keeps it."""
+    """Free text from one entity to another, as recorded in the message log."""
 
     id: str
     from_id: str
@@ -417,9 +416,9 @@ class Message(Record):
 
 
 class Event(Record):
-    """Something that happened, for people, logs and triggers. `seq` is its line in events.jsonl.
+    """An event for people, logs and triggers. `seq` is its line number in events.jsonl.
 
-    `key` makes an event that is reported again after a crash the same event ('': none is).
+    `key` identifies an event that may be reported again after a crash ('': no key).
     """
 
     type: str
@@ -434,16 +433,15 @@ class Event(Record):
 
 
 class ProposedAction(Record):
-    """An action that needs the human's word: what would be done, and by which rule it is asked.
+    """An action that needs the human's approval, and the rule that requires it.
 
-    `tool` is a tool's name or `stage` or `spend` (or `budget`: more may be spent of it, in the unit
-    that `subject` names), `subject` what of it the rule's pattern looks at (a command, a path, an
-    address), `remember` the pattern that "allow always" will allow. `shortage` is the identity of
-    what is short (`agiraph.core.money.Shortage`), for `spend` how many whole limits of the rule are
-    spent. `digest` distinguishes the action from
-    every other one, also of the same subject: it follows from the tool and all its arguments.
-    `diff` is how a file would change, `arguments` all arguments of the call as JSON if `subject`
-    and `diff` do not contain them; both are for people.
+    `tool` is a tool name, `stage`, `spend`, or `budget` (to raise it, in the unit that `subject`
+    names). `subject` is the part that the rule's pattern is compared with: a command, a path, an
+    address. `remember` is the pattern that "allow always" will allow. `shortage` is the identity of
+    the shortage (`agiraph.core.money.Shortage`), for `spend` how many multiples of the rule's limit
+    are spent. `digest` identifies the action: it is computed from the tool and all its arguments.
+    `diff` is the change to a file, `arguments` all arguments as JSON if `subject` and `diff` do not
+    contain them; both are for people.
     """
 
     tool: str
@@ -456,18 +454,19 @@ class ProposedAction(Record):
     arguments: str = ""
 
     def is_same(self, other: "ProposedAction") -> bool:
-        """Whether this is the very same action."""
+        """Whether this is exactly the same action."""
         mine, theirs = ((one.tool, one.subject, one.shortage, one.digest) for one in (self, other))
         return mine == theirs
 
 
 class QuestionFacts(Record):
-    """What was asked, and what became of it.
+    """A question and its outcome.
 
-    `options` are short ready answers. Not answered by `deadline_at`, it is expired, which is no
-    answer and no refusal: `default` holds then, if there is one. `about` is an approval's deed.
-    `run` is the run that it belongs to, None if its coordinator asked after the end of the run.
-    Of an answer it is known who gave it (`answered_by`), when, and over which channel (`_via`).
+    `options` are short suggested answers. A question without an answer at `deadline_at` is expired,
+    which is neither an answer nor a refusal: `default` is used then, if given. `about` is the
+    action that needs approval. `run` is its run, None if its coordinator asked after the end of the
+    run. `answered_by` is the person who answered, `answered_at` the time, `answered_via` the
+    channel.
     """
 
     id: QuestionId
@@ -490,6 +489,6 @@ class QuestionFacts(Record):
 
 
 class Question(QuestionFacts):
-    """Something that an entity asked the human."""
+    """A question from an entity to the human."""
 
     from_id: str

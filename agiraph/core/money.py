@@ -1,8 +1,8 @@
-"""Money: what may be spent on model calls, in US dollars and in tokens; pure.
+"""Money: budgets for model calls, in US dollars and in tokens; pure.
 
-A budget is of a run, an agent (over all its runs), a node, or a trigger (over all that its firings
-led to); for all time or for each day of UTC. It is kept by the broker, which reserves what a call
-may cost at most before it is made. A `Shortage` is what a call lacked.
+A budget belongs to a run, an agent (all its runs), a node, or a trigger (all work that its firings
+caused). It applies in total or per UTC day. The broker manages it: before each call it reserves the
+maximum cost of the call. A `Shortage` describes the missing budget of a call.
 """
 
 import math
@@ -19,13 +19,13 @@ BudgetScope = Literal["run", "agent", "node", "trigger"]
 Period = Literal["total", "day"]
 Unit = Literal["usd", "tokens", "calls"]
 ALL_UNITS: Final[tuple[Unit, ...]] = ("usd", "tokens")
-"""The units of the budgets that people set; calls are bounded for single nodes alone."""
+"""The units of the budgets that people set; calls are limited only for single nodes."""
 
 AMOUNTS: Final = "2 or $2 in US dollars, 500k-tokens"
 
 STOP: Final = "stop here"
 SET_ANEW: Final = "set anew"
-"""What answers a question for more once a person has set the budget itself: look again."""
+"""The answer to a budget question after a person has set the budget directly: check again."""
 
 NEAR_SHARE: Final = 0.1
 NEAR_CALLS: Final = 4
@@ -48,7 +48,7 @@ UNITS: Final[dict[str, Unit | None]] = {
 
 
 class SpendingLimits(Record):
-    """What model calls may take together, and how many there may be; None: no bound."""
+    """The limits for a group of model calls: money, tokens and number; None: unlimited."""
 
     usd: float | None = Field(default=None, ge=0, allow_inf_nan=False)
     tokens: int | None = Field(default=None, ge=0)
@@ -56,16 +56,16 @@ class SpendingLimits(Record):
 
 
 class NamedLimit(NamedTuple):
-    """What a person lets something spend: in dollars, in tokens; None: not named."""
+    """A spending limit set by a person, in dollars and in tokens; None: not given."""
 
     usd: float | Literal["none"] | None = None
     tokens: int | Literal["none"] | None = None
 
 
 class Budget(SpendingLimits):
-    """The limits of a run, agent, node or trigger, which `key` names.
+    """The limits of a run, agent, node or trigger; `key` identifies it.
 
-    The key of a node is RUN/NODE, or RUN/NODE/ATTEMPT for one attempt at it; that of a trigger is
+    The key of a node is RUN/NODE, or RUN/NODE/ATTEMPT for a single attempt; the key of a trigger is
     AGENT/TRIGGER.
     """
 
@@ -75,12 +75,12 @@ class Budget(SpendingLimits):
 
 
 class BudgetState(Budget):
-    """A budget as it is: its limits with all raises, what is spent, how often it was raised.
+    """The current state of a budget: limits including raises, spending, and the number of raises.
 
-    `day` is the day of UTC that a daily budget is of, `name` what people call its key. `is_own`:
-    it was set for this one, else it is that of the settings; `sets` is how often a person set it.
-    `epoch` is that of the ledger in which raises are counted: in another one they start again.
-    `is_estimate`: some of what is spent was not counted by the service.
+    `day` is the UTC day of a daily budget, `name` the display name of its key. `is_own`: it was set
+    for this item, otherwise it is from the settings; `sets` counts how often a person set it.
+    `epoch` is the epoch of the ledger that counts the raises: in another epoch the count restarts.
+    `is_estimate`: part of the spending is estimated, because the service did not report it.
     """
 
     name: str = ""
@@ -95,22 +95,22 @@ class BudgetState(Budget):
     epoch: str = ""
 
     def limit_in(self, unit: Unit) -> float | None:
-        """Return what may be spent in this unit, None if that is not bounded."""
+        """Return the limit in this unit, or None if it is unlimited."""
         limit: float | None = getattr(self, unit)
         return limit
 
     def spent_in(self, unit: Unit) -> float:
-        """Return what is spent in this unit."""
+        """Return the amount spent in this unit."""
         return float(getattr(self, f"spent_{unit}"))
 
     @property
     def is_bound(self) -> bool:
-        """Whether it bounds anything."""
+        """Whether it limits anything."""
         return not (self.usd is None and self.tokens is None and self.calls is None)
 
 
 class Shortage(Record):
-    """What a call lacked: the budget as it is, the unit that is spent, and what it needed."""
+    """The missing budget of a call: the budget, the exhausted unit, and the required amount."""
 
     budget: BudgetState
     unit: Unit
@@ -118,33 +118,33 @@ class Shortage(Record):
 
     @property
     def limit(self) -> float:
-        """What may be spent, in the unit that is short."""
+        """The limit in the exhausted unit."""
         return float(self.budget.limit_in(self.unit) or 0)
 
     @property
     def spent(self) -> float:
-        """What is spent, in the unit that is short."""
+        """The amount spent in the exhausted unit."""
         return self.budget.spent_in(self.unit)
 
     @property
     def identity(self) -> str:
-        """What is the same for all who lack the same thing until it is raised, or set again."""
+        """An identifier, equal for equal shortages until the budget is raised or set again."""
         one = self.budget
         set_anew = f":{one.sets}" if one.sets else ""
         ledger = f":{one.epoch}" if one.epoch else ""
         return f"{one.scope}:{one.key}:{one.day}:{self.unit}:{one.raises}{set_anew}{ledger}"
 
     def in_words(self) -> str:
-        """Return it in words."""
+        """Return the shortage as text."""
         spent, limit = shown(self.spent, self.unit), shown(self.limit, self.unit)
         spent = mark_estimate(spent, self.budget.is_estimate and self.unit != "calls")
         return f"{spent} of the {limit} of {whose(self.budget)} are spent"
 
 
 def nearly_spent(state: BudgetState) -> Shortage | None:
-    """Return what will be short of a budget within a few calls; None while there is enough.
+    """Return the shortage that is expected within a few calls, or None if enough is left.
 
-    That is so when less than a tenth is left, or no more than four calls like those made so far.
+    It is expected when less than a tenth is left, or no more than the cost of four average calls.
     """
     for unit in ("calls", "tokens", "usd"):
         limit, spent = state.limit_in(unit), state.spent_in(unit)
@@ -157,26 +157,26 @@ def nearly_spent(state: BudgetState) -> Shortage | None:
 
 
 class BudgetRaise(Record):
-    """An answer to a shortage: so much more may be spent; nothing: stop here."""
+    """An answer to a shortage: the additional amount; empty: stop here."""
 
     usd: float | None = None
     tokens: int | None = None
 
     @property
     def is_stop(self) -> bool:
-        """Whether no more may be spent."""
+        """Whether nothing more may be spent."""
         return self.usd is None and self.tokens is None
 
     @property
     def text(self) -> str:
-        """The answer in its one written form."""
+        """The answer in its canonical text form."""
         if self.tokens is not None:
             return f"raise by {exact(self.tokens, 'tokens')}"
         return STOP if self.usd is None else f"raise by {exact(self.usd, 'usd')}"
 
 
 def named_in(identity: str) -> BudgetState | None:
-    """Return the budget that a shortage's identity names, None if it names none."""
+    """Return the budget that a shortage's identity refers to, or None."""
     scope, key, day, unit, *_ = (*identity.split(":"), "", "", "")
     if unit not in ALL_UNITS or not key:
         return None
@@ -189,7 +189,7 @@ def named_in(identity: str) -> BudgetState | None:
 
 
 def is_outdated(identity: str, budget: BudgetState) -> bool:
-    """Whether a shortage of this identity was one of this budget as it no longer stands."""
+    """Whether the identity describes an earlier state of this budget."""
     scope, key, day, unit, *_ = identity.split(":")
     if (scope, key, bool(day)) != (budget.scope, budget.key, budget.period == "day"):
         return False
@@ -198,7 +198,7 @@ def is_outdated(identity: str, budget: BudgetState) -> bool:
 
 
 def whose(budget: BudgetState) -> str:
-    """Return what a budget is of, in words."""
+    """Return the owner of a budget as text."""
     named = {
         "run": "this run",
         "agent": f"the agent {budget.name or budget.key}",
@@ -214,7 +214,7 @@ def _node_in(key: str) -> str:
 
 
 def mark_estimate(text: str, is_estimate: object) -> str:
-    """Return an amount as text, with `~` before it if the service has not counted all of it."""
+    """Return an amount as text, with `~` in front if part of it is estimated."""
     return f"~{text}" if text and is_estimate else text
 
 
@@ -235,7 +235,7 @@ def limit_of(budget: Budget) -> str:
 
 
 def options_of(shortage: Shortage) -> tuple[str, ...]:
-    """Return the ready answers: by what it may be raised, and the end of it."""
+    """Return the suggested answers: two possible raises, and stopping."""
     once, five = steps_of(shortage)
     return (
         f"raise by {exact(once, shortage.unit)}",
@@ -245,7 +245,7 @@ def options_of(shortage: Shortage) -> tuple[str, ...]:
 
 
 def steps_of(shortage: Shortage) -> tuple[float, float]:
-    """Return two raises: as much again (at least what the next call needs), and five times that."""
+    """Return two raises: the limit again (or enough for the next call), and five times this."""
     lacking = shortage.needs - (shortage.limit - shortage.spent)
     step = max(shortage.limit, lacking * 1.5)
     if shortage.unit == "tokens":
@@ -256,7 +256,7 @@ def steps_of(shortage: Shortage) -> tuple[float, float]:
 
 
 def exact(amount: float, unit: Unit) -> str:
-    """Return an amount so that it can be read back as it is."""
+    """Return an amount in a form that can be parsed back exactly."""
     if unit == "tokens":
         return f"{amount:,.0f} tokens"
     text = f"{amount:.6f}".rstrip("0")
@@ -265,14 +265,14 @@ def exact(amount: float, unit: Unit) -> str:
 
 
 def question_of(shortage: Shortage) -> str:
-    """Return the question that the human is asked."""
+    """Return the question for the human."""
     return f"Out of budget: {shortage.in_words()}. How much more may be spent?"
 
 
 def question_as_read(identity: str, name: str, asked: str) -> str:
-    """Return the question about the budget that a shortage's identity names, called `name`.
+    """Return the question about the budget with this identity, called `name`.
 
-    Only the two amounts of the text that an entity has `asked` are copied.
+    Only the two amounts are copied from the text that an entity has `asked`.
     """
     budget = named_in(identity)
     assert budget is not None
@@ -283,12 +283,12 @@ def question_as_read(identity: str, name: str, asked: str) -> str:
 
 
 def unit_in(identity: str) -> Unit:
-    """Return the unit that is short: dollars, where a shortage's identity does not say tokens."""
+    """Return the exhausted unit: dollars, unless the identity says tokens."""
     return "tokens" if identity.split(":")[3:4] == ["tokens"] else "usd"
 
 
 def options_as_read(options: tuple[str, ...], unit: Unit) -> tuple[str, ...]:
-    """Return the answers that raise a budget in its unit, and the end of it."""
+    """Return the answers that raise a budget in its unit, and the answer to stop."""
     raises = [one for one in options if _is_raise(one, unit)]
     return (*raises[:MOST_OPTIONS], STOP)
 
@@ -302,9 +302,9 @@ def _is_raise(option: str, unit: Unit) -> bool:
 
 
 def parse_raise(text: str, unit: Unit) -> BudgetRaise:
-    """Return what an answer says; InvalidInput says what is possible.
+    """Parse an answer; raises InvalidInput with the valid forms.
 
-    `unit` is that of a bare number.
+    `unit` is the unit of a number without one.
     """
     words = " ".join(text.split()).casefold().rstrip(".!")
     if words in SAYS_STOP or words.startswith(("stop", "deny")):
@@ -318,14 +318,14 @@ def parse_raise(text: str, unit: Unit) -> BudgetRaise:
 
 
 def parse_limit(text: str) -> NamedLimit:
-    """Return what may be spent, as '2', '$2.50', '500k-tokens' or 'none' say it; InvalidInput.
+    """Parse a limit such as '2', '$2.50', '500k-tokens' or 'none'; raises InvalidInput.
 
-    A bare number is one of dollars. `none` is no bound, of dollars nor of tokens; `none-tokens`
-    leaves the dollars as they are.
+    A number without a unit is in dollars. `none` removes the limit for dollars and tokens;
+    `none-tokens` leaves the dollars unchanged.
     """
     words = " ".join(text.split()).casefold()
     amount, named = _amount(words) or (None, None)
-    is_open = named is None and words[-1:] in ("k", "m")  # hardly anybody means dollars
+    is_open = named is None and words[-1:] in ("k", "m")  # dollars are unlikely here
     if amount is None or is_open:
         raise InvalidInput(f"'{text[:80]}' is no limit (possible: {AMOUNTS}, or 'none')")
     if amount == "none":
@@ -334,7 +334,7 @@ def parse_limit(text: str) -> NamedLimit:
 
 
 def parse_budget(text: str) -> NamedLimit:
-    """Return the limit of a new agent or run: above 0, not `none`; InvalidInput."""
+    """Return the limit of a new agent or run: above 0, not `none`; raises InvalidInput."""
     found = None
     with suppress(InvalidInput):
         found = parse_limit(text)
@@ -345,7 +345,7 @@ def parse_budget(text: str) -> NamedLimit:
 
 
 def _amount(words: str) -> tuple[float | Literal["none"], Unit | None] | None:
-    """Return an amount and the unit that is named with it, None for anything else."""
+    """Return an amount and its unit if given, or None for any other text."""
     found = AMOUNT.fullmatch(words)
     unit = found["unit"].strip() if found else "?"
     if found is None or unit not in UNITS or (found["dollar"] and UNITS[unit] == "tokens"):

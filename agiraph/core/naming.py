@@ -1,5 +1,4 @@
-"""Names that people type (a thing's name or id, or its beginning), and texts as people read them:
-not too long, without unseen characters."""
+"""Matching of typed names with things (by name, id or prefix), and text clean-up for display."""
 
 import re
 from collections.abc import Callable, Collection, Hashable, Iterable
@@ -14,7 +13,7 @@ FITS: tuple[Callable[[str, str], bool], ...] = (
     lambda name, text: name.casefold() == text.casefold(),
     lambda name, text: name.casefold().startswith(text.casefold()),
 )
-"""How a name may be that of which `text` was typed; the first that fits any name counts."""
+"""The ways to match a typed text with a name; the first that matches any name is used."""
 
 
 def meant(
@@ -24,10 +23,10 @@ def meant(
     show: Callable[[Thing], str] = str,
     known: Collection[str] | None = None,
 ) -> Thing:
-    """Return the thing that `text` names; a thing may have several names.
+    """Return the thing that `text` names; a thing can have several names.
 
-    Raises Ambiguous that lists what it may be, InvalidInput that lists the `known` (by default all
-    as they are shown) and what it may have been meant to be.
+    Raises Ambiguous with the candidates, or InvalidInput with the `known` things (by default all of
+    them) and similar names.
     """
     typed, pairs = text.strip(), list(names)
     for fits in FITS if typed else ():
@@ -42,7 +41,7 @@ def meant(
 
 
 def cut(text: str, most: int) -> str:
-    """Return at most `most` characters of a text; a shortened one ends with the whole length."""
+    """Return at most `most` characters of a text; a shortened text ends with the full length."""
     if len(text) <= most:
         return text
     tail = f"... ({len(text)} characters in all)"
@@ -57,10 +56,10 @@ def short_name(entity: str) -> str:
 
 
 UNSEEN: Final = re.compile(r"[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069]")
-"""Invisible characters, and characters that reverse others: `report<U+202E>gpj.exe` looks like a
-picture. The web UI has the same list (`frontend/src/ui/format.ts`)."""
+"""Invisible characters, and characters that reverse the text direction: `report<U+202E>gpj.exe`
+looks like a picture. The web UI has the same list (`frontend/src/ui/format.ts`)."""
 
 
 def with_unseen_shown(text: str) -> str:
-    """Return a text whose unseen characters are visible, as in `report⟨U+202E⟩gpj.exe`."""
+    """Return a text with its invisible characters made visible, as in `report⟨U+202E⟩gpj.exe`."""
     return UNSEEN.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", text)

@@ -1,7 +1,7 @@
-"""PersistentMap: a mapping that nothing changes, of which a changed copy costs little.
+"""PersistentMap: an immutable mapping that is cheap to copy with a change.
 
-A copy shares all with the one before but a chunk of CHUNK values: for n entries about n / CHUNK +
-CHUNK pointers are copied instead of n. Entries stay in the order they came, and none is taken out.
+A copy shares all chunks except the changed one: with n entries, about n / CHUNK + CHUNK pointers
+are copied instead of n. Entries keep their insertion order, and cannot be removed.
 """
 
 from collections.abc import ItemsView, Iterator, Mapping, ValuesView
@@ -17,13 +17,13 @@ CHUNK: Final = 64
 
 
 class PersistentMap(Mapping[K, V]):
-    """Values by key, in the order in which the keys came."""
+    """Values by key, in insertion order of the keys."""
 
     __slots__ = ("_chunks", "_places", "_size")
 
     def __init__(self, given: Mapping[K, V] | None = None) -> None:
         values = tuple((given or {}).values())
-        # A later copy adds its new keys to the same dict: places from our size on are not ours.
+        # A later copy adds its new keys to this dict: places >= _size belong to that copy.
         self._places: dict[K, int] = {key: place for place, key in enumerate(given or ())}
         self._size = len(values)
         self._chunks = tuple(values[at : at + CHUNK] for at in range(0, len(values), CHUNK))
@@ -35,8 +35,8 @@ class PersistentMap(Mapping[K, V]):
         return self._chunks[place // CHUNK][place % CHUNK]
 
     def __iter__(self) -> Iterator[K]:
-        """Iterate over the keys, in the order they came."""
-        return islice([*self._places], self._size)  # of a copy: the dict may grow meanwhile
+        """Iterate over the keys, in insertion order."""
+        return islice([*self._places], self._size)  # of a copy: the dict may grow during iteration
 
     def __len__(self) -> int:
         return self._size
@@ -49,7 +49,7 @@ class PersistentMap(Mapping[K, V]):
         return TableValues(self)
 
     def items(self) -> ItemsView[K, V]:
-        """Return the keys with their values, in the order they came."""
+        """Return the keys with their values, in insertion order."""
         return TableItems(self)
 
     def each(self) -> Iterator[V]:
@@ -57,7 +57,7 @@ class PersistentMap(Mapping[K, V]):
         return chain.from_iterable(self._chunks)
 
     def having(self, key: K, value: V) -> "PersistentMap[K, V]":
-        """Return the table in which this key has this value."""
+        """Return a copy in which this key has this value."""
         place = self._places.get(key, self._size)
         if place >= self._size:
             return self._longer(key, value)
@@ -72,7 +72,7 @@ class PersistentMap(Mapping[K, V]):
         else:
             chunks = (*self._chunks, (value,))
         made = self._with(chunks, self._size + 1)
-        if len(self._places) > self._size:  # another copy has grown past us
+        if len(self._places) > self._size:  # another copy has added keys
             made._places = dict(zip(self, range(self._size), strict=True))
         made._places[key] = self._size
         return made
@@ -84,7 +84,7 @@ class PersistentMap(Mapping[K, V]):
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Read and write a table as a plain mapping."""
+        """Validate and serialize the map as a plain mapping."""
         args = getattr(source, "__args__", (Any, Any))
         return core_schema.no_info_after_validator_function(
             cls,
@@ -96,7 +96,7 @@ class PersistentMap(Mapping[K, V]):
 
 
 class TableValues(ValuesView[V]):
-    """The values of a table, iterated over without looking for their keys."""
+    """The values of a map, iterated without key lookups."""
 
     _mapping: PersistentMap[Any, V]
 
@@ -106,7 +106,7 @@ class TableValues(ValuesView[V]):
 
 
 class TableItems(ItemsView[K, V]):
-    """The entries of a table, iterated over without looking for their keys."""
+    """The entries of a map, iterated without key lookups."""
 
     _mapping: PersistentMap[K, V]
 

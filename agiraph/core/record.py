@@ -1,4 +1,4 @@
-"""Record: the frozen pydantic base of everything that crosses a boundary; JSON values that can."""
+"""Record: the frozen pydantic base class of all exchanged records, and storable JSON values."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,10 +16,9 @@ UnixTime = Annotated[float, Field(ge=0, le=253_402_300_799)]
 
 
 class Record(BaseModel):
-    """A frozen record; unknown fields are ignored, so that newer and older code can talk.
+    """A frozen record; unknown fields are ignored, so that different versions can communicate.
 
-    What validates it is built when it is first used: most processes use few of the records that
-    they import.
+    The validator is built at the first use: most processes use few of the records that they import.
     """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(
@@ -30,7 +29,7 @@ class Record(BaseModel):
     )
 
     def shared_with(self, other: type["Record"]) -> dict[str, Any]:
-        """Return the values of the fields that `other` has too, those that are None left out."""
+        """Return the values of the fields that `other` also has, without the None values."""
         return {
             name: value for name, value in self if name in other.model_fields and value is not None
         }
@@ -56,7 +55,7 @@ MISFITS: Final[Mapping[str, str]] = MappingProxyType(
         "none_required": "empty",
     }
 )
-"""The required kind of value, by pydantic's type of error; its own texts name its internals."""
+"""The expected kind of value, by pydantic's error type; pydantic's own texts name its internals."""
 LENGTHS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
     {
         "string_too_short": ("at least {min_length}", "character"),
@@ -68,7 +67,7 @@ LENGTHS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
 
 
 def misfit_in_words(problem: Mapping[str, Any]) -> str:
-    """Return the fault of a value in words, from an error of pydantic's ValidationError."""
+    """Return a validation error as text, from an error of pydantic's ValidationError."""
     kind, context = problem["type"], problem.get("ctx") or {}
     if kind in MISFITS:
         return f"must be {MISFITS[kind].format(**context)}"
@@ -85,14 +84,14 @@ _unions: list[TypeAdapter[Any]] = []
 
 
 def union_adapter(union: Any) -> TypeAdapter[Any]:
-    """Return what validates a union of records; it is built when it is first used."""
+    """Return the validator for a union of records; it is built at the first use."""
     made = TypeAdapter[Any](union, config=ConfigDict(defer_build=True))
     _unions.append(made)
     return made
 
 
 def build_records() -> None:
-    """Build what validates the records that are imported, those that others embed first."""
+    """Build the validators of all imported records, embedded records first."""
     for record in _below(Record):
         record.model_rebuild()
     for union in _unions:
@@ -106,17 +105,17 @@ def _below(record: type[Record]) -> Iterator[type[Record]]:
 
 
 # --- JSON that can be sent and stored ---
-# Python's reader accepts more than JSON has (`NaN`), makes infinity of `1e999`, and integers of any
-# size. Such a value cannot be written as JSON again: its record would be damaged.
+# Python's JSON parser accepts `NaN`, turns `1e999` into infinity, and reads integers of any size.
+# Such a value cannot be written as JSON again: its record would be damaged.
 
 NESTING: Final = 64
-"""The deepest nesting of JSON from a foreign program. pydantic writes more levels than the 190 that
-it reads back: a deeper record would damage its journal."""
+"""The maximum nesting of JSON from an external program. pydantic reads at most 190 levels but
+writes more: a deeper record would damage its journal."""
 SHOWN_CHARACTERS: Final = 40
 
 
 def read_strict(text: str | bytes) -> Any:
-    """Return the value of a JSON text that can be stored; ValueError says why another cannot."""
+    """Parse a JSON text whose value can be stored; raises ValueError with the reason otherwise."""
     value = parse_json(text, parse_constant=refuse_constant, parse_float=finite)
     if why := why_not_stored(value):
         raise ValueError(f"it has {why}")
@@ -124,14 +123,14 @@ def read_strict(text: str | bytes) -> Any:
 
 
 def why_not_stored(value: Any) -> str:
-    """Return which part of a JSON value cannot be stored or sent, '' if all of it can."""
+    """Return which part of a JSON value cannot be stored or sent, '' if there is none."""
     if _is_nested_too_deep(value):
         return f"more than {NESTING} levels of lists and objects"
     return _odd_number(value)
 
 
 def finite(number: str) -> float:
-    """Return the number of a JSON text; ValueError if it is too large for a float."""
+    """Return the number in a JSON text; raises ValueError if it is too large for a float."""
     value = float(number)
     if not math.isfinite(value):
         raise ValueError(f"{number[:SHOWN_CHARACTERS]} is not a finite number")
@@ -139,7 +138,7 @@ def finite(number: str) -> float:
 
 
 def refuse_constant(constant: str) -> float:
-    """Raise ValueError for NaN and Infinity, which JSON does not have."""
+    """Raise ValueError for NaN and Infinity, which are not valid JSON."""
     raise ValueError(f"{constant} is not JSON")
 
 
@@ -153,7 +152,7 @@ def _is_nested_too_deep(value: Any) -> bool:
 
 
 def _odd_number(value: Any) -> str:
-    """Return which number of a value that is not nested too deeply cannot be stored, '' if none."""
+    """Return the kind of number in a value that cannot be stored, '' if there is none."""
     match value:
         case dict() | list():
             return next(filter(None, map(_odd_number, _inside(value))), "")

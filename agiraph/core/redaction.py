@@ -1,9 +1,10 @@
-"""Redaction: which texts open something, and that they are blotted out wherever they are written.
+"""Redaction: recognizes secrets in texts and replaces them.
 
-KINDS is the table: an entry for each maker's keys, and for our own tokens and links. What has no
-shape of its own (a ticket in hexadecimal, AWS's secret keys) is known by what it is assigned to.
-A pattern is tried where one of its hints stands; it is bounded or cannot fail once it has read far,
-so the time is linear in the text. All this is on the standard library alone, as the log does.
+KINDS is the table, with one entry per service, and entries for our own tokens and links. A secret
+without a recognizable format (a ticket in hexadecimal, AWS's secret keys) is recognized by the name
+that it is assigned to. A pattern is tried only where one of its hints occurs, and is either bounded
+or cannot fail after reading far, so the time is linear in the text. It uses the standard library
+only, because the log does.
 """
 
 import re
@@ -17,7 +18,7 @@ SECRET_NAME = re.compile(
 
 
 class SecretKind(NamedTuple):
-    """Secrets of one shape: `pattern` begins where no letter or digit is before.
+    """Secrets of one format: `pattern` starts where no letter or digit precedes.
 
     It matches nothing in a text without one of `hints`.
     """
@@ -91,13 +92,13 @@ _ASSIGNED = re.compile(
     (?=[A-Za-z+/_.=-]{0,60}[0-9])[A-Za-z0-9+][A-Za-z0-9+/_.=-]{15,}
     """
 )
-"""What is assigned to a name such as `aws_secret_access_key`, if a key could look so."""
+"""A value assigned to a name such as `aws_secret_access_key`, if it could be a key."""
 _NAMES: Final = ("key", "secret", "token", "ticket", "passw", "authorization")
 _AFTER_NAME = rf"\g<said>{BLOT}"
 
 
 def redact_text(text: str) -> str:
-    """Return `text` with everything that looks like a secret blotted out."""
+    """Return `text` with all recognized secrets replaced."""
     for kind in KINDS.values():
         for hint in kind.hints:
             if hint in text:
@@ -113,12 +114,12 @@ def redact_text(text: str) -> str:
 
 
 def redact_texts(value: Any) -> Any:
-    """Return `value` with what looks like a secret blotted out of every text, at any depth."""
+    """Return `value` with recognized secrets replaced in all texts, at any depth."""
     return map_texts(value, redact_text)
 
 
 def map_texts(value: Any, change: Callable[[str], str]) -> Any:
-    """Return `value` with every text in it changed, also keys, at any depth."""
+    """Return `value` with `change` applied to all texts, also keys, at any depth."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, dict):
@@ -129,7 +130,7 @@ def map_texts(value: Any, change: Callable[[str], str]) -> Any:
 
 
 def redact(value: Any) -> Any:
-    """Return `value` like `redact_texts`, and without what is under a secret's name."""
+    """Like `redact_texts`, and also replace all values under the name of a secret."""
     if isinstance(value, dict):
         return {
             key: BLOT if isinstance(key, str) and SECRET_NAME.search(key) else redact(inner)

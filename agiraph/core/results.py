@@ -1,7 +1,7 @@
 """Results: the JSON Schema of a node's `result.json`, and the evidence for a published result.
 
-Evidence are checks that were run, and hashes of the files. Checks are shell commands that a node's
-spec names: `publish` runs them in the node's `scratch/`, and refuses a result that fails one.
+Evidence consists of executed checks and of hashes of the files. Checks are shell commands in the
+spec of a node: `publish` runs them in the node's `scratch/`, and refuses the result if one fails.
 """
 
 import json
@@ -26,7 +26,7 @@ MISFIT_CHARACTERS: Final = 300
 
 
 def check_schema(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return a JSON Schema that can be followed; ValueError says why another cannot."""
+    """Return a valid JSON Schema; raises ValueError with the reason for an invalid one."""
     if why := why_not_stored(schema):
         raise ValueError(f"a schema may not have {why}")
     text = json.dumps(schema, ensure_ascii=False)
@@ -38,9 +38,9 @@ def check_schema(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def misfits(schema: dict[str, Any], value: object) -> str:
-    """Return in lines what of a value does not fit a schema, '' if all of it does.
+    """Return the mismatches between a value and a schema as lines, '' if it matches.
 
-    A `$ref` leads nowhere but into the schema itself: nothing is fetched.
+    A `$ref` can only refer to the schema itself: nothing is downloaded.
     """
     from jsonschema.exceptions import best_match
     from referencing.exceptions import Unresolvable
@@ -56,7 +56,7 @@ def misfits(schema: dict[str, Any], value: object) -> str:
 
 
 def read_result(text: str, schema: dict[str, Any]) -> tuple[Any, str]:
-    """Return the value of a JSON text and why it is not a result of the schema ('': it is)."""
+    """Return the value of a JSON text, and why it does not match the schema ('' if it does)."""
     try:
         value = read_strict(text)
     except ValueError as error:
@@ -65,10 +65,10 @@ def read_result(text: str, schema: dict[str, Any]) -> tuple[Any, str]:
 
 
 def json_in(text: str, schema: dict[str, Any]) -> Any:
-    """Return the JSON value of a text that fits a schema: the text itself, or one object in it.
+    """Return the JSON value in a text that matches a schema: the whole text, or one object in it.
 
-    An object may stand between fences or other words. Nothing is guessed or mended: InvalidInput if
-    none fits, or if several that differ do.
+    The object may be inside a code fence or between other words. Nothing is guessed or repaired:
+    raises InvalidInput if no object matches, or if several different ones match.
     """
     fenced = FENCED.fullmatch(text.strip())
     whole, why = read_result(fenced[1] if fenced else text.strip(), schema)
@@ -87,7 +87,7 @@ def json_in(text: str, schema: dict[str, Any]) -> Any:
 
 
 def _objects_in(text: str) -> Iterator[Any]:
-    """Yield the JSON objects in a text that are in no other; at most MOST_OBJECTS are tried."""
+    """Yield the outermost JSON objects in a text; at most MOST_OBJECTS are tried."""
     decoder = json.JSONDecoder(parse_constant=refuse_constant, parse_float=finite)
     at = text.find("{")
     for _ in range(MOST_OBJECTS):
@@ -105,11 +105,11 @@ def _objects_in(text: str) -> Iterator[Any]:
 
 @lru_cache(SCHEMAS_KNOWN)
 def _why_no_schema(text: str) -> str:
-    """Return why a JSON text is no JSON Schema, '' if it is one.
+    """Return why a JSON text is not a valid JSON Schema, '' if it is.
 
-    Each record with a schema asks this wherever it is read, and an answer takes milliseconds.
+    Each record with a schema is validated whenever it is read, and a check takes milliseconds.
     """
-    from jsonschema import SchemaError  # few nodes have one
+    from jsonschema import SchemaError  # few nodes have a schema
 
     try:
         type(_validator(text)).check_schema(parse_json(text))
@@ -143,9 +143,9 @@ PASSED = 0
 
 
 class CheckResult(Record):
-    """The outcome of a check. `exit_code` None: its time ran out; `output` is cut at its beginning.
+    """The result of a check. `exit_code` None: it timed out; `output` keeps only the end.
 
-    `is_walled`: whether it ran behind the sandbox's wall.
+    `is_walled`: whether it ran inside the sandbox.
     """
 
     command: str
@@ -155,16 +155,16 @@ class CheckResult(Record):
 
     @property
     def has_passed(self) -> bool:
-        """Whether the result is as this check wants it."""
+        """Whether the check passed."""
         return self.exit_code == PASSED
 
 
 class Evidence(Record):
     """The checks of a published result, and the SHA-256 sums of the files in `published/`.
 
-    `artifacts` are hexadecimal sums by relative path, the first `ARTIFACTS_NAMED` of them; `digest`
-    is the sum over all of them: of the lines `{sum}  {path}` in the order of the paths, as
-    `sha256sum` writes and reads them. `at` is when the checks had passed.
+    `artifacts` are hexadecimal sums by relative path, the first `ARTIFACTS_NAMED`; `digest`
+    is the sum over all files: over the lines `{sum}  {path}` sorted by path, in the
+    format of `sha256sum`. `at` is the time when the checks had passed.
     """
 
     checks: tuple[CheckResult, ...] = ()
@@ -174,7 +174,7 @@ class Evidence(Record):
 
 
 def normal_checks(checks: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the checks of a node, stripped; InvalidInput for too many or invalid ones."""
+    """Return the checks of a node, stripped; raises InvalidInput for too many or invalid ones."""
     kept = tuple(stripped for check in checks if (stripped := check.strip()))
     if len(kept) > MOST_CHECKS:
         raise InvalidInput(f"a node may have {MOST_CHECKS} checks, not {len(kept)}; join some: &&")

@@ -1,8 +1,8 @@
-"""Specs: the terms of a run, a node, a worker and a stage; each field is declared here, once.
+"""Specs: the terms of a run, a node, a worker and a stage; each field is declared once, here.
 
-Tool parameters, requests, messages, commands, plans, the records of journals and the views of the
-HTTP API inherit these classes or hold one, so a field that is added here is known to all of them.
-Their descriptions are in the schemas of tools, which models read, and of the HTTP API.
+Tool parameters, requests, messages, commands, plans, journal records and the views of the HTTP API
+inherit or contain these classes, so a new field is available everywhere. The descriptions appear in
+the schemas of tools, which models read, and of the HTTP API.
 """
 
 import json
@@ -26,27 +26,27 @@ from agiraph.core.turns import json_in
 
 WorkerType = Literal["harnessed", "autonomous"]
 Mode = Literal["finite", "infinite"]
-"""Whether a run ends once its goal is reached, or works toward it in cycles."""
+"""Whether a run ends when its goal is reached, or works toward it in cycles."""
 
 WorkMode = Literal["multi_turn", "single_inference"]
-"""How a node is done: in a loop with tools, or by one model call without any."""
+"""How a node is done: in a loop with tools, or with a single model call without tools."""
 
 PlanningMode = Literal["dynamic", "static", "hybrid"]
-"""When the nodes of a run are planned: by its coordinator as it goes, all before its first step, or
-a skeleton before, whose managers plan below."""
+"""When the nodes of a run are planned: during the run by its coordinator; all before the first
+step; or a skeleton before it, with further planning below each manager."""
 
 Leader = Literal["model", "plan"]
-"""The leader of a run: its coordinator's model, or its plan, which is carried out unchanged."""
+"""The leader of a run: its coordinator's model, or its plan, which is executed unchanged."""
 
 WhenSpent = Literal["ask", "stop"]
-"""The act of an entity that is out of budget: ask the human for more, or fail."""
+"""The reaction of an entity without remaining budget: ask the human for more, or fail."""
 
 NotesOf = Literal["project", "all", "none"]
-"""The projects whose notes of earlier work enter the prompts of a run."""
+"""The projects whose notes from earlier work are included in the prompts of a run."""
 
 CheckpointPolicy = Literal["all_must_complete", "majority", "any"]
 Author = Literal["model", "person"]
-"""Who has written an `agent_command`."""
+"""The author of an `agent_command`."""
 
 MOST_LABELS: Final = 8
 LONGEST_LABEL: Final = 32
@@ -58,7 +58,7 @@ LABEL: Final = re.compile(r"\w[\w.:/-]*")
 
 
 def _as_names(value: object) -> object:
-    """Accept `"a"` and `'["a", "b"]'`, which models write too, as lists of names."""
+    """Accept `"a"` and `'["a", "b"]'`, which models also write, as lists of names."""
     if not isinstance(value, str):
         return () if value is None else value
     read = json_in(value)
@@ -74,7 +74,7 @@ def _as_refs(value: object) -> object:
 
 
 def _as_memory(value: object) -> object:
-    """Accept the object that `memory` may be too, as JSON text."""
+    """Accept an object for `memory`, and convert it to JSON text."""
     if isinstance(value, dict | list):
         return json.dumps(value, ensure_ascii=False, indent=2)
     return "" if value is None else value
@@ -96,7 +96,7 @@ def as_object(value: object) -> object:
 
 
 def _check_labels(labels: tuple[str, ...]) -> tuple[str, ...]:
-    """Return labels without repetitions; ValueError for too many, or one that cannot be."""
+    """Return the labels without duplicates; raises ValueError for too many or invalid labels."""
     unique = tuple(dict.fromkeys(label.strip() for label in labels))
     if len(unique) > MOST_LABELS:
         raise ValueError(f"a node may have {MOST_LABELS} labels, not {len(unique)}")
@@ -129,20 +129,20 @@ CAN_LEAD: Final = "whether it may hire workers and open stages below its own nod
 HOST: Final = "the machine that it runs on, by name; else whichever suits"
 HOST_LABELS: Final = "what its machine must have: gpu, has:docker ..."
 ABOUT_MACHINES: Final = ("host", "host_labels")
-"""Fields that mean something only in a home of several machines."""
+"""Fields that have an effect only in a home with several machines."""
 
 RunSchema = Annotated[dict[str, Any], AfterValidator(check_schema)]
-"""A JSON Schema of the answer of a run; {}: any JSON value."""
+"""A JSON Schema for the answer of a run; {}: any JSON value."""
 
 # --- runs ----------------------------------------------------------------------------------------
 
 
 class RunSpec(Record):
-    """The terms of a run, as it is asked for. None: as the settings say, or as in the run before.
+    """The terms of a run, as requested. None: from the settings, or from the previous run.
 
-    A plan is made, and may be approved or be all, only in a run whose `planning` is static or
-    hybrid. A run whose `plan` leads it has no model as its leader: its result is the result of the
-    plan's last nodes, or with `summary` a text about them by the coordinator's model.
+    A plan is written, and can be approved or be the only result, only in a run whose `planning` is
+    static or hybrid. A run that is led by its `plan` has no leading model: its result is the result
+    of the plan's last nodes, or with `summary` a text about them by the coordinator's model.
     """
 
     goal: str = Field(min_length=1)
@@ -207,8 +207,10 @@ class RunSpec(Record):
 
 
 class ResolvedRunSpec(RunSpec):
-    """The terms of a run that has begun: `team` is its team as it was then, `trigger` the trigger
-    that began it."""
+    """The terms of a run that has begun, with its team at the start.
+
+    `trigger` is the trigger that started it.
+    """
 
     mode: Mode = "finite"
     model: str
@@ -223,8 +225,10 @@ class ResolvedRunSpec(RunSpec):
         return ResolvedRunSpec.model_construct(**terms)
 
     def followed_by(self, asked: RunSpec) -> "ResolvedRunSpec":
-        """Return the terms of the next run: mode, models, input and cycles that `asked` leaves out
-        stay. Workers use a model that is named for the coordinator alone."""
+        """Return the terms of the next run; `asked` replaces mode, models, input and cycles.
+
+        Workers use a model that is given for the coordinator alone.
+        """
         stay = {
             "mode": self.mode,
             "model": self.model,
@@ -240,12 +244,12 @@ class ResolvedRunSpec(RunSpec):
 
 
 class NodeTerms(Record):
-    """How a node's work is to be done.
+    """The terms for the work on a node.
 
-    `type`, `agent_command` and `model` are those of the worker that does it (None: of any worker).
-    `max_iterations` and `timeout_seconds` bound this node instead of its stage's contract.
-    `tools` narrow those of its worker; `output_schema` is a JSON Schema of its `result.json`.
-    A node that fails is done again by the board up to `retries` times.
+    `type`, `agent_command` and `model` describe the worker that does it (None: any worker).
+    `max_iterations` and `timeout_seconds` replace the limits of the stage's contract. `tools`
+    restricts the tools of its worker; `output_schema` is a JSON Schema for its `result.json`. The
+    board repeats a failed node up to `retries` times.
     """
 
     task: str = Field(min_length=1, description="what to do, in full: the worker sees only this")
@@ -289,15 +293,15 @@ class NodeTerms(Record):
 
 
 class PlannedTerms(NodeTerms):
-    """The terms of a plan's node. `optional`: the run may be completed without it."""
+    """The terms of a plan's node. `optional`: the run can be completed without it."""
 
     optional: bool = False
 
 
 class ForEach(Record):
-    """What a node is done for each item of: a list in the result of the node `node`.
+    """The list whose items a node is repeated for: in the result of the node `node`.
 
-    `items` is an expression over that result, `item` the name of the placeholder in the task.
+    `items` is an expression on this result, `item` the name of the placeholder in the task.
     """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(
@@ -314,7 +318,7 @@ class ForEach(Record):
 
 
 class NodeSpec(NodeTerms):
-    """A node as it is asked for; other nodes and its worker go by name or id."""
+    """A node as requested; other nodes and its worker are given by name or id."""
 
     name: str | None = Field(default=None, description="a short name, unique in the run")
     refs: Refs = Field(
@@ -330,7 +334,7 @@ class NodeSpec(NodeTerms):
 
 
 class WorkerSpec(Record):
-    """A worker as it is asked for. `model` None: the run's own; `tools` None: all there are."""
+    """A worker as requested. `model` None: the model of the run; `tools` None: all tools."""
 
     name: str = Field(min_length=1, description="a short name, unique in the team")
     type: WorkerType = Field(
@@ -354,9 +358,9 @@ class WorkerSpec(Record):
 
 
 class AskedAgent(Record):
-    """An external agent that somebody asks for, as the worker `name` with this role.
+    """A request for an external agent, as the worker `name` with this role.
 
-    `model` is the one that the agent is to use, None for the run's own.
+    `model` is the model for the agent, None for the model of the run.
     """
 
     command: str
@@ -370,9 +374,9 @@ class AskedAgent(Record):
 
 
 class ContractTerms(Record):
-    """What is asked of a stage's contract; what is None stays as the run has it.
+    """The requested terms of a stage's contract; None keeps the value of the run.
 
-    `max_stages` bounds the run from this stage on; a stage of a lead cannot have it.
+    `max_stages` limits the run from this stage on; a stage of a lead cannot have it.
     """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid")
@@ -395,22 +399,22 @@ class ContractTerms(Record):
 
 
 class StageTerms(ContractTerms):
-    """What is asked of a stage that a node will open."""
+    """The requested terms of a stage that a node will open."""
 
     name: str | None = Field(default=None, description="a short name: Research, Synthesis ...")
     goal: str = Field(default="", description="what the stage is to find out or to make")
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is asked of the stage."""
+        """Whether no terms are requested."""
         return not any(value for _, value in self)
 
 
 class RoleSpec(NodeTerms):
-    """One worker of a stage and the node that it does there.
+    """One worker of a stage and its node in the stage.
 
-    `name` is the worker: one on the team continues, any other is hired. `role` is its title and
-    `task` its prompt. `dependencies` and values of `refs` may name roles of the same stage.
+    `name` is the worker: a worker on the team continues, any other is hired. `role` is its title
+    and `task` its prompt. `dependencies` and values of `refs` may name roles of the same stage.
     """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(
@@ -456,7 +460,7 @@ class RoleSpec(NodeTerms):
     @model_validator(mode="before")
     @classmethod
     def _from_id(cls, value: Any) -> Any:
-        """Accept a role that has only an `id`; drop what the scopes decide by themselves."""
+        """Accept a role that has only an `id`; drop keys that the scopes determine themselves."""
         value = as_object(value)
         if not isinstance(value, dict):
             return value
@@ -483,6 +487,6 @@ class StageSpec(Record):
 
     @property
     def terms(self) -> StageTerms:
-        """What is asked of the stage besides its roles."""
+        """The requested terms of the stage, without its roles."""
         contract = dict(self.contract) if self.contract else {}
         return StageTerms(name=self.name, goal=self.goal, **contract)

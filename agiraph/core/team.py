@@ -1,6 +1,6 @@
-"""The Agentic Team: its roles, and what does their work, as `agentic_team` in agents.yaml says.
+"""The Agentic Team: its roles and their agents, from `agentic_team` in agents.yaml.
 
-What is left out there is that of the default team: its five roles, led by the project manager.
+Missing values are taken from the default team: five roles, led by the project manager.
 """
 
 import re
@@ -15,7 +15,7 @@ from agiraph.core.record import Record, misfit_in_words
 
 SECTION: Final = "agentic_team"
 USER: Final = "user"
-"""To whom a finished team speaks: no role may have this name."""
+"""The recipient of a finished team's message: no role may have this name."""
 
 MOST_TURNS: Final = 200
 MOST_ROLES: Final = 24
@@ -50,19 +50,19 @@ DEFAULT_ROLES: Final[Mapping[str, tuple[str, str]]] = {
         "the developer how it can be operated.",
     ),
 }
-"""Title and responsibilities of each role that there is if nothing else is said."""
+"""Title and responsibilities of each default role."""
 
 DEFAULT_LEAD: Final = "project_manager"
 CALLED: Final = {"claude": "claude-code"}
-"""External agents that go by another name, too."""
+"""External agents that have a second name."""
 
 
 class Role(Record):
-    """One role of a team, and who does its work.
+    """One role of a team, and the agent that does its work.
 
     `agent` is an external agent (claude, codex: `agiraph outside`), or a model as provider/model;
-    '' is the model of the run. `fallback` does the turns in which it fails, '' nobody. A role of
-    a local model only writes text, unless `may_write`: then it has the tools of a worker.
+    '' is the model of the run. `fallback` does the turns in which it fails; '' means none. A role
+    with a local model only writes text, unless `may_write`: then it has the tools of a worker.
     """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(
@@ -77,11 +77,11 @@ class Role(Record):
 
 
 class TeamSpec(Record):
-    """A team: its roles, who leads it, and its bounds.
+    """A team: its roles, its lead, and its limits.
 
     After `max_turns` turns it ends without a result of its lead. A role that sends the same message
-    to the same role more than `repetitions` times is taken to the lead. Each turn is shown those of
-    the last `transcript_turns` turns that its role does not have in its conversation.
+    to the same role more than `repetitions` times is referred to the lead. Each turn includes those
+    of the last `transcript_turns` turns that are missing in the conversation of its role.
     """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid")
@@ -93,21 +93,21 @@ class TeamSpec(Record):
     roles: dict[str, Role] = Field(default_factory=dict, max_length=MOST_ROLES)
 
     def agent_of(self, role: str) -> str:
-        """Return what does a role's work as turns name it; 'user' for the person."""
+        """Return the agent of a role, as turns name it; 'user' for the person."""
         if role == USER:
             return USER
         return self.roles[role].agent or "default"
 
 
 class EarlierTask(Record):
-    """What a team was asked before, and what came of it."""
+    """An earlier task of a team, and its result."""
 
     task: str = Field(max_length=100_000)
     output: str = Field(max_length=100_000)
 
 
 class TeamTerms(TeamSpec):
-    """A team at one task: as it was when that began, with what it was asked before."""
+    """A team with a task: the team at the start of the task, and its earlier tasks."""
 
     earlier: tuple[EarlierTask, ...] = ()
 
@@ -118,9 +118,9 @@ class TeamTerms(TeamSpec):
 
 
 def team_of(section: object) -> TeamSpec:
-    """Return the team of an `agentic_team` section, missing roles and fields as by default.
+    """Return the team of an `agentic_team` section, with defaults for missing roles and fields.
 
-    Raises InvalidInput, which names each wrong field.
+    Raises InvalidInput, which names each invalid field.
     """
     if not isinstance(section, dict):
         raise InvalidInput(f"{SECTION} must be a mapping, not {section!r:.100}")
@@ -145,7 +145,7 @@ def team_of(section: object) -> TeamSpec:
 
 
 def default_role(name: str) -> Role:
-    """Return a role as it is if nothing is said of it but its name."""
+    """Return the default role for a name."""
     return Role.model_validate(_with_defaults(name, None))
 
 
@@ -166,7 +166,7 @@ def _complaint(error: Any) -> str:
 
 
 def kind_of(agent: str) -> AgentKind:
-    """Return what an agent's name means: a model (provider/model; '': the run's), else a command.
+    """Return whether an agent's name is a model (provider/model; '': the run's) or a command.
 
     Commands are external agents by name, or paths of programs.
     """
@@ -176,7 +176,7 @@ def kind_of(agent: str) -> AgentKind:
 
 
 def command_of(agent: str) -> str:
-    """Return the external agent that a name means: `claude` is Claude Code."""
+    """Return the external agent for a name: `claude` is Claude Code."""
     name, space, options = agent.partition(" ")
     return f"{CALLED.get(name, name)}{space}{options}"
 
@@ -184,8 +184,8 @@ def command_of(agent: str) -> str:
 def problems_of(team: TeamSpec, unusable: Mapping[str, str]) -> list[str]:
     """Return why a team cannot work, each reason with its roles; [] if it can.
 
-    `unusable` is each agent that cannot be used, and why. A role of such an agent that has a usable
-    fallback can work.
+    `unusable` maps each unusable agent to the reason. A role with such an agent can work if its
+    fallback is usable.
     """
     roles: dict[str, list[str]] = {}
     for name, role in team.roles.items():
@@ -199,6 +199,6 @@ def problems_of(team: TeamSpec, unusable: Mapping[str, str]) -> list[str]:
 
 
 def agents_of(team: TeamSpec) -> list[str]:
-    """Return every agent that the team names, fallbacks too, each once."""
+    """Return every agent that the team names, including fallbacks, each once."""
     named = [agent for role in team.roles.values() for agent in (role.agent, role.fallback)]
     return [agent for agent in dict.fromkeys(named) if agent]

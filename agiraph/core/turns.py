@@ -1,7 +1,7 @@
-"""What goes to a model and comes back: turns, tool calls, tool schemas, requests, responses, usage.
+"""The data of model calls: turns, tool calls, tool schemas, requests, responses, usage.
 
-This is the one canonical shape. Provider adapters translate it; the loop, the transcript and the
-broker speak nothing else.
+This is the canonical format. Provider adapters translate it; the loop, the transcript and the
+broker use only this format.
 """
 
 import json
@@ -17,7 +17,7 @@ JsonObject = dict[str, Any]
 
 
 def _encodable(value: Any) -> Any:
-    """Join split surrogate pairs and replace halves: a model's JSON may hold them, UTF-8 cannot."""
+    """Join surrogate pairs and replace single surrogates, which UTF-8 cannot encode."""
     return map_texts(value, _encodable_text)
 
 
@@ -36,7 +36,7 @@ StopReason = Literal["end_turn", "tool_use", "max_tokens", "refusal", "cancelled
 
 
 def json_in(text: str) -> Any:
-    """Return the value of JSON that a model wrote as a text in its arguments, or else the text."""
+    """Return the value of JSON text that a model wrote in its arguments, or the text itself."""
     try:
         return _encodable(read_strict(text))
     except ValueError:
@@ -44,7 +44,7 @@ def json_in(text: str) -> Any:
 
 
 class ToolCall(Record):
-    """One call that a model wants; `malformed` is the raw text if it was no JSON object."""
+    """One tool call of a model; `malformed` is the raw text if it was not a JSON object."""
 
     id: str
     name: str
@@ -60,9 +60,9 @@ class UserTurn(Record):
 
 
 class AssistantTurn(Record):
-    """What the model said and which calls it made.
+    """The text and the calls of a model's answer.
 
-    `provider_data` is opaque: what the provider wants back unchanged (thinking blocks and such).
+    `provider_data` is opaque data that the provider needs back unchanged, such as thinking blocks.
     `interrupted` marks a partial text that was cut off.
     """
 
@@ -74,7 +74,7 @@ class AssistantTurn(Record):
 
 
 class ToolTurn(Record):
-    """The result of one call; every call of an assistant turn is answered by exactly one."""
+    """The result of one call; every call of an assistant turn has exactly one result."""
 
     role: Literal["tool"] = "tool"
     call_id: str
@@ -87,7 +87,7 @@ Turn = Annotated[UserTurn | AssistantTurn | ToolTurn, Field(discriminator="role"
 
 
 def calls_in_words(answer: AssistantTurn) -> str:
-    """Return what an answer said and called as text, for where its calls cannot stand as calls."""
+    """Return an answer and its calls as text, for places where calls are not allowed."""
     made = [
         f"{call.name} {call.malformed or json.dumps(call.arguments, ensure_ascii=False)}"
         for call in answer.tool_calls
@@ -97,17 +97,17 @@ def calls_in_words(answer: AssistantTurn) -> str:
 
 
 def result_in_words(result: ToolTurn) -> str:
-    """Return a call's result as text, to stand behind `calls_in_words`."""
+    """Return the result of a call as text, to follow `calls_in_words`."""
     return f"[{'Error' if result.is_error else 'Result'} of {result.name}]: {result.content}"
 
 
 def encoded_length(value: JsonObject) -> int:
-    """Return how many bytes a JSON object has as text."""
+    """Return the length in bytes of a JSON object as text."""
     return len(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
 
 
 class ToolSchema(Record):
-    """The formal layer of a tool: name, one-line description, JSON Schema of its parameters."""
+    """The interface of a tool: name, one-line description, JSON Schema of its parameters."""
 
     name: str
     description: str
@@ -120,9 +120,9 @@ COUNTED = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_to
 class Usage(Record):
     """Tokens and money of one or more model calls.
 
-    `input_tokens` counts all input, of which `cache_read_tokens` came from the provider's cache
-    and `cache_write_tokens` were put into it. `cost_usd` is None when the price is not known.
-    `is_estimate`: not all of it was counted by the service, which has not come to the end.
+    `input_tokens` counts all input, including `cache_read_tokens` read from the provider's cache
+    and `cache_write_tokens` written to it. `cost_usd` is None when the price is unknown.
+    `is_estimate`: part of it is estimated, because the service did not report all of it.
     """
 
     input_tokens: int = 0
@@ -133,14 +133,14 @@ class Usage(Record):
     is_estimate: bool = False
 
     def __add__(self, other: "Usage") -> "Usage":
-        """Return the sum; a cost that is unknown on one side counts as nothing."""
+        """Return the sum; an unknown cost counts as zero."""
         costs = [u.cost_usd for u in (self, other) if u.cost_usd is not None]
         counts = {name: getattr(self, name) + getattr(other, name) for name in COUNTED}
         is_estimate = self.is_estimate or other.is_estimate
         return Usage(**counts, cost_usd=sum(costs) if costs else None, is_estimate=is_estimate)
 
     def less(self, before: "Usage") -> "Usage":
-        """Return what was used since `before`, which is a part of it."""
+        """Return the usage since `before`, which is a part of this usage."""
         counts = {name: max(0, getattr(self, name) - getattr(before, name)) for name in COUNTED}
         cost = self.cost_usd
         if cost is not None:
@@ -159,18 +159,17 @@ class Usage(Record):
 
 
 UsageBy = Literal["entity", "agent", "node", "run", "model", "day", "trigger"]
-"""By what the ledger groups calls."""
+"""The keys by which the ledger groups calls."""
 
 UsageGroup = Literal[UsageBy, "stage"]
-"""By what people are shown them; a stage has the sum of its nodes."""
+"""The keys by which calls are shown; a stage has the sum of its nodes."""
 
 
 class UsageRow(Record):
-    """What one entity, agent, node, stage, run, model, day or trigger took: `key` names it.
+    """The usage of one entity, agent, node, stage, run, model, day or trigger, identified by `key`.
 
-    `run` is that of a node or a stage, whose key is its number.
-
-    `name` is what people call it. `seconds` is how long its `calls` took, all together.
+    `run` is the run of a node or stage; the key of a stage is its number. `name` is the display
+    name. `seconds` is the total time of its `calls`.
     """
 
     key: str
@@ -181,19 +180,19 @@ class UsageRow(Record):
     usage: Usage
 
     def __add__(self, other: "UsageRow") -> "UsageRow":
-        """Return both together, under the key of this one."""
+        """Return the sum of both, with the key of this row."""
         sums = {"calls": self.calls + other.calls, "seconds": self.seconds + other.seconds}
         return self.model_copy(update=sums | {"usage": self.usage + other.usage})
 
 
 class ModelRequest(Record):
-    """One question to a model. `model` is `provider/name`; `entity` is who asks, for metering.
+    """A request to a model. `model` is `provider/name`; `entity` is the requester, for metering.
 
-    `budget_usd` bounds what all calls of `run_id` together may cost; `budgets` are further bounds.
-    `trigger` is the one whose firing led to the call, `record` whether the call is recorded.
-    `attempt` is which one at the node it is made for; `door` names the LLM proxy that it came
-    through. `response_schema` is the JSON Schema of the one object that the answer's text must be;
-    whoever asks checks that it is.
+    `budget_usd` limits the total cost of all calls of `run_id`; `budgets` are further limits.
+    `trigger` is the trigger whose firing caused the call, `record` whether the call is recorded.
+    `attempt` is the number of the attempt at the node; `door` is the name of the LLM proxy that
+    forwarded it. `response_schema` is the JSON Schema of the single object in the answer's text;
+    the requester validates it.
     """
 
     model: str
@@ -215,11 +214,10 @@ class ModelRequest(Record):
 
 
 class ModelResponse(Record):
-    """One answer of a model, whole. `model` is the one that answered.
+    """A complete answer of a model. `model` is the model that answered.
 
-    It is a fallback if `instead_of` names the model that was asked for; `why` is what kept that
-    one from answering. `window` is how many tokens the one that answered can take, None if the one
-    who answers does not know.
+    The model is a fallback if `instead_of` names the requested model; `why` is the reason. `window`
+    is the context window of the model in tokens, None if unknown.
     """
 
     text: SafeText | None = None
@@ -233,7 +231,7 @@ class ModelResponse(Record):
     provider_data: JsonObject | None = None
 
     def turn(self) -> AssistantTurn:
-        """Return the answer as the turn that enters the conversation."""
+        """Return the answer as a turn for the conversation."""
         return AssistantTurn(
             text=self.text, tool_calls=self.tool_calls, provider_data=self.provider_data
         )

@@ -2198,12 +2198,12 @@ export interface components {
             max_concurrent: number | null;
         };
         /**
-         * @description A budget as it is: its limits with all raises, what is spent, how often it was raised.
+         * @description The current state of a budget: limits including raises, spending, and the number of raises.
          *
-         *     `day` is the day of UTC that a daily budget is of, `name` what people call its key. `is_own`:
-         *     it was set for this one, else it is that of the settings; `sets` is how often a person set it.
-         *     `epoch` is that of the ledger in which raises are counted: in another one they start again.
-         *     `is_estimate`: some of what is spent was not counted by the service.
+         *     `day` is the UTC day of a daily budget, `name` the display name of its key. `is_own`: it was set
+         *     for this item, otherwise it is from the settings; `sets` counts how often a person set it.
+         *     `epoch` is the epoch of the ledger that counts the raises: in another epoch the count restarts.
+         *     `is_estimate`: part of the spending is estimated, because the service did not report it.
          */
         BudgetState: {
             usd: number | null;
@@ -2405,9 +2405,9 @@ export interface components {
             form?: "tree" | "mermaid" | "dot" | "svg" | "html" | "json" | "yaml";
         };
         /**
-         * @description The outcome of a check. `exit_code` None: its time ran out; `output` is cut at its beginning.
+         * @description The result of a check. `exit_code` None: it timed out; `output` keeps only the end.
          *
-         *     `is_walled`: whether it ran behind the sandbox's wall.
+         *     `is_walled`: whether it ran inside the sandbox.
          */
         CheckResult: {
             command: string;
@@ -2800,7 +2800,7 @@ export interface components {
             checks: components["schemas"]["DoctorCheckView"][];
             checked_at: number;
         };
-        /** @description What a team was asked before, and what came of it. */
+        /** @description An earlier task of a team, and its result. */
         EarlierTask: {
             task: string;
             output: string;
@@ -2924,9 +2924,9 @@ export interface components {
         /**
          * @description The checks of a published result, and the SHA-256 sums of the files in `published/`.
          *
-         *     `artifacts` are hexadecimal sums by relative path, the first `ARTIFACTS_NAMED` of them; `digest`
-         *     is the sum over all of them: of the lines `{sum}  {path}` in the order of the paths, as
-         *     `sha256sum` writes and reads them. `at` is when the checks had passed.
+         *     `artifacts` are hexadecimal sums by relative path, the first `ARTIFACTS_NAMED`; `digest`
+         *     is the sum over all files: over the lines `{sum}  {path}` sorted by path, in the
+         *     format of `sha256sum`. `at` is the time when the checks had passed.
          */
         Evidence: {
             /** @default [] */
@@ -3038,9 +3038,9 @@ export interface components {
             is_truncated: boolean;
         };
         /**
-         * @description What a node is done for each item of: a list in the result of the node `node`.
+         * @description The list whose items a node is repeated for: in the result of the node `node`.
          *
-         *     `items` is an expression over that result, `item` the name of the placeholder in the task.
+         *     `items` is an expression on this result, `item` the name of the placeholder in the task.
          */
         ForEach: {
             node: string;
@@ -3134,10 +3134,10 @@ export interface components {
         /**
          * @description One row of the table of hosts.
          *
-         *     `state`: `away` is silent, and its lease still runs, or nothing ran there when the home started;
-         *     `lost` is silent, its lease has ended, and what it ran is started elsewhere. A cordoned host
-         *     gets no new work. `labels` are those given by a person and those found; `skew_seconds` is its
-         *     clock minus ours.
+         *     `state`: an `away` host is silent but its lease is still valid, or nothing ran there when the
+         *     home started. A `lost` host is silent, its lease has ended, and its processes are started
+         *     elsewhere. A cordoned host receives no new work. `labels` contains the labels from a person and
+         *     the detected ones; `skew_seconds` is the clock of the host minus our clock.
          */
         HostInfo: {
             name: string;
@@ -3255,9 +3255,9 @@ export interface components {
             session_seconds: number;
         };
         /**
-         * @description What a machine is. `labels` are those found on it: `linux`, `has:docker`, `gpu` ...
+         * @description The properties of a machine; `labels` are detected: `linux`, `has:docker`, `gpu` ...
          *
-         *     `version` is that of Agiraph, `boot` identifies this boot of the machine.
+         *     `version` is the Agiraph version; `boot` identifies this boot of the machine.
          */
         MachineFacts: {
             version: string;
@@ -3484,9 +3484,9 @@ export interface components {
             evidence: components["schemas"]["Evidence"] | null;
         };
         /**
-         * @description Where the human has a node go: to this worker, to any with this model, or both.
+         * @description The new worker or model for a node, chosen by the human.
          *
-         *     `cause` is the message that asked for it, `because` the human's reason.
+         *     `cause` is the message that requested it, `because` the human's reason.
          */
         NodeMove: {
             cause: string;
@@ -3623,16 +3623,15 @@ export interface components {
             stack: string[];
         };
         /**
-         * @description An action that needs the human's word: what would be done, and by which rule it is asked.
+         * @description An action that needs the human's approval, and the rule that requires it.
          *
-         *     `tool` is a tool's name or `stage` or `spend` (or `budget`: more may be spent of it, in the unit
-         *     that `subject` names), `subject` what of it the rule's pattern looks at (a command, a path, an
-         *     address), `remember` the pattern that "allow always" will allow. `shortage` is the identity of
-         *     what is short (`agiraph.core.money.Shortage`), for `spend` how many whole limits of the rule are
-         *     spent. `digest` distinguishes the action from
-         *     every other one, also of the same subject: it follows from the tool and all its arguments.
-         *     `diff` is how a file would change, `arguments` all arguments of the call as JSON if `subject`
-         *     and `diff` do not contain them; both are for people.
+         *     `tool` is a tool name, `stage`, `spend`, or `budget` (to raise it, in the unit that `subject`
+         *     names). `subject` is the part that the rule's pattern is compared with: a command, a path, an
+         *     address. `remember` is the pattern that "allow always" will allow. `shortage` is the identity of
+         *     the shortage (`agiraph.core.money.Shortage`), for `spend` how many multiples of the rule's limit
+         *     are spent. `digest` identifies the action: it is computed from the tool and all its arguments.
+         *     `diff` is the change to a file, `arguments` all arguments as JSON if `subject` and `diff` do not
+         *     contain them; both are for people.
          */
         ProposedAction: {
             tool: string;
@@ -3735,11 +3734,11 @@ export interface components {
             because?: string;
         };
         /**
-         * @description One role of a team, and who does its work.
+         * @description One role of a team, and the agent that does its work.
          *
          *     `agent` is an external agent (claude, codex: `agiraph outside`), or a model as provider/model;
-         *     '' is the model of the run. `fallback` does the turns in which it fails, '' nobody. A role of
-         *     a local model only writes text, unless `may_write`: then it has the tools of a worker.
+         *     '' is the model of the run. `fallback` does the turns in which it fails; '' means none. A role
+         *     with a local model only writes text, unless `may_write`: then it has the tools of a worker.
          */
         Role: {
             /** @default  */
@@ -3869,10 +3868,10 @@ export interface components {
             is_repeatable: boolean;
         };
         /**
-         * @description A service that cannot be kept running: the runs that need it are suspended until it can.
+         * @description A service that cannot be kept running; the runs that need it are suspended.
          *
-         *     It exited by its own fault `faults` times in close succession, the last time because of `cause`.
-         *     `is_lasting`: it has failed so often that a command does not wait for the run any longer.
+         *     It failed `faults` times in quick succession, most recently because of `cause`. `is_lasting`: it
+         *     has failed so often that a command stops waiting for the run.
          */
         ServiceOutage: {
             service: string;
@@ -4050,10 +4049,10 @@ export interface components {
             assessment: string | null;
         };
         /**
-         * @description Nothing in a run can happen by itself any more.
+         * @description A run in which nothing can happen any more without outside help.
          *
-         *     `notices` counts the notices that its coordinator has been given. `for_human`: the coordinator
-         *     itself waits for the person, who is told instead.
+         *     `notices` counts the notices to its coordinator. `for_human`: the coordinator itself waits for
+         *     the person, so the person is notified instead.
          */
         Standstill: {
             since: number;
@@ -4439,7 +4438,7 @@ export interface components {
             status: "active" | "expired" | "revoked";
             last_used_at: number | null;
         };
-        /** @description One call that a model wants; `malformed` is the raw text if it was no JSON object. */
+        /** @description One tool call of a model; `malformed` is the raw text if it was not a JSON object. */
         ToolCall: {
             id: string;
             name: string;
@@ -4594,9 +4593,9 @@ export interface components {
         /**
          * @description Tokens and money of one or more model calls.
          *
-         *     `input_tokens` counts all input, of which `cache_read_tokens` came from the provider's cache
-         *     and `cache_write_tokens` were put into it. `cost_usd` is None when the price is not known.
-         *     `is_estimate`: not all of it was counted by the service, which has not come to the end.
+         *     `input_tokens` counts all input, including `cache_read_tokens` read from the provider's cache
+         *     and `cache_write_tokens` written to it. `cost_usd` is None when the price is unknown.
+         *     `is_estimate`: part of it is estimated, because the service did not report all of it.
          */
         Usage: {
             /** @default 0 */
@@ -4612,11 +4611,10 @@ export interface components {
             is_estimate: boolean;
         };
         /**
-         * @description What one entity, agent, node, stage, run, model, day or trigger took: `key` names it.
+         * @description The usage of one entity, agent, node, stage, run, model, day or trigger, identified by `key`.
          *
-         *     `run` is that of a node or a stage, whose key is its number.
-         *
-         *     `name` is what people call it. `seconds` is how long its `calls` took, all together.
+         *     `run` is the run of a node or stage; the key of a stage is its number. `name` is the display
+         *     name. `seconds` is the total time of its `calls`.
          */
         UsageRow: {
             key: string;
@@ -4650,10 +4648,10 @@ export interface components {
             budgets: components["schemas"]["BudgetState"][];
         };
         /**
-         * @description One line of a standstill: an entity that waits, for what (`waits`), and since when.
+         * @description One line of a standstill: a waiting entity, its reason (`waits`), and since when.
          *
-         *     `entity` is its name, '' for a node that no worker has; `node` is the name of its node, '' for
-         *     the coordinator.
+         *     `entity` is its name, '' for a node without a worker; `node` is the name of its node, '' for the
+         *     coordinator.
          */
         WaitingEntity: {
             entity: string;

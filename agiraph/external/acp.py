@@ -3,13 +3,13 @@
     initialize -> (authenticate) -> session/new | session/resume | session/load
                -> (its mode is set) -> session/prompt -> ... -> its response, then the next prompt
 
-Between a prompt and its response the agent reports what it does (`session/update`), requests
-permission (`session/request_permission`) and has files read and written for it (`fs/...`, within
-its scope). One prompt is in flight at a time: what is sent meanwhile is the next one; an interrupt
-cancels the one in flight. A session that is not in the mode of its preset is ended (`acp_mode`).
+Between a prompt and its response the agent reports its actions (`session/update`), requests
+permission (`session/request_permission`) and asks us to read and write files (`fs/...`, within its
+scope). One prompt is in flight at a time: further text becomes the next prompt; an interrupt
+cancels the current prompt. A session in another mode than its preset's is ended (`acp_mode`).
 Terminals are not offered: the agent's own commands run in the agent's own sandbox.
 
-docs/architecture.md says why the protocol's Python library is not used.
+docs/architecture.md explains why the protocol's Python library is not used.
 """
 
 import json
@@ -40,20 +40,20 @@ RESOURCE_NOT_FOUND = -32002
 
 
 class JsonRpcPeer:
-    """Numbers the requests of this side, and knows which response belongs to which."""
+    """Numbers our requests, and assigns the responses to them."""
 
     def __init__(self) -> None:
         self._number = 0
         self._open: dict[int, str] = {}
 
     def request(self, method: str, params: JsonObject) -> bytes:
-        """Return a request, whose response `method_answered` recognizes."""
+        """Return an encoded request; `method_answered` recognizes its response."""
         self._number += 1
         self._open[self._number] = method
         return _encode({"id": self._number, "method": method, "params": params})
 
     def method_answered(self, message: JsonObject) -> str | None:
-        """Return the method of the request that a message answers, None if it answers none."""
+        """Return the method of the request that a message answers, None if it is not an answer."""
         id = message.get("id")
         if "method" in message or not isinstance(id, int):
             return None
@@ -73,7 +73,7 @@ class JsonRpcPeer:
 
 
 def error_text(error: object) -> str:
-    """Return an error's message with its details."""
+    """Return the message of an error with its details."""
     if not isinstance(error, dict):
         return str(error)
     text, data = str(error.get("message", "an error without a message")), error.get("data")
@@ -104,7 +104,7 @@ WRONG_STOP_REASONS = {
 
 
 class AcpDriver(Driver):
-    """One start of an agent that speaks the Agent Client Protocol."""
+    """One start of an agent that uses the Agent Client Protocol."""
 
     is_two_way = True
 
@@ -130,7 +130,7 @@ class AcpDriver(Driver):
     # --- what is written to the agent ------------------------------------------------------------
 
     def opening(self) -> bytes:
-        """Return the initialize request; the task follows once there is a session."""
+        """Return the initialize request; the task follows when the session has begun."""
         serves = self._preset.client_files
         files = {"readTextFile": serves, "writeTextFile": serves}
         capabilities: JsonObject = {"fs": files, "terminal": False}
@@ -144,7 +144,7 @@ class AcpDriver(Driver):
         )
 
     def encode_prompt(self, text: str) -> bytes | None:
-        """Return a prompt if the agent waits for one, else queue it."""
+        """Return a prompt if the agent waits for one, otherwise queue it."""
         self._next_prompts.append(text)
         is_idle = self._has_prompted and not self._is_in_flight and not self._is_over
         return self._prompt() if is_idle else b""
@@ -156,7 +156,7 @@ class AcpDriver(Driver):
         return self._rpc.request("session/prompt", {"sessionId": self._session, "prompt": prompt})
 
     def interrupt(self) -> bytes | None:
-        """Return what cancels the turn in flight and the permission requests in it."""
+        """Return the messages that cancel the current turn and its permission requests."""
         if not self._is_in_flight:
             return b""
         self._is_cancelled = True
@@ -166,7 +166,7 @@ class AcpDriver(Driver):
         return cancel + b"".join(answers)
 
     def answer(self, request: str, refusal: str) -> bytes:
-        """Return the option that was chosen; the reason of a refusal is part of the next prompt."""
+        """Return the chosen option; the reason of a refusal is added to the next prompt."""
         id, options = self._permissions.pop(request, (None, []))
         if id is None:
             return b""  # cancelled by an interrupt
@@ -179,9 +179,9 @@ class AcpDriver(Driver):
         return self._rpc.respond(id, {"outcome": outcome})
 
     def verdict(self, exit_code: int, stderr: str) -> str:
-        """Return why it failed: its last turn's problem, else what the exit code means.
+        """Return why it failed: the problem of its last turn, or the meaning of the exit code.
 
-        After a last turn that ended well the exit code does not matter.
+        After a successful last turn the exit code is ignored.
         """
         if self.problem:
             return self.problem
@@ -193,7 +193,7 @@ class AcpDriver(Driver):
     # --- what the agent writes -------------------------------------------------------------------
 
     def feed(self, data: bytes) -> list[AgentEvent]:
-        """Return what these bytes mean."""
+        """Return the events in these bytes."""
         events: list[AgentEvent] = []
         if self._is_over:
             return events
@@ -234,7 +234,7 @@ class AcpDriver(Driver):
                 return self._turn_ended(result)
 
     def _failed(self, method: str, text: str) -> list[AgentEvent]:
-        if method == "session/resume":  # some say that they can, and cannot
+        if method == "session/resume":  # some claim this and cannot
             return [ProtocolOutput(self._load_session())]
         if method == "session/load":
             self._is_loading = False
@@ -264,8 +264,7 @@ class AcpDriver(Driver):
         return [ProtocolOutput(self._resume_session())]
 
     def _resume_session(self) -> bytes:
-        """Return the request that resumes the session if there is one and the agent can do that,
-        else the one that loads it or begins another."""
+        """Return a request that resumes the session, or loads it, or starts a new one."""
         can_resume = "resume" in mapping(self._capabilities.get("sessionCapabilities"))
         if self._session and can_resume:
             return self._rpc.request("session/resume", self._session_params())
@@ -284,7 +283,7 @@ class AcpDriver(Driver):
         return self._rpc.request("session/new", self._session_params())
 
     def _note_lost(self) -> None:
-        """Begin with the whole task: the agent does not know it any more."""
+        """Start with the whole task, because the agent has lost it."""
         self._is_lost = True
         task = self.launch.prompt_if_lost or self.launch.prompt
         self._next_prompts = [LOST, task, *self._next_prompts[1:]]
@@ -297,7 +296,7 @@ class AcpDriver(Driver):
 
     def _session_begun(self, result: JsonObject) -> list[AgentEvent]:
         if self._is_loading and not self._has_history:
-            self._note_lost()  # some load a session that they do not have as an empty one
+            self._note_lost()  # some load an unknown session as an empty one
         self._is_loading = False
         self._session = str(result.get("sessionId") or self._session)
         known: list[AgentEvent] = [SessionIdReported(self._session, is_new=self._is_lost)]
@@ -311,7 +310,7 @@ class AcpDriver(Driver):
 
     def _notified(self, method: str, params: JsonObject) -> list[AgentEvent]:
         if params.get("sessionId", self._session) != self._session:
-            return []  # of a sub-agent's session
+            return []  # from a sub-agent's session
         if method == QWEN_MODE_UPDATE and not self._is_loading:
             self._mode.check(params)
         update = mapping(params.get("update"))

@@ -1,9 +1,9 @@
 """SessionMode: the mode of an ACP session, in which the agent asks before it acts, or is confined.
 
-Agents report their modes in two ways, many in both: as `modes` with `session/set_mode`, and as one
-of the `configOptions` with `session/set_config_option`, whose response says what is set now. The
-agent chooses the mode in which a session begins, also one that is resumed: so each session is put
-into its mode, and every report of a mode is checked.
+Agents report their modes in two ways, many in both: as `modes` with `session/set_mode`, and as an
+entry of `configOptions` with `session/set_config_option`, whose response contains the new values.
+The agent chooses the mode in which a new or resumed session begins. Therefore the mode of each
+session is set, and every report of a mode is checked.
 """
 
 from collections.abc import Iterator
@@ -18,12 +18,12 @@ SET_OPTION = "session/set_config_option"
 
 
 class WrongMode(InvalidInput):
-    """A session is in another mode than the wanted one, or cannot be put into it."""
+    """A session is not in the required mode, or the mode cannot be set."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReportedModes:
-    """What an agent reports of its modes; `option` is the configuration option that sets them."""
+    """The modes that an agent reports; `option` is the configuration option that sets them."""
 
     current: str
     known: tuple[str, ...]
@@ -31,9 +31,9 @@ class ReportedModes:
 
 
 class SessionMode:
-    """The mode of one session: the first of `wanted` that the agent has; any if none is wanted.
+    """The mode of one session: the first of `wanted` that the agent supports; any if empty.
 
-    `further` are modes that the agent may change to by itself.
+    `further` are modes that the agent may switch to by itself.
     """
 
     def __init__(self, wanted: tuple[str, ...], further: tuple[str, ...] = ()) -> None:
@@ -44,7 +44,8 @@ class SessionMode:
     def request(self, session: str, response: JsonObject) -> tuple[str, JsonObject] | None:
         """Return the method and parameters that set the mode of a session that has begun.
 
-        None if no mode is wanted. Raises WrongMode if the agent has none of those that are.
+        Returns None if no mode is wanted. Raises WrongMode if the agent supports none of the wanted
+        modes.
         """
         self._mode = ""
         if not self._wanted:
@@ -57,7 +58,7 @@ class SessionMode:
 
     def _choose(self, modes: ReportedModes | None) -> str:
         if modes is None:
-            return self._wanted[0]  # none is reported: the agent refuses one that it does not know
+            return self._wanted[0]  # none is reported: the agent refuses an unknown one
         for mode in self._wanted:
             if mode in modes.known:
                 return mode
@@ -69,7 +70,7 @@ class SessionMode:
         return " or ".join(f"'{mode}'" for mode in self._wanted)
 
     def confirm(self, request: JsonObject, response: JsonObject) -> None:
-        """Note that a request was granted. Raises WrongMode if the response has another mode."""
+        """Record a successful request. Raises WrongMode if the response reports another mode."""
         self._mode = str(request.get("value", request.get("modeId")))
         self.check(response)
 
@@ -78,9 +79,9 @@ class SessionMode:
         return WrongMode(f"it refused its mode {self._names}, in which it is to work: {text}")
 
     def check(self, report: JsonObject) -> None:
-        """Raise WrongMode if a message reports a mode that the session must not be in.
+        """Raise WrongMode if a message reports a mode that is not allowed for the session.
 
-        Before the mode was set it may be in any.
+        Before the mode was set, all modes are allowed.
         """
         current = report.get("currentModeId")
         if not isinstance(current, str):
@@ -104,6 +105,6 @@ def modes_in(report: JsonObject) -> ReportedModes | None:
 
 
 def _choices(option: JsonObject) -> Iterator[JsonObject]:
-    """Yield the values of an option, which may be in groups."""
+    """Yield the values of an option, which may be grouped."""
     for row in rows(option.get("options")):
         yield from rows(row["options"]) if "options" in row else (row,)

@@ -1,8 +1,7 @@
-"""What the messages of the Agent Client Protocol hold, read tolerantly: agents differ in what they
-fill.
+"""Parsing of Agent Client Protocol messages; tolerant, because agents fill different fields.
 
-A tool call is reported in steps: first often without its input, then with it, then with its
-outcome. It is passed on as started once its input is known, or when it runs.
+A tool call is reported in steps: often first without its input, then with it, then with its result.
+It is reported as started when its input is known, or when it runs.
 """
 
 import shlex
@@ -39,7 +38,7 @@ class AcpToolCalls:
         self._ended: set[str] = set()
 
     def apply(self, update: JsonObject) -> list[AgentEvent]:
-        """Return what a `tool_call` or `tool_call_update` reports that is new."""
+        """Return the new events in a `tool_call` or `tool_call_update`."""
         id = str(update.get("toolCallId", ""))
         if not id or id in self._ended:
             return []
@@ -61,7 +60,7 @@ class AcpToolCalls:
 
 
 def _tool_name(known: JsonObject) -> str:
-    """Return a tool's name as rules know it: by its kind, else its title."""
+    """Return the name of a tool for the rules: from its kind, or from its title."""
     title = str(known.get("title") or "").strip()
     name = "".join(
         "_" if sign in GLOB_SIGNS or not sign.isprintable() else sign
@@ -71,7 +70,7 @@ def _tool_name(known: JsonObject) -> str:
 
 
 def _is_clear(known: JsonObject) -> bool:
-    """Whether a call's input is known; of a call that has ended no more will be."""
+    """Whether the input of a call is known; after the end of a call no more input follows."""
     if known.get("status") in ("completed", "failed"):
         return True
     given = known.get("rawInput")
@@ -81,7 +80,7 @@ def _is_clear(known: JsonObject) -> bool:
 
 
 def _arguments(known: JsonObject) -> JsonObject:
-    """Return a call's input, with its command and path under the names that rules look at."""
+    """Return the input of a call, with its command and path under the names that the rules use."""
     arguments = dict(mapping(known.get("rawInput")))
     is_command = known.get("kind") == "execute"
     command = arguments.get("command", arguments.get("cmd"))
@@ -99,13 +98,13 @@ def _arguments(known: JsonObject) -> JsonObject:
 
 
 def _as_typed(words: list[str]) -> str:
-    """Return a command as a person types it: without the shell that is to run it."""
+    """Return a command as a person types it, without the shell around it."""
     is_shell = len(words) == 3 and words[1] in ("-c", "-lc")
     return words[2] if is_shell else shlex.join(words)
 
 
 def _files(known: JsonObject, arguments: JsonObject) -> JsonObject:
-    """Return the files that a call is about, or the folder that it searches, as arguments."""
+    """Return the files of a call, or the folder that it searches, as arguments."""
     is_change = TOOL_NAMES.get(str(known.get("kind"))) == "write_file"
     named = [arguments.get(key) for key in (*PATHS, *(MOVED if is_change else ()))]
     named += [row.get("path") for key in ("locations", "content") for row in rows(known.get(key))]
@@ -121,9 +120,9 @@ def _files(known: JsonObject, arguments: JsonObject) -> JsonObject:
 
 
 def output_of(known: JsonObject) -> str:
-    """Return a call's output: its texts, and which files it has changed.
+    """Return the output of a call: its texts, and the files that it has changed.
 
-    An exit code precedes them if it is not 0, or if nothing else is known.
+    An exit code is put in front if it is not 0, or if there is no other output.
     """
     shown, raw = rows(known.get("content")), known.get("rawOutput")
     text = "\n".join(filter(None, map(_content_text, shown))) or _raw_text(raw)
@@ -134,7 +133,7 @@ def output_of(known: JsonObject) -> str:
 
 
 def _raw_text(raw: object) -> str:
-    """Return the text of a raw output; of an object, what its agent calls its text."""
+    """Return the text of a raw output; for an object, its text field."""
     if not isinstance(raw, dict):
         return text_of(raw)
     texts = [raw[key] for key in TEXTS if isinstance(raw.get(key), str)]
@@ -185,7 +184,7 @@ def plan_in(update: JsonObject) -> str:
 def servers_for(
     servers: Mapping[str, AgentToolServer], capabilities: JsonObject
 ) -> list[JsonObject]:
-    """Return the tool servers for a new session; those with a URL if the agent can use any."""
+    """Return the tool servers for a new session; with a URL only if the agent supports it."""
     can_use_http = bool(mapping(capabilities.get("mcpCapabilities")).get("http"))
     found: list[JsonObject] = []
     for name, server in servers.items():
@@ -204,7 +203,7 @@ def _pairs(values: Mapping[str, str]) -> list[JsonObject]:
 
 
 def option_for(options: list[JsonObject], *, is_allowed: bool) -> str | None:
-    """Return the id of the option that allows or rejects, preferably once and not always."""
+    """Return the id of the option that allows or rejects, preferably only once."""
     wanted = ("allow_once", "allow_always") if is_allowed else ("reject_once", "reject_always")
     by_kind = {str(option.get("kind")): option.get("optionId") for option in reversed(options)}
     ids = (by_kind.get(kind) for kind in wanted)
@@ -218,14 +217,14 @@ def usage_of(counted: object) -> Usage | None:
     keys = ("inputTokens", "outputTokens", "cachedReadTokens", "cachedWriteTokens", "totalTokens")
     given, made, read, written, total = (max(0, number(counted.get(key)) or 0) for key in keys)
     if total >= given + made + read + written:
-        given += read + written  # they are counted separately from the input
+        given += read + written  # counted separately from the input
     return Usage(
         input_tokens=given, output_tokens=made, cache_read_tokens=read, cache_write_tokens=written
     )
 
 
 def cost_in(update: JsonObject) -> float | None:
-    """Return what the session has cost so far in US dollars, None if that was not reported."""
+    """Return the cost of the session so far in US dollars, None if it was not reported."""
     match update.get("cost"):
         case {"amount": given, "currency": "USD"}:
             return amount(given)

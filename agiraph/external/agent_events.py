@@ -1,4 +1,4 @@
-"""Agent events: what a driver reads out of an external agent's output, as typed records."""
+"""Agent events: the output of an external agent as typed records, read by a driver."""
 
 from dataclasses import dataclass, field
 
@@ -7,9 +7,9 @@ from agiraph.core.turns import JsonObject, Usage
 
 @dataclass(frozen=True, slots=True)
 class SessionIdReported:
-    """The id under which the agent's session can be resumed.
+    """The id with which the agent's session can be resumed.
 
-    `is_new`: another one than was asked for, because that one is lost.
+    `is_new`: the requested session is lost, and this is a new one.
     """
 
     session: str
@@ -18,7 +18,7 @@ class SessionIdReported:
 
 @dataclass(frozen=True, slots=True)
 class TextStreamed:
-    """A piece of text that is being written; the whole follows as `TextReported`."""
+    """A piece of a text in progress; the complete text follows as `TextReported`."""
 
     text: str
 
@@ -33,7 +33,7 @@ class TextReported:
 
 @dataclass(frozen=True, slots=True)
 class ToolUseStarted:
-    """The agent began to use one of its own tools."""
+    """The agent started to use one of its own tools."""
 
     id: str
     tool: str
@@ -42,7 +42,7 @@ class ToolUseStarted:
 
 @dataclass(frozen=True, slots=True)
 class ToolUseEnded:
-    """One of its tools has ended with this output."""
+    """A tool of the agent has ended with this output."""
 
     id: str
     output: str = ""
@@ -60,14 +60,14 @@ class PermissionRequested:
 
 @dataclass(frozen=True, slots=True)
 class UsageReported:
-    """What the agent says that it has used since it was started: a total, not a step."""
+    """The usage that the agent reports since it was started: a total, not an increment."""
 
     usage: Usage
 
 
 @dataclass(frozen=True, slots=True)
 class ProtocolOutput:
-    """Bytes that the protocol needs written to the agent's stdin now."""
+    """Bytes that the protocol must write to the agent's stdin now."""
 
     data: bytes
 
@@ -82,7 +82,7 @@ class TurnEnded:
 
 @dataclass(frozen=True, slots=True)
 class SessionMustEnd:
-    """The agent must be ended, and not be started again; `problem` says why."""
+    """The agent must be ended and not be started again; `problem` says why."""
 
     problem: str
 

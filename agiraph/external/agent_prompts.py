@@ -1,5 +1,4 @@
-"""Agent prompts: what an external agent is given to read, as prompts and as `_context.json`;
-pure."""
+"""Agent prompts: the texts for an external agent, as prompts and as `_context.json`; pure."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -33,7 +32,7 @@ SUMMARY_CHARACTERS = 1200
 def task_text(
     assignment: Assignment, worker: Worker, *, run: Path, known: str, input_dir: str | None
 ) -> str:
-    """Return `_task.md`; `known` is what the worker remembers of earlier work."""
+    """Return `_task.md`; `known` contains the worker's notes on earlier work."""
     refs = [{"name": name, "path": path} for name, path in _refs(assignment, run).items()]
     return render(
         "outside",
@@ -66,7 +65,7 @@ def context_of(
 
 
 def prompt_for(task: str) -> str:
-    """Return the prompt of a new session: the task, or where to read it if it is long."""
+    """Return the prompt of a new session: the task, or a pointer to its file if it is long."""
     return task if len(task) <= ARGUMENT_CHARACTERS else POINTER
 
 

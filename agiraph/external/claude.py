@@ -1,9 +1,9 @@
 """ClaudeDriver: Claude Code's two-way stream of JSON lines (`--input-format stream-json`).
 
-Claude Code reads user messages until its stdin is closed, ends each turn with a `result`, and asks
-for permission to use a tool by a `control_request`. A failed turn has `is_error`, whatever its
-`subtype`. With `--replay-user-messages` it repeats each message when it takes it in: so it is
-known whether a `result` is the last one, or another turn follows with what was sent meanwhile.
+Claude Code reads user messages until its stdin is closed, ends each turn with a `result`, and
+requests permission for a tool with a `control_request`. A failed turn has `is_error`, regardless of
+its `subtype`. With `--replay-user-messages` it repeats each message when it accepts it. This shows
+whether a `result` is the last one, or another turn follows for messages sent in the meantime.
 """
 
 from typing import Any
@@ -61,17 +61,17 @@ class ClaudeDriver(Driver):
         return initialize + self.encode_prompt(self.launch.prompt)
 
     def feed(self, data: bytes) -> list[AgentEvent]:
-        """Return what these bytes mean."""
+        """Return the events in these bytes."""
         return [event for line in self.lines.objects(data) for event in self._read(line)]
 
     def encode_prompt(self, text: str) -> bytes:
-        """Return a user message, which is taken in at the next step."""
+        """Return a user message, which is accepted at the next step."""
         self._not_taken_in += 1
         message = {"role": "user", "content": [{"type": "text", "text": text}]}
         return json_line({"type": "user", "message": message, "parent_tool_use_id": None})
 
     def interrupt(self) -> bytes | None:
-        """Return what stops the turn; the process goes on reading."""
+        """Return a request that stops the turn; the process continues reading."""
         self._is_interrupted = True
         return self._control({"subtype": "interrupt"})
 
@@ -84,9 +84,9 @@ class ClaudeDriver(Driver):
         return _respond({"subtype": "success", "request_id": request, "response": response})
 
     def verdict(self, exit_code: int, stderr: str) -> str:
-        """Return why it failed: the last turn's problem, else what the exit code means."""
+        """Return why it failed: the problem of the last turn, or the meaning of the exit code."""
         if exit_code == 1 and self._is_interrupted:
-            exit_code = 0  # the exit code after a turn that was interrupted
+            exit_code = 0  # normal after an interrupted turn
         return super().verdict(exit_code, stderr)
 
     def _control(self, request: JsonObject) -> bytes:

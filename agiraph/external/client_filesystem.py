@@ -1,7 +1,7 @@
 """ClientFilesystem: the text files that an external agent reads and writes through its worker.
 
-The worker's process is outside the agent's sandbox, so no link on the way is followed
-(`agiraph.storage.files`): it could lead out of what the agent may touch.
+The worker's process is outside the agent's sandbox, so links in a path are not followed
+(`agiraph.storage.files`): they could lead to files that the agent may not access.
 """
 
 import os
@@ -16,13 +16,13 @@ FILE_MODE = 0o644
 
 
 class FileMissing(InvalidInput):
-    """There is no such file."""
+    """The file does not exist."""
 
 
 class ClientFilesystem:
-    """Files below `writable`, to be read and written, and below `readable`, to be read.
+    """Files below `writable` for reading and writing, and below `readable` for reading.
 
-    Every method raises OutOfScope for a path outside these folders.
+    All methods raise OutOfScope for a path outside these folders.
     """
 
     def __init__(self, writable: Path, readable: Sequence[Path] = ()) -> None:
@@ -30,9 +30,9 @@ class ClientFilesystem:
         self._readable = tuple(folder.resolve() for folder in readable)
 
     def read(self, path: str, line: int | None = None, limit: int | None = None) -> str:
-        """Return a file, or `limit` lines of it from the line `line` on (the first is 1).
+        """Return a file, or `limit` lines of it starting at the line `line` (the first is 1).
 
-        Raises FileMissing, and InvalidInput for what cannot be read.
+        Raises FileMissing, or InvalidInput for an unreadable file.
         """
         place = self._place(path, (self._writable, *self._readable))
         try:
@@ -49,7 +49,7 @@ class ClientFilesystem:
         return "".join(text.splitlines(keepends=True)[first:last])
 
     def write(self, path: str, text: str) -> None:
-        """Write a file and its missing folders. Raises InvalidInput for what cannot be written."""
+        """Write a file and its missing folders. Raises InvalidInput if it cannot be written."""
         place = self._place(path, (self._writable,))
         try:
             # In place, as an editor writes: the file keeps its mode.

@@ -1,7 +1,7 @@
-"""Driver: how an external agent is spoken to, without a process or a clock.
+"""Driver: the protocol of an external agent, without a process or a clock.
 
-A driver is made for one start of an agent. It is fed the bytes that the agent writes to stdout and
-returns what they mean; it encodes what the worker wants written to the agent's stdin. The arguments
+A driver is created for one start of an agent. It receives the bytes that the agent writes to stdout
+and returns events; it encodes the text that the worker sends to the agent's stdin. The arguments
 and the environment of the start are in the agent's preset.
 """
 
@@ -15,9 +15,9 @@ from agiraph.external.text import JsonLinesReader, why_failed
 class Driver(ABC):
     """One start of an external agent, as a protocol without input or output.
 
-    The defaults are those of an agent that is given its task and then only writes. Of one that
-    `is_two_way` stdin stays open for prompts while it works; one that `reads_mid_turn` takes them
-    in the middle of a turn, not only at the next one.
+    The defaults fit an agent that receives its task at the start and then only writes. If it
+    `is_two_way`, stdin stays open for prompts while it works; if it `reads_mid_turn`, it accepts
+    them in the middle of a turn, not only at the next turn.
     """
 
     is_two_way = False
@@ -31,34 +31,34 @@ class Driver(ABC):
         self.last_message = ""
 
     def opening(self) -> bytes:
-        """Return what is written to stdin first (if not `is_two_way`: all that is written)."""
+        """Return the first bytes for stdin (if not `is_two_way`: the only ones)."""
         return b""
 
     def complete_text(self) -> list[AgentEvent]:
-        """Return the pieces of text so far as one text; it is the last message until the next."""
+        """Return the pieces of text so far as one text, which becomes the last message."""
         text, self.pieces = "".join(self.pieces).strip(), []
         self.last_message = text or self.last_message
         return [TextReported(text)] if text else []
 
     @abstractmethod
     def feed(self, data: bytes) -> list[AgentEvent]:
-        """Return what the next bytes of stdout mean; b"" is the end of stdout."""
+        """Return the events in the next bytes of stdout; b"" is the end of stdout."""
 
     def encode_prompt(self, text: str) -> bytes | None:
-        """Return a further prompt for stdin, None if it takes none; b"" if it is sent later."""
+        """Return a further prompt for stdin, None if it accepts none; b"" if it is sent later."""
         return None
 
     def interrupt(self) -> bytes | None:
-        """Return what makes it stop its turn and read on; None if nothing does."""
+        """Return a request that stops the current turn; None if it supports none."""
         return None
 
     def answer(self, request: str, refusal: str) -> bytes:
-        """Return the answer to a `PermissionRequested`: '' allows, anything else is the reason."""
+        """Return the answer to a `PermissionRequested`: '' allows, any other text is the reason."""
         return b""
 
     def verdict(self, exit_code: int, stderr: str) -> str:
         """Return why the process has failed, '' if it has not.
 
-        `exit_code` is negative for a signal; `stderr` is the end of what it wrote there.
+        `exit_code` is negative for a signal; `stderr` is the end of its stderr output.
         """
         return self.problem or why_failed(exit_code, stderr or self.lines.noise)

@@ -1,4 +1,4 @@
-"""The table of drivers: which preset `driver` names which class."""
+"""The table of drivers: the class for each `driver` name of a preset."""
 
 from agiraph.external.acp import AcpDriver
 from agiraph.external.claude import ClaudeDriver
@@ -18,5 +18,5 @@ DRIVERS: dict[DriverName, type[Driver]] = {
 
 
 def driver_for(launch: AgentLaunch) -> Driver:
-    """Return the driver of one start."""
+    """Return the driver for one start."""
     return DRIVERS[launch.agent.preset.driver](launch)

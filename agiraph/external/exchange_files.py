@@ -1,16 +1,16 @@
 """ExchangeFolder: the files through which an external agent and its team write to each other.
 
-| file             | written by | holds                                                     |
+| file             | written by | contents                                                  |
 | ---------------- | ---------- | --------------------------------------------------------- |
 | `_task.md`       | us         | the task, and how to use these files                      |
-| `_context.json`  | us         | the goal, the team, the paths of what it may read         |
+| `_context.json`  | us         | the goal, the team, the paths that it may read            |
 | `_inbox.md`      | us         | every message to it, the newest last                      |
 | `_outbox.md`     | the agent  | messages to others (`outbox`)                             |
 | `_checkpoint.md` | the agent  | its progress; reported as a milestone, and read after a restart |
-| `_result.md`     | the agent  | what it has done: then its work is finished               |
+| `_result.md`     | the agent  | its result: then its work is finished                  |
 
-They are in the folder where it works (`scratch/`). When the node is published, `_result.md` is
-published with the rest; the others are moved into the node's folder.
+They are in its working folder (`scratch/`). When the node is published, `_result.md` is published
+with the rest; the others are moved into the node's folder.
 """
 
 import json
@@ -39,12 +39,12 @@ NOT_PUBLISHED = (TASK, CONTEXT, INBOX, OUTBOX, CHECKPOINT)
 READ_LIMIT_BYTES = 1024 * 1024
 FAILED = "FAILED:"
 SHOWN_WHOLE_CHARACTERS, SHOWN_WHOLE_LINES = 8000, 200
-"""Agents shorten a tool's output that is longer: how much their model read is not known."""
+"""Agents shorten longer tool output: it is unknown how much of it their model read."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileText:
-    """A file's text, and a stamp that differs when the file has changed."""
+    """The text of a file, and a stamp that changes with the file."""
 
     text: str
     stamp: tuple[int, int]
@@ -71,11 +71,11 @@ class ExchangeFolder:
         self.write(CONTEXT, json.dumps(context, ensure_ascii=False, indent=2) + "\n")
 
     def write_inbox(self, messages: Iterable[str]) -> None:
-        """Write `_inbox.md`: every message so far, as it is shown."""
+        """Write `_inbox.md`: every message so far, as displayed."""
         self.write(INBOX, "".join(f"{message.strip()}\n\n---\n\n" for message in messages))
 
     def read(self, name: str) -> FileText | None:
-        """Return what the agent wrote into a file; None if it is missing or blank."""
+        """Return the agent's text in a file; None if it is missing or blank."""
         try:
             fd = open_file(self.folder / name)
         except OSError:
@@ -90,20 +90,20 @@ class ExchangeFolder:
         return FileText(text, (status.st_mtime_ns, status.st_size)) if text.strip() else None
 
     def text(self, name: str) -> str:
-        """Return what the agent wrote into a file, stripped; '' if it is missing."""
+        """Return the agent's text in a file, stripped; '' if it is missing."""
         found = self.read(name)
         return found.text.strip() if found else ""
 
     def move_beside(self, node: Path) -> None:
-        """Move what is not published into the node's folder; after a crash, what is left of it."""
+        """Move the unpublished files into the node's folder; after a crash, the remaining ones."""
         for name in NOT_PUBLISHED:
             if is_file(self.folder / name):
                 move(self.folder / name, node / name)
 
     def move_back(self, node: Path) -> None:
-        """Move back the files that the agent continues writing: its result was refused.
+        """Move back the files that the agent continues to write, after its result was refused.
 
-        `_result.md` is removed: the agent has to write another one.
+        `_result.md` is removed: the agent has to write a new one.
         """
         for name in (OUTBOX, CHECKPOINT):
             if is_file(node / name) and not is_file(self.folder / name):
@@ -111,7 +111,7 @@ class ExchangeFolder:
         self._remove(RESULT)
 
     def has_work(self, but: Iterable[str] = ()) -> bool:
-        """Whether the folder holds other files, apart from those that match a name in `but`."""
+        """Whether the folder contains other files, except files that match a name in `but`."""
         ours = (*NOT_PUBLISHED, RESULT, *but)
         return any(not is_named(path.parts[0], ours) for path, _ in files_below(self.folder))
 
@@ -124,7 +124,7 @@ class ExchangeFolder:
 
 
 def is_shown_in(message: str, output: str) -> bool:
-    """Whether a tool's output shows every line of a message for certain."""
+    """Whether a tool's output certainly contains every line of a message."""
     if len(output) > SHOWN_WHOLE_CHARACTERS or output.count("\n") > SHOWN_WHOLE_LINES:
         return False
     lines = [line.strip() for line in message.splitlines() if line.strip()]
@@ -132,7 +132,7 @@ def is_shown_in(message: str, output: str) -> bool:
 
 
 def failure_in(result: str) -> str:
-    """Return the reason in a result that begins with `FAILED:`, '' of any other."""
+    """Return the reason in a result that begins with `FAILED:`, '' for any other result."""
     first, _, rest = result.partition("\n")
     if not first.strip().upper().startswith(FAILED):
         return ""

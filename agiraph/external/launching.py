@@ -1,5 +1,4 @@
-"""AgentLaunch: what an external agent is started with: command line, environment, files, and what
-a sandbox has to show for its program to run."""
+"""AgentLaunch: the command line, environment and files of a start, and the paths in its sandbox."""
 
 import json
 import os
@@ -19,22 +18,22 @@ from agiraph.tools.sandbox.toolchain import prefix_of
 OPTIONS = "{options}"
 PLACEHOLDER = re.compile(r"\{(model|session|folder|home|door|token|permitted|prompt)\}")
 NAME_IN_OPTIONS = re.compile(r"[^\s\"'\\{}$`-][^\s\"'\\{}$`]*")
-"""What may stand in an argument and in JSON or TOML without another meaning."""
+"""Text without a special meaning in an argument, in JSON and in TOML."""
 
 INHERITED = ("LANG", "LANGUAGE", "TZ", "USER", "LOGNAME", "SSL_CERT_FILE", "SSL_CERT_DIR")
 TEMPORARY = "tmp"
 TEMPORARY_MAX_BYTES = 80
-"""A Unix socket's path has at most 107 bytes, of which its name takes some."""
+"""A Unix socket's path has at most 107 bytes, including its name."""
 
 SHEBANG = b"#!"
 HEAD_BYTES = 1024
 SHELL_EXEC = re.compile(r"^'''exec' (.+?) \"\$0\"", re.MULTILINE)
-"""How pip and uv name an interpreter whose path is too long for a first line, or has spaces."""
+"""The way in which pip and uv name an interpreter whose path has spaces or is too long."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProxyEndpoint:
-    """Where the LLM proxy serves this agent: a base URL on loopback, and its token."""
+    """The endpoint of the LLM proxy for this agent: a base URL on loopback, and its token."""
 
     url: str
     token: str
@@ -44,11 +43,11 @@ class ProxyEndpoint:
 class AgentLaunch:
     """One start of an external agent.
 
-    `model` is without its provider, '' for the agent's own default. `session` is the one to resume,
-    '' for a new one; `prompt_if_lost` replaces `prompt` if it cannot be resumed, `spent` is what it
-    has used before. The agent works in `folder`; `home` is its HOME; it may read `readable`, also
-    given as `readable_patterns`, which match what is published later. `proxy` is None if it uses
-    the person's own account.
+    `model` is without its provider, '' for the agent's own default. `session` is the session to
+    resume, '' for a new one; `prompt_if_lost` replaces `prompt` if it cannot be resumed. `spent` is
+    its earlier usage. The agent works in `folder`; `home` is its HOME. It may read `readable`, and
+    the matches of `readable_patterns`, which include files published later. `proxy` is None if it
+    uses the person's own account.
     """
 
     agent: ExternalAgent
@@ -66,7 +65,7 @@ class AgentLaunch:
 
     @property
     def resumes(self) -> bool:
-        """Whether an earlier session is to be resumed."""
+        """Whether an earlier session is resumed."""
         return bool(self.session) and bool(self.agent.preset.resume)
 
 
@@ -85,7 +84,7 @@ def argv_of(launch: AgentLaunch) -> list[str]:
 
 
 def _program(launch: AgentLaunch) -> str:
-    """Return the path of the program: of a script in a sandbox, which shows no links, the file."""
+    """Return the path of the program; in a sandbox, which has no links, a script's real path."""
     program = launch.agent.required()
     real = os.path.realpath(program)
     is_script = _head(Path(real)).startswith(SHEBANG)
@@ -95,7 +94,7 @@ def _program(launch: AgentLaunch) -> str:
 def environment_of(
     launch: AgentLaunch, environ: Mapping[str, str], mark: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return all variables of the agent; no provider's key is among them.
+    """Return all variables of the agent, without any provider's key.
 
     `mark` says which run it belongs to. An agent with the person's own account has their HOME.
     """
@@ -117,10 +116,10 @@ def environment_of(
 
 
 def _temporary(launch: AgentLaunch, environ: Mapping[str, str]) -> str:
-    """Return the folder for temporary files: its own, unless no socket's name fits there.
+    """Return the folder for temporary files: its own, unless its path is too long for sockets.
 
-    In a sandbox /tmp is its own, too. A HOME below the folder for temporary files is not used:
-    Codex makes no helper programs there.
+    In a sandbox it also has its own /tmp. A HOME below the folder for temporary files is not used,
+    because Codex creates no helper programs there.
     """
     own = launch.home / TEMPORARY
     shared = "/tmp" if launch.is_sandboxed else environ.get("TMPDIR", "/tmp")
@@ -144,7 +143,7 @@ def require_safe_name(kind: str, name: str) -> None:
 
 
 def _filled(text: str, launch: AgentLaunch) -> str:
-    """Return a text with its placeholders filled in; the values are not searched for others.
+    """Return a text with its placeholders replaced; placeholders in the values are not replaced.
 
     Raises InvalidInput for a model or a session that could be read as an option or a setting.
     """
@@ -169,21 +168,21 @@ def _filled(text: str, launch: AgentLaunch) -> str:
 
 
 def _permitted(launch: AgentLaunch) -> str:
-    """Return as JSON which paths outside its folder it may use: in a sandbox, all there are."""
+    """Return as JSON the paths outside its folder that it may use: in a sandbox, all paths."""
     if launch.is_sandboxed:
         return json.dumps({"*": "allow"})
     patterns = [f"{launch.home}/*", *(f"{folder}/*" for folder in launch.readable_patterns)]
     return json.dumps({"*": "deny"} | dict.fromkeys(patterns, "allow"))
 
 
-# --- what a sandbox shows ------------------------------------------------------------------------
+# --- the contents of a sandbox --------------------------------------------------------------------
 
 
 def sandbox_readable(agent: ExternalAgent, path: str) -> list[Path]:
-    """Return what a sandbox has to show of the machine for this agent's program to run.
+    """Return the paths of the machine that a sandbox must contain for this agent's program.
 
-    The interpreter of a script is looked for on `path`. Of a preset also the package of its
-    program, and what it names as `readable`.
+    The interpreter of a script is searched on `path`. For a preset they include the package of its
+    program and its `readable` paths.
     """
     program = Path(agent.required())
     real = program.resolve()
@@ -194,7 +193,7 @@ def sandbox_readable(agent: ExternalAgent, path: str) -> list[Path]:
 
 
 def sandbox_writable(launch: AgentLaunch) -> list[Path]:
-    """Return the folders that it may write besides its node's: its HOME and those of its preset."""
+    """Return the writable folders besides its node's folder: its HOME and the preset's folders."""
     named = launch.agent.preset.writable if launch.agent.name != COMMAND else ()
     return [launch.home, *_existing(named)]
 
@@ -205,7 +204,7 @@ def _existing(folders: Sequence[str]) -> list[Path]:
 
 
 def _package_of(program: Path) -> Path:
-    """Return the folder of the package that a program belongs to, else the program itself."""
+    """Return the folder of the package that a program belongs to, or the program itself."""
     for folder in program.parents:
         if folder.name == "node_modules":
             return folder
@@ -215,10 +214,10 @@ def _package_of(program: Path) -> Path:
 
 
 def script_needs(program: Path, path: str) -> list[Path]:
-    """Return what the interpreter of a script needs to run; nothing for another program.
+    """Return the paths that the interpreter of a script needs; none for another program.
 
-    `pipx`, `uv tool` and `pip` in a virtual environment make scripts whose first line names the
-    environment's own Python. A name that is left to `env` is looked for on `path`.
+    `pipx`, `uv tool` and `pip` in a virtual environment create scripts whose first line names the
+    environment's own Python. A name after `env` is searched on `path`.
     """
     interpreter = _interpreter(program, path)
     if interpreter is None or not interpreter.exists():

@@ -1,7 +1,7 @@
-"""Drivers of agents that are given their task when they start, and then only write.
+"""Drivers of agents that receive their task at the start, and then only write.
 
-`PlainDriver` is for any command; those of Codex, Gemini CLI and OpenCode read one JSON object a
-line.
+`PlainDriver` is for any command; the drivers of Codex, Gemini CLI and OpenCode read one JSON object
+per line.
 """
 
 import codecs
@@ -44,19 +44,19 @@ class PlainDriver(Driver):
         return b"" if is_argument else f"{self.launch.prompt}\n".encode()
 
     def feed(self, data: bytes) -> list[AgentEvent]:
-        """Return the text as it is written, and at the end of stdout the turn's end."""
+        """Return the text as it arrives, and the end of the turn at the end of stdout."""
         text = self._decoder.decode(data, final=not data)
         self._output = (self._output + text)[-STDOUT_CHARACTERS:]
         streamed: list[AgentEvent] = [TextStreamed(text)] if text else []
         return streamed if data else [*streamed, TurnEnded(self._output.strip())]
 
     def verdict(self, exit_code: int, stderr: str) -> str:
-        """Return what an exit code other than 0 means, with stdout if stderr is empty."""
+        """Return the meaning of an exit code other than 0, with stdout if stderr is empty."""
         return why_failed(exit_code, stderr or self._output)
 
 
 class OneShotDriver(Driver):
-    """An agent that writes one JSON object a line; the end of stdout is the end of its turn."""
+    """An agent that writes one JSON object per line; its turn ends with its stdout."""
 
     def __init__(self, launch: AgentLaunch) -> None:
         super().__init__(launch)
@@ -64,22 +64,22 @@ class OneShotDriver(Driver):
 
     @abstractmethod
     def read(self, line: JsonObject) -> list[AgentEvent]:
-        """Return what one line means."""
+        """Return the events in one line."""
 
     def feed(self, data: bytes) -> list[AgentEvent]:
-        """Return what these bytes mean."""
+        """Return the events in these bytes."""
         events = [event for line in self.lines.objects(data) for event in self.read(line)]
         return events if data else [*events, TurnEnded(self.last_message, self.problem)]
 
 
 class CodexDriver(OneShotDriver):
-    """The lines of `codex exec --json`. Its usage is that of the whole thread."""
+    """The lines of `codex exec --json`. It reports the usage of the whole thread."""
 
     NO_TOOLS = ("agent_message", "reasoning", "error", "todo_list")
     SHOWN = ("command", "changes", "query", "arguments")
 
     def read(self, line: JsonObject) -> list[AgentEvent]:
-        """Return what one line means."""
+        """Return the events in one line."""
         match line:
             case {"type": "thread.started", "thread_id": str(thread)}:
                 return [SessionIdReported(thread)]
@@ -126,11 +126,11 @@ def _codex_usage(counted: JsonObject) -> Usage:
 class GeminiDriver(OneShotDriver):
     """The lines of Gemini CLI's `--output-format stream-json`.
 
-    Text comes in pieces; a tool call or the end of the turn completes it.
+    Text arrives in pieces; a tool call or the end of the turn completes it.
     """
 
     def read(self, line: JsonObject) -> list[AgentEvent]:
-        """Return what one line means."""
+        """Return the events in one line."""
         match line:
             case {"type": "init", "session_id": str(session)}:
                 return [SessionIdReported(session)]
@@ -172,7 +172,7 @@ class OpenCodeDriver(OneShotDriver):
     _tool_error = ""
 
     def read(self, line: JsonObject) -> list[AgentEvent]:
-        """Return what one line means; each line names the session."""
+        """Return the events in one line; each line names the session."""
         events: list[AgentEvent] = []
         if isinstance(session := line.get("sessionID"), str) and session != self._session:
             self._session = session
@@ -211,7 +211,7 @@ class OpenCodeDriver(OneShotDriver):
 
 
 def _opencode_error(error: object) -> str:
-    """Return an error's name, status and message; all of it if it has no message."""
+    """Return an error's name, status and message; the whole error if it has no message."""
     match error:
         case {"name": str(name), "data": {"message": str(message), **data}} if message:
             status = data.get("statusCode")

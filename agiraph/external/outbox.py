@@ -1,15 +1,15 @@
 """Outbox: the messages that an external agent wrote into `_outbox.md`; pure.
 
-Two forms are read:
+Two forms are accepted:
 
     @ada: text to ada                 TO: ada
     @human: a note to the human       text, over as
     @human?: a question to them       many lines as you like
-    @*: to everybody                  ---
+    @*: to all                        ---
 
-A message of the first form continues until a blank line or the next message. The file may be
-appended to or rewritten: a message is identified by its text and by how often that occurs, so it
-is sent once however the file changes.
+A message of the first form continues until a blank line or the next message. The file can be
+appended to or rewritten: a message is identified by its text and its repetition count, so it is
+sent only once.
 """
 
 import re
@@ -26,7 +26,7 @@ BLOCK_END = re.compile(r"^\s*-{3,}\s*$")
 
 @dataclass(frozen=True, slots=True)
 class OutboxMessage:
-    """One message; `key` identifies it within one node, `asks` if it is a question."""
+    """One message; `key` identifies it within one node, `asks` means that it is a question."""
 
     to: str
     text: str
@@ -37,8 +37,8 @@ class OutboxMessage:
 def unsent(text: str, sent: Collection[str], *, is_settled: bool) -> list[OutboxMessage]:
     """Return the messages in an outbox whose keys are not in `sent`, in order.
 
-    Unless the file `is_settled` (not being written to) its last message is left for later if it
-    may be incomplete.
+    Unless the file `is_settled` (no longer being written), its last message is postponed if it may
+    be incomplete.
     """
     count: Counter[tuple[str, bool, str]] = Counter()
     found = []
@@ -52,7 +52,7 @@ def unsent(text: str, sent: Collection[str], *, is_settled: bool) -> list[Outbox
 
 
 def _messages(text: str, is_settled: bool) -> Iterator[tuple[str, bool, str]]:
-    """Yield receiver, whether it is a question, and text of each complete message."""
+    """Yield recipient, whether it is a question, and text of each complete message."""
     complete = text if is_settled else text[: text.rfind("\n") + 1]
     head: tuple[str, bool] | None = None
     is_block = False

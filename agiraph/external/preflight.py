@@ -1,8 +1,8 @@
-"""Preflight: what is checked before an external agent starts.
+"""Preflight: the checks before an external agent starts.
 
-Whether each rule of approvals.yaml can be enforced for it, and whether its own sandbox works here:
-Codex confines its commands by user namespaces. Where the kernel forbids them, as Docker does by
-default, each of its commands fails, and Codex continues without any.
+They check whether each rule of approvals.yaml can be enforced for it, and whether its own sandbox
+works here. Codex confines its commands with user namespaces. If the kernel forbids them, as in
+Docker by default, each of its commands fails, and Codex continues without running any.
 """
 
 import os
@@ -33,10 +33,10 @@ from agiraph.tools.sandbox.sandbox import Sandbox, find_sandbox
 from agiraph.tools.table import tool_names
 
 COUNTED_TOOLS = ("bash", "read_file", "write_file", "web_fetch", "web_search")
-"""The tools of Agiraph's that the tools of an external agent count as."""
+"""The Agiraph tools that an external agent's own tools are treated as."""
 
 FILE_TOOLS = ("send_message", "ask_human", "checkpoint", "publish")
-"""The tools of Agiraph's that an external agent has as files, which are read without a question."""
+"""The Agiraph tools that an external agent uses through files, which need no permission."""
 TRIAL_SECONDS = 10.0
 SHOWN_CHARACTERS = 300
 NOT_REASONS = ("WARNING:", "note:", "stack backtrace:")
@@ -46,10 +46,10 @@ USAGE_ERROR = 2
 def check_agent(
     asked: AskedAgent, home: Path, config: SandboxConfig, environ: Mapping[str, str]
 ) -> list[str]:
-    """Return the warnings about an external agent that is asked for (`warnings_about`).
+    """Return the warnings about a requested external agent (`warnings_about`).
 
-    Raises InvalidInput unless it can work here, and approval rules can be enforced for it or a
-    person has exempted it.
+    Raises InvalidInput if it cannot work here, or if approval rules cannot be enforced for it and
+    no person has exempted it.
     """
     agent = meant_by(asked.command, load_agents(home), environ, asked.author)
     agent.required()
@@ -66,9 +66,9 @@ def check_agent(
 def permitted_agents(
     home: Path, config: SandboxConfig, environ: Mapping[str, str]
 ) -> list[ExternalAgent]:
-    """Return the installed external agents that no rule about every worker keeps from work.
+    """Return the installed external agents that no rule about all workers excludes.
 
-    Raises InvalidInput as `load_agents`.
+    Raises InvalidInput like `load_agents`.
     """
     policy = ApprovalPolicyFile(home, tool_names()).current()
     worker = ActingEntity("worker", "worker", is_sandboxed=find_sandbox(config).is_up)
@@ -80,7 +80,7 @@ def permitted_agents(
 
 
 def agent_row(agent: ExternalAgent, sandbox: Sandbox, environ: Mapping[str, str]) -> JsonObject:
-    """Return what is known of an external agent, for people who choose one."""
+    """Return the data about an external agent, for people who choose an agent."""
     preset = agent.preset
     return {
         "name": agent.name,
@@ -99,7 +99,7 @@ def agent_row(agent: ExternalAgent, sandbox: Sandbox, environ: Mapping[str, str]
 
 
 def warnings_about(agent: ExternalAgent, policy: ApprovalPolicy, who: ActingEntity) -> list[str]:
-    """Return what the author of these rules has to know of this agent; mostly nothing.
+    """Return the warnings about this agent for the author of the rules; usually none.
 
     `who` is the worker that the agent works for.
     """
@@ -113,8 +113,10 @@ def warnings_about(agent: ExternalAgent, policy: ApprovalPolicy, who: ActingEnti
 
 
 def require_rules(agent: ExternalAgent, policy: ApprovalPolicy, who: ActingEntity) -> None:
-    """Raise InvalidInput if there are rules about a worker that cannot be enforced for its agent,
-    unless a person has exempted the agent (`rule_exempt`)."""
+    """Raise InvalidInput if rules about a worker cannot be enforced for its agent.
+
+    An agent that a person has exempted (`rule_exempt`) is accepted.
+    """
     if agent.preset.rule_exempt or not (reasons := unenforced(agent, policy, who)):
         return
     how = (
@@ -133,7 +135,7 @@ def unenforced(
 ) -> list[str]:
     """Return which rules about a worker cannot be enforced for its agent, and why.
 
-    Without `who` the rules about any worker.
+    Without `who`: the rules about any worker.
     """
     reasons: list[str] = []
     if agent.preset.rules != "asked" and (rules := policy.strict(COUNTED_TOOLS, who)):
@@ -182,10 +184,10 @@ def require_sandbox(agent: ExternalAgent, sandbox: Sandbox, environ: Mapping[str
 
 
 def why_not_confined(agent: ExternalAgent, sandbox: Sandbox, environ: Mapping[str, str]) -> str:
-    """Return why this agent cannot work here, and what can be done, '' if it can.
+    """Return why this agent cannot work here, with advice, '' if it can.
 
-    In a sandbox of Agiraph's it needs none of its own. Blocks for some tenths of a second the first
-    time in a process.
+    Inside a sandbox of Agiraph it needs none of its own. The first call in a process blocks for
+    some tenths of a second.
     """
     if sandbox.is_up or not agent.preset.trial or agent.program is None:
         return ""
@@ -202,7 +204,7 @@ def why_not_confined(agent: ExternalAgent, sandbox: Sandbox, environ: Mapping[st
 
 @lru_cache(maxsize=16)
 def _try(command: tuple[str, ...], path: str) -> str:
-    """Return why a trial failed, '' if it did not, or if the program knows no such trial."""
+    """Return why a trial failed, '' if it succeeded or the program does not support it."""
     program = shutil.which(command[0], path=path)
     if program is None:
         return f"{command[0]} is not installed"

@@ -1,4 +1,4 @@
-"""AgentPreset: the known external agents, and what an `agent_command` means.
+"""AgentPreset: the known external agents, and the parsing of an `agent_command`.
 
 The table is `configs/agents.yaml`, overridden by the home's own `agents.yaml`.
 """
@@ -28,10 +28,9 @@ DISABLED = "is disabled: agents.yaml says `enabled: false`"
 RulesHeld = Literal["asked", "denied", "sandbox"]
 """How the rules of approvals.yaml apply to an agent.
 
-`asked`: it asks before each action, and the rules answer. `denied`: its own configuration denies
-what it may not do, the rules are not asked. `sandbox`: it does not ask, only the sandbox confines
-it.
-"""
+`asked`: it asks before each action, and the rules answer. `denied`: its own configuration forbids
+some actions, and the rules are not used. `sandbox`: it does not ask, and only the sandbox confines
+it."""
 
 PARAMETER = r"^[A-Za-z][\w-]*$"
 VALUE = r"^[^\s=]+$"
@@ -50,7 +49,7 @@ def _below(path: str) -> str:
 Below = Annotated[str, AfterValidator(_below)]
 Names = Annotated[tuple[str, ...], BeforeValidator(_names)]
 Parameter = dict[Annotated[str, Field(pattern=VALUE)], tuple[str, ...]]
-"""The values that a parameter can have, each with the arguments that it stands for."""
+"""The values that a parameter can have, each with the arguments that it represents."""
 
 
 class AgentToolServer(ConfigSection):
@@ -69,35 +68,36 @@ class AgentToolServer(ConfigSection):
 
 
 class AgentPreset(ConfigSection):
-    """One external agent. Placeholders in braces are filled in by `launching`.
+    """One external agent. Placeholders in braces are replaced by `launching`.
 
-    One that is not `enabled` cannot be used.
+    An agent that is not `enabled` cannot be used.
 
-    How it is run: `driver` speaks its protocol; `account` is `door` (it calls models through the
-    LLM proxy, over the protocol `wire`, and holds no provider's key) or `own` (the person's own
-    login). `start` and `resume` are the arguments of a new and of a resumed session, `model` those
-    that name the model, `walled` and `bare` further ones inside and outside of a sandbox of ours.
-    `carried` is where in site-packages a Python package has the program. `folders` of its HOME
-    are created, what is named in `removed` is removed from its HOME and `files` are written into
-    it before each start. `parameters` can be set in an
-    `agent_command`, each to one of its values.
+    How it is run: `driver` implements its protocol. `account` is `door` (it calls models through
+    the LLM proxy, with the protocol `wire`, and has no provider's key) or `own` (the person's own
+    login). `start` and `resume` are the arguments of a new and of a resumed session, `model` the
+    arguments for the model, `walled` and `bare` further arguments inside and outside our sandbox.
+    `carried` is the path of the program in a Python package, below site-packages. Before each
+    start, `folders` in its HOME are created, `removed` paths in its HOME are removed, and `files`
+    are written into its HOME. `parameters` can be set in an `agent_command`, each to one of its
+    values.
 
-    How it is confined: `rules` as above; one that is `rule_exempt` may work although there are
-    approval rules that cannot be enforced for it; `readable` and `writable` are folders that it
-    needs inside a sandbox of ours; `trial` is a command that succeeds where its own sandbox works,
-    tried outside of one of ours ({program} is its program).
+    How it is confined: `rules` as above; a `rule_exempt` agent may work although there are approval
+    rules that cannot be enforced for it. `readable` and `writable` are folders that it needs inside
+    our sandbox. `trial` is a command that succeeds where its own sandbox works, executed outside
+    our sandbox ({program} is its program).
 
-    With the driver `acp`: `authenticate` is the method by which it logs in; `mode` and, inside a
-    sandbox of ours, `walled_mode` are the mode that each session is put into, of several names the
-    first that it has; it may change to `further_modes` by itself, because they allow no more;
-    `meta` is the `_meta` of each session, `mcp` are tool servers by name, `client_files` offers it
-    the client's file methods.
+    With the driver `acp`: `authenticate` is its login method. `mode` is the mode for each session,
+    and `walled_mode` inside our sandbox; of several names the first supported one is used. It may
+    switch to `further_modes` by itself, because they do not allow more. `meta` is the `_meta` of
+    each session, `mcp` are tool servers by name, `client_files` offers it the client's file
+    methods.
 
-    What it leaves: `leaves` are name patterns of what it keeps in its working folder, which is not
-    published. `stdout`, with the driver `plain`: what it prints is its last message (`word`), or a
-    `log`, which is a result only beside files that it has left.
+    Its files and output: `leaves` are name patterns of files in its working folder that are not
+    published. `stdout`, with the driver `plain`: its output is its last message (`word`), or a
+    `log`, which counts as a result only together with files.
 
-    `silence_seconds` is without any output; `settle_seconds` after its work is finished.
+    `silence_seconds` is the timeout without any output; `settle_seconds` the time limit after its
+    work is finished.
     """
 
     about: str = ""
@@ -143,9 +143,9 @@ class AgentPreset(ConfigSection):
 
 @dataclass(frozen=True, slots=True)
 class ExternalAgent:
-    """What an `agent_command` means: a preset by its name, or `command` for a command line.
+    """The meaning of an `agent_command`: a preset by its name, or `command` for a command line.
 
-    `program` is the path of its program, None if that is not installed or not enabled.
+    `program` is the path of its program, None if it is not installed or not enabled.
     """
 
     name: str
@@ -153,7 +153,7 @@ class ExternalAgent:
     program: str | None
 
     def required(self) -> str:
-        """Return the program's path. Raises InvalidInput with how to enable or to install it."""
+        """Return the program's path. Raises InvalidInput with advice to enable or install it."""
         if not self.preset.enabled:
             raise InvalidInput(f"the external agent '{self.name}' {DISABLED}")
         if self.program is None:
@@ -165,9 +165,9 @@ class ExternalAgent:
 
 
 def load_agents(home: Path | None = None) -> dict[str, AgentPreset]:
-    """Return the known external agents by name, those of the home's `agents.yaml` among them.
+    """Return the known external agents by name, including those in the home's `agents.yaml`.
 
-    Raises InvalidInput with the file and the key of what is not a preset.
+    Raises InvalidInput with the file and the key of an invalid preset.
     """
     presets: dict[str, AgentPreset] = {}
     files = [configs_folder() / "agents.yaml"] + ([home / "agents.yaml"] if home else [])
@@ -188,11 +188,10 @@ def meant_by(
     environ: Mapping[str, str],
     author: Author,
 ) -> ExternalAgent:
-    """Return the agent that an `agent_command` names: a preset, with values of its parameters as
-    NAME=VALUE behind its name.
+    """Return the agent for an `agent_command`: a preset name, then parameters as NAME=VALUE.
 
-    A person may also write a command line, which is run as it is with the task on its stdin, and
-    further words behind a preset's name, which are added to its options. These can change how the
+    A person may also write a command line, which is run unchanged with the task on its stdin, and
+    further words after a preset's name, which are added to its options. These can change how the
     agent asks, so its rules count as not enforced. Raises InvalidInput for any other command.
     """
     words = _words(agent_command)
@@ -216,7 +215,7 @@ def meant_by(
 def _filled_in(name: str, preset: AgentPreset, words: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the arguments of the parameters that these words set, and the other words.
 
-    Raises InvalidInput for a value that a parameter cannot have, or a parameter that is set twice.
+    Raises InvalidInput for an invalid value, or a parameter that is set twice.
     """
     options, further, found = list[str](), list[str](), set[str]()
     for word in words:
@@ -257,7 +256,7 @@ def _command_line(
 
 
 def known_agents(home: Path, environ: Mapping[str, str]) -> list[ExternalAgent]:
-    """Return every known external agent, installed or not. Raises as `load_agents`."""
+    """Return every known external agent, installed or not. Raises like `load_agents`."""
     return [
         ExternalAgent(name, preset, find_program(preset, environ))
         for name, preset in load_agents(home).items()
@@ -269,7 +268,7 @@ def find_program(
 ) -> str | None:
     """Return the path of a preset's program: on the PATH, or in a Python package.
 
-    None if it is not installed, or not to be used.
+    None if it is not installed, or is disabled.
     """
     if not preset.enabled:
         return None

@@ -1,19 +1,18 @@
-"""Process guard: the small process between a worker and an external agent, which kills what is
-left.
+"""Process guard: the small parent process of an external agent, which kills its leftovers.
 
-A bare interpreter (`python -I -S`) runs `main`, so this imports only what is cheap. The agent is
-its child and has the worker's pipes as stdin, stdout and stderr; the guard uses none of them.
+A bare interpreter (`python -I -S`) runs `main`, so imports must be cheap. The agent is a child of
+the guard and has the worker's pipes as stdin, stdout and stderr; the guard uses none of them.
 
-- Agents run their tools in sessions of their own, which a signal to a group does not reach, and
-  leave them behind when they are killed. The guard is the subreaper of all descendants; when the
-  agent ends, in whatever way, it kills what is left, and only then exits.
-- Its lifeline is a pipe that the worker holds. When that is closed, the worker is dead or wants
-  the end: the guard kills agent and descendants at once. So a worker's next incarnation never
-  meets the agent of the last.
-- A SIGTERM is passed on to the agent, which may then end by itself.
+- Agents run their tools in separate sessions, which a signal to a group does not reach, and leave
+  them running when they are killed. The guard is the subreaper of all descendants; when the agent
+  ends for any reason, it kills the remaining processes before it exits.
+- Its lifeline is a pipe to the worker. When it is closed, the worker is dead or wants the end: the
+  guard kills agent and descendants immediately. So a restarted worker never meets the agent of its
+  predecessor.
+- A SIGTERM is passed on to the agent, which can then end by itself.
 
-The file `process_guard` in its folder names both processes before the agent begins, the file
-`ended` says how the agent ended.
+The file `process_guard` in its folder identifies both processes before the agent begins; the file
+`ended` contains the exit code of the agent.
 """
 
 import ctypes
@@ -89,7 +88,7 @@ def _become(command: list[str], gate: int) -> None:
 
 
 def _release_pipes() -> None:
-    """Close the agent's pipes here: their ends are the agent's."""
+    """Close the guard's copies of the agent's pipes."""
     null = os.open(os.devnull, os.O_RDWR)  # plain: /dev/null
     for fd in (0, 1):
         os.dup2(null, fd)

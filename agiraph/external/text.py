@@ -1,5 +1,4 @@
-"""Reading what external agents write: lines to JSON objects, JSON values to text, exit codes to
-reasons."""
+"""Parsing the output of external agents: JSON lines, JSON values as text, exit codes as reasons."""
 
 import json
 import math
@@ -11,7 +10,7 @@ from agiraph.core.turns import JsonObject
 from agiraph.foreign.lines import LineSplitter
 
 LINE_BYTES = 64 << 20
-"""The longest line of an external agent; a longer one is left out."""
+"""The longest line of an external agent; a longer line is skipped."""
 SHOWN_CHARACTERS = 800
 FATAL_SIGNALS = frozenset(
     {signal.SIGHUP, signal.SIGINT, signal.SIGABRT, signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM}
@@ -19,9 +18,9 @@ FATAL_SIGNALS = frozenset(
 
 
 class JsonLinesReader:
-    """One JSON object a line, arriving in pieces.
+    """A reader of one JSON object per line, arriving in pieces.
 
-    Other lines are skipped; `noise` is the end of them, which may say why nothing else came.
+    Other lines are skipped; `noise` is the end of them, which may explain missing output.
     """
 
     def __init__(self) -> None:
@@ -45,7 +44,7 @@ class JsonLinesReader:
 
 
 def _object(line: bytes) -> JsonObject | None:
-    """Return the object of a line; null stands in it for a number that is not finite."""
+    """Return the object in a line; numbers that are not finite are replaced by null."""
     try:
         value = parse_json(line, parse_constant=lambda _: None, parse_float=_finite_or_none)
     except ValueError:
@@ -66,7 +65,7 @@ def json_line(message: JsonObject) -> bytes:
 
 
 def why_failed(exit_code: int, output: str) -> str:
-    """Return why a process that ended with this code and output has failed; '' for code 0."""
+    """Return why a process with this exit code and output has failed; '' for code 0."""
     if exit_code == 0:
         return ""
     shown = " ".join(output.split())[-SHOWN_CHARACTERS:]
@@ -78,7 +77,7 @@ def why_failed(exit_code: int, output: str) -> str:
 
 
 def text_of(value: object) -> str:
-    """Return a JSON value as text: a string as it is, the texts of a list of blocks joined."""
+    """Return a JSON value as text: a string unchanged, the texts of a list of blocks joined."""
     match value:
         case None:
             return ""
@@ -93,7 +92,7 @@ def text_of(value: object) -> str:
 
 
 def unquoted(message: str) -> str:
-    """Return the model service's message out of an error that quotes the service's whole answer."""
+    """Return the model service's message from an error that quotes the service's whole answer."""
     quoted = message.strip().removeprefix("[API Error: ").removesuffix("]")
     try:
         answer = parse_json(quoted)
@@ -103,27 +102,27 @@ def unquoted(message: str) -> str:
 
 
 def mapping(value: object) -> JsonObject:
-    """Return a JSON object, an empty one for anything else."""
+    """Return a JSON object, or an empty object for any other value."""
     return value if isinstance(value, dict) else {}
 
 
 def rows(value: object) -> list[JsonObject]:
-    """Return the JSON objects of a list, none for anything else."""
+    """Return the JSON objects of a list, or an empty list for any other value."""
     return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
 
 
 def number(value: object) -> int | None:
-    """Return an integer, None for anything else."""
+    """Return an integer, or None for any other value."""
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def count(value: object) -> int:
-    """Return a number of things, 0 for anything else."""
+    """Return a count, or 0 for any other value."""
     return int(amount(value) or 0)
 
 
 def amount(value: object) -> float | None:
-    """Return a finite number that is not negative, None for anything else."""
+    """Return a finite number >= 0, or None for any other value."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return value if math.isfinite(value) and value >= 0 else None

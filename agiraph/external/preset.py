@@ -96,8 +96,8 @@ class AgentPreset(ConfigSection):
     published. `stdout`, with the driver `plain`: its output is its last message (`word`), or a
     `log`, which counts as a result only together with files.
 
-    `silence_seconds` is the timeout without any output; `settle_seconds` the time limit after its
-    work is finished.
+    `silence_seconds` is the timeout without any output; `settle_seconds` replaces it when the
+    agent's work is finished.
     """
 
     about: str = ""

@@ -63,8 +63,9 @@ class MonitorHooks:
     `place` returns the host for a child, '' for this machine, or why it must wait; `allot` returns
     the next incarnation of an address after recording it (OSError); `launch` starts a process on a
     host (SpawnFailed); `ask_to_stop` sends `control.stop`, optionally to stop after the current
-    step, and returns False while the bus is down; `changed` receives each new state with its cause,
-    `crashed` each exit of a child that should run, `broken` the error of the monitor itself.
+    step, and returns False while the bus is down; `ended` is called when a child has ended and
+    before its state says so; `changed` receives each new state with its cause, `crashed` each exit
+    of a child that should run, `broken` the error of the monitor itself.
     """
 
     policy: Callable[["ChildMonitor"], RestartPolicy]
@@ -72,6 +73,7 @@ class MonitorHooks:
     allot: Callable[[str], int]
     launch: Callable[[ChildSpec, int, str], Awaitable[ProcessHandle]]
     ask_to_stop: Callable[[str, bool], bool]
+    ended: Callable[[ChildSpec], Awaitable[None]]
     changed: Callable[["ChildMonitor", str | None], None]
     crashed: Callable[["ChildMonitor", ExitCause], None]
     broken: Callable[[str, BaseException], None]
@@ -220,6 +222,7 @@ class ChildMonitor:
             self._become("stopping")
         if self.process is not None:
             await self._end(self.process, grace_seconds)
+            await self._hooks.ended(self.spec)
         if self._task is not None:
             await asyncio.wait([self._task])
         self._become("stopped", self.cause)
@@ -254,10 +257,12 @@ class ChildMonitor:
                 case GiveUp(cause):
                     self.desired = "failed"
                     self._note_crash()
+                    await self._hooks.ended(self.spec)
                     self._become("failed", cause)
                     return
                 case EndedInOrder():
                     self.desired = "exited"
+                    await self._hooks.ended(self.spec)
                     self._become("exited", self.cause)
                     return
                 case Parked():

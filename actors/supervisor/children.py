@@ -13,6 +13,7 @@ from actors.runtime.launch import ActorLaunch
 from actors.runtime.linux import adopt_orphans
 from actors.supervisor.child_monitor import ChildMonitor, MonitorHooks
 from actors.supervisor.hang_watch import HangWatch
+from actors.supervisor.input_watch import InputWatch
 from actors.supervisor.options import SERVICES, SPAWNER, SupervisorOptions
 from actors.supervisor.orphan_processes import OrphanProcesses, boot_id, kill_leftovers, started_at
 from actors.supervisor.processes.causes import fault_of
@@ -94,12 +95,17 @@ class Children:
         )
         self.hosts: Hosts | None = None
         """The other machines, if this home has or may have any."""
+        self._inputs = InputWatch(
+            Home(options.home),
+            lambda agent, type, at, data: self.bus.report_event(agent, type, at, data),
+        )
         self._hooks = MonitorHooks(
             policy=self._policy,
             place=self._place,
             allot=lambda address: self.register.allot(address),
             launch=self._launch,
             ask_to_stop=lambda address, after: self.bus.ask_to_stop(address, after_step=after),
+            ended=self._inputs.after_end,
             changed=self._changed,
             crashed=self._crashed,
             broken=self._broken,

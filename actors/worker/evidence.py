@@ -19,7 +19,7 @@ from agiraph.storage.files import read_bytes, replace_file
 from agiraph.storage.home import NodeHome
 from agiraph.tools.checking import evidence_of, run_checks, why_not
 from agiraph.tools.ports import ToolContext
-from agiraph.tools.sandbox.input_news import report_input_news
+from agiraph.tools.sandbox.input_news import report_input_news, reported_if_cancelled
 from agiraph.tools.sandbox.sandbox import find_sandbox
 from agiraph.tools.scopes.publishing import files_left
 from agiraph.tools.worktrees.git import FOLDER
@@ -66,16 +66,18 @@ async def pass_checks(
     known = _kept(home, assignment.attempt)
     if known is not None and not files_left(home, but):
         return known.checks
-    results = await run_checks(
-        assignment.node.checks,
-        scope=context.scope,
-        config=context.config,
-        environment=context.environment,
-        folder=context.call_folder,
-        cwd=home.scratch.resolve() / FOLDER if assignment.worktree else None,
-    )
+    sandbox = find_sandbox(context.config.sandbox)
+    async with reported_if_cancelled(sandbox, context.scope, context.report):
+        results = await run_checks(
+            assignment.node.checks,
+            scope=context.scope,
+            config=context.config,
+            environment=context.environment,
+            folder=context.call_folder,
+            cwd=home.scratch.resolve() / FOLDER if assignment.worktree else None,
+        )
     _report(context, results)
-    await report_input_news(find_sandbox(context.config.sandbox), context.scope, context.report)
+    await report_input_news(sandbox, context.scope, context.report)
     if said := why_not(results):
         raise Refused(said)
     _keep(home, assignment.attempt, Evidence(checks=results, at=now))

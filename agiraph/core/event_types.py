@@ -211,7 +211,7 @@ EVENT_TYPES: tuple[EventType, ...] = (
     EventType("sandbox.autorun",
               "files because of which git, an editor or another program runs commands have "
               "appeared in the input folder",
-              _ENTITY, ("folder", "paths", "programs", "more"),
+              _ENTITY, ("folder", "paths", "inodes", "programs", "more"),
               "look at these before you use {programs} in {folder}: {paths}[ and {more} more] "
               "(new, and programs run commands because of them)",
               "bad"),

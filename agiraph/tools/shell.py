@@ -18,7 +18,7 @@ from agiraph.tools.command import (
     run_command,
 )
 from agiraph.tools.ports import ToolContext
-from agiraph.tools.sandbox.input_news import report_input_news
+from agiraph.tools.sandbox.input_news import report_input_news, reported_if_cancelled
 from agiraph.tools.sandbox.sandbox import find_sandbox
 
 INPUT_VARIABLE = "AGIRAPH_INPUT"
@@ -38,7 +38,9 @@ LOST = (
 
 async def recover(context: ToolContext, params: BashParams) -> str | None:
     """Return the result of a command that an earlier incarnation started, None if unknown."""
-    finished = await recover_command(context.call_folder)
+    sandbox = find_sandbox(context.config.sandbox)
+    async with reported_if_cancelled(sandbox, context.scope, context.report):
+        finished = await recover_command(context.call_folder)
     news = await _input_news(context)
     return _shown(finished, _seconds(context, params), news) if finished else None
 
@@ -62,15 +64,16 @@ async def bash(context: ToolContext, params: BashParams) -> str:
     sandbox = find_sandbox(context.config.sandbox)
     enclosure = await asyncio.to_thread(sandbox.enclose, context.scope, path=environment["PATH"])
     try:
-        finished = await run_command(
-            params.command,
-            folder=context.call_folder,
-            cwd=context.scope.cwd,
-            environment=environment,
-            limits=limits,
-            before=enclosure.words,
-            standins=enclosure.standins,
-        )
+        async with reported_if_cancelled(sandbox, context.scope, context.report):
+            finished = await run_command(
+                params.command,
+                folder=context.call_folder,
+                cwd=context.scope.cwd,
+                environment=environment,
+                limits=limits,
+                before=enclosure.words,
+                standins=enclosure.standins,
+            )
     except ValueError as error:  # a NUL or half a surrogate pair in the command
         raise InvalidInput(f"bash cannot take this command ({error})") from None
     except OSError as error:

@@ -42,7 +42,7 @@ def run_to_the_end(options: RunOptions, *, resumes: bool) -> int:
         from cli.run.outcome import conclude
         from cli.run.watch import RunWatcher
 
-        agent = None
+        agent = watch = None
         try:
             if resumes and options.is_new:
                 resume_unfinished(target)
@@ -63,6 +63,8 @@ def run_to_the_end(options: RunOptions, *, resumes: bool) -> int:
                 target.say_detached(agent)
                 return INTERRUPTED
             _stop_early(target, options, agent, interrupt)
+            if watch is not None:
+                watch.show_input_news()
             raise
         screen.close()
         return conclude(options, watch, started_at, is_ended=is_ended)

@@ -106,6 +106,8 @@ def conclude(options: RunOptions, watch: RunWatcher, started_at: float, *, is_en
         target.dismiss(agent.id)
     elif agent.status == "stopped" and not is_suspended:
         target.detach()
+    if not is_ended:
+        watch.show_input_news()
     with _delivered(outcome, options, watch) as outcome:
         show(outcome, options.home, screen, as_json=options.as_json)
     if options.record is not None and agent.run is not None:

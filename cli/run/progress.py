@@ -53,6 +53,8 @@ class RunProgress:
     has_ended: dict[str, bool] = field(default_factory=dict)
     retries: dict[str, str] = field(default_factory=dict)
     turns: dict[int, TeamTurn] = field(default_factory=dict)
+    autorun: set[tuple[str, int]] = field(default_factory=set)
+    """The autorun files that events have named, with their inodes."""
 
     def see(self, event: EventView) -> EventLine | None:
         """Add one event; return the line to show for it, if any."""
@@ -102,6 +104,8 @@ class RunProgress:
             self.usage = self.usage + Usage.model_validate(event.data)
         if event.type == "agent.reopened":
             self.ended_as, self.failure, self.is_out_of_budget = None, "", False
+        if event.type == "sandbox.autorun":
+            self.autorun |= set(zip(event.data["paths"], event.data["inodes"], strict=True))
         if event.type == "team.turn":
             turn = TeamTurn.model_validate(event.data)
             self.turns[turn.turn] = turn

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Final
 
 from agiraph.board.failure_class import suspended_by
 from agiraph.core.ids import abbreviated
-from agiraph.core.models import ENDED_AGENT, ServiceOutage
+from agiraph.core.models import ENDED_AGENT, Event, ServiceOutage
 from agiraph.http.api import AgentView, ApiError, EventView, NotReachable, QuestionView
 from agiraph.http.discovery import why_unreachable
 from agiraph.storage.disk_space import has_room
+from agiraph.storage.files import is_file
+from agiraph.storage.home import Home, input_at_start
 from cli.console.event_text import EventLine
 from cli.options.everywhere import is_verbose
 from cli.options.remote import is_elsewhere
@@ -29,6 +31,7 @@ LAST_EVENTS: Final = 1000
 LINES_BEFORE: Final = 10
 """The number of past events that are shown when a run is watched later."""
 AWAY_SECONDS: Final = 60.0
+WORKERS_SECONDS: Final = 10.0
 
 
 class RunWatcher:
@@ -80,6 +83,7 @@ class RunWatcher:
                     self._show(event)
                 if self._has_ended(event):
                     self._show_last(follower)
+                    self.show_input_news()
                     return True
                 if self.outage is not None and self.outage.is_lasting:
                     return False
@@ -106,6 +110,36 @@ class RunWatcher:
                 return
             if not self._is_of_another_run(event):
                 self._show(event)
+
+    def show_input_news(self) -> None:
+        """Print the autorun files in the input folder of this machine that no event has named.
+
+        The event of a command that ended with the run, or was stopped, may come too late to be
+        shown.
+        """
+        run = Home(self.target.home).agent(self.agent.id).run(self._run or "").path
+        if is_elsewhere() or self._run is None or not is_file(input_at_start(run)):
+            return
+        from agiraph.tools.sandbox.input_guard import known_guard_of  # few runs may write an input
+        from agiraph.tools.sandbox.input_news import EVENT, events_data
+
+        with contextlib.suppress(ApiError, NotReachable):
+            self._until_no_worker_runs()
+        if (guard := known_guard_of(run)) is None:
+            return
+        new = [one for one in guard.news() if (one.path, one.inode) not in self.progress.autorun]
+        for data in events_data(str(guard.folder), new):
+            event = Event(type=EVENT, agent_id=self.agent.id, ts=time.time(), data=data)
+            self._show(EventView.of(event))
+
+    def _until_no_worker_runs(self) -> None:
+        """Wait, at most WORKERS_SECONDS, until the workers of the agent have no process."""
+        team, deadline = f"{self.agent.id}/", time.monotonic() + WORKERS_SECONDS
+        while time.monotonic() < deadline:
+            rows = self.target.client.entities()
+            if not any(r.pid and r.kind == "worker" and r.address.startswith(team) for r in rows):
+                return
+            time.sleep(POLL_SECONDS)
 
     def _has_ended(self, event: EventView | None) -> bool:
         """Request the agent's status when an event may have changed it, and every second."""

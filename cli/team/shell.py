@@ -198,7 +198,7 @@ class AgenticShell:
         """Let the team do a task, and show its turns and its result."""
         from cli.run.watch import RunWatcher  # imports the records
 
-        options, agent = self._wanted(task), None
+        options, agent, watch = self._wanted(task), None, None
         try:
             agent = self._target.begin(options)
             self._agent = agent.id
@@ -206,6 +206,8 @@ class AgenticShell:
             watch.until_the_end(time.monotonic(), None)
         except KeyboardInterrupt:
             self._stop(options, agent)
+            if watch is not None:
+                watch.show_input_news()
             raise
         finally:
             self._target.detach()

@@ -1,14 +1,26 @@
 """A team that may write the input folder, killed in the middle of a command."""
 
+import signal
 from pathlib import Path
 
 import pytest
 
 from agiraph.tools.sandbox.probe import probe
-from tests.fakes.model_server import calls
+from tests.fakes.model_server import call, calls
 from tests.integration.house import until
-from tests.scenarios.place import MakePlace
-from tests.scenarios.steps import DONE, FACT, bash, one_worker
+from tests.scenarios.house import MODEL, RUN_SECONDS
+from tests.scenarios.place import MakePlace, whole_lines
+from tests.scenarios.steps import (
+    DONE,
+    FACT,
+    WAIT,
+    Plays,
+    bash,
+    finish,
+    node,
+    one_worker,
+    spawn,
+)
 
 FOUND = probe()
 pytestmark = pytest.mark.skipif(not FOUND.works, reason=FOUND.why or "no sandbox")
@@ -31,3 +43,57 @@ def test_a_killed_worker_leaves_no_git_and_new_repositories_are_reported(
     [reported] = outcome.data("sandbox.autorun")
     assert (reported["folder"], reported["paths"]) == (str(tmp_path), ["sub/.git"])
     assert "look at these before you use git" in outcome.progress
+
+
+ENDS: dict[str, Plays] = {
+    "cancelled": [call("cancel_node", node_id="facts", reason="enough"), finish("Done.")],
+    "finished": [finish("Done.")],
+    "interrupted": [
+        call("send_message", to="ada", content="Stop.", mode="interrupt"),
+        WAIT,
+        finish("Done."),
+    ],
+}
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_a_command_that_the_model_has_ended_is_followed_by_a_report(
+    make_place: MakePlace, tmp_path: Path, end: str
+) -> None:
+    place = make_place({"sandbox": {"input": "write"}})
+    begun = tmp_path / "begun"
+    await_command = bash(f"until test -e {begun}; do read -t 0.02 < /dev/zero; done")
+    place.plays(
+        coordinator=[spawn("ada"), node("facts", "ada"), await_command, *ENDS[end]],
+        ada=[bash(COMMAND), FACT, DONE],
+    )
+    outcome = place.complete("Write", "--name", end, "--input", str(tmp_path))
+    assert "look at these before you use git" in outcome.progress
+    assert "sub/.git" in outcome.progress
+
+
+@pytest.mark.parametrize("act", ["stop", "kill"])
+def test_a_command_that_a_person_has_ended_is_followed_by_a_report(
+    make_place: MakePlace, tmp_path: Path, act: str
+) -> None:
+    place = make_place({"sandbox": {"input": "write"}})
+    place.plays(coordinator=[bash(COMMAND), finish("Done.")])
+    folder = place.begin(act, "--input", str(tmp_path))
+    until((tmp_path / "begun").exists, "the command has begun")
+    place.command(act, folder.name)
+    until(lambda: "sandbox.autorun" in (folder / "events.jsonl").read_text(), "the report")
+    reported = [e for e in whole_lines(folder / "events.jsonl") if e["type"] == "sandbox.autorun"]
+    assert [event["data"]["paths"] for event in reported] == [["sub/.git"]]
+
+
+def test_an_interrupted_run_names_the_files_that_its_command_left(
+    make_place: MakePlace, tmp_path: Path
+) -> None:
+    place = make_place({"sandbox": {"input": "write"}})
+    place.plays(coordinator=[bash(COMMAND), finish("Done.")])
+    process = place.start("run", "Write", "--name", "cut", "--input", str(tmp_path), *MODEL)
+    until((tmp_path / "begun").exists, "the command has begun")
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=RUN_SECONDS)
+    assert err.count("look at these before you use git") == 1, err
+    assert "sub/.git" in err

@@ -44,7 +44,7 @@ from agiraph.messages.llm_proxy import ProxyCostsSettled
 from agiraph.storage.files import is_file, replace_file
 from agiraph.tools.approvals.policy import ActingEntity
 from agiraph.tools.approvals.policy_file import ApprovalPolicyFile
-from agiraph.tools.sandbox.input_news import report_input_news
+from agiraph.tools.sandbox.input_news import report_input_news, reported_if_cancelled
 from agiraph.tools.table import tool_names
 
 PAUSE_SECONDS = 0.5
@@ -179,13 +179,15 @@ class ExternalAgentRunner:
             self._bridge,
             self._permissions,
         )
+        sandbox = self._launcher.sandbox
         try:
-            ended = await session.run(command, environment, worker.files.home.process_guard)
+            async with reported_if_cancelled(sandbox, worker.scope, worker.report):
+                ended = await session.run(command, environment, worker.files.home.process_guard)
         except (OSError, ValueError) as error:
             program = shlex.join(command.words[:1])
             raise NodeLimitReached(f"{program} cannot be started: {error}") from None
         await self._permissions.withdraw_all()
-        await report_input_news(self._launcher.sandbox, worker.scope, worker.report)
+        await report_input_news(sandbox, worker.scope, worker.report)
         self._record_end(ended, await self._launcher.settle_costs())
         if ended.is_final:
             raise NodeLimitReached(f"{self._agent.name} was ended: {ended.problem}")

@@ -23,7 +23,7 @@ from pydantic import Field, ValidationError
 
 from agiraph.core.json_text import parse_json
 from agiraph.core.record import Record
-from agiraph.storage.files import opened, read_descriptor, write_all
+from agiraph.storage.files import opened, read_bytes, read_descriptor, write_all
 from agiraph.storage.home import input_at_start, user_home
 from agiraph.tools.sandbox.autorun import GIT
 from agiraph.tools.sandbox.git_commands import Setting, commands_to_look_at
@@ -384,6 +384,19 @@ def _guard_of(file: Path, folder: Path) -> InputGuard:
             write_all(fd, known.model_dump_json().encode() + b"\n")
             os.fsync(fd)
     return InputGuard(known)
+
+
+def known_guard_of(run: Path) -> InputGuard | None:
+    """Return the guard of a run's input folder if a command of the run may have written it.
+
+    For a process that is not of the run. Reads the record of the run's first command, whose file
+    no command can reach.
+    """
+    try:
+        known = _parsed(read_bytes(input_at_start(run)))
+    except OSError:
+        return None
+    return None if known is None else InputGuard(known)
 
 
 def _parsed(data: bytes) -> InputBaseline | None:

@@ -1,11 +1,13 @@
 """Input news: new autorun files in an input folder, reported to the model and to people.
 
-A command may create such a file where there was none: the sandbox covers only existing files. So
-the folder is searched after each command that may write it, and also after a killed command.
+A command may create such a file where there was none: the sandbox covers only what exists. So the
+folder is searched after each command that may write it, however the command ends, and once more
+when an entity of the run has ended.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 
 from agiraph.core.ids import derived_id
 from agiraph.core.turns import JsonObject
@@ -15,7 +17,12 @@ from agiraph.tools.scopes.scope import Scope
 
 EVENT = "sandbox.autorun"
 GIT_COMMANDS = "sandbox.git_commands"
-MOST_NAMED = 20
+MOST_NAMED = 500
+"""The most files of one search that events name: a person must see each of them."""
+NAMES_LENGTH = 900
+"""The most characters of the names in one event: its sentence is shown as one line."""
+NAMED_TO_MODEL = 20
+COMMANDS_NAMED = 20
 
 Report = Callable[[str, JsonObject, str], None]
 
@@ -28,9 +35,25 @@ async def report_input_news(sandbox: Sandbox, scope: Scope, report: Report) -> s
     found = await asyncio.to_thread(_news, sandbox, scope)
     if not found:
         return ""
-    key = derived_id("".join(f"{one.path}\0{one.inode}\0" for one in found))
-    report(EVENT, event_data(str(scope.input_dir), found), key)
+    for data in events_data(str(scope.input_dir), found):
+        report(EVENT, data, derived_id("\0".join(data["paths"])))
     return note(found)
+
+
+@asynccontextmanager
+async def reported_if_cancelled(
+    sandbox: Sandbox, scope: Scope, report: Report
+) -> AsyncIterator[None]:
+    """Report what a command has created that is cancelled within the block, and has ended by then.
+
+    A model can have its own command cancelled: by the end of its node or of the run, or by a
+    message that interrupts it.
+    """
+    try:
+        yield
+    except asyncio.CancelledError:
+        await report_input_news(sandbox, scope, report)
+        raise
 
 
 def _news(sandbox: Sandbox, scope: Scope) -> tuple[FoundAutorun, ...]:
@@ -38,26 +61,47 @@ def _news(sandbox: Sandbox, scope: Scope) -> tuple[FoundAutorun, ...]:
     return () if guard is None else guard.news()
 
 
-def event_data(folder: str, found: Sequence[FoundAutorun]) -> JsonObject:
-    """Return the fields of the event."""
-    named = [one.path.encode("utf-8", "replace").decode() for one in found[:MOST_NAMED]]
-    programs = sorted({one.program for one in found if one.program})
-    more = len(found) - len(named)
-    return {"folder": folder, "paths": named, "programs": programs, "more": more or None}
+def events_data(folder: str, found: Sequence[FoundAutorun]) -> list[JsonObject]:
+    """Return the fields of the events that name the files; `more` counts those without a name."""
+    groups: list[list[FoundAutorun]] = []
+    length = NAMES_LENGTH
+    for one in found[:MOST_NAMED]:
+        length += len(one.path) + 2  # with a comma
+        if length > NAMES_LENGTH:
+            groups.append([])
+            length = len(one.path) + 2
+        groups[-1].append(one)
+    more = len(found) - MOST_NAMED
+    return [
+        {
+            "folder": folder,
+            "paths": [_shown(one.path) for one in group],
+            "inodes": [one.inode for one in group],
+            "programs": sorted({one.program for one in group if one.program}),
+            "more": more if more > 0 and group is groups[-1] else None,
+        }
+        for group in groups
+    ]
 
 
 def git_commands_data(folder: str, commands: Sequence[str]) -> JsonObject:
     """Return the fields of the event about commands of git that may run files of the folder."""
-    named = [one.encode("utf-8", "replace").decode() for one in commands[:MOST_NAMED]]
+    named = [_shown(one) for one in commands[:COMMANDS_NAMED]]
     return {"folder": folder, "commands": named, "more": len(commands) - len(named) or None}
 
 
 def note(found: Sequence[FoundAutorun]) -> str:
     """Return the text for the model whose command may have created the files."""
-    data = event_data("", found)
-    more = f" and {data['more']} more" if data["more"] else ""
+    named = ", ".join(_shown(one.path) for one in found[:NAMED_TO_MODEL])
+    left = len(found) - NAMED_TO_MODEL
+    more = f" and {left} more" if left > 0 else ""
     return (
-        f"[input] New in the input folder: {', '.join(data['paths'])}{more}. Programs of the "
+        f"[input] New in the input folder: {named}{more}. Programs of the "
         "person's machine run commands because of such files, so the person has been notified. "
         "Remove what the task does not need."
     )
+
+
+def _shown(path: str) -> str:
+    """Return a path as text that every reader of events can decode."""
+    return path.encode("utf-8", "replace").decode()

@@ -37,6 +37,7 @@ class Busy:
             allot=self.allot,
             launch=self.launch,
             ask_to_stop=self.ask_to_stop,
+            ended=self.after_end,
             changed=self.changed,
             crashed=lambda _monitor, _why: None,
             broken=self.broken,
@@ -54,6 +55,9 @@ class Busy:
             self.monitor.ready(incarnation)
         spawned = SpawnedProcess(pid=NOBODY, ended=self.ended)
         return LocalHandle(spawned, ProcessFiles(self.home, ADDRESS, incarnation))
+
+    async def after_end(self, spec: ChildSpec) -> None:
+        pass
 
     def changed(self, monitor: ChildMonitor, cause: str | None) -> None:
         if monitor.state == "parked":

@@ -75,22 +75,21 @@ def install(hour: FirstHour) -> None:
         """
         # The first hour
 
-        What you type in the first hour with Agiraph, and what stands on the terminal then. Every
-        line below was typed by `make first-hour`, which writes this page; a test types them again
-        and compares. Ids, times and sizes are other ones each time; `...` stands for lines that are
-        left out.
+        This page shows the first commands with Agiraph and their output. `make first-hour` types
+        each line below and writes this page; a test types them again and compares. Ids, times and
+        sizes differ each time; `...` stands for omitted lines.
 
         ## Install
 
         You need Python 3.11 or newer. In a clone of the repository `make run` sets up all that is
-        needed in `.venv`; `pip install .` installs the commands `agiraph` and
-        `agiraph-supervisor` where you like. `agiraph doctor` says what works on this machine:
+        needed in `.venv`; `pip install .` installs the commands `agiraph` and `agiraph-supervisor`
+        into any environment. `agiraph doctor` checks this machine:
         """
     )
     hour.type("agiraph doctor", part=those("^ok +supervisor |^warn +models "))
     hour.say(
         """
-        A model is missing. Without one a goal is refused, before anything is started:
+        A model is missing. Without a model a goal is refused, before anything is started:
         """
     )
     hour.type('agiraph run "Write a poem about bicycles"', code=2)
@@ -102,8 +101,8 @@ def without_a_model(hour: FirstHour) -> None:
         """
         ## A run without a key
 
-        `script/survey` is a script that plays a team of four: real processes, real files, no
-        language model. It can do nothing but survey a folder. The folder here is that of a bicycle
+        `script/survey` is a scripted model of a team of four: real processes, real files, no
+        language model. It can only survey a folder. This example surveys the folder of a bicycle
         shop, `configs/sample` in the repository:
         """
     )
@@ -113,10 +112,10 @@ def without_a_model(hour: FirstHour) -> None:
     )
     hour.say(
         """
-        ## Reading what it made
+        ## Reading the results
 
-        The run has ended, and its supervisor with it. What it made is in the home, `~/.agiraph`,
-        and is read from there:
+        The run has ended, and its supervisor with it. The results are in the home, `~/.agiraph`,
+        and are read from there:
         """
     )
 
@@ -140,9 +139,9 @@ def daemon(hour: FirstHour, model: FakeModelServer) -> Iterator[None]:
         """
         ## In the background
 
-        `agiraph up` starts a supervisor that stays. The keys are those of the shell that starts it.
-        (On this page a stand-in answers in the place of OpenAI, so that the page can be made
-        again without a key: that is what `OPENAI_BASE_URL` is for. Leave it out.)
+        `agiraph up` starts a supervisor that keeps running, with the keys of the shell that starts
+        it. (On this page a stand-in answers in place of OpenAI, so that the page can be written
+        without a key: `OPENAI_BASE_URL` selects it. Leave it out.)
         """
     )
     hour.terminal.do(f"export OPENAI_BASE_URL={model.url}/v1")
@@ -154,8 +153,8 @@ def daemon(hour: FirstHour, model: FakeModelServer) -> Iterator[None]:
             """
             ## The end of the hour
 
-            `agiraph down` stops the supervisor and everything below it; agents that were at work
-            go on with the next `agiraph up`.
+            `agiraph down` stops the supervisor and all its processes; agents that were at work
+            continue with the next `agiraph up`.
             """
         )
         hour.type("agiraph down")
@@ -184,16 +183,16 @@ def with_a_model(hour: FirstHour, model: FakeModelServer, gate: Event) -> None:
     until_shown(hour, "agiraph ps best", r"ada-.* \$0\.0110")
     hour.say(
         """
-        ## Kill one of them
+        ## Kill a worker
 
-        Each of the team is a process. Kill the one that works:
+        Each member of the team is a process. Kill the working one:
         """
     )
     shown = hour.type("agiraph ps best")
     pid = next(match[1] for line in shown.lines if (match := re.search(r"/ada-.*? (\d+) ", line)))
     hour.type(f"kill -9 {pid}")
     gate.set()
-    hour.say("The supervisor starts it again, and it goes on where it was:")
+    hour.say("The supervisor starts it again, and it continues where it was:")
     hour.type("agiraph wait best")
     hour.type("agiraph events best --entity ada --type child.ready --type child.crashed")
     hour.type("agiraph result best")
@@ -218,7 +217,7 @@ def from_cycle_to_cycle(hour: FirstHour) -> None:
         ## An agent that stays
 
         In infinite mode an agent works in cycles; between them it has no process. It can be
-        paused, resumed and stopped, and written to:
+        paused, resumed and stopped, and receives messages:
         """
     )
     line = f'agiraph run "Watch the shop" --input shop --name watch --model {MODEL}'

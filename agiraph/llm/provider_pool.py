@@ -78,6 +78,10 @@ class ProviderPool:
         """Return the size of a model's context window in tokens."""
         return self.presets[model.provider].window(model.name)
 
+    def known_window(self, model: ModelName) -> int | None:
+        """Return how many tokens a model's context window has, None if that is not known."""
+        return self.presets[model.provider].known_window(model.name)
+
     def longest_answer(self, model: str) -> int:
         """Return the default limit of a model's answer in tokens."""
         name = self.name(model)

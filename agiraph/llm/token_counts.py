@@ -27,6 +27,15 @@ PICTURE_TOKENS: Final = 3000
 """For estimates: services scale large pictures down to about 1,500 tokens, some to 5,000."""
 MOST_PICTURE_TOKENS: Final = 50_000
 """The count of the most expensive models for one picture in full detail."""
+LARGEST_WINDOW: Final = 2_097_152
+"""The largest context window of a model that reads documents: that of Gemini 1.5 Pro.
+
+A document is billed by its pages, and a video by its seconds, regardless of their bytes. Claude
+reads up to 600 pages with 1,500 to 3,000 tokens of text each, and counts each page as a picture,
+too (platform.claude.com/docs/en/build-with-claude/pdf-support). GPT gets the text and a picture of
+each page (developers.openai.com/api/docs/guides/file-inputs). Gemini reads up to 1,000 pages of 258
+tokens, and 300 tokens for each second of a video (ai.google.dev/gemini-api/docs/tokens). Thousands
+of pages fit into a few kilobytes, so only the window bounds their tokens."""
 MOST_SERVICE_TOOL_RUNS: Final = 20
 UNSEEN_TOKENS_PER_SECOND: Final = 100
 """The speed of reasoning that a service does not stream; 60 to 150 are usual."""
@@ -51,17 +60,24 @@ IMPOSSIBLE: Final = 10**15
 class InputSize:
     """The input of a request in tokens: an estimate, rather too high, and an upper bound.
 
-    A token has at least one byte, so the bound is about the number of bytes. `texts` are the parts
-    of the input that the service certainly reads: it counts at least their tokens.
+    A token of a text has at least one byte, so the bound is about the number of bytes. `texts` are
+    the parts of the input that the service certainly reads: it counts at least their tokens.
+    `uncounted` is the billed number of tokens of an input with documents if the service reports no
+    possible count; 0 for an input without documents, for which the guess is billed.
     """
 
     guess: int
     most: int
     texts: tuple[str, ...] = ()
+    uncounted: int = 0
 
     def allows(self, tokens: int) -> bool:
-        """Whether the input can have this number of tokens."""
-        return 0 < tokens <= self.most and not has_more_tokens(self.texts, tokens)
+        """Whether the input can have this number of tokens.
+
+        The window of a model may be larger than the known one, so documents may have more tokens.
+        """
+        most = max(self.most, LARGEST_WINDOW) if self.uncounted else self.most
+        return 0 < tokens <= most and not has_more_tokens(self.texts, tokens)
 
 
 def input_size(request: ModelRequest) -> InputSize:
@@ -115,13 +131,16 @@ class Attachment:
     encoded: int
     is_picture: bool
 
-    def size(self, window: int) -> InputSize:
-        """Return its size in tokens; `window` is that of the model."""
+    @property
+    def decoded(self) -> int:
+        """Its length in bytes."""
+        return self.encoded * 3 // 4
+
+    def guess(self, window: int) -> int:
+        """Return its probable size in tokens; `window` is that of the model."""
         if self.is_picture:
-            return InputSize(PICTURE_TOKENS, MOST_PICTURE_TOKENS)
-        decoded = self.encoded * 3 // 4
-        guess = min(window, max(decoded, PICTURE_TOKENS)) if self.encoded else window
-        return InputSize(guess, max(window, decoded))
+            return PICTURE_TOKENS
+        return min(window, max(self.decoded, PICTURE_TOKENS)) if self.encoded else window
 
 
 def _shortened(run: re.Match[str]) -> str:
@@ -135,21 +154,30 @@ def forwarded_size(
     window: int,
     *,
     has_service_tools: bool,
+    longest: int | None = None,
     texts: tuple[str, ...] = (),
 ) -> InputSize:
     """Return the input size of a forwarded request with a body of `body_bytes`.
 
-    `window` is the model's, `texts` are the parts of the body that the service certainly reads.
-    Results of the service's own tools are input, too.
+    `window` is the model's, or an assumption; `longest` is the window if it is known. All documents
+    of a request fit into the window. `texts` are the parts of the body that the service certainly
+    reads. Results of the service's own tools are input, too.
     """
-    text, guess, most = body_bytes, 0, MOST_HIDDEN_TOKENS
-    for one in attachments:
-        size = one.size(window)
-        text, guess, most = text - one.encoded, guess + size.guess, most + size.most
+    longest = longest or LARGEST_WINDOW
+    given = list(attachments)
+    pictures = sum(one.is_picture for one in given)
+    documents = [one for one in given if not one.is_picture]
+    text = max(0, body_bytes - sum(one.encoded for one in given))
+    guess = text // BYTES_PER_TOKEN + pictures * PICTURE_TOKENS
+    most = text + pictures * MOST_PICTURE_TOKENS + MOST_HIDDEN_TOKENS
+    uncounted = 0
+    if documents:
+        uncounted = max(guess, longest)
+        guess += min(window, sum(one.guess(window) for one in documents))
+        most += max(longest, sum(one.decoded for one in documents))
     if has_service_tools:
-        most += window * MOST_SERVICE_TOOL_RUNS
-    text = max(0, text)
-    return InputSize(text // BYTES_PER_TOKEN + guess, text + most, texts)
+        most += longest * MOST_SERVICE_TOOL_RUNS
+    return InputSize(guess, most, texts, uncounted)
 
 
 def guess_input_tokens(request: ModelRequest) -> int:
@@ -217,7 +245,7 @@ def believed_usage(
     if not is_output_counted:
         unseen = 0 if so_far.is_complete else unseen_tokens
         output = max(output, min(max(streamed, unseen), max_tokens))
-    kept = counted if is_input_possible else Usage(input_tokens=size.guess)
+    kept = counted if is_input_possible else Usage(input_tokens=size.uncounted or size.guess)
     cost = counted.cost_usd
     return kept.model_copy(update={"output_tokens": output, "cost_usd": cost, "is_estimate": True})
 

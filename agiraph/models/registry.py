@@ -126,8 +126,12 @@ class ProviderPreset(ModelTraits):
 
     def window(self, model: str) -> int:
         """Return the context window of a model in tokens, with or without a date in its name."""
+        return self.known_window(model) or UNKNOWN_WINDOW
+
+    def known_window(self, model: str) -> int | None:
+        """Return the context window of a model in tokens, None if the table does not have it."""
         known = self.contexts.get(model) or self.contexts.get(undated(model))
-        return known or self.of(model).context or UNKNOWN_WINDOW
+        return known or self.of(model).context
 
     def answer_tokens(self, model: str, wanted: int) -> int:
         """Return the token limit of a model's answer, `wanted` at most."""

@@ -171,6 +171,7 @@ class ProxyCall:
             len(as_json(body)),
             rules.attachments(body),
             self.services.window(name),
+            longest=self.services.known_window(name),
             has_service_tools=any(map(rules.service_tools, rules.tools(body))),
             texts=() if rules.may_shorten(body) else texts_of(self.request),
         )

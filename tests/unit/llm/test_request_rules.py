@@ -7,10 +7,18 @@ from typing import Any
 import pytest
 
 from agiraph.core.errors import InvalidInput
-from agiraph.core.turns import JsonObject
+from agiraph.core.turns import JsonObject, Usage
+from agiraph.llm.base import PartialUsage
 from agiraph.llm.connect import FORMATS
 from agiraph.llm.providers.forwarding import format_headers
-from agiraph.llm.token_counts import Attachment, InputSize, forwarded_size
+from agiraph.llm.token_counts import (
+    LARGEST_WINDOW,
+    MOST_HIDDEN_TOKENS,
+    Attachment,
+    InputSize,
+    believed_usage,
+    forwarded_size,
+)
 from agiraph.llm.wire.google_rules import GoogleRules
 from agiraph.llm.wire.request_rules import from_url
 from agiraph.llm.wire.responses_rules import CONTENT
@@ -557,7 +565,7 @@ def test_reasoning_without_its_content_has_no_id() -> None:
 def test_a_file_at_a_url_beside_file_data_is_as_large_as_the_window() -> None:
     part = {"type": "input_file", "file_data": "aGk=", "file_url": "https://example.com/a.pdf"}
     found = FORMATS["responses"].rules.attachments(said(USER | {"content": [part]}))
-    assert max(one.size(WINDOW).guess for one in found) == WINDOW
+    assert max(one.guess(WINDOW) for one in found) == WINDOW
 
 
 def test_betas_that_change_the_price_are_not_forwarded() -> None:
@@ -859,7 +867,8 @@ def test_pictures_and_documents_are_sized_by_what_they_can_cost(api: str) -> Non
     found = sorted(FORMATS[api].rules.attachments(pictures(api, DATA)), key=lambda a: a.is_picture)
     assert [one.is_picture for one in found] == [False, True]
     assert all(0 <= one.encoded - len(DATA) < 50 for one in found)
-    size = forwarded_size(2 * len(DATA) + 3000, found, WINDOW, has_service_tools=False)
+    body_bytes = 2 * len(DATA) + 3000
+    size = forwarded_size(body_bytes, found, WINDOW, longest=WINDOW, has_service_tools=False)
     assert WINDOW + 3000 < size.guess < WINDOW + 5000
     assert 300_000 + 50_000 < size.most < 300_000 + 60_000
 
@@ -871,7 +880,7 @@ def test_a_document_at_a_url_in_file_data_is_as_large_as_the_window(url: str) ->
     part = {"type": "input_file", "file_data": url}
     [other] = FORMATS["responses"].rules.attachments({"input": [{"content": [part]}]})
     assert found == other
-    assert found.size(WINDOW).guess == WINDOW
+    assert found.guess(WINDOW) == WINDOW
 
 
 @pytest.mark.parametrize(
@@ -887,14 +896,49 @@ def test_a_document_at_a_url_in_file_data_is_as_large_as_the_window(url: str) ->
 )  # fmt: skip
 def test_a_picture_at_a_url_is_as_large_as_the_window(api: str, more: JsonObject) -> None:
     [found] = FORMATS[api].rules.attachments(more)
-    assert found.size(WINDOW) == InputSize(WINDOW, WINDOW)
+    assert found.guess(WINDOW) == WINDOW
 
 
 def test_a_document_elsewhere_is_as_large_as_the_window() -> None:
     source = {"type": "url", "url": "https://example.com/a.pdf"}
     [found] = FORMATS["anthropic"].rules.attachments(parts({"type": "document", "source": source}))
-    assert found.size(WINDOW) == InputSize(WINDOW, WINDOW)
-    assert Attachment(8, is_picture=False).size(WINDOW).guess == 3000
+    assert found.guess(WINDOW) == WINDOW
+    assert Attachment(8, is_picture=False).guess(WINDOW) == 3000
+
+
+@pytest.mark.parametrize("known", [WINDOW, None])
+@pytest.mark.parametrize("api", FORMATS)
+def test_a_small_document_may_have_as_many_tokens_as_the_window(
+    api: str, known: int | None
+) -> None:
+    found = [
+        one
+        for one in FORMATS[api].rules.attachments(pictures(api, "A" * 4000))
+        if not one.is_picture
+    ]
+    size = document_size(found, known)
+    longest = known or LARGEST_WINDOW
+    assert size.guess < 5000
+    assert longest < size.most <= longest + MOST_HIDDEN_TOKENS + 5000
+    for billed in (1, 5000, longest, LARGEST_WINDOW):
+        assert booked_for(size, billed) == Usage(input_tokens=billed, output_tokens=5)
+    for wrong in (0, -1, 10**25):
+        booked = booked_for(size, wrong)
+        assert (booked.input_tokens, booked.is_estimate) == (longest, True)
+
+
+def document_size(found: list[Attachment], known: int | None) -> InputSize:
+    return forwarded_size(5000, found, WINDOW, longest=known, has_service_tools=False)
+
+
+def booked_for(size: InputSize, counted: int) -> Usage:
+    usage = Usage(input_tokens=counted, output_tokens=5)
+    return believed_usage(PartialUsage(usage, 3, has_begun=True, is_complete=True), size, 64)
+
+
+def test_all_documents_of_a_request_fit_into_the_window() -> None:
+    one, many = (document_size([Attachment(0, is_picture=False)] * n, WINDOW) for n in (1, 9))
+    assert (many.guess, many.most, many.uncounted) == (one.guess, one.most, one.uncounted)
 
 
 # --- the documentation ---------------------------------------------------------------------------

@@ -48,7 +48,7 @@ BENCHMARKS = {
     "crowd": Benchmark("crowd:run", 150),
     "flood": Benchmark("flood:run", 40),
     "plans": Benchmark("plans:run", 420),
-    "context": Benchmark("context:run", 420),
+    "knowledge": Benchmark("knowledge:run", 420),
     "page": Benchmark("page:run", 420),
     "soak": Benchmark("soak:run", 900, is_usual=False),
     "peers": Benchmark("peers:run", 300, is_usual=False),

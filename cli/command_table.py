@@ -93,7 +93,9 @@ _TABLE = {
         "files": "List an agent's files, or print one.",
         "memory": "List, read, search or edit an agent's memory.",
     },
-    (READ, "context.command"): {"context": "What earlier work has taught: search, show, export."},
+    (READ, "knowledge.command"): {
+        "knowledge": "What earlier work has taught: search, show, export."
+    },
     (READ, "commands.talk"): {"messages": "List the messages of an agent's team."},
     (READ, "commands.spending"): {"usage": "Show what was spent, in tokens and money."},
     (SET_UP, "commands.init"): {"init": "Find keys, models and agents; set the default model."},
@@ -135,6 +137,9 @@ COMMANDS: dict[str, CommandEntry] = {
     for name, help in commands.items()
 }
 
+ALIASES = {"context": "knowledge"}
+"""Former names of commands, not listed in the help; removed in the next release."""
+
 AT_HOME = frozenset(
     ("up", "down", "logs", "init", "doctor", "config", "local"),
 )
@@ -151,7 +156,7 @@ OVER_API = frozenset(
         *("dead", "budget", "triggers", "archive", "restore", "retry", "assign", "cancel", "rm"),
         *("delete", "prune", "show", "result", "transcript", "files", "memory", "messages"),
         *("usage", "models", "outside", "mcp", "tokens", "login", "sessions", "logout", "audit"),
-        *("host", "move", "plan", "team", "agentic-shell", "context"),
+        *("host", "move", "plan", "team", "agentic-shell", "knowledge"),
     )
 )
 """Commands that a gateway serves, on this machine or, with `--url`, on another."""

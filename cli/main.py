@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from agiraph.core.errors import unknown
-from cli.command_table import AT_HOME, COMMANDS, FAMILIES
+from cli.command_table import ALIASES, AT_HOME, COMMANDS, FAMILIES
 from cli.options.everywhere import group_options, is_verbose, with_shared_options
 
 DEBUG_VARIABLE = "AGIRAPH_DEBUG"
@@ -30,7 +30,8 @@ class CommandGroup(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return the command named `cmd_name`, importing its module."""
+        """Return the command named `cmd_name`, or by an alias of it; import its module."""
+        cmd_name = ALIASES.get(cmd_name, cmd_name)
         entry = COMMANDS.get(cmd_name)
         if entry is None:
             return None
@@ -64,7 +65,7 @@ class CommandGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command; a usage error lists the known ones."""
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+        if args and args[0] not in {*COMMANDS, *ALIASES} and not args[0].startswith("-"):
             raise click.UsageError(str(unknown("command", args[0], COMMANDS)), ctx)
         return super().resolve_command(ctx, args)
 

@@ -34,7 +34,7 @@ from agiraph.core.ids import HUMAN, Address, NodeId, WorkerId, worker_address
 from agiraph.core.models import HELD_NODE, Assignment, TeamMember, TeamRoster, Worker, WorkNode
 from agiraph.messages.board import RosterChanged
 from agiraph.messages.body import MessageBody
-from agiraph.messages.context_database import LearnFromRun
+from agiraph.messages.knowledge import LearnFromRun
 from agiraph.messages.node import AssignNodeMessage, CancelNodeMessage, SubNodeEnded
 from agiraph.tools.toolbox import Toolbox
 from transport.errors import Nacked, TransportError
@@ -353,9 +353,9 @@ class BoardService:
             raise
 
     async def _teach(self) -> None:
-        """Send the finished run to the context database; a repeated call has no second effect."""
+        """Send the finished run to the knowledge database; a repeated call has no second effect."""
         run = self.board.run
-        if run is None or not self._runtime.config.context.learn:
+        if run is None or not self._runtime.config.knowledge.learn:
             return
         team = self._context.spec.team
         learned = finished_run(self.board, self.store.since(0), self._agent, team)

@@ -57,8 +57,8 @@ from agiraph.messages.run import BeginRun
 from agiraph.messages.trigger import TriggerFired
 from agiraph.tools.approvals.policy import STAGE
 from agiraph.tools.command import forget_commands
-from agiraph.tools.context_database import remember
 from agiraph.tools.coordinator import end_cycle
+from agiraph.tools.knowledge import remember
 from agiraph.tools.ports import ToolContext
 from agiraph.tools.toolbox import Toolbox
 from transport.endpoint import Received
@@ -93,7 +93,7 @@ class CoordinatorActor:
         toolbox = Toolbox.for_entity("coordinator", context.args.tools)
         if context.args.agent.mode != "infinite":
             toolbox = toolbox.without(end_cycle.name)
-        if not runtime.config.context.learn:
+        if not runtime.config.knowledge.learn:
             toolbox = toolbox.without(remember.name)
         if runtime.config.hosts.listen:
             toolbox = toolbox.with_machines()

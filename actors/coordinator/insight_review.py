@@ -10,12 +10,12 @@ Each takes effect once: the offer is a durable message whose id follows from the
 from typing import assert_never
 
 from actors.coordinator.context import CoordinatorContext
-from agiraph.context.remembered import LONGEST_TEXT, LONGEST_TITLE, RememberedSpec
 from agiraph.core.errors import Refused
 from agiraph.core.ids import HUMAN, RECORDER
+from agiraph.knowledge.remembered import LONGEST_TEXT, LONGEST_TITLE, RememberedSpec
 from agiraph.memory.memory_files import INSIGHTS_FILE, Insight, MemoryFiles, store_insight
-from agiraph.messages.context_database import RememberThis
 from agiraph.messages.event import ReportEvents
+from agiraph.messages.knowledge import RememberThis
 from agiraph.messages.node import OfferInsight
 from transport.endpoint import Received
 from transport.errors import TransportError
@@ -42,7 +42,7 @@ class InsightReview:
             offered_at=received.header.sent_at,
             mark=received.header.id.hex()[:MARK_CHARACTERS],
         )
-        if policy != "ignore" and self._runtime.config.context.learn:
+        if policy != "ignore" and self._runtime.config.knowledge.learn:
             await self._remember(received, insight)
         match policy:
             case "accept":
@@ -56,7 +56,7 @@ class InsightReview:
         await self._report(received, insight, policy)
 
     async def _remember(self, received: Received, insight: Insight) -> None:
-        """Store the insight in the context database for the runs of other agents, too."""
+        """Store the insight in the knowledge database for the runs of other agents, too."""
         context, text = self._context, insight.text.strip()
         if not text:
             return

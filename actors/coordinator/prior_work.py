@@ -1,7 +1,7 @@
 """PriorWorkLookup: notes from earlier work for the prompts of a run, looked up once a cycle.
 
 They are stored before the first prompt that contains them, so every prompt of the cycle is the same
-after a restart. A database that is unavailable or slow costs a run `context.wait_seconds` once a
+after a restart. A database that is unavailable or slow costs a run `knowledge.wait_seconds` once a
 cycle, and nothing else.
 """
 
@@ -13,12 +13,12 @@ from pydantic import ValidationError
 from actors.coordinator.context import CoordinatorContext
 from actors.runtime.ask_again import ask_for
 from agiraph.agent.context_window import estimate_text
-from agiraph.context.relevant import ContextNote, RelevantContext
 from agiraph.core.errors import Refused
 from agiraph.core.ids import HUMAN
 from agiraph.core.record import Record
 from agiraph.core.specs import NotesOf
-from agiraph.messages.context_database import EarlierWorkFound, FindEarlierWork
+from agiraph.knowledge.relevant import KnowledgeNote, RelevantKnowledge
+from agiraph.messages.knowledge import EarlierWorkFound, FindEarlierWork
 from agiraph.models.limits import ModelLimits, limits_of
 from agiraph.storage.files import read_bytes, replace_file
 from transport.errors import TransportError
@@ -31,7 +31,7 @@ class CycleNotes(Record):
     """The notes found for one cycle of a run; a reason if the database could not be read."""
 
     period: str
-    found: RelevantContext = RelevantContext()
+    found: RelevantKnowledge = RelevantKnowledge()
     reason: str = ""
 
 
@@ -40,7 +40,7 @@ class PriorWorkLookup:
 
     def __init__(self, context: CoordinatorContext) -> None:
         self._context = context
-        self._config = context.runtime.config.context
+        self._config = context.runtime.config.knowledge
         self._found: CycleNotes | None = None
         self._turn = asyncio.Lock()
 
@@ -98,12 +98,12 @@ class PriorWorkLookup:
     def _report(self, found: CycleNotes, cycle: int) -> None:
         context = self._context
         if found.reason:
-            context.report("context.unavailable", {"reason": found.reason}, found.period)
+            context.report("knowledge.unavailable", {"reason": found.reason}, found.period)
         if found.found.notes:
             told = found.found.model_dump(mode="json", exclude={"notes": {"__all__": {"text"}}})
             lines = [f"- {one.kind.replace('_', ' ')}: {one.title}" for one in found.found.notes]
             told |= {"count": len(lines), "text": "\n".join(lines)}
-            context.report("context.used", {"cycle": cycle} | told, found.period)
+            context.report("knowledge.used", {"cycle": cycle} | told, found.period)
 
     def _stored(self) -> CycleNotes | None:
         try:
@@ -116,11 +116,11 @@ class PriorWorkLookup:
         return self._context.files.home.notes_at_start
 
 
-def within(found: RelevantContext, tokens: int) -> RelevantContext:
+def within(found: RelevantKnowledge, tokens: int) -> RelevantKnowledge:
     """Return the first of these notes that fit into `tokens` tokens."""
-    notes: tuple[ContextNote, ...] = ()
+    notes: tuple[KnowledgeNote, ...] = ()
     for note in found.notes:
-        if estimate_text(RelevantContext(notes=(*notes, note)).prompt()) > tokens:
+        if estimate_text(RelevantKnowledge(notes=(*notes, note)).prompt()) > tokens:
             break
         notes = (*notes, note)
-    return found if notes == found.notes else RelevantContext(notes=notes)
+    return found if notes == found.notes else RelevantKnowledge(notes=notes)

@@ -1,4 +1,4 @@
-"""Lessons: the summary of an ended run or cycle for the context database. Pure."""
+"""Lessons: the summary of an ended run or cycle for the knowledge database. Pure."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -7,17 +7,17 @@ from typing import Final
 from agiraph.agentic_team.on_board import current_turn
 from agiraph.board import events as e
 from agiraph.board.board import Board, RunFacts
-from agiraph.context.learned import (
+from agiraph.core.ids import NodeId
+from agiraph.core.models import Agent, WorkNode
+from agiraph.core.team import TeamTerms
+from agiraph.knowledge.learned import (
     FinishedAttempt,
     FinishedNode,
     FinishedRun,
     FinishedTurn,
     RunDecision,
 )
-from agiraph.context.records import project_of
-from agiraph.core.ids import NodeId
-from agiraph.core.models import Agent, WorkNode
-from agiraph.core.team import TeamTerms
+from agiraph.knowledge.records import project_of
 
 MOST_NODES: Final = 60
 MOST_FILES: Final = 20

@@ -8,12 +8,12 @@ from pydantic import BaseModel
 from actors.entity.context import EntityContext
 from actors.entity.messenger import Messenger
 from actors.runtime.ask_again import ask_for, ask_until_answered, checked
-from agiraph.context.remembered import RememberedSpec
 from agiraph.core.clock import iso
 from agiraph.core.ids import CLOCK, COORDINATOR_NAME, HUMAN
 from agiraph.core.models import DeliveryMode
 from agiraph.core.turns import JsonObject
-from agiraph.messages.context_database import RememberThis
+from agiraph.knowledge.remembered import RememberedSpec
+from agiraph.messages.knowledge import RememberThis
 from agiraph.messages.trigger import (
     ChangeTrigger,
     CreateTrigger,

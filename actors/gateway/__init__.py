@@ -7,7 +7,7 @@ the command line, web pages and other programs use.
     main.py              the process: opens the stores, runs bus and HTTP side by side
     bus.py               how the API and the inbox reach other processes; failures as HTTP statuses
     bus_handlers.py      the bus loop: one handler per type of message
-    context_requests.py  messages for the context database, handled beside the others
+    knowledge_requests.py  messages for the knowledge database, handled beside the others
     server.py            where and how the HTTP server listens
 
 The endpoints are in `agiraph.api`, messages, questions and notifications in `agiraph.inbox`.

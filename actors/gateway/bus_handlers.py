@@ -6,7 +6,7 @@ repeated message has no second effect: its id is known.
 
 from functools import partial
 
-from actors.gateway.context_requests import ContextRequestHandler
+from actors.gateway.knowledge_requests import KnowledgeRequestHandler
 from actors.runtime.runtime import Runtime
 from agiraph.api.gateway import Gateway
 from agiraph.core.errors import AgiraphError, InvalidInput
@@ -34,8 +34,8 @@ REPORTED = {"question", "channel", "kind", "urgency", "options", "deadline_at", 
 """The fields of a question that its event contains too."""
 
 
-async def attend(gateway: Gateway, runtime: Runtime, handler: ContextRequestHandler) -> None:
-    """Handle messages forever; messages for the context database beside the others."""
+async def attend(gateway: Gateway, runtime: Runtime, handler: KnowledgeRequestHandler) -> None:
+    """Handle messages forever; messages for the knowledge database beside the others."""
     while True:
         received = await runtime.receive()
         if handler.begin(received):

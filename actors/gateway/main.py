@@ -10,7 +10,7 @@ from typing import Any
 
 from actors.gateway.bus import GatewayBus
 from actors.gateway.bus_handlers import attend
-from actors.gateway.context_requests import ContextRequestHandler
+from actors.gateway.knowledge_requests import KnowledgeRequestHandler
 from actors.gateway.server import bind, server_of, tls_of, url_of
 from actors.runtime.http_server import HttpServer
 from actors.runtime.launch import ActorLaunch
@@ -20,8 +20,8 @@ from agiraph.api.auth.audit import AuditFile, AuditLog
 from agiraph.api.auth.credential_store import CredentialStore
 from agiraph.api.gateway import Gateway
 from agiraph.api.routes.lifecycle import remove_half_deleted
-from agiraph.context.database import ContextDatabase
 from agiraph.http.discovery import read_port
+from agiraph.knowledge.database import KnowledgeDatabase
 from agiraph.settings.config import HttpConfig, is_loopback
 from agiraph.storage.disk_space import outlasting
 from agiraph.storage.files import is_missing, remove_file, replace_file
@@ -40,8 +40,8 @@ async def serve(runtime: Runtime) -> None:
     The address file is removed at an orderly end; the file with the port of the home stays.
     """
     remove_half_deleted(runtime.home)
-    context = ContextDatabase(runtime.home.context)
-    gateway = Gateway(GatewayBus(runtime), context, os.environ)
+    knowledge = KnowledgeDatabase(runtime.home.knowledge)
+    gateway = Gateway(GatewayBus(runtime), knowledge, os.environ)
     try:
         await _serve(gateway, runtime)
     finally:
@@ -77,7 +77,7 @@ async def _serve(gateway: Gateway, runtime: Runtime) -> None:
     try:
         replace_file(address, known)
         await runtime.ready()
-        handler = ContextRequestHandler(gateway, runtime)
+        handler = KnowledgeRequestHandler(gateway, runtime)
         async with asyncio.TaskGroup() as group:
             group.create_task(attend(gateway, runtime, handler))
             group.create_task(handler.run())

@@ -30,7 +30,7 @@ TOPOLOGY = Topology(
     guest_prefix="invite/",
     ungrouped=frozenset({"console", "tools", "host", "invite"}),
     taken={
-        "human": ("text", "question.", "contextdb.", "control."),
+        "human": ("text", "question.", "knowledge.", "control."),
         "console/": ("text", "control."),
         "recorder": ("event.",),
         "broker": ("door.",),

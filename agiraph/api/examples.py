@@ -37,10 +37,10 @@ EXAMPLES: Final[dict[str, list[JsonObject]]] = {
         {"model": "anthropic/claude-opus-4-5", "because": "it is harder than it looked"},
     ],
     "EditMemoryRequest": [{"content": "# Reports\n\nAt most one page.\n", "tell": True}],
-    "SearchContextRequest": [
+    "SearchKnowledgeRequest": [
         {"query": "flaky tests", "kinds": ["mistake"], "project": "/src/shop"}
     ],
-    "AddContextRequest": [
+    "AddKnowledgeRequest": [
         {"kind": "preference", "title": "Short reports", "text": "At most one page."},
         {
             "kind": "decision",
@@ -49,7 +49,7 @@ EXAMPLES: Final[dict[str, list[JsonObject]]] = {
             "project": "/src/shop",
         },
     ],
-    "PruneContextRequest": [{"older_than_seconds": 15552000, "below": 0.3, "dry_run": True}],
+    "PruneKnowledgeRequest": [{"older_than_seconds": 15552000, "below": 0.3, "dry_run": True}],
     "ScanProjectRequest": [{"path": "/src/shop"}],
     "AttachmentView": [
         {

@@ -8,8 +8,6 @@ from agiraph.api.doctor import Doctor
 from agiraph.api.live.changes import HomeChanges
 from agiraph.api.live.event_feed import LogSignals
 from agiraph.api.live.streams import TextStreams
-from agiraph.context.database import ContextDatabase
-from agiraph.context.project_scans import ProjectScans
 from agiraph.http.errors import UNAVAILABLE, ApiError
 from agiraph.inbox.answer_delivery import AnswerDelivery
 from agiraph.inbox.bus import Bus
@@ -20,6 +18,8 @@ from agiraph.inbox.event_reporter import GatewayEventReporter
 from agiraph.inbox.idempotency_store import IdempotencyStore
 from agiraph.inbox.message_history import MessageHistory
 from agiraph.inbox.questions import QuestionStore
+from agiraph.knowledge.database import KnowledgeDatabase
+from agiraph.knowledge.project_scans import ProjectScans
 from agiraph.messages.child import ChildInfo
 from agiraph.messages.host import HostRefused
 from agiraph.readmodel.activities import EntityActivities, GatewayCounters
@@ -41,7 +41,7 @@ class Gateway:
     """
 
     def __init__(
-        self, bus: Bus, context: ContextDatabase, environ: Mapping[str, str] = NOTHING
+        self, bus: Bus, knowledge: KnowledgeDatabase, environ: Mapping[str, str] = NOTHING
     ) -> None:
         self.bus, self.home, self.config = bus, bus.home, bus.config
         self.clock, self.log = bus.clock, bus.log
@@ -61,8 +61,8 @@ class Gateway:
         self.questions, self.messages = QuestionStore(database), MessageHistory(database)
         self.dead_letters = DeadLetterStore(database)
         self.idempotency = IdempotencyStore(bus.home.human.repeats, self.clock.now())
-        self.context = context
-        self.scans = ProjectScans(bus.config.context, bus.clock, bus.log, context)
+        self.knowledge = knowledge
+        self.scans = ProjectScans(bus.config.knowledge, bus.clock, bus.log, knowledge)
         self.dispatcher = NotificationDispatcher(
             bus, environ, self.agents, self.messages, self.questions, self.reporter
         )
@@ -106,7 +106,7 @@ class Gateway:
 
     def close(self) -> None:
         """Close the databases and the journals."""
-        self.context.close()
+        self.knowledge.close()
         self.messages.database.close()
         self.dispatcher.close()
         self.idempotency.close()

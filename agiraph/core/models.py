@@ -384,7 +384,7 @@ class Assignment(Record):
     `stage` and `stage_goal` describe the node's stage. `context_keys` are the keys of the shared
     context at the time of the assignment. `cycle_began_at` is the start of the cycle of an infinite
     run, else 0. `today` is the date of the assignment (UTC). `notes` is a section of its prompt
-    with notes from earlier work (`agiraph.context.relevant`), "" if there are none.
+    with notes from earlier work (`agiraph.knowledge.relevant`), "" if there are none.
     """
 
     node: WorkNode

@@ -52,7 +52,7 @@ CREATE TABLE IF NOT EXISTS letters (
 );
 CREATE TABLE IF NOT EXISTS sent_letters (cause TEXT PRIMARY KEY, "view" TEXT NOT NULL);
 
-CREATE TABLE IF NOT EXISTS context_writes (message TEXT PRIMARY KEY) WITHOUT ROWID; -- done ones
+CREATE TABLE IF NOT EXISTS knowledge_writes (message TEXT PRIMARY KEY) WITHOUT ROWID; -- done ones
 """
 
 

@@ -39,11 +39,11 @@ from agiraph.messages import (
     board,
     child,
     context,
-    context_database,
     control,
     event,
     files,
     host,
+    knowledge,
     llm_proxy,
     model,
     node,
@@ -154,16 +154,16 @@ def _of_own_agent(
     body: trigger.CreateTrigger
     | trigger.ChangeTrigger
     | trigger.ListTriggers
-    | context_database.RememberThis,
+    | knowledge.RememberThis,
 ) -> bool:
     return sender == HUMAN or agent_of(sender) == body.agent
 
 
-def _lesson(sender: str, _to: str, body: context_database.LearnFromRun) -> bool:
+def _lesson(sender: str, _to: str, body: knowledge.LearnFromRun) -> bool:
     return is_coordinator(sender) and agent_of(sender) == body.run.agent
 
 
-def _look_up(sender: str, _to: str, body: context_database.FindEarlierWork) -> bool:
+def _look_up(sender: str, _to: str, body: knowledge.FindEarlierWork) -> bool:
     return is_coordinator(sender) and agent_of(sender) == body.agent
 
 
@@ -350,10 +350,10 @@ RULES: Final[Mapping[type[MessageBody], Rule]] = MappingProxyType(
         context.ContextShown: _reply,
         context.ChangeContext: _to_own_coordinator,
         context.ContextChanged: _reply,
-        context_database.LearnFromRun: _lesson,
-        context_database.RememberThis: _of_own_agent,
-        context_database.FindEarlierWork: _look_up,
-        context_database.EarlierWorkFound: _reply,
+        knowledge.LearnFromRun: _lesson,
+        knowledge.RememberThis: _of_own_agent,
+        knowledge.FindEarlierWork: _look_up,
+        knowledge.EarlierWorkFound: _reply,
         node.AssignNodeMessage: _assignment,
         node.NodeStartedMessage: _to_own_coordinator,
         node.NodeCheckpoint: _to_own_coordinator,

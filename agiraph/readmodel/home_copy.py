@@ -54,13 +54,13 @@ class CopiedHome(Home):
         return HumanHome(self.copies / "human")
 
     @property
-    def copied_context(self) -> Path:
-        """The copy of the context database, after `copy_context`."""
-        return self.copies / "context.db"
+    def copied_knowledge(self) -> Path:
+        """The copy of the knowledge database, after `copy_knowledge`."""
+        return self.copies / "knowledge.db"
 
-    def copy_context(self) -> None:
-        """Copy the context database, which may be large and is seldom requested. Raises OSError."""
-        for name in ("context.db", "context.db-wal"):
+    def copy_knowledge(self) -> None:
+        """Copy the knowledge database, which may be large and is seldom used. Raises OSError."""
+        for name in ("knowledge.db", "knowledge.db-wal"):
             (self.copies / name).unlink(missing_ok=True)  # plain: in the new temporary folder
             copy_if_there(self.path / name, self.copies / name)
         if is_held(self.path):

@@ -222,8 +222,8 @@ class MemoryConfig(ConfigSection):
     versions: int = Field(ge=1)
 
 
-class ContextConfig(ConfigSection):
-    """The context database: whether runs write to it, and its share of prompts."""
+class KnowledgeConfig(ConfigSection):
+    """The knowledge database: whether runs write to it, and its share of prompts."""
 
     learn: bool
     prompt_tokens: int = Field(ge=0)
@@ -392,7 +392,7 @@ class Config(ConfigSection):
     web: WebConfig
     mcp: McpConfig
     memory: MemoryConfig
-    context: ContextConfig
+    knowledge: KnowledgeConfig
     triggers: TriggersConfig
     callbacks: dict[str, str]
     broker: BrokerConfig

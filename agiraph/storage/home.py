@@ -15,7 +15,7 @@
     {home}/inputs/{name}-{digest}/  an input folder sent by a console elsewhere; beside it .json
     {home}/human/                   address.json port book.db repeats.jsonl audit.jsonl
                                     tokens.json channels.jsonl answer.key settings/
-    {home}/context.db               knowledge of earlier work and of projects
+    {home}/knowledge.db             knowledge of earlier work and of projects
     {home}/system/                  lock users.lock supervisor.json attended/ token
                                     children.journal mailboxes.db usage.db doors.json typed.jsonl
                                     logs/ run/
@@ -207,7 +207,7 @@ class AgentHome:
     memory_at_start = PathBelow(".memory-at-start.json")
     """The coordinator's prompt text on date, memory and models. Written by the coordinator."""
     notes_at_start = PathBelow(".notes-at-start.json")
-    """The prompts' text on earlier work, from the context database. Written by the coordinator."""
+    """The prompts' text on earlier work, from knowledge.db. Written by the coordinator."""
     mcp_tool_grants = PathBelow(".tools-at-start.json")
     """The coordinator's MCP tools in its current run. Written by the coordinator."""
     conversation = PathBelow("conversation.jsonl")
@@ -355,8 +355,8 @@ class Home:
     """The person's own prompts, which replace shipped ones; it may be missing."""
     agents = PathBelow("agents")
     """All agents' homes."""
-    context = PathBelow("context.db")
-    """The context database: knowledge of earlier work. Written by the human gateway."""
+    knowledge = PathBelow("knowledge.db")
+    """The knowledge database: knowledge of earlier work. Written by the human gateway."""
     inputs = PathBelow("inputs")
     """Input folders sent by consoles on other machines. Written by the human gateway."""
 

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from agiraph.context.remembered import RememberedSpec
 from agiraph.core.errors import Refused
 from agiraph.core.ids import Address
 from agiraph.core.models import DeliveryMode, Urgency
 from agiraph.core.specs import NodeSpec, StageSpec, StageTerms, WorkerSpec
 from agiraph.core.turns import ToolCall
+from agiraph.knowledge.remembered import RememberedSpec
 from agiraph.memory.skills import Skill
 from agiraph.settings.config import Config
 from agiraph.tools.scopes.scope import Scope
@@ -104,7 +104,7 @@ class Team:
         raise _not_possible(f"{way}_context")
 
     async def remember(self, call_id: str, what: RememberedSpec) -> None:
-        """Write an entry into the context database."""
+        """Write an entry into the knowledge database."""
         raise _not_possible("remember")
 
     async def schedule(

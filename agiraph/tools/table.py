@@ -13,7 +13,6 @@ from agiraph.tools.board import (
     suggest_next,
     wait,
 )
-from agiraph.tools.context_database import remember
 from agiraph.tools.coordinator import (
     assign_worker,
     cancel_node,
@@ -23,6 +22,7 @@ from agiraph.tools.coordinator import (
     spawn_worker,
 )
 from agiraph.tools.files import list_files, read_file, read_ref, write_file
+from agiraph.tools.knowledge import remember
 from agiraph.tools.memory import memory_read, memory_search, memory_write, read_skill
 from agiraph.tools.messaging import ask_human, check_messages, send_message
 from agiraph.tools.shared_context import append_context, list_context, read_context, write_context

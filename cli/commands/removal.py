@@ -46,11 +46,11 @@ OLD = (
 @click.argument("agents", metavar="AGENT...", nargs=-1, required=True)
 @click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
 @click.option("-f", "--force", is_flag=True, help="Delete agents at work too, and do not ask.")
-@click.option("--forget", is_flag=True, help="Remove their notes, too (agiraph context).")
+@click.option("--forget", is_flag=True, help="Remove their notes, too (agiraph knowledge).")
 def rm(client: "Client", agents: tuple[str, ...], yes: bool, force: bool, forget: bool) -> Shown:
     """Delete each AGENT, at home or in the archive, with all its files.
 
-    Its notes stay in the context database, unless --forget is given. This cannot be undone. All
+    Its notes stay in the knowledge database, unless --forget is given. This cannot be undone. All
     names are checked first: if one is unknown or still at work, none is deleted.
     """
     live = {one.id: one for one in client.agents()}
@@ -146,9 +146,9 @@ def _deleted(deleted: "Iterable[DeletedView]") -> Done:
     lines = [f"deleted {one.id} ({format_size(one.freed_bytes)})" for one in rows]
     if taught := sum(one.taught for one in rows):
         whose = "they" if len(rows) > 1 else "it"
-        lines.append(f"what {whose} taught stays in the context database ({_nodes(taught)})")
+        lines.append(f"what {whose} taught stays in the knowledge database ({_nodes(taught)})")
     if forgotten := sum(one.forgotten for one in rows):
-        lines.append(f"{_nodes(forgotten)} removed from the context database")
+        lines.append(f"{_nodes(forgotten)} removed from the knowledge database")
     if len(rows) > 1:
         total = format_size(sum(one.freed_bytes for one in rows))
         lines.append(f"{len(rows)} agents deleted, {total} freed")

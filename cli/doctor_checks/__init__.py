@@ -29,7 +29,7 @@ CHECKS: Mapping[str, Callable[[DoctorContext], DoctorCheck]] = MappingProxyType(
         "ends of journals": ends.check_ends,
         "missing files": damage.check_missing,
         "register": damage.check_register,
-        "context database": damage.check_context,
+        "knowledge database": damage.check_knowledge,
         "settings": home.check_settings,
         "approvals": home.check_approvals,
         "supervisor": home.check_supervisor,

@@ -88,9 +88,9 @@ def check_register(context: DoctorContext) -> DoctorCheck:
     return ok(f"{len(table.rows)} processes of agents are registered")
 
 
-def check_context(context: DoctorContext) -> DoctorCheck:
-    """Check that the context database can be read; runs continue without it."""
-    path = context.home.context
+def check_knowledge(context: DoctorContext) -> DoctorCheck:
+    """Check that the knowledge database can be read; runs continue without it."""
+    path = context.home.knowledge
     if not _is_there(path):
         return ok("nothing has been learned yet")
     if fault := database_fault(context.home, path, "nodes"):

@@ -45,7 +45,7 @@ def check_privacy(context: DoctorContext) -> DoctorCheck:
     """Check that no other user can read the private files of the home."""
     home = context.home
     folders = (home.system.path, home.human.path)
-    private = (*folders, home.system.token, home.system.secrets, home.context)
+    private = (*folders, home.system.token, home.system.secrets, home.knowledge)
     open_to_all = [path for path in private if path.exists() and _is_open(path)]
     if not open_to_all:
         return ok("no other user can read its keys, tokens and logs")
@@ -76,7 +76,7 @@ def files_of_services(home: Home) -> list[Path]:
     system, human = home.system, home.human
     files = [system.lock, system.format, system.token, system.children]
     files += [system.mailboxes, system.usage]
-    files += [system.doors, system.hosts, system.tracing, system.uplink_key, home.context]
+    files += [system.doors, system.hosts, system.tracing, system.uplink_key, home.knowledge]
     files += [human.book, human.repeats, human.channels]
     return [*files, human.tokens, human.answer_key, human.audit]
 

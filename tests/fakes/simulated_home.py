@@ -52,9 +52,9 @@ from agiraph.messages.child import (
     StopChild,
     WakeChild,
 )
-from agiraph.messages.context_database import EarlierWorkFound, FindEarlierWork, RememberThis
 from agiraph.messages.control import AddressTable, Ok, RefusedReply
 from agiraph.messages.event import ReportEvents
+from agiraph.messages.knowledge import EarlierWorkFound, FindEarlierWork, RememberThis
 from agiraph.messages.model import AskUsage, CallModel, CheckModel, ModelAnswer, UsageTable
 from agiraph.messages.question import AskQuestion, QuestionAnswered, WithdrawQuestion
 from agiraph.messages.text import TextMessage

@@ -68,7 +68,7 @@ def test_no_file_of_a_home_is_open_to_other_users(commands: Commands) -> None:
             if stat.S_ISSOCK(mode) or place.parent.name == "published":
                 continue
             assert not mode & 0o077 or stat.S_ISDIR(mode), f"{place} has mode {mode:o}"
-    assert stat.S_IMODE(home.context.stat().st_mode) & 0o077 == 0
+    assert stat.S_IMODE(home.knowledge.stat().st_mode) & 0o077 == 0
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason=NOT_ROOT)

@@ -12,7 +12,7 @@ from tests.fakes.site import FakeSite
 from tests.scenarios.house import SERVICES, House, JsonObject
 from tests.scenarios.place import MakePlace, Place, placed
 
-NO_NOTES: Final[JsonObject] = {"context": {"prompt_tokens": 0}}
+NO_NOTES: Final[JsonObject] = {"knowledge": {"prompt_tokens": 0}}
 """In places that earlier tests have used: no prompt contains the notes of their runs."""
 
 

@@ -101,16 +101,18 @@ PLAYS: Final[tuple[Play, ...]] = (
     *reads(
         "agiraph memory {done} --search done", "agiraph usage", "agiraph usage {done} --by node"
     ),
-    *reads("agiraph context", "agiraph context search 'Do a node'", "agiraph context stats"),
-    *reads("agiraph context why {done}"),
-    *reads("agiraph context export", is_verbatim=True),
-    *wrong("agiraph context show nothing", "agiraph context rm", "agiraph context prune"),
-    *acts("agiraph context add preference 'Short reports' 'At most one page.'", without=()),
-    *acts("agiraph context prune --older-than 3000d --dry-run", without=()),
+    *reads("agiraph knowledge", "agiraph knowledge search 'Do a node'", "agiraph knowledge stats"),
+    *reads("agiraph knowledge why {done}"),
+    *reads("agiraph knowledge export", is_verbatim=True),
+    *wrong("agiraph knowledge show nothing", "agiraph knowledge rm", "agiraph knowledge prune"),
+    *acts("agiraph knowledge add preference 'Short reports' 'At most one page.'", without=()),
+    *acts("agiraph knowledge prune --older-than 3000d --dry-run", without=()),
     *acts(
-        "agiraph context scan agiraph/http", "agiraph context rm --agent nobody --yes", without=()
+        "agiraph knowledge scan agiraph/http",
+        "agiraph knowledge rm --agent nobody --yes",
+        without=(),
     ),
-    *wrong("agiraph context export-obsidian README.md"),  # it is no folder
+    *wrong("agiraph knowledge export-obsidian README.md"),  # it is no folder
     *reads("agiraph budget", "agiraph triggers {done}", "agiraph triggers {done} list --all"),
     *reads("agiraph questions", "agiraph questions --all", "agiraph approvals", "agiraph archive"),
     *reads("agiraph result {done}", "agiraph transcript {done}", is_verbatim=True),

@@ -30,7 +30,7 @@ SEEN_ELSEWHERE = """
     sandbox.missing sandbox.autorun sandbox.git_commands sandbox.input_read_only
     worktree.made worktree.merged worktree.conflict worktree.off
     agent.stepped worker.stepped node.moved node.released human.attached
-    host.joined host.lost host.back child.moved context.used context.unavailable
+    host.joined host.lost host.back child.moved knowledge.used knowledge.unavailable
 """
 ONCE = """
     agent.created agent.started agent.completed agent.paused stage.reconvened worker.spawned

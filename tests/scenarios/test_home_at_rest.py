@@ -58,7 +58,12 @@ READING = [
 
 PRINTING = (
     *[("--help",), ("help", "run"), ("run", "--help"), ("--version",), ("completion", "bash")],
-    *[("config", "schema"), ("plan", "schema"), ("plan", "export", "known"), ("context", "export")],
+    *[
+        ("config", "schema"),
+        ("plan", "schema"),
+        ("plan", "export", "known"),
+        ("knowledge", "export"),
+    ],
 )
 """Commands that print the same on every home, or have no --json."""
 
@@ -229,7 +234,7 @@ def test_events_and_logs_are_there_too(rest: Rest) -> None:
 
 
 def test_each_command_ends_silently_when_its_reader_has_gone(rest: Rest) -> None:
-    as_json = [*READING, ("events", "known"), ("logs",), ("context", "stats"), ("config", "show")]
+    as_json = [*READING, ("events", "known"), ("logs",), ("knowledge", "stats"), ("config", "show")]
     as_text = [line for line in as_json if line[0] not in ("dead", "approvals")]  # there are none
     as_text.remove(("usage", "known", "--by", "node", "--budgets"))
     lines = [*PRINTING, *as_text, *((*line, "--json") for line in as_json)]
@@ -298,14 +303,14 @@ def test_what_must_write_starts_a_supervisor_for_as_long_as_it_takes(
     home, project = tmp_path / "home", tmp_path / "shop"
     project.mkdir()
     (project / "shop.py").write_text("def sell() -> None: ...\n")
-    missing = rest.run("context", "scan", str(tmp_path / "nothing"), home=home)
+    missing = rest.run("knowledge", "scan", str(tmp_path / "nothing"), home=home)
     assert (missing.returncode, home.exists()) == (2, False)
-    added = rest.run("context", "add", "preference", "Short", "One page.", "--json", home=home)
+    added = rest.run("knowledge", "add", "preference", "Short", "One page.", "--json", home=home)
     assert (added.returncode, json.loads(added.stdout)["node"]["title"]) == (0, "Short")
-    scanned = rest.run("context", "scan", str(project), "--json", home=home)
+    scanned = rest.run("knowledge", "scan", str(project), "--json", home=home)
     assert (scanned.returncode, json.loads(scanned.stdout)["files"]) == (0, 1)
     assert processes_of(home) == []
-    assert "Short" in rest.run("context", "search", "page", home=home).stdout
+    assert "Short" in rest.run("knowledge", "search", "page", home=home).stdout
 
 
 def test_the_servers_of_tools_are_asked_without_a_supervisor(rest: Rest, tmp_path: Path) -> None:

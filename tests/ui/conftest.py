@@ -24,7 +24,7 @@ WITHIN_MILLISECONDS: Final = 30_000
 SETTINGS: Final = {
     "run": {"park_after_seconds": 0},
     "supervisor": {"intensity": 100},
-    "context": {"prompt_tokens": 0},
+    "knowledge": {"prompt_tokens": 0},
 }
 
 

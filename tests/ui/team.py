@@ -209,7 +209,7 @@ def pages_of(place: Place, agent: str, worker: str) -> list[str]:
         "new",
         "team",
         "team/roles",
-        "context",
+        "knowledge",
         "usage",
         "settings",
         "health",

@@ -68,7 +68,7 @@ def test_a_browser_that_may_only_read_is_offered_nothing_that_writes(
     page = visitor.log_in("/ui/", scope="read")
     expect(page.get_by_role("banner").get_by_text("Read only")).to_be_visible()
     inner = ("", "/board", "/result", "/files", "/memory", "/triggers")
-    for path in ("", "usage", "health", "context", *(f"agents/{agent}{one}" for one in inner)):
+    for path in ("", "usage", "health", "knowledge", *(f"agents/{agent}{one}" for one in inner)):
         visitor.go(path)
         expect(page.get_by_role("heading", level=1).first).to_be_visible()
         expect(page.get_by_role("status", name="Loading")).to_have_count(0)
@@ -170,8 +170,8 @@ def test_a_run_is_found_and_what_it_did_is_saved_as_a_plan(
     expect(page.get_by_role("alert")).to_contain_text("b")
     assert_accessible(page)
 
-    visitor.go("context")
-    page.get_by_role("button", name="What can be done with the context database").click()
+    visitor.go("knowledge")
+    page.get_by_role("button", name="What can be done with the knowledge database").click()
     with page.expect_download() as saved:
         page.get_by_role("menuitem", name="Export all (JSON lines)").click()
     saved.value.save_as(tmp_path / "context.jsonl")

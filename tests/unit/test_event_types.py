@@ -30,7 +30,7 @@ FILES = frozenset(
     {
         *("memory.md", "agent.json", "context.jsonl", "events.jsonl"),
         *("memory.events", "memory.oom_control", "service.name", "service.version"),
-        *("context.db", "host.json", "host.jsonl", "host.key", "host.conf"),
+        *("knowledge.db", "host.json", "host.jsonl", "host.key", "host.conf"),
     }
 )
 V2_SECTION_9 = """

@@ -11,7 +11,7 @@ from agiraph.api.app import GatewayApi
 from agiraph.api.auth.credentials import Principal
 from agiraph.api.gateway import Gateway
 from agiraph.api.offline.stored_services import StoredServices
-from agiraph.context.database import ContextDatabase
+from agiraph.knowledge.database import KnowledgeDatabase
 from agiraph.readmodel.home_copy import copied
 from agiraph.settings.config import Config
 
@@ -27,9 +27,9 @@ def offline_api(home: Path, config: Config) -> Iterator[ASGIApp]:
     Corrupt, OSError.
     """
     with copied(home) as files, closing(StoredServices(files, config)) as services:
-        context = ContextDatabase(files.copied_context, files.copy_context)
+        knowledge = KnowledgeDatabase(files.copied_knowledge, files.copy_knowledge)
         with files.opening():
-            gateway = Gateway(services, context)
+            gateway = Gateway(services, knowledge)
         with closing(gateway):
             yield _admitting(gateway)
 

@@ -22,8 +22,6 @@ from agiraph.api.routes.entities import (
 )
 from agiraph.api.routes.steering import check_can_pause, interrupt_all, pause_all, step_all
 from agiraph.api.strict_json import StrictRoute
-from agiraph.context.database import ContextUnavailable
-from agiraph.context.store import ContextStore
 from agiraph.core.ids import (
     CLOCK,
     COORDINATOR_NAME,
@@ -45,6 +43,8 @@ from agiraph.http.api import (
     SteeredEntityView,
     SteeredView,
 )
+from agiraph.knowledge.database import KnowledgeUnavailable
+from agiraph.knowledge.store import KnowledgeStore
 from agiraph.messages.child import ChildInfo, ChildStopped, StopChild
 from agiraph.messages.control import Resume
 from agiraph.messages.trigger import ListTriggers, TriggerTable
@@ -307,15 +307,15 @@ async def delete_for_good(agent: str, gateway: GatewayDep, forget: bool = False)
 
 
 async def _with_lessons(gateway: Gateway, deleted: DeletedView, *, forget: bool) -> DeletedView:
-    """Count an agent's nodes in the context database, or remove them; ApiError on failure."""
+    """Count an agent's nodes in the knowledge database, or remove them; ApiError on failure."""
 
-    def work(store: ContextStore) -> dict[str, int]:
+    def work(store: KnowledgeStore) -> dict[str, int]:
         ids = store.ids(agent=deleted.id)
         return {"forgotten": store.remove(ids)} if forget else {"taught": len(ids)}
 
     try:
-        return deleted.model_copy(update=await gateway.context.use(work))
-    except ContextUnavailable as error:
+        return deleted.model_copy(update=await gateway.knowledge.use(work))
+    except KnowledgeUnavailable as error:
         if not forget:
             return deleted
         words = f"{deleted.id} is deleted, but what it taught could not be removed: {error}"

@@ -10,10 +10,10 @@ from agiraph.http.api.agents import *
 from agiraph.http.api.base import *
 from agiraph.http.api.budgets import *
 from agiraph.http.api.channels import *
-from agiraph.http.api.context import *
 from agiraph.http.api.conversation import *
 from agiraph.http.api.hosts import *
 from agiraph.http.api.inputs import *
+from agiraph.http.api.knowledge import *
 from agiraph.http.api.live import *
 from agiraph.http.api.settings import *
 from agiraph.http.api.system import *

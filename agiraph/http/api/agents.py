@@ -172,7 +172,7 @@ class RunsPageView(ApiView):
 class DeletedView(ApiView):
     """DELETE /archive/{a}: all files of this agent are deleted. `freed_bytes`: their size.
 
-    `taught` is the number of nodes that it added to the context database and that stay there,
+    `taught` is the number of nodes that it added to the knowledge database and that stay there,
     `forgotten` the number of nodes that were removed with it.
     """
 

@@ -123,7 +123,7 @@ class AgentCalls:
     def delete(self, agent: str, *, forget: bool = False) -> api.DeletedView:
         """Delete an archived agent for good, with all its files.
 
-        Its lessons stay in the context database, unless `forget` is set.
+        Its lessons stay in the knowledge database, unless `forget` is set.
         """
 
     @call("POST /agents/{agent}/pause")

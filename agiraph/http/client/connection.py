@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from agiraph.http.client.agents import AgentCalls
 from agiraph.http.client.call import Answer, ApiCall
-from agiraph.http.client.context import ContextCalls
 from agiraph.http.client.conversation import ConversationCalls
+from agiraph.http.client.knowledge import KnowledgeCalls
 from agiraph.http.client.system import SystemCalls
 from agiraph.http.client.work import WorkCalls
 from agiraph.http.discovery import (
@@ -38,7 +38,7 @@ RETRIED = (httpx.ConnectError, httpx.ReadError, httpx.WriteError, httpx.RemotePr
 PEM_END = "-----END CERTIFICATE-----"
 
 
-class ApiCalls(AgentCalls, ContextCalls, ConversationCalls, WorkCalls, SystemCalls):
+class ApiCalls(AgentCalls, KnowledgeCalls, ConversationCalls, WorkCalls, SystemCalls):
     """All calls of the HTTP API."""
 
 

@@ -88,8 +88,8 @@ OF_THE_MACHINE: Final = re.compile(
 OF_EARLIER_WORK: Final = re.compile(
     r"^## Notes of earlier work\n\n(?:.+\n)+\n(?:(?:[->] .*|>)?(?:\n|\Z))+", re.M
 )
-"""The notes in a prompt or an assignment: the content of the context database at that time
-(`agiraph.context.relevant`)."""
+"""The notes in a prompt or an assignment: the content of the knowledge database at that time
+(`agiraph.knowledge.relevant`)."""
 SYSTEM: Final = "the system prompt"
 CANCELLED: Final = "[interrupted]"
 

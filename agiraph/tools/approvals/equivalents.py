@@ -53,7 +53,7 @@ def _of_schedule(arguments: Arguments, known: KnownNames) -> EquivalentCalls:
 
 
 def _of_remember(arguments: Arguments, _known: KnownNames) -> EquivalentCalls:
-    """Memory files and the context database are both read in later runs."""
+    """Memory files and the knowledge database are both read in later runs."""
     yield "memory_write", {"content": arguments}
 
 

@@ -132,7 +132,7 @@ interface Deletion {
   agent: string;
   /** It is not in the archive yet: it is stopped and archived first. */
   isLive: boolean;
-  /** What it taught is removed from the context database too. */
+  /** What it taught is removed from the knowledge database too. */
   forget: boolean;
 }
 
@@ -147,7 +147,7 @@ export const useDeleteAgent = (options?: O<Schemas["DeletedView"]>) =>
       const params = { path: { agent }, query: { forget }, header: keyed(key) };
       return take(api.DELETE("/archive/{agent}", { params }));
     },
-    () => [...HOME_LISTS, ofHome("archive"), ofHome("context")],
+    () => [...HOME_LISTS, ofHome("archive"), ofHome("knowledge")],
     options,
   );
 

@@ -24,7 +24,7 @@ export type HomeThing =
   | "inbox"
   | "questions"
   | "approvals"
-  | "context"
+  | "knowledge"
   | "budgets"
   | "archive"
   | "models"

@@ -1159,25 +1159,25 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/context": {
+    "/knowledge": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        /** List the nodes of the context database, the most recently changed first */
-        get: operations["context_nodes"];
+        /** List the nodes of the knowledge database, the most recently changed first */
+        get: operations["knowledge_nodes"];
         put?: never;
-        /** Add a node to the context database for later runs */
-        post: operations["context_add"];
+        /** Add a node to the knowledge database for later runs */
+        post: operations["knowledge_add"];
         delete?: never;
         options?: never;
         head?: never;
         patch?: never;
         trace?: never;
     };
-    "/context/search": {
+    "/knowledge/search": {
         parameters: {
             query?: never;
             header?: never;
@@ -1186,23 +1186,23 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Return the nodes of the context database that match a query, the best first */
-        post: operations["context_find"];
+        /** Return the nodes of the knowledge database that match a query, the best first */
+        post: operations["knowledge_find"];
         delete?: never;
         options?: never;
         head?: never;
         patch?: never;
         trace?: never;
     };
-    "/context/stats": {
+    "/knowledge/stats": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        /** Show the size of the context database and how much of it is used */
-        get: operations["context_stats"];
+        /** Show the size of the knowledge database and how much of it is used */
+        get: operations["knowledge_stats"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1211,7 +1211,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/context/export": {
+    "/knowledge/export": {
         parameters: {
             query?: never;
             header?: never;
@@ -1219,7 +1219,7 @@ export interface paths {
             cookie?: never;
         };
         /** Return nodes and the edges between them, each as a line of JSON */
-        get: operations["context_export"];
+        get: operations["knowledge_export"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1228,7 +1228,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/context/obsidian": {
+    "/knowledge/obsidian": {
         parameters: {
             query?: never;
             header?: never;
@@ -1236,7 +1236,7 @@ export interface paths {
             cookie?: never;
         };
         /** Return nodes as a zip file with an Obsidian vault: a note for each, linked by the edges */
-        get: operations["context_obsidian"];
+        get: operations["knowledge_obsidian"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1245,25 +1245,25 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/context/nodes/{node}": {
+    "/knowledge/nodes/{node}": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        /** Return one node of the context database and its neighbors */
-        get: operations["context_one"];
+        /** Return one node of the knowledge database and its neighbors */
+        get: operations["knowledge_one"];
         put?: never;
         post?: never;
-        /** Remove a node of the context database with its edges, for good */
-        delete: operations["context_remove"];
+        /** Remove a node of the knowledge database with its edges, for good */
+        delete: operations["knowledge_remove"];
         options?: never;
         head?: never;
         patch?: never;
         trace?: never;
     };
-    "/context/forget": {
+    "/knowledge/forget": {
         parameters: {
             query?: never;
             header?: never;
@@ -1272,15 +1272,15 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Remove nodes of the context database by ids, agent or project, for good */
-        post: operations["context_forget"];
+        /** Remove nodes of the knowledge database by ids, agent or project, for good */
+        post: operations["knowledge_forget"];
         delete?: never;
         options?: never;
         head?: never;
         patch?: never;
         trace?: never;
     };
-    "/context/prune": {
+    "/knowledge/prune": {
         parameters: {
             query?: never;
             header?: never;
@@ -1290,14 +1290,14 @@ export interface paths {
         get?: never;
         put?: never;
         /** Remove old nodes of little value, or show which would be removed */
-        post: operations["context_prune"];
+        post: operations["knowledge_prune"];
         delete?: never;
         options?: never;
         head?: never;
         patch?: never;
         trace?: never;
     };
-    "/context/scan": {
+    "/knowledge/scan": {
         parameters: {
             query?: never;
             header?: never;
@@ -1306,8 +1306,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Scan a project's folder and record the result in the context database */
-        post: operations["context_scan"];
+        /** Scan a project's folder and record the result in the knowledge database */
+        post: operations["knowledge_scan"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1999,8 +1999,8 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /** @description POST /context: knowledge that a person adds. `project` as in a search, '' for all. */
-        AddContextRequest: {
+        /** @description POST /knowledge: knowledge that a person adds. `project` as in a search, '' for all. */
+        AddKnowledgeRequest: {
             /**
              * @description decision (with its reason), mistake (with its correction), pattern (a way of working), code_snippet, preference (of the human)
              * @enum {string}
@@ -2444,113 +2444,6 @@ export interface components {
             ticket: string;
             router_url: string;
         };
-        /** @description A node found by a search; a higher `score` is a better match. */
-        ContextHitView: {
-            node: components["schemas"]["ContextNode"];
-            score: number;
-            /** @default [] */
-            words: string[];
-            /** @default  */
-            snippet: string;
-            /** @default false */
-            is_same_project: boolean;
-        };
-        /** @description A node at the other end of an edge; `is_outgoing`: the edge points to it. */
-        ContextNeighbor: {
-            node: components["schemas"]["ContextNode"];
-            /** @enum {string} */
-            kind: "part_of" | "made_in" | "led_to" | "corrects" | "uses" | "about" | "related";
-            is_outgoing: boolean;
-            /** @default 1 */
-            weight: number;
-        };
-        /**
-         * @description One known fact.
-         *
-         *     `text` is Markdown. `project_id` is its project, None for all projects. `importance` is from 0
-         *     to 1. Times are seconds since the epoch; `used` counts how often it entered a prompt. `agent`
-         *     and `run` name its origin, '' if it is not from a run. `data` contains the facts of its kind:
-         *     outcome and duration_seconds of a task; correction and prevention of a mistake; rationale of a
-         *     decision; language of a snippet; path, size and mtime_ns of a file; path and stack of a project.
-         */
-        ContextNode: {
-            id: string;
-            /** @enum {string} */
-            kind: "conversation" | "task" | "mistake" | "pattern" | "decision" | "code_snippet" | "preference" | "file" | "project";
-            title: string;
-            /** @default  */
-            text: string;
-            project_id: string | null;
-            /** @default [] */
-            tags: string[];
-            /** @default 0.5 */
-            importance: number;
-            created: number;
-            updated: number;
-            /** @default 0 */
-            used: number;
-            last_used: number | null;
-            /** @default  */
-            agent: string;
-            /** @default  */
-            run: string;
-            data: {
-                [key: string]: unknown;
-            };
-        };
-        /** @description GET /context/nodes/{id}: a node, and the nodes at the other ends of its edges. */
-        ContextNodeView: {
-            node: components["schemas"]["ContextNode"];
-            /** @default [] */
-            neighbors: components["schemas"]["ContextNeighbor"][];
-        };
-        /** @description GET /context: nodes, the most recently changed first; pass `next` as `after`. */
-        ContextPageView: {
-            nodes: components["schemas"]["ContextNode"][];
-            next: string | null;
-        };
-        /** @description A project of the database, with its number of nodes; `title` is '' if it was not scanned. */
-        ContextProject: {
-            project_id: string;
-            /** @default  */
-            title: string;
-            /** @default 0 */
-            nodes: number;
-        };
-        /** @description The result of pruning or, after a dry run, the nodes that would be removed. */
-        ContextPrunedView: {
-            by_kind: {
-                [key: string]: number;
-            };
-            /** @default [] */
-            examples: components["schemas"]["ContextNode"][];
-            nodes_pruned: number;
-            is_dry_run: boolean;
-        };
-        /** @description GET /context/stats: the contents of the database in numbers. */
-        ContextStatsView: {
-            /** @default 0 */
-            nodes: number;
-            /** @default 0 */
-            edges: number;
-            by_kind: {
-                [key: string]: number;
-            };
-            /** @default [] */
-            by_project: components["schemas"]["ContextProject"][];
-            by_month: {
-                [key: string]: number;
-            };
-            by_edge: {
-                [key: string]: number;
-            };
-            /** @default [] */
-            most_used: components["schemas"]["ContextNode"][];
-            /** @default 0 */
-            never_used: number;
-            /** @default 0 */
-            size_bytes: number;
-        };
         /**
          * @description One entry of the thread between a person and an agent's entities.
          *
@@ -2733,7 +2626,7 @@ export interface components {
         /**
          * @description DELETE /archive/{a}: all files of this agent are deleted. `freed_bytes`: their size.
          *
-         *     `taught` is the number of nodes that it added to the context database and that stay there,
+         *     `taught` is the number of nodes that it added to the knowledge database and that stay there,
          *     `forgotten` the number of nodes that were removed with it.
          */
         DeletedView: {
@@ -3049,8 +2942,8 @@ export interface components {
             /** @default item */
             item: string;
         };
-        /** @description POST /context/forget: remove these nodes, and all nodes of an agent or a project. */
-        ForgetContextRequest: {
+        /** @description POST /knowledge/forget: remove these nodes, and all nodes of an agent or a project. */
+        ForgetKnowledgeRequest: {
             /** @default [] */
             ids?: string[];
             agent?: string | null;
@@ -3230,6 +3123,113 @@ export interface components {
             url?: string | null;
         };
         JsonValue: unknown;
+        /** @description A node found by a search; a higher `score` is a better match. */
+        KnowledgeHitView: {
+            node: components["schemas"]["KnowledgeNode"];
+            score: number;
+            /** @default [] */
+            words: string[];
+            /** @default  */
+            snippet: string;
+            /** @default false */
+            is_same_project: boolean;
+        };
+        /** @description A node at the other end of an edge; `is_outgoing`: the edge points to it. */
+        KnowledgeNeighbor: {
+            node: components["schemas"]["KnowledgeNode"];
+            /** @enum {string} */
+            kind: "part_of" | "made_in" | "led_to" | "corrects" | "uses" | "about" | "related";
+            is_outgoing: boolean;
+            /** @default 1 */
+            weight: number;
+        };
+        /**
+         * @description One known fact.
+         *
+         *     `text` is Markdown. `project_id` is its project, None for all projects. `importance` is from 0
+         *     to 1. Times are seconds since the epoch; `used` counts how often it entered a prompt. `agent`
+         *     and `run` name its origin, '' if it is not from a run. `data` contains the facts of its kind:
+         *     outcome and duration_seconds of a task; correction and prevention of a mistake; rationale of a
+         *     decision; language of a snippet; path, size and mtime_ns of a file; path and stack of a project.
+         */
+        KnowledgeNode: {
+            id: string;
+            /** @enum {string} */
+            kind: "conversation" | "task" | "mistake" | "pattern" | "decision" | "code_snippet" | "preference" | "file" | "project";
+            title: string;
+            /** @default  */
+            text: string;
+            project_id: string | null;
+            /** @default [] */
+            tags: string[];
+            /** @default 0.5 */
+            importance: number;
+            created: number;
+            updated: number;
+            /** @default 0 */
+            used: number;
+            last_used: number | null;
+            /** @default  */
+            agent: string;
+            /** @default  */
+            run: string;
+            data: {
+                [key: string]: unknown;
+            };
+        };
+        /** @description GET /knowledge/nodes/{id}: a node, and the nodes at the other ends of its edges. */
+        KnowledgeNodeView: {
+            node: components["schemas"]["KnowledgeNode"];
+            /** @default [] */
+            neighbors: components["schemas"]["KnowledgeNeighbor"][];
+        };
+        /** @description GET /knowledge: nodes, the most recently changed first; pass `next` as `after`. */
+        KnowledgePageView: {
+            nodes: components["schemas"]["KnowledgeNode"][];
+            next: string | null;
+        };
+        /** @description A project of the database, with its number of nodes; `title` is '' if it was not scanned. */
+        KnowledgeProject: {
+            project_id: string;
+            /** @default  */
+            title: string;
+            /** @default 0 */
+            nodes: number;
+        };
+        /** @description The result of pruning or, after a dry run, the nodes that would be removed. */
+        KnowledgePrunedView: {
+            by_kind: {
+                [key: string]: number;
+            };
+            /** @default [] */
+            examples: components["schemas"]["KnowledgeNode"][];
+            nodes_pruned: number;
+            is_dry_run: boolean;
+        };
+        /** @description GET /knowledge/stats: the contents of the database in numbers. */
+        KnowledgeStatsView: {
+            /** @default 0 */
+            nodes: number;
+            /** @default 0 */
+            edges: number;
+            by_kind: {
+                [key: string]: number;
+            };
+            /** @default [] */
+            by_project: components["schemas"]["KnowledgeProject"][];
+            by_month: {
+                [key: string]: number;
+            };
+            by_edge: {
+                [key: string]: number;
+            };
+            /** @default [] */
+            most_used: components["schemas"]["KnowledgeNode"][];
+            /** @default 0 */
+            never_used: number;
+            /** @default 0 */
+            size_bytes: number;
+        };
         /** @description The labels that a person gives a host; they replace the previous labels. */
         LabelHostRequest: {
             labels: string[];
@@ -3651,13 +3651,13 @@ export interface components {
             arguments: string;
         };
         /**
-         * @description POST /context/prune: remove old nodes of little value.
+         * @description POST /knowledge/prune: remove old nodes of little value.
          *
          *     Removes nodes whose kind is not in `keep`, that were neither changed nor used for
          *     `older_than_seconds`, and whose value is below `below` (0 to 1). With `dry_run` nothing is
          *     removed; the answer shows the nodes that would be.
          */
-        PruneContextRequest: {
+        PruneKnowledgeRequest: {
             older_than_seconds: number;
             /** @default 1 */
             below?: number;
@@ -3807,17 +3807,17 @@ export interface components {
             diff: string;
             takes_effect: string;
         };
-        /** @description POST /context/scan: the absolute path of a project's folder, where the gateway runs. */
+        /** @description POST /knowledge/scan: the absolute path of a project's folder, where the gateway runs. */
         ScanProjectRequest: {
             path: string;
         };
         /**
-         * @description POST /context/search: words; matching nodes contain at least some of them.
+         * @description POST /knowledge/search: words; matching nodes contain at least some of them.
          *
          *     `project` is a project's id or the path of its folder: its nodes come first, nodes of other
          *     projects are left out.
          */
-        SearchContextRequest: {
+        SearchKnowledgeRequest: {
             query: string;
             /** @default [] */
             kinds?: ("conversation" | "task" | "mistake" | "pattern" | "decision" | "code_snippet" | "preference" | "file" | "project")[];
@@ -11965,7 +11965,7 @@ export interface operations {
             };
         };
     };
-    context_nodes: {
+    knowledge_nodes: {
         parameters: {
             query?: {
                 /** @description Only these kinds. */
@@ -11988,7 +11988,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ContextPageView"];
+                    "application/json": components["schemas"]["KnowledgePageView"];
                 };
             };
             /** @description No token, or one that does not open. */
@@ -12038,7 +12038,7 @@ export interface operations {
             };
         };
     };
-    context_add: {
+    knowledge_add: {
         parameters: {
             query?: never;
             header?: {
@@ -12050,7 +12050,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["AddContextRequest"];
+                "application/json": components["schemas"]["AddKnowledgeRequest"];
             };
         };
         responses: {
@@ -12060,7 +12060,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ContextNodeView"];
+                    "application/json": components["schemas"]["KnowledgeNodeView"];
                 };
             };
             /** @description The body cannot be read, or the header `Idempotency-Key` is empty. */
@@ -12137,7 +12137,7 @@ export interface operations {
             };
         };
     };
-    context_find: {
+    knowledge_find: {
         parameters: {
             query?: never;
             header?: {
@@ -12149,7 +12149,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["SearchContextRequest"];
+                "application/json": components["schemas"]["SearchKnowledgeRequest"];
             };
         };
         responses: {
@@ -12159,7 +12159,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ContextHitView"][];
+                    "application/json": components["schemas"]["KnowledgeHitView"][];
                 };
             };
             /** @description The body cannot be read, or the header `Idempotency-Key` is empty. */
@@ -12236,7 +12236,7 @@ export interface operations {
             };
         };
     };
-    context_stats: {
+    knowledge_stats: {
         parameters: {
             query?: never;
             header?: never;
@@ -12251,7 +12251,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ContextStatsView"];
+                    "application/json": components["schemas"]["KnowledgeStatsView"];
                 };
             };
             /** @description No token, or one that does not open. */
@@ -12292,7 +12292,7 @@ export interface operations {
             };
         };
     };
-    context_export: {
+    knowledge_export: {
         parameters: {
             query?: {
                 /** @description Only these kinds. */
@@ -12360,7 +12360,7 @@ export interface operations {
             };
         };
     };
-    context_obsidian: {
+    knowledge_obsidian: {
         parameters: {
             query?: {
                 /** @description Only these kinds. */
@@ -12426,7 +12426,7 @@ export interface operations {
             };
         };
     };
-    context_one: {
+    knowledge_one: {
         parameters: {
             query?: never;
             header?: never;
@@ -12443,7 +12443,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ContextNodeView"];
+                    "application/json": components["schemas"]["KnowledgeNodeView"];
                 };
             };
             /** @description No token, or one that does not open. */
@@ -12511,7 +12511,7 @@ export interface operations {
             };
         };
     };
-    context_remove: {
+    knowledge_remove: {
         parameters: {
             query?: never;
             header?: {
@@ -12608,7 +12608,7 @@ export interface operations {
             };
         };
     };
-    context_forget: {
+    knowledge_forget: {
         parameters: {
             query?: never;
             header?: {
@@ -12620,7 +12620,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["ForgetContextRequest"];
+                "application/json": components["schemas"]["ForgetKnowledgeRequest"];
             };
         };
         responses: {
@@ -12707,7 +12707,7 @@ export interface operations {
             };
         };
     };
-    context_prune: {
+    knowledge_prune: {
         parameters: {
             query?: never;
             header?: {
@@ -12719,7 +12719,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["PruneContextRequest"];
+                "application/json": components["schemas"]["PruneKnowledgeRequest"];
             };
         };
         responses: {
@@ -12729,7 +12729,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ContextPrunedView"];
+                    "application/json": components["schemas"]["KnowledgePrunedView"];
                 };
             };
             /** @description The body cannot be read, or the header `Idempotency-Key` is empty. */
@@ -12806,7 +12806,7 @@ export interface operations {
             };
         };
     };
-    context_scan: {
+    knowledge_scan: {
         parameters: {
             query?: never;
             header?: {

@@ -7,7 +7,7 @@ export const paths = {
   newAgent: "/new",
   team: (agent = "") => `/team${agent ? `/${part(agent)}` : ""}`,
   teamRoles: "/team/roles",
-  context: (node = "") => `/context${node ? `/${part(node)}` : ""}`,
+  knowledge: (node = "") => `/knowledge${node ? `/${part(node)}` : ""}`,
   plans: (agent = "", run = "") =>
     `/plans${agent ? `?${new URLSearchParams({ agent, ...(run ? { run } : {}) })}` : ""}`,
   usage: "/usage",
@@ -47,7 +47,7 @@ export const AGENT_PAGES = [
 /** The pages of the home, with their keys; a browser without the scope `control` has fewer. */
 export const HOME_PAGES = [
   ["team", "team", paths.team(), "g d"],
-  ["context", "context", paths.context(), "g x"],
+  ["knowledge", "knowledge", paths.knowledge(), "g x"],
   ["usage", "usage", paths.usage, "g u"],
   ["settings", "settings", paths.settings(), "g s"],
   ["health", "health", paths.health, "g h"],

@@ -51,7 +51,7 @@ NEW = b"new content"
 DIGEST = hashlib.sha256(NEW).hexdigest()
 PRIVATE = (
     *("system/token", "system/uplink.key", "system/secrets.env", "system/mailboxes.db"),
-    *("human/tokens.json", "human/book.db", "agiraph.yaml", "approvals.yaml", "context.db"),
+    *("human/tokens.json", "human/book.db", "agiraph.yaml", "approvals.yaml", "knowledge.db"),
     *("agents/survey-1/MEMORY.md", "agents/survey-1/memory/2026.md", "inputs/other/a.csv"),
     *("agents/survey-1/conversation.jsonl", "agents/survey-1/runs/r0/_plan.md"),
     *("agents/survey-1/snapshots/r1.board", "agents/survey-1/runs/r1/context.jsonl"),

@@ -59,7 +59,7 @@ TYPES = ("made.up", *(body.TYPE for body in MESSAGES if body.DURABLE))
 SERVICES_OF = {
     "text": ("human", "console/1"),
     "question": ("human",),
-    "contextdb": ("human",),
+    "knowledge": ("human",),
     "event": ("recorder",),
     "door": ("broker",),
     "trigger": ("clock",),

@@ -32,7 +32,7 @@ def test_the_scope_read_changes_nothing_and_talk_does_not_steer() -> None:
     assert of_scope["read"] == {
         ("POST", "/agents/{agent}/memory/search"),
         ("POST", "/agents/{agent}/triggers/check"),
-        ("POST", "/context/search"),
+        ("POST", "/knowledge/search"),
         ("POST", "/plans/check"),
         ("POST", "/team/check"),
         ("POST", "/logout"),

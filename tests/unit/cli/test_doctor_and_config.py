@@ -32,7 +32,7 @@ def test_doctor_as_json_is_one_object(tmp_path: Path) -> None:
     assert names == [
         "python", "packages", "extras", "bus", "sqlite", "launcher", "loopback", "programs", "disk",
         "home", "privacy", "files", "versions", "records",
-        "ends of journals", "missing files", "register", "context database", "settings",
+        "ends of journals", "missing files", "register", "knowledge database", "settings",
         "approvals",
         "supervisor", "processes",
         "hosts", "socket path", "sandbox", "models", "external agents", "tool servers",

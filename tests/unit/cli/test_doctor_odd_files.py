@@ -16,7 +16,7 @@ OF_SERVICES = (
     *("system/usage.db", "system/doors.json", "system/hosts.json", "system/tracing.json"),
     *("system/uplink.key", "human/book.db", "system/format"),
     *("human/repeats.jsonl", "human/channels.jsonl", "human/tokens.json"),
-    *("human/answer.key", "human/audit.jsonl", "context.db"),
+    *("human/answer.key", "human/audit.jsonl", "knowledge.db"),
 )
 OF_AGENTS = ("agent.json", "conversation.jsonl", "events.jsonl", "triggers.json")
 FILES = (*OF_SERVICES, *(f"agents/survey-1/{name}" for name in OF_AGENTS))

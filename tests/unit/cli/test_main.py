@@ -78,6 +78,11 @@ def test_an_unknown_command_names_the_known_ones() -> None:
     assert result.stdout == ""
 
 
+def test_alias_runs_its_command_and_is_not_in_the_help() -> None:
+    assert command(None, "context", "--help").stdout.count("agiraph knowledge") >= 3
+    assert "context" not in {line.split()[0] for line in command(None).stdout.splitlines() if line}
+
+
 def test_a_mistyped_option_is_guessed() -> None:
     told = command(None, "run", "x", "--modle", "script").stderr
     assert "--modle" in told
@@ -93,7 +98,7 @@ def test_a_mistyped_command_is_guessed_and_the_nearest_are_listed() -> None:
 
 def test_each_group_names_its_subcommands_for_another_word() -> None:
     groups = {name: one for name, one in commands(agiraph) if isinstance(one, click.Group)}
-    assert {"tokens", "context", "host", "config", "local", "mcp"} <= groups.keys()
+    assert {"tokens", "knowledge", "host", "config", "local", "mcp"} <= groups.keys()
     for name, group in groups.items():
         if name in ("plan", "team"):
             continue  # another word is a goal

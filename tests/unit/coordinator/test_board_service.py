@@ -17,7 +17,7 @@ from agiraph.core.ids import AgentId, RunId
 from agiraph.core.models import Agent
 from agiraph.core.specs import NodeSpec, WorkerSpec
 from agiraph.messages.child import ChildStarted, StartChild
-from agiraph.messages.context_database import EarlierWorkFound, FindEarlierWork
+from agiraph.messages.knowledge import EarlierWorkFound, FindEarlierWork
 from agiraph.messages.node import AssignNodeMessage
 from tests.fakes.line import FakeLine
 

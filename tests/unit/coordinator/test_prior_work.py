@@ -7,20 +7,20 @@ from typing import Any, cast
 from actors.coordinator.context import CoordinatorContext
 from actors.coordinator.prior_work import PriorWorkLookup, within
 from agiraph.agent.context_window import estimate_text
-from agiraph.context.relevant import ContextNote, RelevantContext
 from agiraph.core.ids import AgentId
 from agiraph.core.models import Agent
-from agiraph.messages.context_database import EarlierWorkFound, FindEarlierWork
+from agiraph.knowledge.relevant import KnowledgeNote, RelevantKnowledge
 from agiraph.messages.control import RefusedReply
+from agiraph.messages.knowledge import EarlierWorkFound, FindEarlierWork
 from tests.fakes.line import Answer, FakeLine
 from tests.unit.entity.contexts import entity_context
 from transport.errors import LinkDown
 
 NOTES = tuple(
-    ContextNote(id=f"c-{n}", kind="mistake", title=f"It broke {n}", text="y " * 200, why="a word")
+    KnowledgeNote(id=f"c-{n}", kind="mistake", title=f"It broke {n}", text="y " * 200, why="a word")
     for n in range(6)
 )
-FOUND = EarlierWorkFound(found=RelevantContext(notes=NOTES, tokens=900))
+FOUND = EarlierWorkFound(found=RelevantKnowledge(notes=NOTES, tokens=900))
 
 
 class Lookup:
@@ -28,8 +28,8 @@ class Lookup:
 
     def __init__(self, home: Path, answer: Answer, **settings: object) -> None:
         self.line = FakeLine(home)
-        context = self.line.config.context.model_copy(update=settings)
-        self.line.config = self.line.config.model_copy(update={"context": context})
+        knowledge = self.line.config.knowledge.model_copy(update=settings)
+        self.line.config = self.line.config.model_copy(update={"knowledge": knowledge})
         self.line.answers[FindEarlierWork] = lambda _asked: answer
         self.context = cast(Any, entity_context(home, "shop/coordinator", self.line)[0])
         agent = {"id": AgentId("shop"), "name": "shop", "goal": "Deploy", "model": "a/b"}
@@ -48,7 +48,7 @@ async def test_it_is_looked_up_once_a_cycle_also_after_a_restart(tmp_path: Path)
     assert len(desk.line.asked) == 1
     assert await desk.work.section_for("a/b", 2) == first
     assert len(desk.line.asked) == 2
-    assert [event.type for event in desk.line.reported] == ["context.used"] * 2
+    assert [event.type for event in desk.line.reported] == ["knowledge.used"] * 2
     told = desk.line.reported[0].data["notes"]
     assert [(one["id"], one["why"]) for one in told[:1]] == [("c-0", "a word")]
     assert "text" not in told[0]
@@ -66,7 +66,7 @@ async def test_a_database_that_is_away_is_told_of_and_the_run_goes_on(tmp_path: 
         desk = Lookup(home, answer)
         assert await desk.work.section_for("a/b", 1) == ""
         [event] = desk.line.reported
-        assert (event.type, reason in event.data["reason"]) == ("context.unavailable", True)
+        assert (event.type, reason in event.data["reason"]) == ("knowledge.unavailable", True)
         assert await desk.work.section_for("a/b", 1) == ""
         assert len(desk.line.asked) == 1
 

@@ -1,4 +1,4 @@
-"""What a run that has ended, or a cycle of one, tells the context database."""
+"""What a run that has ended, or a cycle of one, tells the knowledge database."""
 
 from pathlib import Path
 
@@ -15,10 +15,10 @@ from agiraph.board.commands import (
     StartNode,
 )
 from agiraph.board.events import BoardEvent
-from agiraph.context.learned import FinishedRun
-from agiraph.context.records import project_id
 from agiraph.core.ids import AgentId
 from agiraph.core.models import Agent, NodeResult
+from agiraph.knowledge.learned import FinishedRun
+from agiraph.knowledge.records import project_id
 from tests.unit.board.desk import Desk
 
 

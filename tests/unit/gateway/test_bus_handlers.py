@@ -9,17 +9,17 @@ from pydantic import ValidationError
 
 from actors.gateway.bus import GatewayBus
 from actors.gateway.bus_handlers import attend, handle
-from actors.gateway.context_requests import ContextRequestHandler
+from actors.gateway.knowledge_requests import KnowledgeRequestHandler
 from actors.runtime.runtime import Runtime
 from agiraph.api.gateway import Gateway
 from agiraph.api.routes.questions import answer
 from agiraph.board.commands import SpawnWorker
-from agiraph.context.database import ContextDatabase
 from agiraph.core.ids import AgentId, QuestionId
 from agiraph.core.models import BUDGET, ProposedAction
 from agiraph.core.specs import WorkerSpec
 from agiraph.http.errors import ApiError
 from agiraph.inbox.approval_grants import standing
+from agiraph.knowledge.database import KnowledgeDatabase
 from agiraph.messages.child import ChildFailed
 from agiraph.messages.control import Ok
 from agiraph.messages.model import RaiseBudget
@@ -47,7 +47,7 @@ class Crash(BaseException):
 
 def opened(line: FakeLine) -> Gateway:
     runtime = cast(Runtime, line)
-    return Gateway(GatewayBus(runtime), ContextDatabase(runtime.home.context))
+    return Gateway(GatewayBus(runtime), KnowledgeDatabase(runtime.home.knowledge))
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ async def test_a_message_whose_handling_was_cut_off_has_its_effect_once(
     line.put(received)
     runtime = cast(Runtime, line)
     with pytest.raises(Crash):
-        await attend(gateway, runtime, ContextRequestHandler(gateway, runtime))
+        await attend(gateway, runtime, KnowledgeRequestHandler(gateway, runtime))
     assert line.finished == []
     gateway.close()
     monkeypatch.undo()

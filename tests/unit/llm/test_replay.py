@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agiraph.context.relevant import ContextNote, RelevantContext
 from agiraph.core.errors import InvalidInput
 from agiraph.core.turns import (
     ModelRequest,
@@ -18,6 +17,7 @@ from agiraph.core.turns import (
     Usage,
     UserTurn,
 )
+from agiraph.knowledge.relevant import KnowledgeNote, RelevantKnowledge
 from agiraph.llm.base import ProviderError
 from agiraph.llm.recording.recording import RecordingWriter, read_recording
 from agiraph.llm.recording.replay import ReplayProvider
@@ -149,8 +149,10 @@ def test_what_the_team_says_may_come_at_another_time_and_in_another_order(tmp_pa
 
 
 def test_notes_of_earlier_work_are_those_of_the_moment(tmp_path: Path) -> None:
-    note = ContextNote(id="c-1", kind="mistake", title="It broke", text="First.\n\n# Then", why="")
-    notes = RelevantContext(notes=(note, note.model_copy(update={"title": "Again"}))).prompt()
+    note = KnowledgeNote(
+        id="c-1", kind="mistake", title="It broke", text="First.\n\n# Then", why=""
+    )
+    notes = RelevantKnowledge(notes=(note, note.model_copy(update={"title": "Again"}))).prompt()
     task = "# Assignment: sums\n\nCount them.\n\n{}## Context\n\nThe team's goal: sums\n"
     recorded = asked(UserTurn(content=task.format(f"{notes}\n\n")))
     file = tmp_path / "r.jsonl"

@@ -85,7 +85,7 @@ def test_each_sentence_uses_declared_fields_and_known_formats(kind: EventType) -
          "the budget of the agent is $2.00 a day"),
         (event("worktree.conflict", name="page", files=["a.md", "b.md"]), "coordinator",
          "the changes of page are in conflict: a.md, b.md"),
-        (event("context.used", notes=[{"title": "Tools"}]), "coordinator",
+        (event("knowledge.used", notes=[{"title": "Tools"}]), "coordinator",
          "gets 1 note from earlier work: Tools"),
         (event("human.response", "human", to="survey-3fa9c1/ada-0a1b2c", answer="{question}"),
          "human", "answered ada: {question}"),

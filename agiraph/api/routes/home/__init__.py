@@ -1,1 +1,1 @@
-"""Endpoints for the home: access, settings, hosts, channels, metrics, context database."""
+"""Endpoints for the home: access, settings, hosts, channels, metrics, knowledge database."""

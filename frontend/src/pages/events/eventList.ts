@@ -24,6 +24,7 @@ export const GROUPS = [
   "trigger",
   "memory",
   "context",
+  "knowledge",
   "outside",
   "worktree",
   "channel",

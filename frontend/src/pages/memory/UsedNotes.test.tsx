@@ -11,7 +11,7 @@ beforeAll(startTexts);
 afterEach(() => vi.unstubAllGlobals());
 
 const note = (title: string) => ({ id: `c-${title}`, kind: "preference", title, score: 0.5, why: `fits ${title}` });
-const used = (run: string, ...titles: string[]) => ({ type: "context.used", run_id: run, data: { cycle: 0, notes: titles.map(note) } });
+const used = (run: string, ...titles: string[]) => ({ type: "knowledge.used", run_id: run, data: { cycle: 0, notes: titles.map(note) } });
 
 async function open(...events: object[]): Promise<void> {
   // A page of a long log may be empty although events of this type follow.
@@ -34,7 +34,7 @@ test("the notes that entered an agent's prompts are listed by run, the last run 
   await open(used("run-1", "tea", "coffee"), used("run-2", "milk"));
   const titles = await screen.findAllByRole("link");
   expect(titles.map((one) => one.textContent)).toEqual(["milk", "tea", "coffee"]);
-  expect(titles[0]?.getAttribute("href")).toBe("/context/c-milk");
+  expect(titles[0]?.getAttribute("href")).toBe("/knowledge/c-milk");
   expect(screen.getAllByRole("heading", { level: 3 }).map((one) => one.textContent)).toEqual(["Run run-2", "Run run-1"]);
   expect(screen.getByText("fits milk")).toBeDefined();
 });

@@ -2,7 +2,7 @@
 import { useTranslation } from "react-i18next";
 import { Link } from "react-router";
 
-import { type UsedNote, useUsedNotes } from "~/api/context";
+import { type UsedNote, useUsedNotes } from "~/api/knowledge";
 import { Badge, Dialog, Empty, Loaded, paths } from "~/ui";
 import styles from "./memory.module.css";
 
@@ -27,7 +27,7 @@ export function UsedNotes({ agent, onClose }: { agent: string; onClose: () => vo
               ))}
             </div>
           ) : (
-            <Empty icon="context" title={t("usedNone")}>
+            <Empty icon="knowledge" title={t("usedNone")}>
               {t("usedNoneAbout")}
             </Empty>
           )
@@ -38,10 +38,10 @@ export function UsedNotes({ agent, onClose }: { agent: string; onClose: () => vo
 }
 
 function Used({ note }: { note: UsedNote }) {
-  const { t } = useTranslation("context");
+  const { t } = useTranslation("knowledge");
   return (
     <li>
-      <Badge>{t(`kind_${note.kind}`)}</Badge> <Link to={paths.context(note.id)}>{note.title}</Link>
+      <Badge>{t(`kind_${note.kind}`)}</Badge> <Link to={paths.knowledge(note.id)}>{note.title}</Link>
       <small>{note.why}</small>
     </li>
   );

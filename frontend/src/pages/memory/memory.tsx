@@ -38,7 +38,7 @@ export default function Memory() {
   const shown = path || (notes.data?.some((note) => note.path === MAIN) ? MAIN : notes.data?.[0]?.path);
   const actions = (
     <>
-      <Button icon={<Icon name="context" />} onClick={() => setShowingUsed(true)}>
+      <Button icon={<Icon name="knowledge" />} onClick={() => setShowingUsed(true)}>
         {t("usedNotes")}
       </Button>
       {mayEdit && (

@@ -24,7 +24,7 @@ export const app: typeof en = {
   triggers: "Auslöser",
   events: "Ereignisse",
   team: "Agentic Team",
-  context: "Kontext",
+  knowledge: "Wissen",
   usage: "Verbrauch",
   settings: "Einstellungen",
   health: "Zustand",

@@ -123,8 +123,10 @@ export const events: typeof en = {
     },
     context: {
       written: "hat {{key}} in den gemeinsamen Kontext geschrieben",
+    },
+    knowledge: {
       used: "Notizen aus früherer Arbeit in den Prompts: {{count}}",
-      unavailable: "macht ohne Kontextdatenbank weiter",
+      unavailable: "arbeitet ohne Wissen aus früherer Arbeit weiter",
     },
     worktree: {
       made: "ein Git-Worktree für {{name}} ist auf dem Branch {{branch}}",

@@ -5,7 +5,7 @@ import { app } from "./app";
 import { board } from "./board";
 import { common } from "./common";
 import { communication } from "./communication";
-import { context } from "./context";
+import { knowledge } from "./knowledge";
 import { conversation } from "./conversation";
 import { events } from "./events";
 import { files } from "./files";
@@ -33,7 +33,7 @@ export const de: Texts = {
   board,
   common,
   communication,
-  context,
+  knowledge,
   conversation,
   events,
   files,

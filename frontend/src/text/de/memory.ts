@@ -9,7 +9,7 @@ export const memory: typeof en = {
   emptyAbout: "Was er über seine Läufe hinaus behalten soll, steht hier: von seinem Koordinator während der Arbeit geschrieben, und von Ihnen.",
   days: "Tagesprotokolle",
   usedNotes: "Notizen aus früherer Arbeit",
-  usedNotesAbout: "Die Knoten der Kontextdatenbank, die in die Prompts dieses Agenten kamen, der letzte Lauf zuerst, und warum jeder gewählt wurde.",
+  usedNotesAbout: "Die Knoten der Wissensdatenbank, die in die Prompts dieses Agenten kamen, der letzte Lauf zuerst, und warum jeder gewählt wurde.",
   run: "Lauf {{run}}",
   usedNone: "Keine Notizen aus früherer Arbeit kamen in seine Prompts",
   usedNoneAbout: "Notizen werden gewählt, wenn ein Lauf beginnt: die desselben Projekts und die, die Sie für alle Projekte hinzugefügt haben.",

@@ -22,7 +22,7 @@ export const app = {
   triggers: "Triggers",
   events: "Events",
   team: "Agentic Team",
-  context: "Context",
+  knowledge: "Knowledge",
   usage: "Usage",
   settings: "Settings",
   health: "Health",

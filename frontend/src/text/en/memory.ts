@@ -7,7 +7,7 @@ export const memory = {
   emptyAbout: "What it shall keep beyond its runs is written here: by its coordinator as it works, and by you.",
   days: "daily logs",
   usedNotes: "Notes of earlier work",
-  usedNotesAbout: "The nodes of the context database that entered the prompts of this agent, the last run first, and why each was chosen.",
+  usedNotesAbout: "The nodes of the knowledge database that entered the prompts of this agent, the last run first, and why each was chosen.",
   run: "Run {{run}}",
   usedNone: "No notes of earlier work entered its prompts",
   usedNoneAbout: "Notes are chosen when a run begins: those of the same project, and those that you added for all projects.",

@@ -102,7 +102,7 @@ def test_a_length_of_time_is_never_a_bare_number() -> None:
         for option in one.params
         if isinstance(option.type, numbers)
     }
-    assert found == {"chaos --noise", "context prune --below", "tokens add --rate"}
+    assert found == {"chaos --noise", "knowledge prune --below", "tokens add --rate"}
 
 
 # --- how much is said ----------------------------------------------------------------------------

@@ -265,7 +265,7 @@ def test_a_sort_that_is_none_is_refused_with_the_possible_ones() -> None:
 
 def test_all_notes_of_earlier_work_are_listed_in_a_long_log() -> None:
     note = {"id": "c-1", "kind": "preference", "title": "Tea", "score": 0.5, "why": "fits"}
-    late = event("context.used", 1001, notes=[note])
+    late = event("knowledge.used", 1001, notes=[note])
     log = [*(event("tool.result", number) for number in range(1, 1001)), late]
-    result = command(FakeClient(log=log), "context", "why", "survey")
+    result = command(FakeClient(log=log), "knowledge", "why", "survey")
     assert "Tea" in result.stdout

@@ -25,7 +25,7 @@ FOR_OTHERS = {
     ("GET", "/agents/{agent}/board/{node}/published/{path}"): "`node_files`",
     ("PATCH", "/agents/{agent}/triggers/{trigger}/budgets/{period}"): "`set_budget`",
     ("DELETE", "/agents/{agent}/triggers/{trigger}/budgets/{period}"): "`remove_budget`",
-    ("GET", "/context/obsidian"): "a browser's download; a program has `export_context`",
+    ("GET", "/knowledge/obsidian"): "a browser's download; a program has `export_knowledge`",
     ("HEAD", "/agents/{agent}/workspace/{path}"): "as GET, without the bytes",
 }
 

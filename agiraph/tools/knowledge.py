@@ -1,0 +1,16 @@
+"""The tool `remember`: adds knowledge for other runs to the knowledge database."""
+
+from agiraph.knowledge.remembered import RememberedSpec
+from agiraph.tools.base import ToolParams, tool
+from agiraph.tools.ports import ToolContext
+
+
+class RememberParams(RememberedSpec, ToolParams):
+    pass
+
+
+@tool("Write down for later runs of any agent what you have learned.", idempotent=True)
+async def remember(context: ToolContext, params: RememberParams) -> str:
+    """Write one entry into the knowledge database, once."""
+    await context.team.remember(context.call_id, params)
+    return f"Remembered: {params.kind} '{params.title}'."

@@ -105,7 +105,7 @@ def _noise(load: float) -> str:
         return f"The machine was quiet (load average {load:.1f})."
     return (
         f"The machine was busy with other work (load average {load:.1f}): these ratios are rough, "
-        "those of round trips and of process starts most of all."
+        "most of all for round trips and process starts."
     )
 
 

@@ -31,7 +31,7 @@ PER: Final = 1000
 LIMITS: Final = {
     "docstrings": 3.0,
     "comments": 3.0,
-    "docs": 9.9,
+    "docs": 0.5,
     "prompts": 27.5,
     "help": 1.0,
 }

@@ -6,13 +6,13 @@ replaced as soon as an answer is read (events: `agiraph.llm.wire.key_redactor`).
 
 A text is checked both raw and decoded: each character of the key may be written as itself, as a
 JSON escape (also escaped repeatedly) or in percent-encoding, and the key may be part of a text in
-base64.
+base64. The case of letters is ignored: HTTP libraries write some headers in lower case.
 """
 
 import base64
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -33,6 +33,7 @@ BEGUN_ESCAPE: Final = re.compile(r"(?:\\+(?:u[0-9a-f]{0,3})?|%(?:25)*[0-9a-f]?)\
 LONGEST_SPELLING = 16
 """The most characters that may spell one character of the key; an escape has six."""
 KEPT_KEYS = 100
+CAPITALS: Final = re.compile("[A-Z]+")
 
 Span = tuple[int, int]
 
@@ -67,6 +68,13 @@ class _Decoded:
     places: list[int]
 
 
+def _lower(text: str) -> str:
+    """Return a text with its ASCII letters in lower case; all characters keep their places."""
+    if text.isascii():
+        return text.lower()
+    return CAPITALS.sub(lambda found: found[0].lower(), text)
+
+
 def _plain(text: str) -> str:
     """Return a text decoded."""
     return ESCAPE.sub(_meaning, text) if "\\" in text or "%" in text else text
@@ -93,7 +101,7 @@ def _meaning(found: re.Match[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class KeySpelling:
-    """The spellings of one key: `forms` in a raw text, `decoded` in a decoded text."""
+    """The spellings of one key in lower case, for a raw text and a decoded text."""
 
     key: str
     forms: tuple[str, ...]
@@ -103,19 +111,23 @@ class KeySpelling:
         """Return the places of the key, in order and without overlap."""
         if not self.is_in(text):
             return []
-        found = list(_found(self.forms, text))
+        found = list(_found(self.forms, _lower(text)))
         if (decoded := _decoded(text)).text != text:
-            for start, end in _found(self.decoded, decoded.text):
+            for start, end in _found(self.decoded, _lower(decoded.text)):
                 found.append((decoded.places[start], decoded.places[end]))
         return _joined(found)
 
     def is_in(self, text: str) -> bool:
         """Whether the key is in a text."""
+        lower = _lower(text)
         for form in self.forms:
-            if form in text:
+            if form in lower:
                 return True
         plain = _plain(text)
-        return plain is not text and any(form in plain for form in self.decoded)
+        if plain is text:
+            return False
+        lower = _lower(plain)
+        return any(form in lower for form in self.decoded)
 
     def may_have_part_in(self, text: str) -> bool:
         """Whether the key is in a text, or could begin at its end."""
@@ -134,16 +146,17 @@ class KeySpelling:
         if not self.forms:
             return 0
         text = text[-LONGEST_SPELLING * len(self.forms[0]) :]
-        found = 0
+        found, lower = 0, _lower(text)
         for form in self.forms:
-            found = max(found, _beginning(form, text))
+            found = max(found, _beginning(form, lower))
         if "\\" not in text and "%" not in text:
             return found
         begun = BEGUN_ESCAPE.search(text)
         rest = begun[0] if begun else ""
         decoded = _decoded(text.removesuffix(rest))
+        lower = _lower(decoded.text)
         for form in self.decoded:
-            length = _beginning(form, decoded.text)
+            length = _beginning(form, lower)
             if not rest or _may_begin(form[length], rest):
                 start = decoded.places[len(decoded.text) - length]
                 found = max(found, len(text) - start)
@@ -158,8 +171,13 @@ class KeySpelling:
 def spelling(key: str) -> KeySpelling:
     """Return the spellings of a key; empty for a placeholder."""
     known = forms(key)
-    decoded = sorted(set(map(_plain, known)), key=len, reverse=True)
-    return KeySpelling(key, known, tuple(decoded))
+    decoded = map(_plain, known)
+    return KeySpelling(key, _lower_forms(known), _lower_forms(decoded))
+
+
+def _lower_forms(forms: Iterable[str]) -> tuple[str, ...]:
+    """Return forms in lower case, the longest first."""
+    return tuple(sorted(set(map(_lower, forms)), key=len, reverse=True))
 
 
 def _found(forms: tuple[str, ...], text: str) -> Iterator[Span]:
@@ -190,10 +208,13 @@ def _beginning(form: str, text: str) -> int:
 
 def _may_begin(character: str, escape: str) -> bool:
     """Whether this beginning of an escape could become this character."""
-    code, digits = f"{ord(character):04x}", escape.lower().lstrip("\\%")
+    digits = escape.lower().lstrip("\\%")
+    codes = [f"{ord(one):04x}" for one in (character, character.upper()[0])]
     if escape[0] == "\\":
-        return not digits or f"u{code}".startswith(digits)
-    return re.fullmatch("(?:25)*2?", digits) is not None or code[-2:].startswith(digits[-1])
+        return not digits or any(f"u{code}".startswith(digits) for code in codes)
+    if re.fullmatch("(?:25)*2?", digits) is not None:
+        return True
+    return any(code[-2:].startswith(digits[-1]) for code in codes)
 
 
 def without_key(text: str, key: str) -> str:
@@ -201,11 +222,12 @@ def without_key(text: str, key: str) -> str:
     if len(key) < SHORTEST_KEY:
         return text
     text = spelling(key).without(text).replace(key, MARK)
-    half = key[: (len(key) + 1) // 2]
+    lower_key = _lower(key)
+    half = lower_key[: (len(key) + 1) // 2]
     if len(half) >= SHORTEST_KEY and forms(key):
-        while (start := text.find(half)) >= 0:
+        while (start := (lower := _lower(text)).find(half)) >= 0:
             end = start + len(half)
-            while text[end : end + 1] and key.startswith(text[start : end + 1]):
+            while text[end : end + 1] and lower_key.startswith(lower[start : end + 1]):
                 end += 1
             text = text[:start] + MARK + text[end:]
     return text

@@ -4,6 +4,7 @@ import base64
 import itertools
 import json
 import re
+from collections.abc import Callable
 from urllib.parse import quote, unquote
 
 from hypothesis import given
@@ -200,6 +201,30 @@ def test_errors_contain_no_form_of_the_key(key: str, before: str, after: str) ->
         assert key[: len(key) * 2 // 3] not in said
         assert form not in said
     assert encoded not in without_key(encoded, key)
+
+
+@given(
+    st.sampled_from(["sk-Proj-ABCdef0123456789", "AIzaSyABCDEF/é0123456789"]),
+    st.sampled_from([str.lower, str.upper, str.swapcase]),
+    SMALL,
+    st.integers(1, 9),
+    st.sampled_from(["{}", "\\u{:04x}", "%{:02x}"]),
+)
+def test_a_key_whose_case_was_changed_is_replaced(
+    key: str, change: Callable[[str], str], before: str, size: int, spelling: str
+) -> None:
+    changed = "".join(
+        spelling.format(one if spelling == "{}" else ord(one)) if one.isascii() else one
+        for one in change(key.replace("é", "")) + "é" * key.count("é")
+    )
+    key = key.replace("é", "") + "é" * key.count("é")
+    text = f"{before} {changed} É"
+    pieces = [text[start : start + size] for start in range(0, len(text), size)]
+    shown = text_of(redacted(key, streamed(pieces)))
+    assert shown.endswith(f"{MARK} É")
+    assert len(shown) < len(f"{before} {MARK} É") + HELD_CHARACTERS * len(changed) // len(key)
+    assert without_key(text, key) == f"{before} {MARK} É"
+    assert without_key(change(key[: len(key) * 2 // 3]), key) == MARK
 
 
 @given(JSON)

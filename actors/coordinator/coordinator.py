@@ -36,7 +36,13 @@ from agiraph.agent.activity import FOR_ANSWER
 from agiraph.agent.compaction import CompactionContext
 from agiraph.agent.inbox import EntityInbox
 from agiraph.agent.loop import AgentLoop, CallEffects
-from agiraph.agent.prompts import COORDINATOR_REMINDER, CYCLE_REMINDER, render, system_prompt
+from agiraph.agent.prompts import (
+    COORDINATOR_REMINDER,
+    CYCLE_REMINDER,
+    node_limits,
+    render,
+    system_prompt,
+)
 from agiraph.agent.records import InputReceived, StepQuarantined
 from agiraph.agent.transcript import OpenCall
 from agiraph.board import commands as c
@@ -150,6 +156,7 @@ class CoordinatorActor:
             today=facts.today,
             input_dir=context.spec.input,
             max_concurrent=self.runtime.config.run.max_concurrent,
+            limits=node_limits(self.runtime.config.run),
             models=facts.models,
             agents=facts.agents,
             notes=notes,

@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
-from jinja2 import Environment, TemplateSyntaxError, meta
+from jinja2 import TemplateSyntaxError, meta
 
+from agiraph.agent.prompts import templates_in
 from agiraph.core.errors import InvalidInput, unknown
 from agiraph.settings.prompt_folder import shipped
 from agiraph.settings.yaml_text import read_text
@@ -41,4 +42,4 @@ def _check(path: Path, text: str, original: Path) -> None:
 
 
 def _names_in(text: str) -> set[str]:
-    return meta.find_undeclared_variables(Environment().parse(text))
+    return meta.find_undeclared_variables(templates_in(()).parse(text))

@@ -7,77 +7,87 @@ caches serve the whole beginning of a long loop.
 """
 
 import json
+import re
 from functools import cache
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from agiraph.core.models import Assignment, WorkNode
+from agiraph.settings.config import RunConfig
 from agiraph.settings.prompt_folder import folders, shipped
 
+VOWEL_SOUND = re.compile(r"[aio]|e(?!u)|u(?!ni|[iksxt])|hour|honest|heir", re.IGNORECASE)
+MINUTE = 60
+
 WORKER_REMINDER = (
-    "[Runtime]: You answered without calling a tool. Go on with the work, or call `publish` "
-    "if the spec is met. Text alone reaches nobody."
+    "[Runtime]: You answered without a tool call. Continue the work, or call `publish` if the spec "
+    "is met. Text without a tool call is not sent to anyone."
 )
 COORDINATOR_REMINDER = (
-    "[Runtime]: Nothing runs and nobody is waiting for you. If the goal is reached call `finish` "
+    "[Runtime]: No node runs, and no entity waits for you. If the goal is reached, call `finish` "
     "with the result. Otherwise create the next nodes, or ask the human."
 )
 PLAN_GIVEN = (
-    "[Runtime]: The human gave a plan; its nodes stand on the board already. "
-    "`wait` for them, judge what they publish, and `finish`."
+    "[Runtime]: The human gave a plan. Its nodes are already on the board. "
+    "`wait` for them, judge their published files, and `finish`."
 )
 PLAN_LEADS = (
-    "[Runtime]: The human gave a plan; its nodes are carried out without you. Answer messages. "
-    "`finish` with a summary of what the nodes published only when all of them have ended."
+    "[Runtime]: The human gave a plan. Its nodes are carried out without you. Answer messages. "
+    "When all nodes have ended, and not before, `finish` with a summary of their published files."
 )
 PLAN_IN_STAGES = (
-    "[Runtime]: The human gave a plan of several stages; the nodes of the first stand on the board "
-    "already. `wait` for them, judge what they publish, and `reconvene` with your assessment: the "
-    "plan's next stage opens then. After the last one `finish`."
+    "[Runtime]: The human gave a plan of several stages. The nodes of the first stage are already "
+    "on the board. `wait` for them, judge their published files, and `reconvene` with your "
+    "assessment: this opens the plan's next stage. After the last stage, `finish`."
 )
 PLAN_STATIC = (
-    "[Runtime]: The whole plan was made before; its nodes stand on the board already. `wait` for "
-    "them, judge what they publish, and `finish`. Do not create nodes: what is missing because a "
-    "node failed, say in the result."
+    "[Runtime]: The whole plan was made in advance. Its nodes are already on the board. `wait` for "
+    "them, judge their published files, and `finish`. Do not create nodes. If a node failed, name "
+    "the missing part in the result."
 )
 PLAN_HYBRID = (
-    "[Runtime]: The parts of the work were planned before; their nodes stand on the board already, "
-    "and each manager leads a team of its own. `wait` for them, judge what they publish, and "
-    "`finish`. Leave what is below a part to its manager."
+    "[Runtime]: The parts of the work were planned in advance. Their nodes are already on the "
+    "board, and each manager leads its own team. `wait` for them, judge their published files, and "
+    "`finish`. Leave the nodes below a part to its manager."
 )
 NEW_RUN = (
-    "[Runtime]: This is a new run. Its board and its folder are empty, and the workers of earlier "
-    "runs are gone; your conversation and your memory go on."
+    "[Runtime]: This is a new run. Its board and its folder are empty. The workers of earlier runs "
+    "no longer exist. Your conversation and your memory continue."
 )
-
-
 CYCLE_REMINDER = (
-    "[Runtime]: Nothing runs and nobody is waiting for you. If this cycle's work is done call "
+    "[Runtime]: No node runs, and no entity waits for you. If the work of this cycle is done, call "
     "`end_cycle` with your notes. Otherwise create the next nodes, or ask the human."
 )
 
 
 @cache
-def _environment(folders: tuple[Path, ...]) -> Environment:
-    return Environment(
+def templates_in(folders: tuple[Path, ...]) -> Environment:
+    """Return the environment that renders the templates in `folders`."""
+    environment = Environment(
         loader=FileSystemLoader(folders),
         undefined=StrictUndefined,
         keep_trailing_newline=False,
         trim_blocks=False,
     )
+    environment.filters["with_article"] = with_article
+    return environment
+
+
+def with_article(noun: str) -> str:
+    """Return a noun with its indefinite article: "an analyst", "a unit tester"."""
+    return f"an {noun}" if VOWEL_SOUND.match(noun) else f"a {noun}"
 
 
 def render(name: str, **values: object) -> str:
     """Return the prompt `{name}.md` with `values` filled in."""
-    environment = _environment(folders())
-    return environment.get_template(f"{name}.md").render(**values).strip()
+    return templates_in(folders()).get_template(f"{name}.md").render(**values).strip()
 
 
 def prepare() -> None:
     """Compile every prompt now: processes forked later save 50 ms for each."""
     for path in shipped().glob("*.md"):  # plain: shipped with the package
-        _environment((shipped(),)).get_template(path.name)
+        templates_in((shipped(),)).get_template(path.name)
 
 
 def system_prompt(name: str, *, skills: str, **values: object) -> str:
@@ -85,8 +95,19 @@ def system_prompt(name: str, *, skills: str, **values: object) -> str:
 
     `coordinator_short` and `worker_short` contain neither that list nor the rules.
     """
-    listed = f"\n\n{render('skills', skills=skills)}" if skills else ""
+    listed = render("skills", skills=skills) if skills else ""
     return render(name, skills=listed, rules=render("rules"), **values)
+
+
+def node_limits(run: RunConfig) -> dict[str, object]:
+    """Return the default limits of nodes and stages, as the coordinator's prompt names them."""
+    stage = run.stage_timeout_seconds
+    return {
+        "turns": run.max_iterations,
+        "minutes": f"{run.node_timeout_seconds / MINUTE:g}",
+        "calls": run.node_calls,
+        "stage_minutes": None if stage is None else f"{stage / MINUTE:g}",
+    }
 
 
 def goal_turn(goal: str, input_dir: str | None, plan: str = "") -> str:
@@ -94,8 +115,8 @@ def goal_turn(goal: str, input_dir: str | None, plan: str = "") -> str:
     lines = [f"# Goal\n\n{goal}"]
     if input_dir:
         lines.append(
-            "The input folder is mounted at input/ (read-only; in bash: $AGIRAPH_INPUT). "
-            f"It is called {Path(input_dir).name}."
+            f"The input folder, {Path(input_dir).name}, is mounted at input/ (read-only; in bash: "
+            "$AGIRAPH_INPUT)."
         )
     if plan:
         lines.append(plan)
@@ -106,7 +127,7 @@ def new_run_turn(goal: str, input_dir: str | None, *, cause: str, plan: str = ""
     """Return the user turn that gives a coordinator a further goal; `cause` names its cause."""
     lines = [goal_turn(goal, input_dir, plan), NEW_RUN]
     if cause:
-        lines.append(f"[Runtime]: It was begun by {cause}.")
+        lines.append(f"[Runtime]: The run was started by {cause}.")
     return "\n\n".join(lines)
 
 

@@ -296,7 +296,7 @@ def test_the_shell_is_a_prompt_with_commands_a_live_table_and_a_history(
         screen.await_screen("[left with 0]")
     never.set()
     assert "First answer" in said["Second"], "a further task is told of the one before"
-    assert "What the person asked before" not in said["Fourth"], "unless it is not to be"
+    assert "The person's earlier tasks" not in said["Fourth"], "unless it is not to be"
     assert len(json.loads(saved.read_text())["tasks"]) == 2
     typed = [*map(json.loads, (place.home / "system/typed.jsonl").read_text().splitlines())]
     assert typed[:3] == ["First task", "Second task", "/history"]

@@ -57,7 +57,7 @@ class Analyst:
     def __call__(self, seen: SeenRequest) -> Reply:
         kind = kind_of(seen)
         is_new = kind == "work" and any(
-            "shortened to what" in t.model_dump_json() for t in seen.turns
+            "It was shortened to the text below" in t.model_dump_json() for t in seen.turns
         )
         reply = self._answer(seen, kind)
         kind = "after" if is_new else kind

@@ -84,7 +84,9 @@ class Team:
 
 def is_asked(seen: SeenRequest) -> bool:
     """Whether the worker is asked for its lessons."""
-    return seen.is_for("ada") and "what have you learned" in seen.said.rpartition("[Runtime]")[2]
+    return (
+        seen.is_for("ada") and "List your lessons from it" in seen.said.rpartition("[Runtime]")[2]
+    )
 
 
 def folder_of(outcome: Outcome) -> Path:

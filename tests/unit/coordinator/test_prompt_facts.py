@@ -1,14 +1,15 @@
 """The models and external agents that a coordinator's prompt lists."""
 
 from actors.coordinator.prompt_facts import AvailableAgent, usable_models
-from agiraph.agent.prompts import system_prompt
+from agiraph.agent.prompts import node_limits, system_prompt
 from agiraph.core.ids import AgentId
 from agiraph.core.models import Agent
 from agiraph.core.turns import JsonObject
 from agiraph.models.prices import catalog, load_prices
 from agiraph.models.registry import load_presets
+from agiraph.settings.config import load_config
 
-HEADING = "## What your workers can use"
+HEADING = "## Models and external agents"
 
 
 def models(*own: str, **environ: str) -> tuple[JsonObject, ...]:
@@ -36,6 +37,7 @@ def prompt(rows: tuple[JsonObject, ...] = (), agents: tuple[AvailableAgent, ...]
         guidance="",
         today="2026-11-22",
         max_concurrent=3,
+        limits=node_limits(load_config().run),
         models=rows,
         agents=agents,
         notes="",

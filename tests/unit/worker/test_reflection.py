@@ -45,7 +45,7 @@ def test_what_the_conversation_holds_is_not_told_again(files: WorkerFiles) -> No
 def test_what_was_learned_after_a_node_is_told_with_the_next(files: WorkerFiles) -> None:
     files.note_completion(node(1), "Did 1.", "Use awk.")
     told = still_to_know(files, lived(), 1000)
-    assert told.endswith("of your last node, part 1; it is in your `memory.md`:\n\nUse awk.")
+    assert told.endswith("your last node, part 1. They are also in your `memory.md`:\n\nUse awk.")
     assert still_to_know(files, lived(), 0) == ""
     transcript = lived()
     transcript.progress.learned = "Use awk. "
@@ -58,7 +58,7 @@ def test_a_conversation_that_was_lost_is_told_everything(
 ) -> None:
     files.note_completion(node(1), "Did 1.", "Use awk.")
     told = still_to_know(files, lost, 1000)
-    assert "What you know from your earlier nodes" in told
+    assert "Your knowledge from your earlier nodes" in told
     assert "- part 1: Did 1." in told
 
 

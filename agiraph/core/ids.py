@@ -65,7 +65,7 @@ def slug(text: str, fallback: str = "x") -> str:
 
 
 def agent_id_for(called: str, run: RunId) -> AgentId:
-    """Return the id of a new agent for a run, made from its name or its goal."""
+    """Return the id of a new agent for a run, made from its name or the title of its goal."""
     words = slug(called, fallback="agent")[:AGENT_WORDS].strip("-")
     return AgentId(f"{words}-{short_derived_id(run)}")  # deterministic: same run, same agent
 

@@ -14,6 +14,7 @@ from agiraph.core.errors import AgiraphError, InvalidInput
 from agiraph.core.ids import AgentId, RunId, agent_id_for, new_run_id
 from agiraph.core.models import ENDED_AGENT, ServiceOutage
 from agiraph.core.record import misfit_in_words
+from agiraph.core.titles import title_of
 from agiraph.core.turns import Usage
 from agiraph.http.api.agents import AgentView, CreateAgentRequest
 from agiraph.http.api.work import BoardView, EventView
@@ -81,7 +82,7 @@ class TeamRun(Generic[Out]):
         Raises InvalidInput for an invalid request, RunTimeout, DeadlockError, RunCancelled,
         NotReachable, ApiError, OutputInvalid.
         """
-        agent_id = agent_id_for(self._task.name or self._task.prompt, self._run)
+        agent_id = agent_id_for(self._task.name or title_of(self._task.prompt), self._run)
         lease = RunLease(self._home, agent_id)
         lease.begin()
         with Client.for_home(self._home) as client:

@@ -1,13 +1,16 @@
 """`agiraph board` and `agiraph workers`: the nodes and the workers of an agent."""
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from agiraph.core.hosts import is_other_machine
+from agiraph.core.titles import SENTENCE_END
 from cli.api_command import api_command
 from cli.options.shared import run_option
-from cli.output.formats import entity_name, format_goal
+from cli.output.formats import as_is, entity_name, format_goal
 from cli.output.listing import Column, Details, JsonObject, Listing, Shown, to_rows
 
 if TYPE_CHECKING:
@@ -22,8 +25,11 @@ def _labels(value: Any) -> str:
     return ", ".join(value or ())
 
 
-def _summary(row: JsonObject) -> str:
-    return str(row.get("reason") or row.get("summary") or format_goal(row.get("task")))
+def summary_of(row: JsonObject, steps: Mapping[str, str]) -> str:
+    """Return the end of a node, the step of its worker, or the first sentence of its task."""
+    ended = row.get("reason") or row.get("summary")
+    step = steps.get(str(row.get("assigned_worker")), "") if row["status"] == "running" else ""
+    return str(ended or step or format_goal(SENTENCE_END.split(as_is(row.get("task")), 1)[0]))
 
 
 NODES = (
@@ -33,7 +39,7 @@ NODES = (
     Column("STAGE", "stage", _stage, align="right", spare=2),
     Column("WORKER", "assigned_worker", entity_name),
     Column("LABELS", "labels", _labels, spare=4),
-    Column("SUMMARY", "", _summary, wide=True),
+    Column("SUMMARY", "", wide=True),
 )
 BEHIND_WORKER = [column.key for column in NODES].index("assigned_worker") + 1
 
@@ -66,8 +72,10 @@ def board(client: "Client", agent: str, node: str | None, run_id: str | None) ->
         detail = client.node(agent, node, run=run_id)
         return Details(detail, _readable(to_rows([detail])[0]))
     nodes = client.board(agent, run=run_id).nodes
-    hosts = {one.name: one.host for one in client.workers(agent, run=run_id)}
-    columns = list(NODES)
+    team = client.workers(agent, run=run_id)
+    hosts = {one.name: one.host for one in team}
+    steps = {one.name: one.doing or one.step for one in team}
+    columns = [*NODES[:-1], replace(NODES[-1], show=lambda row: summary_of(row, steps))]
     if any(map(is_other_machine, hosts.values())):
         columns.insert(
             BEHIND_WORKER, Column("HOST", "assigned_worker", lambda name: hosts.get(name, ""))

@@ -16,6 +16,7 @@ import click
 
 from agiraph.core.errors import AgiraphError, InvalidInput, Unavailable
 from agiraph.core.ids import AgentId, agent_id_for
+from agiraph.core.titles import title_of
 from agiraph.http.discovery import is_held
 from agiraph.http.errors import ApiError, NotReachable
 from agiraph.http.own_supervisor import OwnSupervisor, SupervisorFailed
@@ -72,7 +73,9 @@ class RunOptions:
         """Return the id of the agent of the run, which may not exist yet."""
         if self.agent is not None:
             return client.agent(self.agent).id
-        return agent_id_for(self.terms.get("name") or self.terms["goal"], self.terms["run"])
+        return agent_id_for(
+            self.terms.get("name") or title_of(self.terms["goal"]), self.terms["run"]
+        )
 
     def begin(self, client: "Client") -> "AgentView":
         """Create the agent, or give the existing one a further goal; a repeat is the same run.

@@ -27,6 +27,7 @@ from agiraph.core.ids import (
 )
 from agiraph.core.models import Agent, AgentStatus
 from agiraph.core.specs import Mode
+from agiraph.core.titles import title_of
 from agiraph.http.api import (
     AgentView,
     ApiError,
@@ -47,7 +48,6 @@ from agiraph.readmodel.agents import agent_summary
 from agiraph.readmodel.statuses import StatusReader
 from agiraph.storage.run_lease import detach_agent
 
-NAME_WORDS = 4
 START_SECONDS = 20.0
 LOOK_SECONDS = 0.1
 
@@ -168,7 +168,7 @@ async def create_agent(
     involved do not answer.
     """
     run = RunId(request.run) if request.run else cause.run
-    id = agent_id_for(request.name or request.goal, run)
+    id = agent_id_for(request.name or title_of(request.goal), run)
     if (begun := gateway.agents.get(id)) is not None:
         return begun
     found = RunCheck(gateway, request)

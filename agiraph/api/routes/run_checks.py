@@ -11,10 +11,11 @@ from agiraph.api.routes.system import require_tools
 from agiraph.board.commands import agents_hired
 from agiraph.board.plans.plan import Plan, parse_plan, plan_commands
 from agiraph.core.errors import InvalidInput, Refused
-from agiraph.core.ids import BROKER, slug
+from agiraph.core.ids import BROKER
 from agiraph.core.models import Agent
 from agiraph.core.specs import Mode
 from agiraph.core.team import TeamTerms
+from agiraph.core.titles import title_of
 from agiraph.http.api import ApiError, CreateAgentRequest, RunRequest, TeamRequest
 from agiraph.http.errors import UNPROCESSABLE
 from agiraph.mcp.grants import granted_to_all
@@ -25,7 +26,6 @@ from agiraph.models.registry import check_folder
 from agiraph.tools.scopes.scope import is_private
 
 SERVER_ERROR = 500
-NAME_WORDS = 4
 NO_GOAL = "say what the team is to reach"
 
 Check = tuple[str, Callable[[], Awaitable[None]]]
@@ -271,14 +271,14 @@ async def team_for(
 
 
 def name_for(gateway: Gateway, request: CreateAgentRequest) -> str:
-    """Return the requested name if it is free, otherwise a name from the goal's first words."""
+    """Return the requested name if it is free, otherwise the title of its goal."""
     agents = gateway.agents.all()
     taken = {agent.name for agent in agents} | {agent.id for agent in agents}
     if request.name is not None:
         if request.name in taken:
             raise ApiError(409, f"the name '{request.name}' is taken by another agent")
         return request.name
-    wanted = slug(" ".join(request.goal.split()[:NAME_WORDS]), fallback="agent")
+    wanted = title_of(request.goal) or "agent"
     name, number = wanted, 1
     while name in taken:
         number += 1

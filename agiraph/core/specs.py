@@ -125,9 +125,9 @@ OutputSchema = Annotated[
 MemoryText = Annotated[str, BeforeValidator(_as_memory)]
 
 TIMEOUT: Final = AliasChoices("timeout_seconds", "timeout")
-CAN_LEAD: Final = "whether it may hire workers and open stages below its own nodes"
-HOST: Final = "the machine that it runs on, by name; else whichever suits"
-HOST_LABELS: Final = "what its machine must have: gpu, has:docker ..."
+CAN_LEAD: Final = "whether the worker may hire workers and open stages below its own nodes"
+HOST: Final = "the name of its machine; default: any suitable machine"
+HOST_LABELS: Final = "required labels of its machine: gpu, has:docker ..."
 ABOUT_MACHINES: Final = ("host", "host_labels")
 """Fields that have an effect only in a home with several machines."""
 
@@ -159,21 +159,21 @@ class RunSpec(Record):
         default=None,
         gt=0,
         allow_inf_nan=False,
-        description="the most that its model calls may cost, in US dollars",
+        description="the limit for the cost of its model calls, in US dollars",
     )
     budget_tokens: int | None = Field(
-        default=None, ge=1, description="the most tokens that it may use, in and out"
+        default=None, ge=1, description="the limit for its tokens, in and out"
     )
     when_spent: WhenSpent | None = Field(
         default=None,
-        description="at the end of its budget; ask: its human is asked for more; stop: it fails",
+        description="at the end of its budget; ask: ask its human for more; stop: the run fails",
     )
     record: bool = Field(
         default=False, description="whether its model calls are recorded, to be replayed"
     )
     output_schema: RunSchema | None = Field(
         default=None,
-        description="a JSON Schema: its answer is one JSON value that fits it ({}: any)",
+        description="a JSON Schema; its answer must be one JSON value that fits ({}: any)",
     )
     mcp_servers: tuple[str, ...] = Field(
         default=(), description="servers of tools, by name, that all its entities may use"
@@ -186,16 +186,14 @@ class RunSpec(Record):
     )
     planning: PlanningMode | None = Field(
         default=None,
-        description="when its nodes are planned; dynamic: as the team goes; static: all before "
-        "the first step; hybrid: a skeleton before it",
+        description="when its nodes are planned; dynamic: during the run; static: all before "
+        "the first step; hybrid: only the parts before the first step",
     )
-    approve_plan: bool = Field(
-        default=False, description="whether its human is asked before its plan is followed"
-    )
+    approve_plan: bool = Field(default=False, description="whether its human must approve its plan")
     plan_only: bool = Field(default=False, description="whether it ends with its plan")
     leader: Leader = Field(
         default="model",
-        description="model: the coordinator's model leads it; plan: its plan is carried out as is",
+        description="model: the coordinator's model leads; plan: the plan is carried out unchanged",
     )
     summary: bool = Field(
         default=False,
@@ -252,43 +250,47 @@ class NodeTerms(Record):
     board repeats a failed node up to `retries` times.
     """
 
-    task: str = Field(min_length=1, description="what to do, in full: the worker sees only this")
+    task: str = Field(min_length=1, description="the work, in full: the worker sees only this")
     role: str | None = Field(default=None, description="the kind of worker: researcher, writer ...")
     mode: WorkMode | None = Field(
         default=None,
-        description="single_inference: one model call without tools, its answer is the output",
+        description="single_inference: one model call without tools; its answer is the output",
     )
     type: WorkerType | None = Field(
         default=None,
-        description="who does it; harnessed: a model that we drive; autonomous: an external agent",
+        description="harnessed: a model in Agiraph's loop; autonomous: an external agent",
     )
     agent_command: str | None = Field(
         default=None, description="the name of an external agent: claude-code, codex ..."
     )
-    model: str | None = Field(default=None, description="provider/model; else the worker's own")
+    model: str | None = Field(
+        default=None, description="provider/model; default: the worker's model"
+    )
     checks: Names = Field(
         default=(),
         description="shell commands that must succeed in scratch/ before its result is published",
     )
-    labels: Labels = Field(default=(), description="short words to find it by: backend, urgent")
+    labels: Labels = Field(default=(), description="short words to find the node: backend, urgent")
     max_iterations: int | None = Field(
-        default=None, ge=1, description="model turns it may take; else as the stage has it"
+        default=None, ge=1, description="the limit for model turns; default: the limit of the stage"
     )
     timeout_seconds: float | None = Field(
         default=None,
         gt=0,
-        description="the time it may take; else as the stage has it",
+        description="the time limit; default: the limit of the stage",
         validation_alias=TIMEOUT,
     )
-    tools: ToolNames = Field(default=None, description="the tools it may use; else its worker's")
+    tools: ToolNames = Field(
+        default=None, description="the tools for this node; default: its worker's tools"
+    )
     output_schema: OutputSchema = Field(
-        default=None, description="a JSON Schema: it must publish a result.json that fits it"
+        default=None, description="a JSON Schema; the node must publish a result.json that fits"
     )
     retries: int = Field(
-        default=0, ge=0, le=MOST_RETRIES, description="how often it is done again if it fails"
+        default=0, ge=0, le=MOST_RETRIES, description="how often the node is repeated if it fails"
     )
     retry_delay_seconds: float = Field(
-        default=0, ge=0, le=LONGEST_DELAY, description="how long to wait before that"
+        default=0, ge=0, le=LONGEST_DELAY, description="the delay before each repetition"
     )
 
 
@@ -323,14 +325,16 @@ class NodeSpec(NodeTerms):
     name: str | None = Field(default=None, description="a short name, unique in the run")
     refs: Refs = Field(
         default_factory=dict,
-        description="ref name to what it points to: a node, or node/published/file",
+        description="a node, or node/published/file, by ref name",
     )
     dependencies: Names = Field(
         default=(),
         description="nodes, by name or id, that must be completed first",
         validation_alias=AliasChoices("dependencies", "deps"),
     )
-    worker: str | None = Field(default=None, description="who is to do it; else any idle worker")
+    worker: str | None = Field(
+        default=None, description="the worker's name; default: any idle worker"
+    )
 
 
 class WorkerSpec(Record):
@@ -339,19 +343,19 @@ class WorkerSpec(Record):
     name: str = Field(min_length=1, description="a short name, unique in the team")
     type: WorkerType = Field(
         default="harnessed",
-        description="harnessed: a model that we drive; autonomous: an external agent",
+        description="harnessed: a model in Agiraph's loop; autonomous: an external agent",
     )
     mode: WorkMode = Field(
         default="multi_turn",
         description="multi_turn: a loop with tools; single_inference: one model call, no tools",
     )
-    model: str | None = Field(default=None, description="provider/model; else the run's own")
+    model: str | None = Field(default=None, description="provider/model; default: the run's model")
     agent_command: str | None = Field(
         default=None, description="the name of an external agent, if it is autonomous"
     )
-    role: str | None = Field(default=None, description="what it is: researcher, writer ...")
-    tools: ToolNames = Field(default=None, description="the tools it may use; else all")
-    memory: MemoryText = Field(default="", description="what it should know before it starts")
+    role: str | None = Field(default=None, description="the kind of worker: researcher, writer ...")
+    tools: ToolNames = Field(default=None, description="the tools of the worker; default: all")
+    memory: MemoryText = Field(default="", description="the worker's knowledge at the start")
     can_lead: bool = Field(default=False, description=CAN_LEAD)
     host: str | None = Field(default=None, description=HOST)
     host_labels: Names = Field(default=(), description=HOST_LABELS)
@@ -387,14 +391,15 @@ class ContractTerms(Record):
     timeout_seconds: float | None = Field(
         default=None,
         gt=0,
-        description="the stage's time; then it goes on without the rest",
+        description="the time limit of the stage; then unfinished nodes are cancelled",
         validation_alias=TIMEOUT,
     )
     checkpoint_policy: Policy | None = Field(
-        default=None, description="when it goes on: all nodes ended, most or any completed"
+        default=None,
+        description="when the stage is complete: all nodes ended, a majority or any completed",
     )
     max_stages: int | None = Field(
-        default=None, ge=1, description="how many stages the run may have in all, this one included"
+        default=None, ge=1, description="the limit for stages of the run, including this stage"
     )
 
 
@@ -402,7 +407,7 @@ class StageTerms(ContractTerms):
     """The requested terms of a stage that a node will open."""
 
     name: str | None = Field(default=None, description="a short name: Research, Synthesis ...")
-    goal: str = Field(default="", description="what the stage is to find out or to make")
+    goal: str = Field(default="", description="the result of the stage")
 
     @property
     def is_empty(self) -> bool:
@@ -421,20 +426,22 @@ class RoleSpec(NodeTerms):
         frozen=True, extra="forbid", populate_by_name=True
     )
 
-    name: str = Field(min_length=1, description="who; a name on the team goes on, others are hired")
+    name: str = Field(
+        min_length=1, description="the worker; a name on the team continues, a new name is hired"
+    )
     task: str = Field(
         min_length=1,
-        description="what it does in this stage, in full: its node's task",
+        description="its work in this stage, in full: the task of its node",
         validation_alias=AliasChoices("prompt", "task"),
     )
     role: str | None = Field(
         default=None,
-        description="what it is: Market Analyst, writer ...",
+        description="the kind of worker: Market Analyst, writer ...",
         validation_alias=AliasChoices("title", "role"),
     )
     type: AnyWorkerType | None = Field(
         default=None,
-        description="harnessed: a model that we drive; autonomous: an external agent",
+        description="harnessed: a model in Agiraph's loop; autonomous: an external agent",
         validation_alias=AliasChoices("type", "node_type"),
     )
     agent_command: str | None = Field(
@@ -442,14 +449,14 @@ class RoleSpec(NodeTerms):
         description="the name of an external agent, if it is autonomous",
         validation_alias=AliasChoices("agent_command", "agent"),
     )
-    tools: ToolNames = Field(default=None, description="the tools it may use; else all")
-    memory: MemoryText = Field(default="", description="what a new one should know first")
+    tools: ToolNames = Field(default=None, description="the tools of the worker; default: all")
+    memory: MemoryText = Field(default="", description="the knowledge of a new worker at the start")
     can_lead: bool = Field(default=False, description=CAN_LEAD)
     host: str | None = Field(default=None, description=HOST)
     host_labels: Names = Field(default=(), description=HOST_LABELS)
-    node: str | None = Field(default=None, description="its node's name; else NAME-STAGE")
+    node: str | None = Field(default=None, description="the name of its node; default: NAME-STAGE")
     refs: Refs = Field(
-        default_factory=dict, description="ref name to a node or a role of this stage, or its file"
+        default_factory=dict, description="a node, a role of this stage, or its file, by ref name"
     )
     dependencies: Names = Field(
         default=(),
@@ -478,12 +485,16 @@ class StageSpec(Record):
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid")
 
     name: str | None = Field(default=None, description="a short name: Research, Synthesis ...")
-    goal: str = Field(default="", description="what the stage is to find out or to make")
-    roles: tuple[RoleSpec, ...] = Field(min_length=1, description="who works in it, one node each")
-    contract: Annotated[ContractTerms | None, BeforeValidator(as_object)] = Field(
-        default=None, description="what the stage promises; else as the run has it"
+    goal: str = Field(default="", description="the result of the stage")
+    roles: tuple[RoleSpec, ...] = Field(
+        min_length=1, description="the workers of the stage, each with one node"
     )
-    retire: Names = Field(default=(), description="workers to let go first; their outputs stay")
+    contract: Annotated[ContractTerms | None, BeforeValidator(as_object)] = Field(
+        default=None, description="the contract; default: the run's contract"
+    )
+    retire: Names = Field(
+        default=(), description="workers to remove first; their published files stay"
+    )
 
     @property
     def terms(self) -> StageTerms:

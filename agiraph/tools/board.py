@@ -22,17 +22,18 @@ class CreateWorkNodeParams(NodeSpec, ToolParams):
 
 
 class WaitParams(ToolParams):
-    nodes: Names = Field(default=(), description="names or ids; left out: all you created")
+    nodes: Names = Field(
+        default=(), description="names or ids of nodes; default: all nodes that you created"
+    )
     timeout_seconds: float | None = Field(
         default=None,
         ge=1,
         le=LONGEST_WAIT_SECONDS,
-        description="how long to wait at most (default: 600 if there is nothing to wait for but a "
-        "message, else until the nodes have ended)",
+        description="the longest wait (default: 600 without nodes, otherwise no limit)",
     )
 
 
-@tool("Put a piece of work on the board; a worker picks it up.", kinds=WORKERS, idempotent=True)
+@tool("Create a node on the board; a worker does it.", kinds=WORKERS, idempotent=True)
 async def create_work_node(context: ToolContext, params: CreateWorkNodeParams) -> JsonObject:
     """Create a node and return {"node_id", "name", "status"}; with `wait`, also its end."""
     created = await context.team.create_node(context.call_id, params, params.terms())
@@ -58,23 +59,23 @@ def _shown(outcome: WaitOutcome) -> JsonObject:
     return shown
 
 
-@tool("See all nodes and workers and their states.", idempotent=True)
+@tool("List all nodes and workers with their states.", idempotent=True)
 async def check_board(context: ToolContext, params: NoParams) -> JsonObject:
     return await context.team.view_board()
 
 
 class CheckpointParams(ToolParams):
-    summary: str = Field(min_length=1, description="what you produced or reached, with the facts")
+    summary: str = Field(min_length=1, description="your results, with the facts")
 
 
 class PublishParams(CheckpointParams):
     missing: str = Field(
         default="",
-        description="what is not done, and how to continue; left out: the result is complete",
+        description="the undone part, and how to continue; leave out if the result is complete",
     )
     learned: str = Field(
         default="",
-        description="what you have learned that will help you on your next nodes; for you alone",
+        description="lessons for your next nodes; for you alone",
     )
     insight: str = Field(
         default="",
@@ -86,7 +87,7 @@ class PublishParams(CheckpointParams):
 
 
 class SuggestNextParams(ToolParams):
-    suggestion: str = Field(min_length=1, description="what should be done, and why")
+    suggestion: str = Field(min_length=1, description="the work, and its reason")
 
 
 @tool(

@@ -23,7 +23,9 @@ class RetireWorkerParams(ToolParams):
 
 class CancelNodeParams(ToolParams):
     node_id: str = Field(min_length=1, description="the node, by name or id")
-    reason: str = Field(default="", description="why; required for a node of the human's plan")
+    reason: str = Field(
+        default="", description="the reason; required for a node of the human's plan"
+    )
 
 
 class FinishParams(ToolParams):
@@ -32,15 +34,15 @@ class FinishParams(ToolParams):
 
 class EndCycleParams(ToolParams):
     notes: str = Field(
-        min_length=1, description="what was done, and what the next cycle must know of it"
+        min_length=1, description="completed work, and information for the next cycle"
     )
     next_in: Duration | None = Field(
-        default=None, description="when the next cycle begins: as 30s, 5m, 2h"
+        default=None, description="the time until the next cycle: 30s, 5m, 2h"
     )
 
 
 @tool(
-    "Create a worker with a name, a role and what it should know.",
+    "Create a worker with a name, a role and background knowledge.",
     kinds=COORDINATORS,
     for_leads=True,
     idempotent=True,
@@ -59,13 +61,13 @@ async def retire_worker(context: ToolContext, params: RetireWorkerParams) -> Jso
     return await context.team.retire_worker(context.call_id, params.worker_id)
 
 
-@tool("Cancel a node whose result is no longer wanted.", kinds=COORDINATORS, idempotent=True)
+@tool("Cancel a node if its result is no longer needed.", kinds=COORDINATORS, idempotent=True)
 async def cancel_node(context: ToolContext, params: CancelNodeParams) -> JsonObject:
     return await context.team.cancel_node(context.call_id, params.node_id, params.reason)
 
 
 @tool(
-    "End the run: the goal is reached and this is the final answer.",
+    "End the run with the final answer to the goal.",
     kinds=COORDINATORS,
     is_essential=True,
     idempotent=True,
@@ -76,7 +78,7 @@ async def finish(context: ToolContext, params: FinishParams) -> str:
 
 
 @tool(
-    "End this cycle: leave notes for the next one, and sleep until it begins.",
+    "End this cycle with notes for the next cycle, and sleep until it begins.",
     kinds=COORDINATORS,
     is_essential=True,
     idempotent=True,

@@ -39,7 +39,9 @@ class ReadFileParams(ToolParams):
 
 
 class WriteFileParams(ToolParams):
-    path: str = Field(description="the file; a bare name is put into scratch/ (worker) or the run")
+    path: str = Field(
+        description="the file; without a folder: in scratch/ (worker) or in the run's folder"
+    )
     content: str = Field(description="the whole new content")
 
 
@@ -51,7 +53,7 @@ class ReadRefParams(ToolParams):
     ref_name: str = Field(description="a ref name of your assignment")
 
 
-@tool("Read a text file that your scope allows.", idempotent=True)
+@tool("Read a text file that you may see.", idempotent=True)
 async def read_file(context: ToolContext, params: ReadFileParams) -> str:
     """Return a file's text from `offset` on, at most `files.read_limit` bytes of it."""
     path = context.scope.to_read(params.path)
@@ -84,7 +86,7 @@ def _read_text(path: Path, shown: str, offset: int, limit: int) -> str:
     return text
 
 
-@tool("Write a text file, replacing it whole.", idempotent=True)
+@tool("Write a text file. It replaces the whole file.", idempotent=True)
 async def write_file(context: ToolContext, params: WriteFileParams) -> str:
     """Replace the whole file atomically: readers see the old content or the new one."""
     path = context.scope.to_write(params.path)
@@ -134,7 +136,9 @@ def _row(entry: FolderEntry, place: Path) -> JsonObject:
     return {"name": name, "kind": "file", "bytes": entry.size}
 
 
-@tool("Read what another node published, by the ref name in your assignment.", idempotent=True)
+@tool(
+    "Read the published files of another node, by a ref name of your assignment.", idempotent=True
+)
 async def read_ref(context: ToolContext, params: ReadRefParams) -> str:
     """Return the content of a ref of the assignment: a file, or every file of a folder."""
     refs = _refs(context)

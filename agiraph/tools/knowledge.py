@@ -9,7 +9,7 @@ class RememberParams(RememberedSpec, ToolParams):
     pass
 
 
-@tool("Write down for later runs of any agent what you have learned.", idempotent=True)
+@tool("Store a lesson for later runs of all agents.", idempotent=True)
 async def remember(context: ToolContext, params: RememberParams) -> str:
     """Write one entry into the knowledge database, once."""
     await context.team.remember(context.call_id, params)

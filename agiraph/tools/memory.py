@@ -34,8 +34,10 @@ class MemorySearchParams(ToolParams):
 
 
 class ReadSkillParams(ToolParams):
-    name: str = Field(description="its name, as your prompt lists it")
-    path: str = Field(default="", description="a file beside it; left out: the skill itself")
+    name: str = Field(description="the name, as your prompt lists it")
+    path: str = Field(
+        default="", description="a file of the skill's folder; default: the skill itself"
+    )
 
 
 def memory_of(context: ToolContext) -> MemoryFiles:
@@ -46,7 +48,7 @@ def memory_of(context: ToolContext) -> MemoryFiles:
     return MemoryFiles.of_worker(WorkerHome(rules.home), bounds)
 
 
-@tool("Write a file of your long-term memory, which outlives your conversation.", idempotent=True)
+@tool("Write a file of your long-term memory.", idempotent=True)
 async def memory_write(context: ToolContext, params: MemoryWriteParams) -> str:
     """Write a memory file and report the event."""
     written = await asyncio.to_thread(
@@ -67,7 +69,7 @@ async def memory_read(context: ToolContext, params: MemoryReadParams) -> str:
     return await asyncio.to_thread(memory_of(context).read, params.path, context.scope.to_read)
 
 
-@tool("Search your long-term memory: the notes that match, the best first.", idempotent=True)
+@tool("Search your long-term memory; matching notes are returned, best first.", idempotent=True)
 async def memory_search(context: ToolContext, params: MemorySearchParams) -> str:
     """Return the whole memory if it is small, otherwise the matching sections."""
     if not params.query.strip():

@@ -13,33 +13,36 @@ class SendMessageParams(ToolParams):
     to: str = Field(
         min_length=1, description="a worker's name, `coordinator`, `human`, or `*` for all"
     )
-    content: str = Field(min_length=1, description="what to say")
+    content: str = Field(min_length=1, description="the text of the message")
     mode: DeliveryMode = Field(
         default="steer",
-        description="steer: seen at the next step; interrupt: at once; followup: after the node",
+        description="steer: read at the next step; interrupt: at once; followup: after the node",
     )
 
 
 class AskHumanParams(ToolParams):
-    question: str = Field(min_length=1, description="the question, with what is needed to answer")
+    question: str = Field(
+        min_length=1, description="the question, with all information needed to answer it"
+    )
     channel: str = Field(
         default="cli",
-        description="the name or kind (webhook, email, desktop) of one of the human's channels, "
-        "to ask there alone; by default wherever he wants to be asked",
+        description="a name or kind (webhook, email, desktop) of one of the human's channels; "
+        "default: the channels that the human has chosen",
     )
     options: Names = Field(
         default=(), max_length=9, description="up to nine short ready answers to choose from"
     )
     deadline: Duration | None = Field(
         default=None,
-        description="how long to wait for the answer, as 90s, 10m, 2h (none: no limit)",
+        description="the time limit for the answer: 90s, 10m, 2h (default: no limit)",
     )
     default: str | None = Field(
-        default=None, description="the answer that applies if nobody answers by the deadline"
+        default=None,
+        description="the answer that applies if the human has not answered by the deadline",
     )
-    urgent: bool = Field(default=False, description="whether the human may be disturbed for it")
+    urgent: bool = Field(default=False, description="whether the human may be disturbed")
     wait: bool = Field(
-        default=True, description="false: continue at once, the answer arrives as a message"
+        default=True, description="false: continue at once; the answer arrives as a message"
     )
 
 

@@ -14,7 +14,7 @@ class ReadContextParams(ToolParams):
 
 
 class WriteContextParams(ToolParams):
-    key: str = Field(min_length=1, description="the key; its value is replaced")
+    key: str = Field(min_length=1, description="the key; its old value is replaced")
     value: JsonValue = Field(description="any JSON: text, number, list, object")
 
 
@@ -22,7 +22,7 @@ class AppendContextParams(ToolParams):
     key: str = Field(
         min_length=1, description="the key of a list, which is created if it does not exist"
     )
-    item: JsonValue = Field(description="any JSON, added at the list's end")
+    item: JsonValue = Field(description="any JSON; added to the end of the list")
 
 
 @tool("Read the value of a key of the team's shared context.", idempotent=True)
@@ -31,7 +31,7 @@ async def read_context(context: ToolContext, params: ReadContextParams) -> str:
 
 
 @tool(
-    "Put a value under a key of the team's shared context, replacing what was there.",
+    "Put a value under a key of the team's shared context, replacing the old value.",
     idempotent=True,
 )
 async def write_context(context: ToolContext, params: WriteContextParams) -> JsonObject:
@@ -45,7 +45,7 @@ async def append_context(context: ToolContext, params: AppendContextParams) -> J
     return await _change(context, "append", params.key, params.item)
 
 
-@tool("List the keys of the team's shared context, and who wrote them when.", idempotent=True)
+@tool("List the keys of the team's shared context, with authors and times.", idempotent=True)
 async def list_context(context: ToolContext, params: NoParams) -> str:
     return await context.team.list_context()
 

@@ -27,12 +27,12 @@ RUN_VARIABLE = "AGIRAPH_RUN"
 
 class BashParams(ToolParams):
     command: str = Field(min_length=1, description="the command to run")
-    timeout: int | None = Field(default=None, ge=1, description="seconds; left out: 120")
+    timeout: int | None = Field(default=None, ge=1, description="seconds; default: 120")
 
 
 LOST = (
-    "[interrupted] The process that watches over the command was killed; its outcome is unknown. "
-    "Look at what it has done before you try it again."
+    "[interrupted] The process that supervised the command was killed. Its outcome is unknown. "
+    "Check the effects of the command before you repeat it."
 )
 
 
@@ -51,7 +51,7 @@ def forget(context: ToolContext) -> None:
 
 
 @tool(
-    "Execute a shell command. Use for running code, git, or any command-line tool.",
+    "Execute a shell command: run code, git, or any command-line tool.",
     idempotent=False,
     recovery=CallRecovery(recover, forget),
 )

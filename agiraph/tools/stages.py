@@ -19,13 +19,13 @@ class NextStageParams(StageTerms, ToolParams):
 
 class LaunchRolesParams(ToolParams):
     stage: Annotated[StageSpec, BeforeValidator(as_object)] = Field(
-        description="the stage: its name, its roles, its contract, which workers to retire"
+        description="the stage: name, roles, contract, workers to retire"
     )
 
 
 class CreateStageNodeParams(CreateWorkNodeParams):
     stage: Annotated[NextStageParams | None, BeforeValidator(as_object)] = Field(
-        default=None, description="only with a stage's first node: its name, goal and contract"
+        default=None, description="the name, goal and contract of a stage; only with its first node"
     )
 
     def terms(self) -> StageTerms | None:
@@ -34,15 +34,15 @@ class CreateStageNodeParams(CreateWorkNodeParams):
 
 
 class ReconveneParams(ToolParams):
-    assessment: str = Field(min_length=1, description="what is known now, and what is thin")
-    decided: str = Field(default="", description="what you decided, and why")
+    assessment: str = Field(min_length=1, description="known facts, and weak or missing parts")
+    decided: str = Field(default="", description="your decision and its reason")
     next_stage: Annotated[NextStageParams | None, BeforeValidator(as_object)] = Field(
-        default=None, description="what comes next: name, goal and contract of the next stage"
+        default=None, description="the name, goal and contract of the next stage"
     )
 
 
 @tool(
-    "Open a stage: create or keep its workers and give each its node, in one call.",
+    "Open a stage: create or keep its workers, and give each a node, in one call.",
     kinds=COORDINATORS,
     for_leads=True,
     idempotent=True,

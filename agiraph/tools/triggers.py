@@ -12,14 +12,14 @@ from agiraph.triggers.records import TriggerType
 
 
 class ScheduleParams(ToolParams):
-    type: TriggerType = Field(description="what the trigger waits for")
+    type: TriggerType = Field(description="the kind of trigger")
     config: JsonObject = Field(
         description="by type: {cron, time_zone?} | {delay_seconds} | {at, time_zone?} | "
         "{interval_seconds} | {event_pattern, filter?} | {idle_seconds}; and missed?, name?"
     )
     action: str = Field(
         min_length=1,
-        description="what to do then: a text that you get as a message, or {type, payload} as JSON",
+        description="the action: a text that you get as a message, or {type, payload} as JSON",
     )
 
     @field_validator("action", mode="before")
@@ -33,14 +33,12 @@ class CancelTriggerParams(ToolParams):
     trigger_id: str = Field(min_length=1, description="the trigger, by id or name")
 
 
-@tool(
-    "Have something done later: at a time, repeatedly, or when something happens.", idempotent=True
-)
+@tool("Schedule an action: at a time, repeatedly, or after an event.", idempotent=True)
 async def schedule(context: ToolContext, params: ScheduleParams) -> JsonObject:
     return await context.team.schedule(context.call_id, params.type, params.config, params.action)
 
 
-@tool("List the triggers, with the time when each is due next.", idempotent=True)
+@tool("List the triggers, with the next time of each.", idempotent=True)
 async def list_triggers(context: ToolContext, params: NoParams) -> JsonObject:
     return {"triggers": await context.team.list_triggers()}
 

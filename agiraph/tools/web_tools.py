@@ -8,13 +8,13 @@ from agiraph.tools.ports import ToolContext
 
 
 class WebSearchParams(ToolParams):
-    query: str = Field(min_length=1, max_length=1000, description="what to search for")
+    query: str = Field(min_length=1, max_length=1000, description="the words to search for")
 
 
 class WebFetchParams(ToolParams):
-    url: str = Field(min_length=1, description="the page's address")
-    offset: int = Field(default=0, ge=0, description="read on from this character")
-    fresh: bool = Field(default=False, description="fetch it again instead of from the cache")
+    url: str = Field(min_length=1, description="the address (URL) of the page")
+    offset: int = Field(default=0, ge=0, description="the first character to show")
+    fresh: bool = Field(default=False, description="fetch the page again, not from the cache")
 
 
 class PageRequest(WebFetchParams):

@@ -2338,18 +2338,18 @@ export interface components {
             input?: string | null;
             /** @description the text of a plan file */
             plan?: string | null;
-            /** @description the most that its model calls may cost, in US dollars */
+            /** @description the limit for the cost of its model calls, in US dollars */
             budget_usd?: number | null;
-            /** @description the most tokens that it may use, in and out */
+            /** @description the limit for its tokens, in and out */
             budget_tokens?: number | null;
-            /** @description at the end of its budget; ask: its human is asked for more; stop: it fails */
+            /** @description at the end of its budget; ask: ask its human for more; stop: the run fails */
             when_spent?: ("ask" | "stop") | null;
             /**
              * @description whether its model calls are recorded, to be replayed
              * @default false
              */
             record?: boolean;
-            /** @description a JSON Schema: its answer is one JSON value that fits it ({}: any) */
+            /** @description a JSON Schema; its answer must be one JSON value that fits ({}: any) */
             output_schema?: {
                 [key: string]: unknown;
             } | null;
@@ -2360,10 +2360,10 @@ export interface components {
             mcp_servers?: string[];
             /** @description in infinite mode: the time from the end of a cycle to the next one */
             cycle_seconds?: number | null;
-            /** @description when its nodes are planned; dynamic: as the team goes; static: all before the first step; hybrid: a skeleton before it */
+            /** @description when its nodes are planned; dynamic: during the run; static: all before the first step; hybrid: only the parts before the first step */
             planning?: ("dynamic" | "static" | "hybrid") | null;
             /**
-             * @description whether its human is asked before its plan is followed
+             * @description whether its human must approve its plan
              * @default false
              */
             approve_plan?: boolean;
@@ -2373,7 +2373,7 @@ export interface components {
              */
             plan_only?: boolean;
             /**
-             * @description model: the coordinator's model leads it; plan: its plan is carried out as is
+             * @description model: the coordinator's model leads; plan: the plan is carried out unchanged
              * @default model
              * @enum {string}
              */
@@ -2491,18 +2491,18 @@ export interface components {
             input?: string | null;
             /** @description the text of a plan file */
             plan?: string | null;
-            /** @description the most that its model calls may cost, in US dollars */
+            /** @description the limit for the cost of its model calls, in US dollars */
             budget_usd?: number | null;
-            /** @description the most tokens that it may use, in and out */
+            /** @description the limit for its tokens, in and out */
             budget_tokens?: number | null;
-            /** @description at the end of its budget; ask: its human is asked for more; stop: it fails */
+            /** @description at the end of its budget; ask: ask its human for more; stop: the run fails */
             when_spent?: ("ask" | "stop") | null;
             /**
              * @description whether its model calls are recorded, to be replayed
              * @default false
              */
             record?: boolean;
-            /** @description a JSON Schema: its answer is one JSON value that fits it ({}: any) */
+            /** @description a JSON Schema; its answer must be one JSON value that fits ({}: any) */
             output_schema?: {
                 [key: string]: unknown;
             } | null;
@@ -2513,10 +2513,10 @@ export interface components {
             mcp_servers?: string[];
             /** @description in infinite mode: the time from the end of a cycle to the next one */
             cycle_seconds?: number | null;
-            /** @description when its nodes are planned; dynamic: as the team goes; static: all before the first step; hybrid: a skeleton before it */
+            /** @description when its nodes are planned; dynamic: during the run; static: all before the first step; hybrid: only the parts before the first step */
             planning?: ("dynamic" | "static" | "hybrid") | null;
             /**
-             * @description whether its human is asked before its plan is followed
+             * @description whether its human must approve its plan
              * @default false
              */
             approve_plan?: boolean;
@@ -2526,7 +2526,7 @@ export interface components {
              */
             plan_only?: boolean;
             /**
-             * @description model: the coordinator's model leads it; plan: its plan is carried out as is
+             * @description model: the coordinator's model leads; plan: the plan is carried out unchanged
              * @default model
              * @enum {string}
              */
@@ -3396,16 +3396,16 @@ export interface components {
          *     checks and the SHA-256 of its published files.
          */
         NodeDetailView: {
-            /** @description what to do, in full: the worker sees only this */
+            /** @description the work, in full: the worker sees only this */
             task: string;
             role: string;
-            /** @description single_inference: one model call without tools, its answer is the output */
+            /** @description single_inference: one model call without tools; its answer is the output */
             mode: ("multi_turn" | "single_inference") | null;
-            /** @description who does it; harnessed: a model that we drive; autonomous: an external agent */
+            /** @description harnessed: a model in Agiraph's loop; autonomous: an external agent */
             type: ("harnessed" | "autonomous") | null;
             /** @description the name of an external agent: claude-code, codex ... */
             agent_command: string | null;
-            /** @description provider/model; else the worker's own */
+            /** @description provider/model; default: the worker's model */
             model: string | null;
             /**
              * @description shell commands that must succeed in scratch/ before its result is published
@@ -3413,27 +3413,27 @@ export interface components {
              */
             checks: string[];
             /**
-             * @description short words to find it by: backend, urgent
+             * @description short words to find the node: backend, urgent
              * @default []
              */
             labels: string[];
-            /** @description model turns it may take; else as the stage has it */
+            /** @description the limit for model turns; default: the limit of the stage */
             max_iterations: number | null;
-            /** @description the time it may take; else as the stage has it */
+            /** @description the time limit; default: the limit of the stage */
             timeout_seconds: number | null;
-            /** @description the tools it may use; else its worker's */
+            /** @description the tools for this node; default: its worker's tools */
             tools: string[] | null;
-            /** @description a JSON Schema: it must publish a result.json that fits it */
+            /** @description a JSON Schema; the node must publish a result.json that fits */
             output_schema: {
                 [key: string]: unknown;
             } | null;
             /**
-             * @description how often it is done again if it fails
+             * @description how often the node is repeated if it fails
              * @default 0
              */
             retries: number;
             /**
-             * @description how long to wait before that
+             * @description the delay before each repetition
              * @default 0
              */
             retry_delay_seconds: number;
@@ -3505,16 +3505,16 @@ export interface components {
          *     nodes whose `copy_of` is its id.
          */
         NodeView: {
-            /** @description what to do, in full: the worker sees only this */
+            /** @description the work, in full: the worker sees only this */
             task: string;
             role: string;
-            /** @description single_inference: one model call without tools, its answer is the output */
+            /** @description single_inference: one model call without tools; its answer is the output */
             mode: ("multi_turn" | "single_inference") | null;
-            /** @description who does it; harnessed: a model that we drive; autonomous: an external agent */
+            /** @description harnessed: a model in Agiraph's loop; autonomous: an external agent */
             type: ("harnessed" | "autonomous") | null;
             /** @description the name of an external agent: claude-code, codex ... */
             agent_command: string | null;
-            /** @description provider/model; else the worker's own */
+            /** @description provider/model; default: the worker's model */
             model: string | null;
             /**
              * @description shell commands that must succeed in scratch/ before its result is published
@@ -3522,27 +3522,27 @@ export interface components {
              */
             checks: string[];
             /**
-             * @description short words to find it by: backend, urgent
+             * @description short words to find the node: backend, urgent
              * @default []
              */
             labels: string[];
-            /** @description model turns it may take; else as the stage has it */
+            /** @description the limit for model turns; default: the limit of the stage */
             max_iterations: number | null;
-            /** @description the time it may take; else as the stage has it */
+            /** @description the time limit; default: the limit of the stage */
             timeout_seconds: number | null;
-            /** @description the tools it may use; else its worker's */
+            /** @description the tools for this node; default: its worker's tools */
             tools: string[] | null;
-            /** @description a JSON Schema: it must publish a result.json that fits it */
+            /** @description a JSON Schema; the node must publish a result.json that fits */
             output_schema: {
                 [key: string]: unknown;
             } | null;
             /**
-             * @description how often it is done again if it fails
+             * @description how often the node is repeated if it fails
              * @default 0
              */
             retries: number;
             /**
-             * @description how long to wait before that
+             * @description the delay before each repetition
              * @default 0
              */
             retry_delay_seconds: number;
@@ -4080,18 +4080,18 @@ export interface components {
             input?: string | null;
             /** @description the text of a plan file */
             plan?: string | null;
-            /** @description the most that its model calls may cost, in US dollars */
+            /** @description the limit for the cost of its model calls, in US dollars */
             budget_usd?: number | null;
-            /** @description the most tokens that it may use, in and out */
+            /** @description the limit for its tokens, in and out */
             budget_tokens?: number | null;
-            /** @description at the end of its budget; ask: its human is asked for more; stop: it fails */
+            /** @description at the end of its budget; ask: ask its human for more; stop: the run fails */
             when_spent?: ("ask" | "stop") | null;
             /**
              * @description whether its model calls are recorded, to be replayed
              * @default false
              */
             record?: boolean;
-            /** @description a JSON Schema: its answer is one JSON value that fits it ({}: any) */
+            /** @description a JSON Schema; its answer must be one JSON value that fits ({}: any) */
             output_schema?: {
                 [key: string]: unknown;
             } | null;
@@ -4102,10 +4102,10 @@ export interface components {
             mcp_servers?: string[];
             /** @description in infinite mode: the time from the end of a cycle to the next one */
             cycle_seconds?: number | null;
-            /** @description when its nodes are planned; dynamic: as the team goes; static: all before the first step; hybrid: a skeleton before it */
+            /** @description when its nodes are planned; dynamic: during the run; static: all before the first step; hybrid: only the parts before the first step */
             planning?: ("dynamic" | "static" | "hybrid") | null;
             /**
-             * @description whether its human is asked before its plan is followed
+             * @description whether its human must approve its plan
              * @default false
              */
             approve_plan?: boolean;
@@ -4115,7 +4115,7 @@ export interface components {
              */
             plan_only?: boolean;
             /**
-             * @description model: the coordinator's model leads it; plan: its plan is carried out as is
+             * @description model: the coordinator's model leads; plan: the plan is carried out unchanged
              * @default model
              * @enum {string}
              */

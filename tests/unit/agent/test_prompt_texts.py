@@ -12,6 +12,7 @@ from jinja2 import meta
 from agiraph.agent.prompts import render, system_prompt, templates_in, with_article
 from agiraph.settings.prompt_folder import shipped
 
+Values = dict[str, tuple[Any, ...]]
 EITHER: Final = (False, True)
 NONE_OR_TWO: Final = ((), ("alpha", "beta"))
 NODE: Final = tuple(
@@ -39,7 +40,7 @@ AGENTS: Final = tuple(
     for parameters in ({}, {"effort": ("low", "high"), "mode": ("fast",)})
 )
 FILES: Final = (Options(ref="a", name="x.md", text="one"), Options(ref="b", name="y.md", text="2"))
-ASSIGNMENT: Final[Mapping[str, tuple[Any, ...]]] = {
+ASSIGNMENT: Final[Values] = {
     "node": NODE,
     "spec": ("Add it up.",),
     "schema": ("", '{"type": "object"}'),
@@ -53,12 +54,12 @@ ASSIGNMENT: Final[Mapping[str, tuple[Any, ...]]] = {
     "attempt": (1, 2),
     "worktree": (None, Options(branch="work/sums")),
 }
-SHORT: Final[Mapping[str, tuple[Any, ...]]] = {
+SHORT: Final[Values] = {
     "input_dir": (None, "/data"),
     "guidance": ("", "### bash\n\nRun commands."),
     "today": ("2026-02-12",),
 }
-LEAD: Final[Mapping[str, tuple[Any, ...]]] = SHORT | {
+LEAD: Final[Values] = SHORT | {
     "agent": tuple(
         Options(name="shop", mode=m, worker_model="a/b") for m in ("finite", "infinite")
     ),
@@ -66,12 +67,12 @@ LEAD: Final[Mapping[str, tuple[Any, ...]]] = SHORT | {
     "memory": ("Remember this.",),
     "notes": ("", "An earlier run found 7."),
 }
-WORKER: Final[Mapping[str, tuple[Any, ...]]] = SHORT | {
+WORKER: Final[Values] = SHORT | {
     "worker": WORKERS,
     "identity": ("", "Likes numbers."),
     "agent_name": ("shop",),
 }
-OPTIONS: Final[Mapping[str, Mapping[str, tuple[Any, ...]]]] = {
+OPTIONS: Final[Mapping[str, Values]] = {
     "assignment": ASSIGNMENT
     | {
         "refs": ((), (("a", "nodes/a"), ("b", "nodes/b"))),
@@ -156,7 +157,7 @@ WRONG: Final = {
 }
 
 
-def combinations(options: Mapping[str, tuple[Any, ...]]) -> Iterator[dict[str, Any]]:
+def combinations(options: Values) -> Iterator[dict[str, Any]]:
     for chosen in product(*options.values()):
         yield dict(zip(options, chosen, strict=True))
 

@@ -16,7 +16,7 @@ from actors.coordinator.board_pages import BoardPages
 from actors.coordinator.context import CoordinatorContext
 from actors.coordinator.prior_work import PriorWorkLookup
 from actors.coordinator.run_summary import finished_run, lesson_key
-from actors.coordinator.shared_context import SharedContextService
+from actors.coordinator.shared_values import SharedValueService
 from actors.coordinator.worker_processes import WorkerProcesses
 from actors.coordinator.worktrees import RunWorktrees
 from agiraph.board import commands as c
@@ -39,7 +39,7 @@ from agiraph.messages.node import AssignNodeMessage, CancelNodeMessage, SubNodeE
 from agiraph.tools.toolbox import Toolbox
 from transport.errors import Nacked, TransportError
 
-CONTEXT_KEYS_NAMED = 30
+SHARED_KEYS_NAMED = 30
 AT_ONCE = (
     *(e.StageMet, e.StageReconvened, e.StagePlanned, e.RunReopened, e.RunFinished, e.RunStopped),
     *(e.CycleEnded, e.CycleStarted),
@@ -85,7 +85,7 @@ class BoardService:
         self._assigned: set[tuple[Address, bytes]] = set()
         self.worktrees = RunWorktrees(context, environ)
         self._processes = WorkerProcesses(context, self.worktrees, lambda: self.has_managers)
-        self.shared_context = SharedContextService(context)
+        self.shared_values = SharedValueService(context)
         self._is_roster_due = False
         self.pages = BoardPages(files, context.record)
         self.changes = Signal()
@@ -246,7 +246,7 @@ class BoardService:
 
     def close(self) -> None:
         self.store.close()
-        self.shared_context.close()
+        self.shared_values.close()
 
     # --- the effects of events -------------------------------------------------------------------
 
@@ -406,7 +406,7 @@ class BoardService:
             goal=self._agent.goal,
             stage=stage.name,
             stage_goal=stage.goal,
-            context_keys=self.shared_context.keys[:CONTEXT_KEYS_NAMED],
+            shared_keys=self.shared_values.keys[:SHARED_KEYS_NAMED],
             input_dir=self._agent.input,
             today=iso_date(self._context.now()),
             cycle_began_at=self.board.run.cycle_began_at if self.board.run else 0.0,

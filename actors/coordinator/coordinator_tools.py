@@ -115,17 +115,17 @@ class CoordinatorTools(EntityTools):
     async def view_board(self) -> JsonObject:
         return board_view(self._board)
 
-    async def read_context(self, key: str) -> str:
-        return self._board_service.shared_context.read(key)
+    async def read_shared_value(self, key: str) -> str:
+        return self._board_service.shared_values.read(key)
 
-    async def list_context(self) -> str:
-        return self._board_service.shared_context.rows()
+    async def list_shared_values(self) -> str:
+        return self._board_service.shared_values.rows()
 
-    async def change_context(
+    async def change_shared_value(
         self, call_id: str, way: Literal["write", "append"], key: str, value: Any
     ) -> JsonObject:
         cause = self._context.cause(call_id)
-        return self._board_service.shared_context.change(cause, way, key, value, self._context.name)
+        return self._board_service.shared_values.change(cause, way, key, value, self._context.name)
 
     async def spawn_worker(self, call_id: str, worker: WorkerSpec) -> JsonObject:
         cause = self._context.cause(call_id)

@@ -39,13 +39,6 @@ from agiraph.messages.board import (
 )
 from agiraph.messages.body import MessageBody
 from agiraph.messages.child import ChildFailed
-from agiraph.messages.context import (
-    ChangeContext,
-    ContextChanged,
-    ContextShown,
-    ListContext,
-    ReadContext,
-)
 from agiraph.messages.control import Ok, RefusedReply
 from agiraph.messages.node import (
     FailNodeMessage,
@@ -55,6 +48,13 @@ from agiraph.messages.node import (
     OfferInsight,
     PublishNode,
 )
+from agiraph.messages.shared_values import (
+    ChangeSharedValue,
+    ListSharedValues,
+    ReadSharedValue,
+    SharedValueChanged,
+    SharedValuesShown,
+)
 from transport.endpoint import Received
 from transport.envelope import Flag
 
@@ -63,9 +63,9 @@ Request = (
     | CreateNodeMessage
     | HireWorker
     | LaunchTeam
-    | ReadContext
-    | ListContext
-    | ChangeContext
+    | ReadSharedValue
+    | ListSharedValues
+    | ChangeSharedValue
     | PublishNode
 )
 
@@ -136,7 +136,7 @@ class WorkerRequestHandler:
 
     async def _result_of(self, received: Received, request: Request) -> MessageBody:
         """Execute a request and return its answer. Raises Refused."""
-        board, shared = self._board_service.board, self._board_service.shared_context
+        board, shared = self._board_service.board, self._board_service.shared_values
         match request:
             case ViewBoard(waiter=waiter, nodes=nodes):
                 if waiter is None:
@@ -146,14 +146,14 @@ class WorkerRequestHandler:
                 return self._create(received, request)
             case HireWorker() | LaunchTeam():
                 return TeamChanged(result=self._lead(received, request))
-            case ReadContext(key=key):
-                return ContextShown(text=shared.read(key))
-            case ListContext():
-                return ContextShown(text=shared.rows())
-            case ChangeContext(way=way, key=key, value=value):
+            case ReadSharedValue(key=key):
+                return SharedValuesShown(text=shared.read(key))
+            case ListSharedValues():
+                return SharedValuesShown(text=shared.rows())
+            case ChangeSharedValue(way=way, key=key, value=value):
                 cause, by = received.header.id.hex(), self._sender_name(received)
                 receipt = shared.change(cause, way, key, json_in(value), by)
-                return ContextChanged(receipt=receipt)
+                return SharedValueChanged(receipt=receipt)
             case PublishNode():
                 return await self._publish(received, request)
 

@@ -17,7 +17,7 @@ from actors.worker.context import WorkerContext
 from actors.worker.evidence import pass_checks, record_evidence
 from agiraph.agent.activity import FOR_ANSWER, waiting_for
 from agiraph.agent.worktime import WAIT_SECONDS
-from agiraph.board.shared_context import as_text
+from agiraph.board.shared_values import as_text
 from agiraph.core.errors import Refused
 from agiraph.core.ids import NodeId, derived_id
 from agiraph.core.models import Assignment
@@ -37,15 +37,15 @@ from agiraph.messages.board import (
     TeamChanged,
     ViewBoard,
 )
-from agiraph.messages.context import (
-    ChangeContext,
-    ContextChanged,
-    ContextShown,
-    ListContext,
-    ReadContext,
-)
 from agiraph.messages.control import Ok
 from agiraph.messages.node import NodeCheckpoint, OfferInsight, PublishNode
+from agiraph.messages.shared_values import (
+    ChangeSharedValue,
+    ListSharedValues,
+    ReadSharedValue,
+    SharedValueChanged,
+    SharedValuesShown,
+)
 from agiraph.storage.files import MOST_BYTES, is_file, read_part, replace_file
 from agiraph.storage.home import NodeHome
 from agiraph.tools.ports import ToolContext, WaitOutcome
@@ -178,20 +178,22 @@ class WorkerTools(EntityTools):
         to = self._worker.coordinator
         return (await ask_for(self._runtime, to, ViewBoard(), BoardState)).state
 
-    async def read_context(self, key: str) -> str:
-        return await self._shown(ReadContext(key=key))
+    async def read_shared_value(self, key: str) -> str:
+        return await self._shown(ReadSharedValue(key=key))
 
-    async def list_context(self) -> str:
-        return await self._shown(ListContext())
+    async def list_shared_values(self) -> str:
+        return await self._shown(ListSharedValues())
 
     async def _shown(self, body: BaseModel) -> str:
-        return (await ask_for(self._runtime, self._worker.coordinator, body, ContextShown)).text
+        return (
+            await ask_for(self._runtime, self._worker.coordinator, body, SharedValuesShown)
+        ).text
 
-    async def change_context(
+    async def change_shared_value(
         self, call_id: str, way: Literal["write", "append"], key: str, value: Any
     ) -> JsonObject:
-        body = ChangeContext(way=way, key=key, value=as_text(value))
-        return (await self._ask(call_id, body, ContextChanged)).receipt
+        body = ChangeSharedValue(way=way, key=key, value=as_text(value))
+        return (await self._ask(call_id, body, SharedValueChanged)).receipt
 
     async def publish(
         self,

@@ -161,7 +161,7 @@ def assignment_facts(assignment: Assignment) -> dict[str, object]:
         "goal": assignment.goal,
         "stage": assignment.stage,
         "stage_goal": assignment.stage_goal.strip(),
-        "context_keys": assignment.context_keys,
+        "shared_keys": assignment.shared_keys,
         "team": ", ".join(assignment.team) or "you alone",
         "attempt": assignment.attempt,
         "worktree": assignment.worktree,

@@ -303,9 +303,9 @@ EVENT_TYPES: tuple[EventType, ...] = (
               "its conversation was compacted: {tokens_before:count} tokens became "
               "{tokens_after:count}",
               "quiet", "entity", detail=("summary",)),
-    EventType("context.written", "a key of the shared context was changed", _COORDINATOR,
+    EventType("shared.written", "a key of the shared values was changed", _COORDINATOR,
               ("key", "way", "version"),
-              "wrote {key} to the shared context", "quiet", "entity"),
+              "wrote {key} to the shared values", "quiet", "entity"),
     EventType("knowledge.used", "notes from earlier work entered the prompts of a run or cycle",
               _COORDINATOR, ("cycle", "tokens", "count", "text", "notes"),
               "gets {notes:count note} from earlier work[: {notes:each title}]", "quiet"),

@@ -381,7 +381,7 @@ class TeamRoster(Record):
 class Assignment(Record):
     """The data that a worker needs to start a node; `worktree` is None if it uses none.
 
-    `stage` and `stage_goal` describe the node's stage. `context_keys` are the keys of the shared
+    `stage` and `stage_goal` describe the node's stage. `shared_keys` are the keys of the shared
     context at the time of the assignment. `cycle_began_at` is the start of the cycle of an infinite
     run, else 0. `today` is the date of the assignment (UTC). `notes` is a section of its prompt
     with notes from earlier work (`agiraph.knowledge.relevant`), "" if there are none.
@@ -395,7 +395,7 @@ class Assignment(Record):
     goal: str = ""
     stage: str = ""
     stage_goal: str = ""
-    context_keys: tuple[str, ...] = ()
+    shared_keys: tuple[str, ...] = ()
     input_dir: str | None = None
     worktree: WorktreeOrder | None = None
     today: str = ""

@@ -88,7 +88,7 @@ class RunConfig(ConfigSection):
 
 
 class SharedConfig(ConfigSection):
-    """Limits of the context that a run's team shares."""
+    """Limits of the values that a run's team shares."""
 
     max_keys: int = Field(ge=1)
     max_value_bytes: int = Field(ge=1)

@@ -3,9 +3,9 @@
     {home}/agents/{agent}/          agent.json SOUL.md GOAL.md MEMORY.md memory/ conversation.jsonl
                                     events.jsonl events.segments/ triggers.json snapshots/
                                     memory-history/ .memory.lock
-      runs/{run}/                   _plan.md _output.md _messages/ _attachments/ _context.json
+      runs/{run}/                   _plan.md _output.md _messages/ _attachments/ _shared_values.json
                                     _plan.yaml
-                                    journal.jsonl context.jsonl
+                                    journal.jsonl shared_values.jsonl
         nodes/{name}-{role}-{id}/   _spec.md _refs.json _status.md scratch/ published/ log.jsonl
                                     _evidence.json attempts/
         workers/{name}-{id}/        identity.md memory.md notebook.md history.json
@@ -166,10 +166,10 @@ class RunHome:
     """The person's attachments to messages. Written by the human gateway."""
     journal = PathBelow("journal.jsonl")
     """The board's events. Written by the coordinator."""
-    context_journal = PathBelow("context.jsonl")
-    """Every change of the shared context. Written by the coordinator."""
-    context = PathBelow("_context.json")
-    """The current shared context, for people and models. Written by the coordinator."""
+    shared_values_journal = PathBelow("shared_values.jsonl")
+    """Every change of the shared values. Written by the coordinator."""
+    shared_values = PathBelow("_shared_values.json")
+    """The current shared values, for people and models. Written by the coordinator."""
     nodes = PathBelow("nodes")
     """All nodes' folders."""
     workers = PathBelow("workers")

@@ -89,15 +89,15 @@ class Team:
         """Return {"stage", "nodes": [...], "workers": [...]}."""
         raise _not_possible("check_board")
 
-    async def read_context(self, key: str) -> str:
-        """Return {"key", "value", "version", "by", "at"} of the shared context, as JSON."""
-        raise _not_possible("read_context")
+    async def read_shared_value(self, key: str) -> str:
+        """Return {"key", "value", "version", "by", "at"} of the shared values, as JSON."""
+        raise _not_possible("read_shared_value")
 
-    async def list_context(self) -> str:
+    async def list_shared_values(self) -> str:
         """Return {"keys": [{"key", "kind", "bytes", "version", "by", "at"}]}, as JSON."""
-        raise _not_possible("list_context")
+        raise _not_possible("list_shared_values")
 
-    async def change_context(
+    async def change_shared_value(
         self, call_id: str, way: Literal["write", "append"], key: str, value: Any
     ) -> JsonObject:
         """Write or append under a key; return {"key", "version", "items"}."""

@@ -25,7 +25,12 @@ from agiraph.tools.files import list_files, read_file, read_ref, write_file
 from agiraph.tools.knowledge import remember
 from agiraph.tools.memory import memory_read, memory_search, memory_write, read_skill
 from agiraph.tools.messaging import ask_human, check_messages, send_message
-from agiraph.tools.shared_context import append_context, list_context, read_context, write_context
+from agiraph.tools.shared_values import (
+    append_shared_value,
+    list_shared_values,
+    read_shared_value,
+    write_shared_value,
+)
 from agiraph.tools.shell import bash
 from agiraph.tools.stages import create_stage_node, launch_roles, reconvene
 from agiraph.tools.triggers import cancel_trigger, list_triggers, schedule
@@ -38,7 +43,7 @@ TOOLS: tuple[Tool[Any], ...] = (
     *(send_message, check_messages, ask_human),
     *(read_file, write_file, list_files, read_ref),
     bash,
-    *(read_context, write_context, append_context, list_context),
+    *(read_shared_value, write_shared_value, append_shared_value, list_shared_values),
     *(web_search, web_fetch),
     *(memory_search, memory_read, memory_write, remember),
     *(schedule, list_triggers, cancel_trigger),

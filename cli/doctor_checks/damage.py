@@ -110,7 +110,7 @@ def journals_of(home: Home) -> Iterator[Path]:
     for agent in agents_of(home):
         yield from (agent.conversation, agent.events)
         for run in latest_runs(agent):
-            yield from (run.journal, run.context_journal, run.messages / ".journal.jsonl")
+            yield from (run.journal, run.shared_values_journal, run.messages / ".journal.jsonl")
             if _is_there(run.workers):
                 yield from sorted(run.workers.glob("*/conversation.jsonl"))  # plain: names only
 

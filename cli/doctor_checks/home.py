@@ -98,7 +98,7 @@ def files_of(agent: AgentHome) -> list[Path]:
     """Return the files of an agent that services open."""
     files = [agent.record, agent.conversation, agent.events, agent.triggers]
     for run in latest_runs(agent):
-        files += [run.journal, run.context_journal, run.messages / ".journal.jsonl"]
+        files += [run.journal, run.shared_values_journal, run.messages / ".journal.jsonl"]
     return files
 
 

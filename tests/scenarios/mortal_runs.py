@@ -86,7 +86,7 @@ def ben(seen: SeenRequest) -> Reply:
     return publish("Second is done.")
 
 
-# --- a stage, sub-nodes, a node that is tried again, the shared context ---------------------------
+# --- a stage, sub-nodes, a node that is tried again, the shared values ---------------------------
 
 
 def stages(_folder: Path) -> MortalRun:
@@ -95,7 +95,7 @@ def stages(_folder: Path) -> MortalRun:
 
 
 def leads_stages(seen: SeenRequest) -> Reply:
-    """Launch two roles, close their stage, have the app built, and report the shared context."""
+    """Launch two roles, close their stage, have the app built, and report the shared values."""
     if not seen.results("launch_roles"):
         roles = [{"name": n, "title": "searcher", "prompt": f"Find {n}"} for n in ("cat", "dog")]
         return call("launch_roles", stage={"name": "Search", "roles": roles, "contract": {}})
@@ -107,8 +107,8 @@ def leads_stages(seen: SeenRequest) -> Reply:
         return node("app", role="builder")
     if "App is done." not in seen.said:
         return WAIT
-    if not seen.results("read_context"):
-        return call("read_context", key="found")
+    if not seen.results("read_shared_value"):
+        return call("read_shared_value", key="found")
     return finish("All found.")
 
 
@@ -125,8 +125,8 @@ def works_in_stages(seen: SeenRequest) -> Reply:
         if "This is attempt 2" not in seen.said:
             return say(f"I cannot ({step}).")
         return publish("Part is done.") if seen.results("write_file") else write("part.md", "part")
-    if not seen.results("append_context"):
-        return call("append_context", key="found", item=name)
+    if not seen.results("append_shared_value"):
+        return call("append_shared_value", key="found", item=name)
     return publish(f"{name} is found.")
 
 

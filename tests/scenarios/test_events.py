@@ -21,7 +21,7 @@ SEEN_ELSEWHERE = """
     entity.failed entity.suspect entity.recovered events.deleted
     child.failed child.exited child.stopped child.backing_off message.dead
     service.backing_off service.recovered channel.dead
-    memory.compacted memory.insight memory.maintenance context.written
+    memory.compacted memory.insight memory.maintenance shared.written
     tool.loop tool.missing tool.refused model.retry model.failed model.fallback
     human.budget human.expired human.withdrawn
     node.blocked node.unblocked node.failed node.retried node.cancelled node.checked

@@ -119,7 +119,13 @@ def digests(folder: Path) -> dict[str, tuple[str, int, int]]:
 def coordinator_attack(diary: Path, token: Path, papers: Path, names: int) -> str:
     """Return the coordinator's shell attack in the run's root and in the agent's memory."""
     memory = "../../memory"
-    files = ("_plan.md", "_output.md", "_context.json", "context.jsonl", "journal.jsonl")
+    files = (
+        "_plan.md",
+        "_output.md",
+        "_shared_values.json",
+        "shared_values.jsonl",
+        "journal.jsonl",
+    )
     inner = ("_messages/.journal.jsonl", "_messages/0001_x_to_y.md", "journal.jsonl.snapshot")
     folders = ("nodes", "workers", "_messages")
     days = (f"{memory}/{TODAY}.md", f"{memory}/2999-01-01.md", f"{memory}/knowledge/a.md")
@@ -131,7 +137,7 @@ def coordinator_attack(diary: Path, token: Path, papers: Path, names: int) -> st
             python(PARTS, diary, "notes.md", names),
             f"ln {memory}/index.md hard.md; mkfifo pipe {memory}/pipe.md; mkdir -p notes.md/inner",
             f"ln -s /dev/zero {memory}/zero.md; ln -s /dev/zero zero.md; truncate -s 30G huge.md",
-            "mkdir -p _output.md _context.json; mkdir -p _messages/.journal.jsonl",
+            "mkdir -p _output.md _shared_values.json; mkdir -p _messages/.journal.jsonl",
             "truncate -s 20G ../../MEMORY.md; ln -sfn / ../../MEMORY.md",
         )
     )

@@ -142,7 +142,7 @@ def test_a_shell_in_a_run_sees_nothing_of_others(keyed: Place) -> None:
     paths = [line for line in seen.splitlines() if line.startswith(f"{keyed.home}/")]
     run = f"{outcome.run}/"
     own = ("workers/ben-", "nodes/second-")
-    shared = ("nodes/first-", "_plan.md", "_messages/", "_context")
+    shared = ("nodes/first-", "_plan.md", "_messages/", "_shared_values")
     assert paths
     assert all(path.startswith(run) for path in paths), seen
     inside = [path.removeprefix(run) for path in paths]

@@ -42,7 +42,7 @@ def place(make_place: MakePlace) -> Place:
 def part(name: str, gate: threading.Event) -> list[Reply]:
     """Return the steps of a worker that makes one part and reports it to the team at the gate."""
     make = write(f"{name}/{PARTS[name]}", f"the {name}")
-    tell = call("append_context", key="parts", item=name)
+    tell = call("append_shared_value", key="parts", item=name)
     return [make, held(tell, gate), publish(f"{name} done")]
 
 
@@ -77,8 +77,8 @@ def todo_app(gate: threading.Event) -> Brain:
     leads: Plays = [
         node("app", role="builder"),
         WAIT,
-        call("read_context", key="parts"),
-        lambda seen: finish(seen.result("read_context")),
+        call("read_shared_value", key="parts"),
+        lambda seen: finish(seen.result("read_shared_value")),
     ]
     docker = own("docker", mode="single_inference")
     is_open = threading.Event()
@@ -130,12 +130,12 @@ def test_the_todo_app_is_built_three_levels_deep_with_kills_in_the_middle(place:
     shared = json.loads(outcome.result["result"])
     assert sorted(shared["value"]) == sorted(PARTS), "each item once"
     assert shared["version"] == 2
-    shown = json.loads((outcome.run / "_context.json").read_text())
+    shown = json.loads((outcome.run / "_shared_values.json").read_text())
     assert shown["parts"]["value"] == shared["value"]
-    printed = place.command("files", outcome.result["agent"], "_context.json").stdout
+    printed = place.command("files", outcome.result["agent"], "_shared_values.json").stdout
     assert all(f'"{name}"' in printed for name in PARTS), "people see it too"
     assert {"app", "backend"} <= {one["name"] for one in outcome.data("node.blocked")}
-    assert len(outcome.events("context.written")) == 2
+    assert len(outcome.events("shared.written")) == 2
 
 
 def test_a_parent_whose_part_failed_is_told_why_and_tries_again(place: Place) -> None:

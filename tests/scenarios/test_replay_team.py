@@ -19,7 +19,7 @@ def member(name: str, *others: str) -> list[Reply | Brain]:
         write(f"{name}.md", f"a fact of {name}"),
         BOARD,
         tell("coordinator", f"{name} has a fact"),
-        calls(call("check_messages"), call("list_context")),
+        calls(call("check_messages"), call("list_shared_values")),
         bash(f"cat {name}.md"),
         tell("*", f"{name} is done"),
         publish(f"a fact of {name}"),

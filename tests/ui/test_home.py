@@ -174,6 +174,6 @@ def test_a_run_is_found_and_what_it_did_is_saved_as_a_plan(
     page.get_by_role("button", name="What can be done with the knowledge database").click()
     with page.expect_download() as saved:
         page.get_by_role("menuitem", name="Export all (JSON lines)").click()
-    saved.value.save_as(tmp_path / "context.jsonl")
-    lines = (tmp_path / "context.jsonl").read_text().splitlines()
+    saved.value.save_as(tmp_path / "shared_values.jsonl")
+    lines = (tmp_path / "shared_values.jsonl").read_text().splitlines()
     assert all({*json.loads(line)} <= {"node", "edge"} for line in lines)

@@ -28,7 +28,7 @@ ELSEWHERE = (
 # Files, and names of OpenTelemetry's attributes, which look like types.
 FILES = frozenset(
     {
-        *("memory.md", "agent.json", "context.jsonl", "events.jsonl"),
+        *("memory.md", "agent.json", "shared_values.jsonl", "events.jsonl"),
         *("memory.events", "memory.oom_control", "service.name", "service.version"),
         *("knowledge.db", "host.json", "host.jsonl", "host.key", "host.conf"),
     }

@@ -68,10 +68,10 @@ TEAM_TOOLS: Final = frozenset(
         "end_cycle",
         "send_message",
         "check_messages",
-        "read_context",
-        "write_context",
-        "append_context",
-        "list_context",
+        "read_shared_value",
+        "write_shared_value",
+        "append_shared_value",
+        "list_shared_values",
         "list_triggers",
     )
 )
@@ -79,7 +79,7 @@ TEAM_TOOLS: Final = frozenset(
 NOTICE: Final = re.compile(r"\[(?:Runtime|Board|Message from (?!human\]).*)\]: ")
 """Prefixes of texts of the team and the runtime; these may come at any time."""
 ASSIGNMENT: Final = "# Assignment: "
-OF_THE_MOMENT: Final = re.compile(r"^(?:Your team: |In the shared context, ).*\n?", re.M)
+OF_THE_MOMENT: Final = re.compile(r"^(?:Your team: |Keys of the shared values\b).*\n?", re.M)
 """The lines of an assignment that depend on when it was given."""
 OF_THE_MACHINE: Final = re.compile(
     r"^## What your workers can use$.*?(?=^A team |^#|\Z)", re.M | re.S

@@ -28,8 +28,8 @@ def equivalent_calls(tool: str, arguments: Arguments, known: KnownNames) -> Equi
 
 
 def _of_append(arguments: Arguments, _known: KnownNames) -> EquivalentCalls:
-    """A list is a value of the shared context: adding to it changes the value."""
-    yield "write_context", {"key": arguments.get("key"), "value": arguments.get("item")}
+    """A list is a value of the shared values: adding to it changes the value."""
+    yield "write_shared_value", {"key": arguments.get("key"), "value": arguments.get("item")}
 
 
 def _of_schedule(arguments: Arguments, known: KnownNames) -> EquivalentCalls:
@@ -133,7 +133,7 @@ def _of_node(arguments: Arguments, _known: KnownNames) -> EquivalentCalls:
 
 
 EQUIVALENTS: Final[Mapping[str, Callable[[Arguments, KnownNames], EquivalentCalls]]] = {
-    "append_context": _of_append,
+    "append_shared_value": _of_append,
     "schedule": _of_schedule,
     "remember": _of_remember,
     "memory_write": _of_memory_write,

@@ -20,7 +20,7 @@ NODE_NAMES = frozenset(
 OWN_FILES = frozenset({"notebook.md", "memory.md", "identity.md"})
 RUN_FOLDERS = frozenset({"nodes", "workers", "_messages", "_attachments"})
 FOR_ALL = ("_messages", "_attachments")
-RUN_JOURNALS = ("journal.jsonl", "context.jsonl")
+RUN_JOURNALS = ("journal.jsonl", "shared_values.jsonl")
 AGENT_FILES = frozenset({"soul.md", "goal.md", "memory.md"})
 
 

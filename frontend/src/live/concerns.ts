@@ -37,7 +37,7 @@ const BY_GROUP: Readonly<Record<string, Concern>> = {
   team: { agent: ["team"], home: [] },
   channel: { agent: [], home: ["channels", "deliveries"] },
   memory: { agent: ["memory"], home: [] },
-  context: { agent: ["board"], home: [] },
+  shared: { agent: ["board"], home: [] },
   knowledge: { agent: ["board"], home: ["knowledge"] },
   worktree: { agent: ["files", "board"], home: [] },
   trigger: { agent: ["triggers"], home: [] },

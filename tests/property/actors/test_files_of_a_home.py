@@ -54,7 +54,7 @@ PRIVATE = (
     *("human/tokens.json", "human/book.db", "agiraph.yaml", "approvals.yaml", "knowledge.db"),
     *("agents/survey-1/MEMORY.md", "agents/survey-1/memory/2026.md", "inputs/other/a.csv"),
     *("agents/survey-1/conversation.jsonl", "agents/survey-1/runs/r0/_plan.md"),
-    *("agents/survey-1/snapshots/r1.board", "agents/survey-1/runs/r1/context.jsonl"),
+    *("agents/survey-1/snapshots/r1.board", "agents/survey-1/runs/r1/shared_values.jsonl"),
 )
 
 

@@ -18,7 +18,7 @@ ASSIGNMENT = Assignment(
     goal="Find the cheapest.",
     stage="Research",
     stage_goal="who sells what",
-    context_keys=("prices", "sellers"),
+    shared_keys=("prices", "sellers"),
 )
 ANN = Worker(id=WorkerId("ann"), name="ann")
 
@@ -50,15 +50,15 @@ def turn_of_single_inference(assignment: Assignment) -> str:
         (task_of_external_agent, "You have 9 model calls for this task."),
     ],
 )
-def test_each_assignment_names_stage_shared_context_and_limit(
+def test_each_assignment_names_stage_shared_values_and_limit(
     shown: Callable[[Assignment], str], limit: str
 ) -> None:
     text = shown(ASSIGNMENT)
     for part in ("Find the cheapest.", "Research: who sells what", "prices, sellers", limit):
         assert part in text
-    bare = shown(ASSIGNMENT.model_copy(update={"stage": "", "context_keys": ()}))
+    bare = shown(ASSIGNMENT.model_copy(update={"stage": "", "shared_keys": ()}))
     assert "The current stage" not in bare
-    assert "shared context" not in bare
+    assert "shared values" not in bare
 
 
 def test_what_a_worker_was_shown_with_its_last_node_is_not_repeated() -> None:

@@ -20,7 +20,6 @@ from agiraph.messages.child import (
     StopChild,
     WakeChild,
 )
-from agiraph.messages.context import ReadContext
 from agiraph.messages.control import Ok, Pause, Resume, Stop
 from agiraph.messages.event import EventsGrew, ReportEvents
 from agiraph.messages.llm_proxy import ProxyBudgetLow, ProxyCallFailed
@@ -36,6 +35,7 @@ from agiraph.messages.model import (
 from agiraph.messages.node import CancelNodeMessage, FailNodeMessage
 from agiraph.messages.question import AskQuestion, QuestionAnswered
 from agiraph.messages.run import BeginRun
+from agiraph.messages.shared_values import ReadSharedValue
 from agiraph.messages.text import TextMessage
 from agiraph.messages.tool import ToolProgress
 from agiraph.messages.trigger import ListTriggers, TriggerFailed
@@ -67,7 +67,7 @@ def senders(body: MessageBody, to: str = "human") -> list[str]:
         (QuestionAnswered(question_id=QuestionId("q"), answer="yes", by="me"), ADA, ["human"]),
         (CancelNodeMessage(node_id=NodeId("n")), ADA, [LEAD]),
         (FailNodeMessage(node_id=NodeId("n"), attempt=1, reason="x"), LEAD, [LEAD, ADA, BOB]),
-        (ReadContext(key="k"), ADA, []),
+        (ReadSharedValue(key="k"), ADA, []),
         (ChildFailed(address=Address(ADA), incarnation=1, cause="x"), LEAD, ["supervisor"]),
         (ChildReady(address=Address(ADA), incarnation=1, pid=7), "supervisor", [ADA]),
         (WakeChild(address=Address(ADA)), "supervisor", ["router"]),

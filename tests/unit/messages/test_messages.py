@@ -16,7 +16,7 @@ from agiraph.messages.body import MessageBody
 
 PREFIXES = {
     *("control", "child", "text", "board", "node", "model", "tool", "question", "run"),
-    *("trigger", "event", "file", "files", "context", "knowledge", "door", "host"),
+    *("trigger", "event", "file", "files", "shared", "knowledge", "door", "host"),
 }
 
 SPECIAL = {"digest": "0" * 64, "question_id": "q-7", "items": "result", "item": "each"}

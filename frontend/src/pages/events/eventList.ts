@@ -23,7 +23,7 @@ export const GROUPS = [
   "human",
   "trigger",
   "memory",
-  "context",
+  "shared",
   "knowledge",
   "outside",
   "worktree",

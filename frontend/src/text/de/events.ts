@@ -121,8 +121,8 @@ export const events: typeof en = {
       maintenance: "soll das Gedächtnis aufräumen: {{reasons}}",
       compacted: "das Gespräch wurde gekürzt: {{tokens_before}} Token wurden {{tokens_after}}",
     },
-    context: {
-      written: "hat {{key}} in den gemeinsamen Kontext geschrieben",
+    shared: {
+      written: "hat {{key}} in die gemeinsamen Werte geschrieben",
     },
     knowledge: {
       used: "Notizen aus früherer Arbeit in den Prompts: {{count}}",

@@ -33,7 +33,7 @@ def judged(rule: ApprovalRule, tool: str, arguments: dict[str, Any]) -> str:
 @pytest.mark.parametrize(
     ("asked_about", "pattern", "tool", "arguments"),
     [
-        ("write_context", "plan", "append_context", PLAN),
+        ("write_shared_value", "plan", "append_shared_value", PLAN),
         ("send_message", "human", "schedule", {"type": "once", "config": {}, "action": SENDING}),
         ("send_message", "human", "schedule", {"action": json.dumps(SENDING)}),
         ("send_message", "human", "schedule", {"action": "  " + json.dumps(SENDING)}),
@@ -75,11 +75,11 @@ def test_a_rule_about_a_tool_judges_calls_with_its_effect(
 
 
 def test_calls_without_the_effect_are_not_judged() -> None:
-    tools = ("send_message", "write_context", "assign_worker", "memory_write", "memory_read")
+    tools = ("send_message", "write_shared_value", "assign_worker", "memory_write", "memory_read")
     rule = ApprovalRule(action="deny", tool=tools)
     calling = {"type": "run_callback", "payload": {"callback": "send_message"}}
     assert judged(rule, "schedule", {"action": calling}) == "allow"
-    assert judged(rule, "read_context", PLAN) == "allow"
+    assert judged(rule, "read_shared_value", PLAN) == "allow"
     assert judged(rule, "create_work_node", {"task": "build"}) == "allow"
     assert judged(rule, "write_file", {"path": "scratch/memory/a.md"}) == "allow"
     assert judged(rule, "read_file", {"path": "notes.md"}) == "allow"
@@ -93,7 +93,7 @@ def test_a_rule_about_every_tool_does_not_judge_the_effects_of_an_allowed_call()
     )
     judging = ApprovalPolicy(rules).judge_all
     assert judging(actions_of_call("launch_roles", {"stage": STAGE}), ADA).action == "allow"
-    assert judging(actions_of_call("append_context", PLAN), ADA).action == "deny"
+    assert judging(actions_of_call("append_shared_value", PLAN), ADA).action == "deny"
 
 
 def test_arguments_of_any_shape_are_judged() -> None:

@@ -168,7 +168,7 @@ def test_an_unused_argument_hides_no_other_subject_of_a_served_tool_from_a_rule(
         ("send_message", "to", "Human*", ["human", "HUMAN", " @human ", "*"]),
         ("send_message", "to", "bob", ["bob", "bob-8f2b48", "BOB-8F2B48", "@bob-8f2b48"]),
         ("read_file", "path", "secret.md", ["secret.md", "nodes/n1/scratch/secret.md"]),
-        ("write_context", "key", "plan*", ["plan-x", " plan-x", "\tplan-y", "\u00a0plan-z"]),
+        ("write_shared_value", "key", "plan*", ["plan-x", " plan-x", "\tplan-y", "\u00a0plan-z"]),
     ],
 )
 def test_a_rule_that_denies_sees_each_spelling_of_a_subject(

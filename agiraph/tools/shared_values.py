@@ -1,4 +1,4 @@
-"""Shared context tools: a key-value store for the whole team of a run."""
+"""Shared values tools: a key-value store for the whole team of a run."""
 
 from typing import Any, Literal
 
@@ -9,49 +9,49 @@ from agiraph.tools.base import NoParams, ToolParams, tool
 from agiraph.tools.ports import ToolContext
 
 
-class ReadContextParams(ToolParams):
+class ReadSharedValueParams(ToolParams):
     key: str = Field(min_length=1, description="the key to read")
 
 
-class WriteContextParams(ToolParams):
+class WriteSharedValueParams(ToolParams):
     key: str = Field(min_length=1, description="the key; its old value is replaced")
     value: JsonValue = Field(description="any JSON: text, number, list, object")
 
 
-class AppendContextParams(ToolParams):
+class AppendSharedValueParams(ToolParams):
     key: str = Field(
         min_length=1, description="the key of a list, which is created if it does not exist"
     )
     item: JsonValue = Field(description="any JSON; added to the end of the list")
 
 
-@tool("Read the value of a key of the team's shared context.", idempotent=True)
-async def read_context(context: ToolContext, params: ReadContextParams) -> str:
-    return await context.team.read_context(params.key)
+@tool("Read the value of a key of the team's shared values.", idempotent=True)
+async def read_shared_value(context: ToolContext, params: ReadSharedValueParams) -> str:
+    return await context.team.read_shared_value(params.key)
 
 
 @tool(
-    "Put a value under a key of the team's shared context, replacing the old value.",
+    "Put a value under a key of the team's shared values, replacing the old value.",
     idempotent=True,
 )
-async def write_context(context: ToolContext, params: WriteContextParams) -> JsonObject:
+async def write_shared_value(context: ToolContext, params: WriteSharedValueParams) -> JsonObject:
     """Replace the value of a key; return {"key", "version"}."""
     return await _change(context, "write", params.key, params.value)
 
 
-@tool("Add an item to a list in the team's shared context; no item is lost.", idempotent=True)
-async def append_context(context: ToolContext, params: AppendContextParams) -> JsonObject:
+@tool("Add an item to a list in the team's shared values; no item is lost.", idempotent=True)
+async def append_shared_value(context: ToolContext, params: AppendSharedValueParams) -> JsonObject:
     """Add to a list; return {"key", "version", "items"}."""
     return await _change(context, "append", params.key, params.item)
 
 
-@tool("List the keys of the team's shared context, with authors and times.", idempotent=True)
-async def list_context(context: ToolContext, params: NoParams) -> str:
-    return await context.team.list_context()
+@tool("List the keys of the team's shared values, with authors and times.", idempotent=True)
+async def list_shared_values(context: ToolContext, params: NoParams) -> str:
+    return await context.team.list_shared_values()
 
 
 async def _change(
     context: ToolContext, way: Literal["write", "append"], key: str, value: Any
 ) -> JsonObject:
-    receipt = await context.team.change_context(context.call_id, way, key, value)
+    receipt = await context.team.change_shared_value(context.call_id, way, key, value)
     return {name: value for name, value in receipt.items() if value is not None}

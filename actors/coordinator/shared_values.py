@@ -1,33 +1,33 @@
-"""SharedContextService: the shared context of the run, for its coordinator and its workers."""
+"""SharedValueService: the shared values of a run, for its coordinator and its workers."""
 
 from typing import Any, Literal
 
 from actors.coordinator.context import CoordinatorContext
-from agiraph.board.shared_context import ContextChange, SharedContextLimits, SharedContextStore
+from agiraph.board.shared_values import SharedValueChange, SharedValueLimits, SharedValueStore
 from agiraph.core.turns import JsonObject
 from agiraph.tools.base import as_json
 
 
-class SharedContextService:
-    """The only object that changes a run's shared context."""
+class SharedValueService:
+    """The only object that changes a run's shared values."""
 
     def __init__(self, context: CoordinatorContext) -> None:
         self._context = context
         run, shared = context.files.run, context.runtime.config.shared
-        limits = SharedContextLimits(shared.max_keys, shared.max_value_bytes, shared.max_bytes)
-        self._store = SharedContextStore(run.context_journal, run.context, limits)
+        limits = SharedValueLimits(shared.max_keys, shared.max_value_bytes, shared.max_bytes)
+        self._store = SharedValueStore(run.shared_values_journal, run.shared_values, limits)
 
     @property
     def keys(self) -> tuple[str, ...]:
-        return tuple(self._store.context.entries)
+        return tuple(self._store.values.entries)
 
     def read(self, key: str) -> str:
         """Return the entry of a key, as one JSON object. Raises InvalidInput."""
-        return as_json(self._store.context.find(key).shown())
+        return as_json(self._store.values.find(key).shown())
 
     def rows(self) -> str:
         """Return a row for each key, as one JSON object."""
-        return as_json({"keys": self._store.context.rows()})
+        return as_json({"keys": self._store.values.rows()})
 
     def change(
         self, cause: str, way: Literal["write", "append"], key: str, value: Any, by: str
@@ -38,10 +38,10 @@ class SharedContextService:
         first report.
         """
         context = self._context
-        wanted = ContextChange(cause=cause, way=way, key=key, value=value, by=by)
+        wanted = SharedValueChange(cause=cause, way=way, key=key, value=value, by=by)
         receipt, _ = self._store.change(wanted, context.now())
         about = {"key": receipt.key, "way": way, "version": receipt.version}
-        context.report("context.written", about, f"{context.run}:{cause}", entity=by)
+        context.report("shared.written", about, f"{context.run}:{cause}", entity=by)
         return receipt.model_dump(mode="json")
 
     def close(self) -> None:

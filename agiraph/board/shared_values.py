@@ -1,4 +1,4 @@
-"""SharedContext: the values by key, with author and time, and the effect of a change.
+"""SharedValues: the values by key, with author and time, and the effect of a change.
 
 `decide` returns the effect of a change, or raises why it is refused; `apply` applies it. A change
 carries its cause (the message or tool call behind it): a repeated cause changes nothing, and
@@ -32,7 +32,7 @@ KINDS: Final = {
 }
 
 
-class ContextChange(Record):
+class SharedValueChange(Record):
     """A requested change: `write` replaces the value of a key, `append` adds to a list."""
 
     cause: str
@@ -42,7 +42,7 @@ class ContextChange(Record):
     by: str
 
 
-class AppliedChange(ContextChange):
+class AppliedChange(SharedValueChange):
     """An applied change: one line of the journal. `version` counts the changes of a key."""
 
     version: int
@@ -58,8 +58,8 @@ class ChangeReceipt(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class SharedContextLimits:
-    """Limits of a run's context; sizes are those of the JSON text, in bytes."""
+class SharedValueLimits:
+    """Limits of a run's shared values; sizes are those of the JSON text, in bytes."""
 
     max_keys: int
     max_value_bytes: int
@@ -67,7 +67,7 @@ class SharedContextLimits:
 
 
 @dataclass(frozen=True, slots=True)
-class ContextEntry:
+class SharedValue:
     """The value of one key. `size` is the length of its JSON text in bytes."""
 
     key: str
@@ -78,12 +78,12 @@ class ContextEntry:
     at: float
 
     def shown(self) -> JsonObject:
-        """Return the entry in the form of `read_context`."""
+        """Return the entry in the form of `read_shared_value`."""
         entry: JsonObject = {"key": self.key, "value": self.value}
         return entry | {"version": self.version, "by": self.by, "at": iso(self.at)}
 
     def row(self) -> JsonObject:
-        """Return the entry as a row of `list_context`."""
+        """Return the entry as a row of `list_shared_values`."""
         row: JsonObject = {"key": self.key, "kind": kind_of(self.value), "bytes": self.size}
         if isinstance(self.value, list):
             row["items"] = len(self.value)
@@ -91,10 +91,10 @@ class ContextEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class SharedContext:
+class SharedValues:
     """All entries in order of creation, and the receipts of all causes; immutable."""
 
-    entries: Mapping[str, ContextEntry] = field(default_factory=dict)
+    entries: Mapping[str, SharedValue] = field(default_factory=dict)
     receipts: Mapping[str, ChangeReceipt] = field(default_factory=dict)
 
     @property
@@ -102,11 +102,11 @@ class SharedContext:
         """The bytes of all values together."""
         return sum(entry.size for entry in self.entries.values())
 
-    def find(self, key: str) -> ContextEntry:
+    def find(self, key: str) -> SharedValue:
         """Return the entry of a key; InvalidInput lists the known keys."""
         found = self.entries.get(key.strip())
         if found is None:
-            raise unknown("context key", key, list(self.entries))
+            raise unknown("shared key", key, list(self.entries))
         return found
 
     def rows(self) -> list[JsonObject]:
@@ -119,77 +119,77 @@ class SharedContext:
 
 
 def decide(
-    context: SharedContext, change: ContextChange, bounds: SharedContextLimits, now: float
+    values: SharedValues, change: SharedValueChange, bounds: SharedValueLimits, now: float
 ) -> tuple[AppliedChange, ...]:
     """Return the effect of a change, () if its cause has had its effect; InvalidInput."""
-    if change.cause in context.receipts:
+    if change.cause in values.receipts:
         return ()
     key = _checked_key(change.key)
-    before = context.entries.get(key)
+    before = values.entries.get(key)
     if change.way == "append" and before is not None and not isinstance(before.value, list):
         raise InvalidInput(
-            f"context key '{key}' holds {kind_of(before.value)}, not a list (possible: "
-            "`write_context` a list first, or append under another key)"
+            f"shared key '{key}' holds {kind_of(before.value)}, not a list (possible: "
+            "`write_shared_value` a list first, or append under another key)"
         )
     version = before.version + 1 if before else 1
     changed = AppliedChange(**{**dict(change), "key": key, "version": version, "ts": now})
-    _require_room(context, before, _entry(before, changed), bounds)
+    _require_room(values, before, _entry(before, changed), bounds)
     return (changed,)
 
 
-def apply(context: SharedContext, changed: AppliedChange) -> SharedContext:
-    """Return the context after a change."""
-    entry = _entry(context.entries.get(changed.key), changed)
+def apply(values: SharedValues, changed: AppliedChange) -> SharedValues:
+    """Return the values after a change."""
+    entry = _entry(values.entries.get(changed.key), changed)
     items = len(entry.value) if isinstance(entry.value, list) else None
     receipt = ChangeReceipt(key=entry.key, version=entry.version, items=items)
     return replace(
-        context,
-        entries={**context.entries, entry.key: entry},
-        receipts={**context.receipts, changed.cause: receipt},
+        values,
+        entries={**values.entries, entry.key: entry},
+        receipts={**values.receipts, changed.cause: receipt},
     )
 
 
-def _entry(before: ContextEntry | None, changed: AppliedChange) -> ContextEntry:
+def _entry(before: SharedValue | None, changed: AppliedChange) -> SharedValue:
     value = changed.value
     if changed.way == "append":
         items = before.value if before is not None and isinstance(before.value, list) else []
         value = [*items, changed.value]
     size = len(as_text(value))
-    return ContextEntry(changed.key, value, size, changed.version, changed.by, changed.ts)
+    return SharedValue(changed.key, value, size, changed.version, changed.by, changed.ts)
 
 
 def _checked_key(wanted: str) -> str:
     key = wanted.strip()
     if not key or len(key) > KEY_LIMIT or not key.isprintable():
         raise InvalidInput(
-            f"{wanted!r} cannot be a context key (possible: 1 to {KEY_LIMIT} printable characters)"
+            f"{wanted!r} cannot be a shared key (possible: 1 to {KEY_LIMIT} printable characters)"
         )
     return key
 
 
 def _require_room(
-    context: SharedContext,
-    before: ContextEntry | None,
-    after: ContextEntry,
-    bounds: SharedContextLimits,
+    values: SharedValues,
+    before: SharedValue | None,
+    after: SharedValue,
+    bounds: SharedValueLimits,
 ) -> None:
     if after.size > bounds.max_value_bytes:
         raise InvalidInput(
-            f"context key '{after.key}' would hold {after.size} bytes, more than "
+            f"shared key '{after.key}' would hold {after.size} bytes, more than "
             f"{bounds.max_value_bytes} (shared.max_value_bytes); possible: write it to a file and "
             "put the file's path here, or use another key"
         )
-    if before is None and len(context.entries) >= bounds.max_keys:
+    if before is None and len(values.entries) >= bounds.max_keys:
         raise InvalidInput(
-            f"the context has its {bounds.max_keys} keys (shared.max_keys); possible: write under "
-            f"one of them, such as {', '.join(sorted(context.entries)[:10])}"
+            f"the run has its {bounds.max_keys} shared keys (shared.max_keys); possible: write "
+            f"under one of them, such as {', '.join(sorted(values.entries)[:10])}"
         )
-    total = context.size - (before.size if before else 0) + after.size
+    total = values.size - (before.size if before else 0) + after.size
     if total > bounds.max_bytes:
         raise InvalidInput(
-            f"the context would hold {total} bytes, more than {bounds.max_bytes} "
+            f"the shared values would have {total} bytes, more than {bounds.max_bytes} "
             "(shared.max_bytes); possible: write something shorter under a key that is large "
-            "(see `list_context`), or use files"
+            "(see `list_shared_values`), or use files"
         )
 
 
@@ -206,35 +206,35 @@ def kind_of(value: JsonValue) -> str:
     return KINDS.get(type(value), "object")
 
 
-class SharedContextStore:
-    """The context of one run, its journal, and the file that shows it; for one process.
+class SharedValueStore:
+    """The shared values of one run, their journal, and the file that shows them; for one process.
 
     Every change is on disk before it is answered. Raises Corrupt, OSError.
     """
 
-    def __init__(self, journal: Path, shown: Path, bounds: SharedContextLimits) -> None:
+    def __init__(self, journal: Path, shown: Path, bounds: SharedValueLimits) -> None:
         self._journal = Journal(journal)
         self._shown = shown
         self._bounds = bounds
-        self.context = SharedContext()
+        self.values = SharedValues()
         for record in self._journal.records:
-            self.context = apply(self.context, AppliedChange.model_validate(record))
+            self.values = apply(self.values, AppliedChange.model_validate(record))
         self._journal.records = []
-        if self.context.entries:
+        if self.values.entries:
             self._show()
 
-    def change(self, change: ContextChange, now: float) -> tuple[ChangeReceipt, bool]:
+    def change(self, change: SharedValueChange, now: float) -> tuple[ChangeReceipt, bool]:
         """Carry a change out; return its receipt, and whether it is new.
 
-        Raises InvalidInput, OSError; the context is then unchanged.
+        Raises InvalidInput, OSError; the values are then unchanged.
         """
-        happened = decide(self.context, change, self._bounds, now)
+        happened = decide(self.values, change, self._bounds, now)
         for changed in happened:
             self._journal.append(changed.model_dump(mode="json"))
-            self.context = apply(self.context, changed)
+            self.values = apply(self.values, changed)
         if happened:
             self._show()
-        return self.context.receipts[change.cause], bool(happened)
+        return self.values.receipts[change.cause], bool(happened)
 
     def close(self) -> None:
         """Close the journal."""
@@ -242,5 +242,5 @@ class SharedContextStore:
 
     def _show(self) -> None:
         """Write the context where people and models can read it."""
-        text = json.dumps(self.context.shown(), ensure_ascii=False, indent=2)
+        text = json.dumps(self.values.shown(), ensure_ascii=False, indent=2)
         replace_file(self._shown, f"{text}\n")

@@ -1,12 +1,12 @@
-"""The shared context: what is told of it, and what is refused with what is possible."""
+"""The shared values: what is told of it, and what is refused with what is possible."""
 
 import pytest
 from pydantic import JsonValue
 
-from agiraph.board.shared_context import (
-    ContextChange,
-    SharedContext,
-    SharedContextLimits,
+from agiraph.board.shared_values import (
+    SharedValueChange,
+    SharedValueLimits,
+    SharedValues,
     Way,
     apply,
     as_text,
@@ -14,35 +14,35 @@ from agiraph.board.shared_context import (
 )
 from agiraph.core.errors import InvalidInput
 
-BOUNDS = SharedContextLimits(max_keys=2, max_value_bytes=40, max_bytes=50)
+BOUNDS = SharedValueLimits(max_keys=2, max_value_bytes=40, max_bytes=50)
 
 
-def after(*changes: tuple[Way, str, JsonValue], by: str = "ada") -> SharedContext:
-    context = SharedContext()
+def after(*changes: tuple[Way, str, JsonValue], by: str = "ada") -> SharedValues:
+    shared = SharedValues()
     for number, (way, key, value) in enumerate(changes):
-        change = ContextChange(cause=f"c{number}", way=way, key=key, value=value, by=by)
-        for changed in decide(context, change, BOUNDS, 0.0):
-            context = apply(context, changed)
-    return context
+        change = SharedValueChange(cause=f"c{number}", way=way, key=key, value=value, by=by)
+        for changed in decide(shared, change, BOUNDS, 0.0):
+            shared = apply(shared, changed)
+    return shared
 
 
 def test_it_says_who_wrote_what_when() -> None:
-    context = after(("write", "plan", {"step": 1}), ("append", "found", "x"), ("write", "plan", 2))
-    assert context.find("plan").shown() == {
+    shared = after(("write", "plan", {"step": 1}), ("append", "found", "x"), ("write", "plan", 2))
+    assert shared.find("plan").shown() == {
         "key": "plan",
         "value": 2,
         "version": 2,
         "by": "ada",
         "at": "1970-01-01T00:00:00Z",
     }
-    assert [(row["key"], row["kind"], row.get("items")) for row in context.rows()] == [
+    assert [(row["key"], row["kind"], row.get("items")) for row in shared.rows()] == [
         ("plan", "number", None),
         ("found", "list", 1),
     ]
 
 
 def test_an_unknown_key_is_told_with_the_known_ones() -> None:
-    with pytest.raises(InvalidInput, match=r"unknown context key 'paln', did you mean 'plan'"):
+    with pytest.raises(InvalidInput, match=r"unknown shared key 'paln', did you mean 'plan'"):
         after(("write", "plan", 1)).find("paln")
 
 
@@ -50,8 +50,8 @@ def test_an_unknown_key_is_told_with_the_known_ones() -> None:
     ("changes", "told"),
     [
         ([("write", "k", "text"), ("append", "k", 1)], "'k' holds text, not a list"),
-        ([("write", "", 1)], "'' cannot be a context key"),
-        ([("write", "a\nb", 1)], "cannot be a context key"),
+        ([("write", "", 1)], "'' cannot be a shared key"),
+        ([("write", "a\nb", 1)], "cannot be a shared key"),
         ([("write", "k", "x" * 60)], r"62 bytes, more than 40 \(shared.max_value_bytes\)"),
         (
             [("write", "a", 1), ("write", "b", 1), ("write", "c", 1)],

@@ -1,4 +1,4 @@
-"""Context: requests of workers to read and change the context that their run shares.
+"""Shared values: requests of workers to read and change the values that their run shares.
 
 Values travel as JSON text: numbers written by a model may be larger than msgpack allows.
 """
@@ -9,39 +9,39 @@ from agiraph.core.turns import JsonObject
 from agiraph.messages.body import MessageBody
 
 
-class ReadContext(MessageBody):
+class ReadSharedValue(MessageBody):
     """Request the value of a key. Worker to its coordinator."""
 
-    TYPE = "context.read"
+    TYPE = "shared.read"
     key: str
 
 
-class ListContext(MessageBody):
+class ListSharedValues(MessageBody):
     """Request the list of keys. Worker to its coordinator."""
 
-    TYPE = "context.list"
+    TYPE = "shared.list"
 
 
-class ContextShown(MessageBody):
+class SharedValuesShown(MessageBody):
     """An entry with value, version, writer and time, or the rows of all keys, as JSON text."""
 
-    TYPE = "context.shown"
+    TYPE = "shared.shown"
     text: str
 
 
-class ChangeContext(MessageBody):
+class ChangeSharedValue(MessageBody):
     """Replace the value of a key, or append to its list; `value` is JSON text."""
 
-    TYPE = "context.change"
+    TYPE = "shared.change"
     DURABLE = True
     way: Literal["write", "append"]
     key: str
     value: str
 
 
-class ContextChanged(MessageBody):
+class SharedValueChanged(MessageBody):
     """The change was recorded. Coordinator to the requester."""
 
-    TYPE = "context.changed"
+    TYPE = "shared.changed"
     DURABLE = True
     receipt: JsonObject

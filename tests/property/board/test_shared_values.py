@@ -1,4 +1,4 @@
-"""The shared context with any writers, orders, repeated deliveries and crashes."""
+"""The shared values with any writers, orders, repeated deliveries and crashes."""
 
 import json
 import tempfile
@@ -8,19 +8,19 @@ from typing import Literal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agiraph.board.shared_context import (
+from agiraph.board.shared_values import (
     ChangeReceipt,
-    ContextChange,
-    SharedContext,
-    SharedContextLimits,
-    SharedContextStore,
+    SharedValueChange,
+    SharedValueLimits,
+    SharedValues,
+    SharedValueStore,
 )
 from agiraph.core.errors import InvalidInput
 
-BOUNDS = SharedContextLimits(max_keys=3, max_value_bytes=60, max_bytes=120)
+BOUNDS = SharedValueLimits(max_keys=3, max_value_bytes=60, max_bytes=120)
 VALUES = st.none() | st.booleans() | st.integers(-9, 10**20) | st.text(max_size=4)
 CHANGES = st.builds(
-    ContextChange,
+    SharedValueChange,
     cause=st.just(""),
     way=st.sampled_from(["write", "append"]),
     key=st.sampled_from(["a", "b", " a ", "c", "d", ""]),
@@ -41,7 +41,7 @@ class Plain:
     def __init__(self) -> None:
         self.values: dict[str, object] = {}
 
-    def do(self, change: ContextChange) -> bool:
+    def do(self, change: SharedValueChange) -> bool:
         key = change.key.strip()
         now: object = change.value
         if change.way == "append":
@@ -62,9 +62,9 @@ class Plain:
 @given(STEPS)
 def test_it_is_the_serial_order_of_first_deliveries(steps: list[tuple[str, object]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        journal, shown = Path(folder) / "context.jsonl", Path(folder) / "_context.json"
-        store, plain = SharedContextStore(journal, shown, BOUNDS), Plain()
-        sent: list[ContextChange] = []
+        journal, shown = Path(folder) / "shared_values.jsonl", Path(folder) / "_shared_values.json"
+        store, plain = SharedValueStore(journal, shown, BOUNDS), Plain()
+        sent: list[SharedValueChange] = []
         receipts: dict[str, ChangeReceipt] = {}
         for number, (step, argument) in enumerate(steps):
             if step == "crash":
@@ -72,20 +72,20 @@ def test_it_is_the_serial_order_of_first_deliveries(steps: list[tuple[str, objec
                 if argument:  # it died in the middle of the next line, before any reply
                     with journal.open("ab") as torn:
                         torn.write(b'{"cause": "torn", "way": "wri')
-                store = SharedContextStore(journal, shown, BOUNDS)
+                store = SharedValueStore(journal, shown, BOUNDS)
                 continue
             if step == "again":
                 if not sent:
                     continue
                 change = sent[int(str(argument)) % len(sent)]
             else:
-                assert isinstance(argument, ContextChange)
+                assert isinstance(argument, SharedValueChange)
                 change = argument.model_copy(update={"cause": f"m{number}"})
                 sent.append(change)
             deliver(store, plain, change, receipts)
         store.close()
-        store = SharedContextStore(journal, shown, BOUNDS)
-        assert values(store.context) == plain.values
+        store = SharedValueStore(journal, shown, BOUNDS)
+        assert plain_values(store.values) == plain.values
         store.close()
         if plain.values:
             told = json.loads(shown.read_text())
@@ -93,9 +93,9 @@ def test_it_is_the_serial_order_of_first_deliveries(steps: list[tuple[str, objec
 
 
 def deliver(
-    store: SharedContextStore,
+    store: SharedValueStore,
     plain: Plain,
-    change: ContextChange,
+    change: SharedValueChange,
     receipts: dict[str, ChangeReceipt],
 ) -> None:
     """Deliver a change; a repeated change gets the same receipt and has no second effect."""
@@ -111,26 +111,26 @@ def deliver(
     if is_new:
         assert plain.do(change)
     receipts[change.cause] = receipt
-    assert values(store.context) == plain.values
+    assert plain_values(store.values) == plain.values
 
 
-def values(context: SharedContext) -> dict[str, object]:
-    return {key: entry.value for key, entry in context.entries.items()}
+def plain_values(values: SharedValues) -> dict[str, object]:
+    return {key: entry.value for key, entry in values.entries.items()}
 
 
 @given(st.permutations(range(12)), st.lists(st.integers(0, 11), max_size=12))
 def test_no_append_is_lost_or_doubled(order: list[int], repeats: list[int]) -> None:
-    bounds = SharedContextLimits(max_keys=9, max_value_bytes=9999, max_bytes=9999)
+    bounds = SharedValueLimits(max_keys=9, max_value_bytes=9999, max_bytes=9999)
     way: Literal["append"] = "append"
     with tempfile.TemporaryDirectory() as folder:
-        journal, shown = Path(folder) / "context.jsonl", Path(folder) / "_context.json"
+        journal, shown = Path(folder) / "shared_values.jsonl", Path(folder) / "_shared_values.json"
         for item in [*order, *repeats]:
-            store = SharedContextStore(journal, shown, bounds)
+            store = SharedValueStore(journal, shown, bounds)
             store.change(
-                ContextChange(cause=f"{item}", way=way, key="found", value=item, by="x"), 1.0
+                SharedValueChange(cause=f"{item}", way=way, key="found", value=item, by="x"), 1.0
             )
             store.close()
-        store = SharedContextStore(journal, shown, bounds)
-        assert store.context.find("found").value == order
-        assert store.context.find("found").version == len(order)
+        store = SharedValueStore(journal, shown, bounds)
+        assert store.values.find("found").value == order
+        assert store.values.find("found").version == len(order)
         store.close()

@@ -33,7 +33,6 @@ BEGUN_ESCAPE: Final = re.compile(r"(?:\\+(?:u[0-9a-f]{0,3})?|%(?:25)*[0-9a-f]?)\
 LONGEST_SPELLING = 16
 """The most characters that may spell one character of the key; an escape has six."""
 KEPT_KEYS = 100
-CAPITALS: Final = re.compile("[A-Z]+")
 
 Span = tuple[int, int]
 
@@ -69,10 +68,12 @@ class _Decoded:
 
 
 def _lower(text: str) -> str:
-    """Return a text with its ASCII letters in lower case; all characters keep their places."""
-    if text.isascii():
-        return text.lower()
-    return CAPITALS.sub(lambda found: found[0].lower(), text)
+    """Return a text in lower case; all characters keep their places."""
+    lower = text.lower()
+    if len(lower) == len(text):
+        return lower
+    # One capital letter of Turkish has two characters in lower case.
+    return "".join(one.lower() if len(one.lower()) == 1 else one for one in text)
 
 
 def _plain(text: str) -> str:

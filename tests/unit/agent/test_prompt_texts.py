@@ -50,7 +50,7 @@ ASSIGNMENT: Final[Values] = {
     "stage": ("", "Research"),
     "stage_goal": ("", "find all numbers"),
     "team": ("ann, bob",),
-    "context_keys": ((), ("prices", "sellers")),
+    "shared_keys": ((), ("prices", "sellers")),
     "attempt": (1, 2),
     "worktree": (None, Options(branch="work/sums")),
 }

@@ -55,7 +55,7 @@ def test_an_unknown_key_is_told_with_the_known_ones() -> None:
         ([("write", "k", "x" * 60)], r"62 bytes, more than 40 \(shared.max_value_bytes\)"),
         (
             [("write", "a", 1), ("write", "b", 1), ("write", "c", 1)],
-            "has its 2 keys .* such as a, b",
+            "has its 2 shared keys .* such as a, b",
         ),
         ([("write", "a", "x" * 30), ("write", "b", "x" * 30)], r"64 bytes, more than 50"),
     ],

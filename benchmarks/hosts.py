@@ -88,15 +88,17 @@ class _Brain:
 
 def run(options: Options) -> list[Figure]:
     """Measure starts, moves and the loss of a machine."""
-    brain = _Brain(options.count(WORKERS, QUICK_WORKERS), (*PLACES, ANYWHERE))
-    with FakeModelServer(brain) as server, _spread(options.product, server.env(), 1) as spread:
+    responder = _Brain(options.count(WORKERS, QUICK_WORKERS), (*PLACES, ANYWHERE))
+    with FakeModelServer(responder) as server, _spread(options.product, server.env(), 1) as spread:
         home, (host,) = spread
-        progress(f"starting {brain.count} workers in turn at home and on a host")
+        progress(f"starting {responder.count} workers in turn at home and on a host")
         agent = home.create("Work")
-        wait_until(lambda: len(brain.arrived) == brain.count, "all workers", 0.05)
-        near, far = (statistics.median(brain.starts_at(place)) for place in PLACES)
+        wait_until(lambda: len(responder.arrived) == responder.count, "all workers", 0.05)
+        near, far = (statistics.median(responder.starts_at(place)) for place in PLACES)
         progress("moving those that may run anywhere to the host, home, and to the host")
-        free = [number for number in range(brain.count) if brain.place_of(number) == ANYWHERE]
+        free = [
+            number for number in range(responder.count) if responder.place_of(number) == ANYWHERE
+        ]
         rows = {
             row.address.rpartition("/")[2].partition("-")[0]: row for row in home.client.entities()
         }
@@ -169,13 +171,16 @@ class _Crowd:
 
 def _crowd(options: Options) -> list[Figure]:
     """Have a thousand workers live on four hosts."""
-    brain, wanted = _Crowd(), options.count(CROWD, QUICK_CROWD)
+    responder, wanted = _Crowd(), options.count(CROWD, QUICK_CROWD)
     what = f"hosts, {wanted} live workers on {HOSTS} hosts: memory of the hosts"
-    with FakeModelServer(brain) as server, _spread(options.product, server.env(), HOSTS) as spread:
+    with (
+        FakeModelServer(responder) as server,
+        _spread(options.product, server.env(), HOSTS) as spread,
+    ):
         home, hosts = spread
         progress(f"starting {wanted} workers on {HOSTS} hosts, at most {CROWD_SECONDS:g} s")
         began = time.monotonic()
-        lacking = _gather(home, brain, wanted, began + CROWD_SECONDS)
+        lacking = _gather(home, responder, wanted, began + CROWD_SECONDS)
         seconds = time.monotonic() - began
         live = sum(
             row.host.startswith("far-") and row.state not in NOT_READY
@@ -191,15 +196,15 @@ def _crowd(options: Options) -> list[Figure]:
     return [at_most(what, "16 MB each", gigabytes * 1000 / (16 * wanted), 1.0, seen)]
 
 
-def _gather(home: RunningHome, brain: _Crowd, wanted: int, until: float) -> str:
+def _gather(home: RunningHome, responder: _Crowd, wanted: int, until: float) -> str:
     """Start team after team until so many workers have arrived; return what was lacking."""
     for team in range(wanted // TEAM):
         home.create(f"Work as team {team}")
-        goal, before, looked = TEAM * (team + 1), len(brain.arrived), time.monotonic()
-        while len(brain.arrived) < goal:
+        goal, before, looked = TEAM * (team + 1), len(responder.arrived), time.monotonic()
+        while len(responder.arrived) < goal:
             now, free = time.monotonic(), psutil.virtual_memory().available
-            if len(brain.arrived) > before:
-                before, looked = len(brain.arrived), now
+            if len(responder.arrived) > before:
+                before, looked = len(responder.arrived), now
             if now > until:
                 return f"{CROWD_SECONDS:g} s were not enough"
             if now > looked + STALL_SECONDS:

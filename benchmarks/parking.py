@@ -41,7 +41,7 @@ TEAM_SETTINGS = f"run: {{park_after_seconds: {PARK_SECONDS}}}\n"
 MEMBERS = ("ada", "bob")
 
 
-def brain(seen: SeenRequest) -> Reply:
+def responder(seen: SeenRequest) -> Reply:
     """Play a coordinator that is done at once, and answers who writes to it later."""
     return call("finish", summary="Nothing to do.") if seen.step == 0 else say("Received.")
 
@@ -60,7 +60,7 @@ def team_brain(seen: SeenRequest) -> Reply:
 def run(options: Options) -> list[Figure]:
     """Park agents, weigh the home before and after, and wake some."""
     count = FULL_PARKED if options.is_full else options.count(PARKED, QUICK_PARKED)
-    with FakeModelServer(brain) as server, options.product.home(server.env(), SETTINGS) as home:
+    with FakeModelServer(responder) as server, options.product.home(server.env(), SETTINGS) as home:
         _park(home, WARM)
         before = _weights(home)
         progress(f"parking {count} agents")
@@ -120,7 +120,7 @@ def _incarnations(home: RunningHome) -> dict[str, int]:
 
 def sample(product: Product) -> dict[str, float]:
     """Return the median milliseconds of a few wakes."""
-    with FakeModelServer(brain) as server, product.home(server.env(), SETTINGS) as home:
+    with FakeModelServer(responder) as server, product.home(server.env(), SETTINGS) as home:
         return {
             "wake_ms": 1e3 * statistics.median(_wake(home, one) for one in _park(home, SAMPLED))
         }

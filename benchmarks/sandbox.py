@@ -14,7 +14,7 @@ from agiraph.tools.sandbox.sandbox import find_sandbox
 from agiraph.tools.scopes.scope import Scope
 from benchmarks.product import Options, progress
 from benchmarks.report import Figure, at_most, not_measured
-from tests.unit.tools.scopes.house import build
+from tests.unit.tools.scopes.home_layout import build
 
 NODES = 100
 

@@ -9,7 +9,7 @@ import psutil
 from benchmarks.product import Options, RunningHome, progress, wait_until
 from benchmarks.report import Figure, at_most
 from tests.fakes.model_server import FakeModelServer, Reply, SeenRequest, call
-from tests.integration.house import all_gone
+from tests.integration.waiting import all_gone
 
 HIDDEN = "1000.029"
 HIDE = f"setsid sleep {HIDDEN} & touch begun; sleep {HIDDEN}"
@@ -40,19 +40,19 @@ class Brain:
 
 def run(options: Options) -> list[Figure]:
     """Stop workers, some in a model call and some in a command."""
-    brain = Brain()
+    responder = Brain()
     thinking, running = [], []
-    with FakeModelServer(brain) as server, options.product.home(server.env()) as home:
+    with FakeModelServer(responder) as server, options.product.home(server.env()) as home:
         for number in range(options.count(5, 1)):
             progress(f"stop {number + 1}")
-            brain.thinks.clear()
+            responder.thinks.clear()
             agent = home.create("Have the thinker work")
-            brain.thinks.wait(60)
+            responder.thinks.wait(60)
             thinking.append(_stop(home, agent))
             agent = home.create("Have the shell work")
             _await_command(home, agent)
             running.append(_stop(home, agent))
-        brain.never.set()
+        responder.never.set()
     ways = {"in a model call": thinking, "in bash, with a child in a session": running}
     return [
         at_most(f"stop of a worker {where}: slowest", "the bound of 5 s", max(each) / BOUND_SECONDS,

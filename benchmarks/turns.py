@@ -74,44 +74,46 @@ class Brain:
 
 def run(options: Options) -> list[Figure]:
     """Take the turns in either API's format."""
-    brain = Brain()
+    responder = Brain()
     with (
-        FakeModelServer(brain) as server,
+        FakeModelServer(responder) as server,
         options.product.home(server.env(), SETTINGS) as home,
     ):
-        brain.broker = home.pid("broker")
+        responder.broker = home.pid("broker")
         rounds = options.count(5, 2)
         return [
-            figure for api in APIS for figure in _figures(brain, home, server.env(), api, rounds)
+            figure
+            for api in APIS
+            for figure in _figures(responder, home, server.env(), api, rounds)
         ]
 
 
 def sample(product: Product) -> dict[str, float]:
     """Return the milliseconds of a turn in either API's format."""
-    brain = Brain()
-    with FakeModelServer(brain) as server, product.home(server.env(), SETTINGS) as home:
-        brain.broker = home.pid("broker")
+    responder = Brain()
+    with FakeModelServer(responder) as server, product.home(server.env(), SETTINGS) as home:
+        responder.broker = home.pid("broker")
         found = {}
         for api in APIS:
-            _take_turns(brain, home, api, TURNS)
-            found[f"turn_{api}_ms"] = brain.turn_ms
+            _take_turns(responder, home, api, TURNS)
+            found[f"turn_{api}_ms"] = responder.turn_ms
         return found
 
 
 def _figures(
-    brain: Brain, home: RunningHome, environ: dict[str, str], api: str, rounds: int
+    responder: Brain, home: RunningHome, environ: dict[str, str], api: str, rounds: int
 ) -> list[Figure]:
     ours, bare = [], []
     for number in range(rounds):
         progress(f"{api}, round {number + 1}: {TURNS} turns, ours and a bare loop's")
-        _take_turns(brain, home, api, TURNS)
-        ours.append(brain.turn_ms)
-        asked = brain.asked
-        _run_bare_loop(brain, environ, api, asked[0].raw)
-        bare.append(brain.turn_ms)
+        _take_turns(responder, home, api, TURNS)
+        ours.append(responder.turn_ms)
+        asked = responder.asked
+        _run_bare_loop(responder, environ, api, asked[0].raw)
+        bare.append(responder.turn_ms)
     progress(f"{api}: {LONG} turns")
-    _take_turns(brain, home, api, LONG)
-    few, some, many = (brain.broker_ms(place) for place in PLACES)
+    _take_turns(responder, home, api, LONG)
+    few, some, many = (responder.broker_ms(place) for place in PLACES)
     mine, peer = statistics.median(ours), statistics.median(bare)
     share = prefix_share([seen.raw for seen in asked])
     cached = ""
@@ -127,13 +129,13 @@ def _figures(
     ]  # fmt: skip
 
 
-def _take_turns(brain: Brain, home: RunningHome, api: str, turns: int) -> None:
-    brain.begin(turns)
+def _take_turns(responder: Brain, home: RunningHome, api: str, turns: int) -> None:
+    responder.begin(turns)
     home.finish(home.create("Write files", f"{api}/fake"), within_seconds=120.0)
 
 
-def _run_bare_loop(brain: Brain, environ: dict[str, str], api: str, body: bytes) -> None:
-    brain.begin(TURNS)
+def _run_bare_loop(responder: Brain, environ: dict[str, str], api: str, body: bytes) -> None:
+    responder.begin(TURNS)
     _call_bare_loop(environ, api, body)
 
 
@@ -206,18 +208,18 @@ class TeamBrain:
 def run_team(options: Options) -> list[Figure]:
     """Return what a turn of a team of roles costs more than its model call in a bare loop, and what
     it adds to the next request of its role."""
-    brain = TeamBrain()
+    responder = TeamBrain()
     ours, bare = [], []
-    with FakeModelServer(brain) as server, options.product.home(server.env(), SETTINGS) as home:
+    with FakeModelServer(responder) as server, options.product.home(server.env(), SETTINGS) as home:
         for number in range(options.count(3, 1)):
             progress(f"round {number + 1}: {TEAM_TURNS} turns of two roles, and a bare loop's")
-            _take_team_turns(brain, home)
-            ours.append(brain.turn_ms)
-            body = brain.asked[TEAM_TURNS // 2].raw
-            sizes = [len(seen.raw) for seen in brain.asked if seen.is_for(LEAD)]
-            brain.begin()
+            _take_team_turns(responder, home)
+            ours.append(responder.turn_ms)
+            body = responder.asked[TEAM_TURNS // 2].raw
+            sizes = [len(seen.raw) for seen in responder.asked if seen.is_for(LEAD)]
+            responder.begin()
             _call_bare_loop(server.env(), "anthropic-same", body)
-            bare.append(brain.turn_ms)
+            bare.append(responder.turn_ms)
     mine, peer = statistics.median(ours), statistics.median(bare)
     what = "team: a role's turn less the same model call in a bare SDK loop"
     more, added = mine - peer, (sizes[-1] - sizes[0]) / (len(sizes) - 1)
@@ -230,12 +232,12 @@ def run_team(options: Options) -> list[Figure]:
     ]  # fmt: skip
 
 
-def _take_team_turns(brain: TeamBrain, home: RunningHome) -> None:
+def _take_team_turns(responder: TeamBrain, home: RunningHome) -> None:
     """Have a team take its turns; nobody asks how it stands before the last one."""
-    brain.begin()
+    responder.begin()
     team = TeamRequest(max_turns=TEAM_TURNS)
     asked = CreateAgentRequest(goal="Pass it on", model="anthropic/fake", team=team)
     agent = str(home.client.create_agent(asked).id)
-    if not brain.is_done.wait(60):
-        raise RuntimeError(f"the team has taken {len(brain.at)} of {TEAM_TURNS} turns in 60 s")
+    if not responder.is_done.wait(60):
+        raise RuntimeError(f"the team has taken {len(responder.at)} of {TEAM_TURNS} turns in 60 s")
     home.finish(agent)

@@ -128,11 +128,11 @@ def sample(product: Product) -> dict[str, float]:
 
 def measure(product: Product, count: int, idle_seconds: float) -> Workers:
     """Start `count` workers, weigh them while they wait, and kill each once."""
-    brain = _Brain(count)
-    with FakeModelServer(brain) as server, product.home(server.env(), SETTINGS) as home:
+    responder = _Brain(count)
+    with FakeModelServer(responder) as server, product.home(server.env(), SETTINGS) as home:
         progress(f"starting {count} workers one by one")
         agent = home.create("Work")
-        wait_until(lambda: len(brain.arrived) == count, "all workers", 0.05)
+        wait_until(lambda: len(responder.arrived) == count, "all workers", 0.05)
         pids = {
             row.address: row.pid
             for row in home.client.entities()
@@ -146,9 +146,9 @@ def measure(product: Product, count: int, idle_seconds: float) -> Workers:
             idle = _core_share([*processes, psutil.Process(home.pid("router"))], idle_seconds)
         progress("killing each once")
         recoveries = [_kill(home, agent, address, pid) for address, pid in pids.items()]
-        brain.never.set()
+        responder.never.set()
         home.client.stop(agent)
-    return Workers(brain.starts, recoveries, statistics.median(weights), idle)
+    return Workers(responder.starts, recoveries, statistics.median(weights), idle)
 
 
 def _kill(home: RunningHome, agent: str, address: str, pid: int) -> float:

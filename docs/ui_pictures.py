@@ -11,7 +11,7 @@ from threading import Event
 from playwright.sync_api import Page, expect, sync_playwright
 
 from frontend.build import built
-from tests.scenarios.place import placed
+from tests.scenarios.live_home import running_home
 from tests.ui.chromium import ARGS, chromium
 from tests.ui.team import building, hosting
 from tests.ui.visitor import NARROW, WIDE, ColorScheme, Visitor, connection
@@ -36,18 +36,18 @@ def photograph_ui() -> None:
     built()
     with (
         tempfile.TemporaryDirectory() as home,
-        placed(Path(home), settings={"run": {"park_after_seconds": 0}}) as place,
-        hosting(place) as agent,
+        running_home(Path(home), settings={"run": {"park_after_seconds": 0}}) as live_home,
+        hosting(live_home) as agent,
         sync_playwright() as playwright,
     ):
         found = chromium()
         browser = playwright.chromium.launch(
             executable_path=found.path, args=[*ARGS], env={**os.environ, **found.environ}
         )
-        visitor = Visitor(browser, place.home, WIDE)
+        visitor = Visitor(browser, live_home.home, WIDE)
         page = visitor.log_in(f"/ui/agents/{agent}")
         shoot_all(visitor, page, agent, SHOTS)
-        with building(place, Event()) as team:
+        with building(live_home, Event()) as team:
             shoot_all(visitor, page, team, OF_ROLES)
         visitor.close()
         browser.close()

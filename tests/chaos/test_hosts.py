@@ -9,8 +9,8 @@ import pytest
 
 from agiraph.core.errors import InvalidInput
 from cli.chaos.network import Network, Weather, run_apart
-from tests.integration.house import until
-from tests.scenarios.house import processes_of
+from tests.integration.waiting import until
+from tests.scenarios.scenario_home import processes_of
 
 DEADLINE_SECONDS = 240.0
 AGIRAPH = (sys.executable, "-P", "-m", "agiraph")

@@ -8,7 +8,7 @@ import pytest
 
 from tests.chaos.storm import BLOWS, HAMMERED, STRIKES
 from tests.fakes.forked import Forked
-from tests.scenarios.house import processes_of
+from tests.scenarios.scenario_home import processes_of
 
 DEADLINE_SECONDS = 240.0
 

@@ -16,7 +16,7 @@ import psutil
 from tests.clients import table
 from tests.clients.catalog import CASES, CLIENTS, Client, Newest, Row, plan
 from tests.clients.judge import Cell, Observed, as_json, is_worse, judged
-from tests.clients.play import ClientPlace, placed, play
+from tests.clients.play import ClientHome, placed, play
 from tests.fakes.real_agents import CannotInstall, newest
 
 CASE_SECONDS = 300.0
@@ -102,11 +102,11 @@ def _play_row(row: Row, wanted: argparse.Namespace, until: float) -> table.Resul
     try:
         with (
             _folder(row, wanted.keep) as folder,
-            placed(folder, row.release) as place,
+            placed(folder, row.release) as live_home,
         ):
             for case in wanted.case:
                 left = min(wanted.case_seconds, until - time.monotonic())
-                cells |= _play_case(place, row, case, left)
+                cells |= _play_case(live_home, row, case, left)
     except CannotInstall as error:
         print(f"{title}: {error}", flush=True)
         return replace(row, problem=str(error)), {}
@@ -128,11 +128,11 @@ def _folder(row: Row, keep: Path | None) -> Iterator[Path]:
         yield Path(made)
 
 
-def _play_case(place: ClientPlace, row: Row, case: str, seconds: float) -> dict[str, Cell]:
+def _play_case(live_home: ClientHome, row: Row, case: str, seconds: float) -> dict[str, Cell]:
     began = time.monotonic()
     print(f"{row.client.name} {row.release.version}: {case} ...", flush=True)
     try:
-        seen = play(place, row.client, case, max(0.0, seconds))
+        seen = play(live_home, row.client, case, max(0.0, seconds))
     except (AssertionError, psutil.Error, OSError) as error:
         seen = Observed("", f"{type(error).__name__}: {error}")
     cells = judged(case, row, seen)

@@ -28,10 +28,10 @@ from tests.clients import hostile, script
 from tests.clients.catalog import KILLED, Client
 from tests.clients.judge import DENIED_FILE, Killed, Observed
 from tests.fakes.forked import Forked
-from tests.fakes.model_server import Brain, Reply, SeenRequest, call, calls
+from tests.fakes.model_server import Reply, Responder, SeenRequest, call, calls
 from tests.fakes.real_agents import Release, installed, node_folder
-from tests.scenarios.house import ROOT, JsonObject, words_of
-from tests.scenarios.place import Place, whole_lines
+from tests.scenarios.live_home import LiveHome, whole_lines
+from tests.scenarios.scenario_home import ROOT, JsonObject, words_of
 
 NAME = "kit"
 LEAD = "openai/fake"
@@ -59,8 +59,8 @@ class Secrets:
         return cls(*(f"{CANARY}{secrets.token_hex(16)}" for _ in range(2)))
 
 
-class ClientPlace(Place):
-    """A place where a person with keys has installed one external agent."""
+class ClientHome(LiveHome):
+    """A running home where a person with keys has installed one external agent."""
 
     def __init__(self, folder: Path, release: Release, kept: Secrets) -> None:
         """Start a supervisor on a new home in `folder`. Raises CannotInstall."""
@@ -115,19 +115,19 @@ def _installed_for(person: Path, release: Release) -> str:
 
 
 @contextmanager
-def placed(folder: Path, release: Release) -> Iterator[ClientPlace]:
-    """Keep a place while the block runs. Raises CannotInstall."""
-    place = ClientPlace(folder, release, Secrets.made())
+def placed(folder: Path, release: Release) -> Iterator[ClientHome]:
+    """Keep a running home while the block runs. Raises CannotInstall."""
+    live_home = ClientHome(folder, release, Secrets.made())
     try:
-        yield place
+        yield live_home
     finally:
-        place.close()
+        live_home.close()
 
 
-def play(place: ClientPlace, client: Client, case: str, within_seconds: float) -> Observed:
+def play(live_home: ClientHome, client: Client, case: str, within_seconds: float) -> Observed:
     """Play one case and return the observations; Agiraph's agent is stopped afterwards."""
     cases = {"work": _Work, "kills": _Kills, "config": _Configured}
-    return cases[case](place, client, within_seconds).play()
+    return cases[case](live_home, client, within_seconds).play()
 
 
 class _Case:
@@ -136,8 +136,8 @@ class _Case:
     name = ""
     steps: Sequence[script.Step] = ()
 
-    def __init__(self, place: ClientPlace, client: Client, within_seconds: float) -> None:
-        self._place = place
+    def __init__(self, live_home: ClientHome, client: Client, within_seconds: float) -> None:
+        self._place = live_home
         self._client = client
         self._until = time.monotonic() + within_seconds
         self._fact = f"FACT-{secrets.token_hex(8)}"
@@ -166,13 +166,13 @@ class _Case:
         self._place.command("stop", self._agent)
         return seen
 
-    def _coordinator(self) -> Brain:
+    def _coordinator(self) -> Responder:
         """Return a coordinator that has ada write a fact, then the external agent do its node."""
         external = call(
             "spawn_worker", name=NAME, type="autonomous", agent_command=self._client.preset
         )
 
-        def brain(seen: SeenRequest) -> Reply:
+        def responder(seen: SeenRequest) -> Reply:
             steps = [
                 calls(call("spawn_worker", name="ada"), external),
                 call("create_work_node", name="facts", task="Write facts.md", worker="ada"),
@@ -191,9 +191,9 @@ class _Case:
             ended = any(f'"status": "{how}"' in seen.result("wait") for how in OVER)
             return call("finish", summary="Played.") if ended else steps[-1]
 
-        return brain
+        return responder
 
-    def _behind(self) -> Brain:
+    def _behind(self) -> Responder:
         """Return the model behind the external agent."""
         return script.plays(self.steps)
 
@@ -276,8 +276,8 @@ class _Case:
 class _Work(_Case):
     name = "work"
 
-    def __init__(self, place: ClientPlace, client: Client, within_seconds: float) -> None:
-        super().__init__(place, client, within_seconds)
+    def __init__(self, live_home: ClientHome, client: Client, within_seconds: float) -> None:
+        super().__init__(live_home, client, within_seconds)
         self._answer = f"colour-{secrets.token_hex(4)}"
         ask = (
             "test -e asked || printf '@human?: Which colour?\\n\\n' >> _outbox.md; touch asked; "
@@ -292,14 +292,14 @@ class _Work(_Case):
             script.write("write", "written.txt"),
             script.read_ref("facts", "facts.md"),
             script.copy("copy", "copied.md"),
-            script.shell("look", _look(place)),
+            script.shell("look", _look(live_home)),
             script.shell("question", ask),
             script.shell("denied", f"echo no > {DENIED_FILE}"),
             script.shell("after", "echo after > after.txt"),
             script.shell("result", "echo All is done. > _result.md"),
         )
 
-    def _behind(self) -> Brain:
+    def _behind(self) -> Responder:
         if self._client.speech == "edits":
             return script.plays_edits(
                 {"written.txt": "written in step-write", "_result.md": "Done."}
@@ -339,9 +339,9 @@ class _Work(_Case):
                 yield f"the {whose}'s key in a request to the model"
 
 
-def _look(place: ClientPlace) -> str:
+def _look(live_home: ClientHome) -> str:
     """Return a command that writes every key it can see into look.txt."""
-    where = f'"$HOME" {place.person} {place.home} "$PWD"'
+    where = f'"$HOME" {live_home.person} {live_home.home} "$PWD"'
     return (
         "{ echo LOOKED; env; cat /proc/[0-9]*/environ; find "
         f"{where} -type f -size -2000k ! -name look.txt -print0 | xargs -0 cat; }} 2>/dev/null | "
@@ -352,8 +352,8 @@ def _look(place: ClientPlace) -> str:
 class _Kills(_Case):
     name = "kills"
 
-    def __init__(self, place: ClientPlace, client: Client, within_seconds: float) -> None:
-        super().__init__(place, client, within_seconds)
+    def __init__(self, live_home: ClientHome, client: Client, within_seconds: float) -> None:
+        super().__init__(live_home, client, within_seconds)
         self._kills: list[Killed] = []
         self._pages = script.Pages(len(KILLED))
         self.steps = (
@@ -362,7 +362,7 @@ class _Kills(_Case):
             script.shell("result", "echo All is done. > _result.md"),
         )
 
-    def _behind(self) -> Brain:
+    def _behind(self) -> Responder:
         return self._pages if self._client.speech == "edits" else super()._behind()
 
     def _meanwhile(self) -> None:
@@ -428,8 +428,8 @@ class _Configured(_Case):
 
     name = "config"
 
-    def __init__(self, place: ClientPlace, client: Client, within_seconds: float) -> None:
-        super().__init__(place, client, within_seconds)
+    def __init__(self, live_home: ClientHome, client: Client, within_seconds: float) -> None:
+        super().__init__(live_home, client, within_seconds)
         self.steps = (
             script.where(),
             script.shell("plant", hostile.planting(), until="PLANTED"),

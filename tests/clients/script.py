@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agiraph.core.turns import AssistantTurn, ToolTurn
-from tests.fakes.replies import Brain, Reply, SeenRequest, call, say
+from tests.fakes.replies import Reply, Responder, SeenRequest, call, say
 
 JsonObject = dict[str, Any]
 NOT_YET = "NOT-YET"
@@ -149,10 +149,10 @@ def tries_of(mark: str, seen: SeenRequest) -> list[str]:
     return [call.id for call in made if mark in str(call.arguments)]
 
 
-def plays(steps: Sequence[Step], ends: str = "It is done.") -> Brain:
-    """Return a brain that does the steps in order; requests without tools are answered briefly."""
+def plays(steps: Sequence[Step], ends: str = "It is done.") -> Responder:
+    """Return a responder that plays the steps in order, and answers briefly without tools."""
 
-    def brain(seen: SeenRequest) -> Reply:
+    def responder(seen: SeenRequest) -> Reply:
         box = toolbox_of(seen)
         if box.named(SHELLS) is None:
             return say('{"reasoning": "It is done.", "next_speaker": "user", "title": "Task"}')
@@ -163,7 +163,7 @@ def plays(steps: Sequence[Step], ends: str = "It is done.") -> Brain:
             return box.shell(f"echo {SUBMIT}")
         return say(ends)
 
-    return brain
+    return responder
 
 
 def folder_in(seen: SeenRequest) -> str:
@@ -246,13 +246,13 @@ def held(number: int) -> Step:
 # --- aider ----------------------------------------------------------------------------------------
 
 
-def plays_edits(files: Mapping[str, str]) -> Brain:
+def plays_edits(files: Mapping[str, str]) -> Responder:
     """Return the model behind aider: its answer is these files, by name, which aider writes."""
 
-    def brain(seen: SeenRequest) -> Reply:
+    def responder(seen: SeenRequest) -> Reply:
         return say(_listed(files))
 
-    return brain
+    return responder
 
 
 def _listed(files: Mapping[str, str]) -> str:
@@ -261,7 +261,7 @@ def _listed(files: Mapping[str, str]) -> str:
 
 
 class Pages:
-    """A brain for the kills: the only answer is delayed until every kill is over.
+    """A responder for the kills: the only answer is delayed until every kill is over.
 
     Aider has no step but its model's answer, so all kills happen while it waits for the answer; a
     step has begun when its kill is next and the request has arrived.

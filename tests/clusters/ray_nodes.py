@@ -21,8 +21,8 @@ from actors.scaler.ends import HostEnd
 from actors.scaler.ray_launcher import RayLauncher
 from agiraph.settings.config import load_config
 from agiraph.storage.home import Home
-from tests.integration.house import until
-from tests.scenarios.place import Place, placed
+from tests.integration.waiting import until
+from tests.scenarios.live_home import LiveHome, running_home
 from tests.scenarios.steps import FACT, WAIT, finish, held, node, publish, spawn
 
 SLEEPS = (sys.executable, "-c", "import time; time.sleep(600)")
@@ -102,24 +102,24 @@ def test_a_home_works_on_the_nodes_of_a_cluster_and_outlives_one(
                 "cpus": 1,
             },
         }
-        with placed(tmp_path, settings=settings) as place:
+        with running_home(tmp_path, settings=settings) as live_home:
             hired = spawn("ada", host_labels=["big"])
-            place.plays(
+            live_home.plays(
                 coordinator=[hired, node("facts", "ada"), WAIT, finish("Done.")],
                 ada=[FACT, held(publish(), gate)],
             )
-            agent = place.begin("clustered")
-            place.server.wait_for(lambda seen: seen.is_for("ada") and seen.step == 1, 90)
-            first = _host_of_ada(place)
+            agent = live_home.begin("clustered")
+            live_home.server.wait_for(lambda seen: seen.is_for("ada") and seen.step == 1, 90)
+            first = _host_of_ada(live_home)
             assert first.startswith("auto-")
             cluster.remove_node(_node_of(first, nodes), allow_graceful=False)
             until(
-                lambda: _host_of_ada(place) not in ("", "home", first),
+                lambda: _host_of_ada(live_home) not in ("", "home", first),
                 "ada runs on the other node",
                 within_seconds=90,
             )
             gate.set()
-            assert place.await_end(agent)["result"] == "Done."
+            assert live_home.await_end(agent)["result"] == "Done."
             [facts] = agent.glob("runs/*/nodes/*/published/facts.md")
             assert facts.read_text() == "one fact"
     finally:
@@ -127,8 +127,8 @@ def test_a_home_works_on_the_nodes_of_a_cluster_and_outlives_one(
         cluster.shutdown()
 
 
-def _host_of_ada(place: Place) -> str:
-    rows = place.json("ps")
+def _host_of_ada(live_home: LiveHome) -> str:
+    rows = live_home.json("ps")
     return next((str(row["host"] or "") for row in rows if "/ada-" in row["address"]), "")
 
 

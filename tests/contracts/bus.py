@@ -213,8 +213,8 @@ class ZeromqBus:
 Bus = LoopbackBus | ZeromqBus
 
 
-class House:
-    """A bus with helpers that clean up after themselves."""
+class ManagedBus:
+    """A bus that closes the endpoints and peers of a test."""
 
     def __init__(self, bus: Bus) -> None:
         self.bus = bus
@@ -358,10 +358,10 @@ def number(received: Received) -> int:
 
 
 @asynccontextmanager
-async def open_house(name: BusName, folder: Path) -> AsyncIterator[House]:
+async def open_managed_bus(name: BusName, folder: Path) -> AsyncIterator[ManagedBus]:
     """Run a bus for one test."""
-    async with house_on(make_bus(name, folder)) as house:
-        yield house
+    async with managed_bus_on(make_bus(name, folder)) as managed:
+        yield managed
 
 
 def make_bus(name: BusName, folder: Path) -> Bus:
@@ -376,11 +376,11 @@ def make_bus(name: BusName, folder: Path) -> Bus:
 
 
 @asynccontextmanager
-async def house_on(bus: Bus) -> AsyncIterator[House]:
-    """Run a house on a bus, and close both."""
-    house = House(bus)
+async def managed_bus_on(bus: Bus) -> AsyncIterator[ManagedBus]:
+    """Manage a bus while the block runs; close its endpoints and the bus."""
+    managed = ManagedBus(bus)
     try:
-        yield house
+        yield managed
     finally:
-        await house.close()
+        await managed.close()
         bus.close()

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from agiraph.messages.host import HostRefused, KnownHosts, UplinkState
-from tests.contracts.bus import CODEC, PATIENCE, House, ZeromqBus, depths_of, take
+from tests.contracts.bus import CODEC, PATIENCE, ManagedBus, ZeromqBus, depths_of, take
 from transport import tickets
 from transport.endpoint import Endpoint
 from transport.relay import Relay
@@ -20,7 +20,7 @@ Keys = tuple[str, str]
 class Host:
     """A host of the home: its keys, its relay, and the endpoints on it."""
 
-    def __init__(self, far: "FarHouse", name: str, keys: Keys, url: str) -> None:
+    def __init__(self, far: "UplinkHome", name: str, keys: Keys, url: str) -> None:
         self.address = f"host/{name}"
         self.keys = keys
         self._far = far
@@ -56,11 +56,11 @@ class Host:
         self.relay.close()
 
 
-class FarHouse:
+class UplinkHome:
     """A home with an uplink on a free port, its supervisor, and hosts."""
 
-    def __init__(self, house: House, supervisor: Endpoint, keys: Keys, folder: Path) -> None:
-        self.house = house
+    def __init__(self, managed: ManagedBus, supervisor: Endpoint, keys: Keys, folder: Path) -> None:
+        self.managed = managed
         self.supervisor = supervisor
         self.keys = keys
         self.folder = folder
@@ -77,7 +77,7 @@ class FarHouse:
 
     def ticket(self, address: str, incarnation: int, host: str) -> bytes:
         """Return a ticket of this home."""
-        return tickets.make_ticket(self.house.bus.key, address, incarnation, host)
+        return tickets.make_ticket(self.managed.bus.key, address, incarnation, host)
 
     async def listens(self) -> str:
         """Return the URL at which the uplink listens, once it does."""
@@ -122,14 +122,14 @@ class FarHouse:
 
 
 @asynccontextmanager
-async def far_house(folder: Path) -> AsyncIterator[FarHouse]:
+async def uplink_home(folder: Path) -> AsyncIterator[UplinkHome]:
     """Run a home that listens for other machines; it knows none yet."""
     keys = curve_keys()
     uplink = {"url": "tcp://127.0.0.1:0", "public": keys[0], "secret": keys[1]}
     bus = ZeromqBus(folder, uplink=uplink)
-    house = House(bus)
+    managed = ManagedBus(bus)
     try:
-        far = FarHouse(house, await house.announce("ada", "bob"), keys, folder)
+        far = UplinkHome(managed, await managed.announce("ada", "bob"), keys, folder)
         try:
             await far.know()
             far.url = uplink["url"] = await far.listens()  # the next router uses the same
@@ -137,5 +137,5 @@ async def far_house(folder: Path) -> AsyncIterator[FarHouse]:
         finally:
             far.close()
     finally:
-        await house.close()
+        await managed.close()
         bus.close()

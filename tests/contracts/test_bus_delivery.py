@@ -6,7 +6,7 @@ import pytest
 
 from tests.contracts.bus import (
     PATIENCE,
-    House,
+    ManagedBus,
     Ping,
     Refusal,
     Result,
@@ -22,28 +22,32 @@ from tests.contracts.bus import (
 from transport.errors import DeadlineExceeded, Nacked, PeerLost
 
 
-async def test_messages_of_one_sender_arrive_in_order_beyond_the_window(house: House) -> None:
-    ada, bob = await house.join("ada"), await house.join("bob")
+async def test_messages_of_one_sender_arrive_in_order_beyond_the_window(
+    managed: ManagedBus,
+) -> None:
+    ada, bob = await managed.join("ada"), await managed.join("bob")
     async with asyncio.TaskGroup() as group:
         for n in range(300):
             group.create_task(ada.send("bob", Task(n=n)))
     assert await numbers(bob, 300) == list(range(300))
 
 
-async def test_a_send_returns_once_the_router_keeps_it_though_nobody_is_there(house: House) -> None:
-    await house.announce("ada", "bob")
-    ada = await house.join("ada")
+async def test_a_send_returns_once_the_router_keeps_it_though_nobody_is_there(
+    managed: ManagedBus,
+) -> None:
+    await managed.announce("ada", "bob")
+    ada = await managed.join("ada")
     for n in range(3):
         await ada.send("bob", Task(n=n))
     assert (await depths_of(ada))["bob"][0] == 3
-    bob = await house.join("bob")
+    bob = await managed.join("bob")
     assert await numbers(bob, 3) == [0, 1, 2]
     await until_depth(ada, "bob", 0)
 
 
-async def test_an_unknown_recipient_is_an_error_for_the_sender(house: House) -> None:
-    await house.announce("ada")
-    ada = await house.join("ada")
+async def test_an_unknown_recipient_is_an_error_for_the_sender(managed: ManagedBus) -> None:
+    await managed.announce("ada")
+    ada = await managed.join("ada")
     with pytest.raises(Nacked) as durable:
         await ada.send("nobody", Task())
     with pytest.raises(Nacked) as asked:
@@ -53,21 +57,21 @@ async def test_an_unknown_recipient_is_an_error_for_the_sender(house: House) -> 
 
 
 async def test_until_the_supervisor_has_spoken_an_unknown_address_is_waited_for(
-    house: House,
+    managed: ManagedBus,
 ) -> None:
-    ada = await house.join("ada")
+    ada = await managed.join("ada")
     sending = [asyncio.create_task(ada.send(to, Task(n=1))) for to in ("bob", "eve")]
     await depths_of(ada)
     assert not any(task.done() for task in sending)
-    await house.announce("ada", "bob")
+    await managed.announce("ada", "bob")
     await sending[0]
     with pytest.raises(Nacked):
         await sending[1]
-    assert await numbers(await house.join("bob"), 1) == [1]
+    assert await numbers(await managed.join("bob"), 1) == [1]
 
 
-async def test_a_full_mailbox_is_an_error_for_the_sender(house: House) -> None:
-    ada = await house.join("ada")
+async def test_a_full_mailbox_is_an_error_for_the_sender(managed: ManagedBus) -> None:
+    ada = await managed.join("ada")
     large = Task(data=bytes(15 * 1024 * 1024))
     for _ in range(4):
         await ada.send("broker", large)
@@ -76,8 +80,10 @@ async def test_a_full_mailbox_is_an_error_for_the_sender(house: House) -> None:
     assert error.value.reason == "mailbox_full"
 
 
-async def test_a_message_that_is_too_large_is_refused_and_the_link_lives(house: House) -> None:
-    ada, bob = await house.join("ada"), await house.join("bob")
+async def test_a_message_that_is_too_large_is_refused_and_the_link_lives(
+    managed: ManagedBus,
+) -> None:
+    ada, bob = await managed.join("ada"), await managed.join("bob")
     with pytest.raises(Nacked) as error:
         await ada.send("bob", Task(data=bytes(16 * 1024 * 1024)))
     assert error.value.reason == "too_large"
@@ -88,9 +94,9 @@ async def test_a_message_that_is_too_large_is_refused_and_the_link_lives(house: 
 @pytest.mark.parametrize("question", [Ping(n=1), Task(n=1)], ids=["passing", "durable"])
 @pytest.mark.parametrize("answered_with", [Ping, Task], ids=["passing", "durable"])
 async def test_an_answer_that_is_too_large_is_a_refusal_for_its_requester(
-    house: House, question: Ping | Task, answered_with: type[Ping | Task]
+    managed: ManagedBus, question: Ping | Task, answered_with: type[Ping | Task]
 ) -> None:
-    ada, bob = await house.join("ada"), await house.join("bob")
+    ada, bob = await managed.join("ada"), await managed.join("bob")
     asking = asyncio.create_task(ada.ask("bob", question, within_seconds=PATIENCE))
     asked = await take(bob)
     await bob.reply(asked, answered_with(data=bytes(16 * 1024 * 1024)))
@@ -102,15 +108,15 @@ async def test_an_answer_that_is_too_large_is_a_refusal_for_its_requester(
     assert await numbers(ada, 1) == [7]
 
 
-async def test_a_passing_message_that_is_too_large_is_dropped(house: House) -> None:
-    ada, bob = await house.join("ada"), await house.join("bob")
+async def test_a_passing_message_that_is_too_large_is_dropped(managed: ManagedBus) -> None:
+    ada, bob = await managed.join("ada"), await managed.join("bob")
     ada.post("bob", Ping(n=1, data=bytes(16 * 1024 * 1024)))
     await ada.send("bob", Task(n=7))
     assert await numbers(bob, 1) == [7]
 
 
-async def test_what_is_not_done_goes_to_the_next_incarnation_in_order(house: House) -> None:
-    ada, bob = await house.join("ada"), await house.join("bob")
+async def test_what_is_not_done_goes_to_the_next_incarnation_in_order(managed: ManagedBus) -> None:
+    ada, bob = await managed.join("ada"), await managed.join("bob")
     for n in range(5):
         await ada.send("bob", Task(n=n))
     assert await numbers(bob, 2) == [0, 1]
@@ -118,12 +124,12 @@ async def test_what_is_not_done_goes_to_the_next_incarnation_in_order(house: Hou
     assert number(held) == 2
     await until_depth(ada, "bob", 3)
     bob.abort()
-    heir = await house.join("bob", 2)
+    heir = await managed.join("bob", 2)
     assert await numbers(heir, 3) == [2, 3, 4]
 
 
-async def test_the_same_id_is_delivered_once(house: House) -> None:
-    ada, bob = await house.join("ada"), await house.join("bob")
+async def test_the_same_id_is_delivered_once(managed: ManagedBus) -> None:
+    ada, bob = await managed.join("ada"), await managed.join("bob")
     id = bytes(range(16))
     assert await ada.send("bob", Task(n=1), id=id) == id
     await ada.send("bob", Task(n=1), id=id)
@@ -134,8 +140,8 @@ async def test_the_same_id_is_delivered_once(house: House) -> None:
     assert await numbers(bob, 1) == [2]
 
 
-async def test_a_request_is_answered(house: House) -> None:
-    ada, bob = await house.join("ada"), await house.join("bob")
+async def test_a_request_is_answered(managed: ManagedBus) -> None:
+    ada, bob = await managed.join("ada"), await managed.join("bob")
 
     async def serve() -> None:
         for _ in range(2):
@@ -152,8 +158,8 @@ async def test_a_request_is_answered(house: House) -> None:
     await serving
 
 
-async def test_an_answer_outlives_the_one_who_asked(house: House) -> None:
-    ada, bob = await house.join("ada"), await house.join("bob")
+async def test_an_answer_outlives_the_one_who_asked(managed: ManagedBus) -> None:
+    ada, bob = await managed.join("ada"), await managed.join("bob")
     id = bytes(range(16))
     asking = asyncio.create_task(ada.ask("bob", Task(n=1), id=id))
     asked = await take(bob)
@@ -162,7 +168,7 @@ async def test_an_answer_outlives_the_one_who_asked(house: House) -> None:
     await bob.reply(asked, Result(n=9))
     await bob.reply(asked, Result(n=9))  # run again after a crash: the same id
     bob.done(asked)
-    heir = await house.join("ada", 2)
+    heir = await managed.join("ada", 2)
     answer = await heir.ask("bob", Task(n=1), id=id, within_seconds=PATIENCE)
     heir.done(answer)
     assert number(answer) == 9
@@ -171,42 +177,42 @@ async def test_an_answer_outlives_the_one_who_asked(house: House) -> None:
     assert isinstance(asking.exception(), Exception)
 
 
-async def test_a_deadline_is_kept(house: House) -> None:
-    ada = await house.join("ada")
-    await house.join("bob")
+async def test_a_deadline_is_kept(managed: ManagedBus) -> None:
+    ada = await managed.join("ada")
+    await managed.join("bob")
     with pytest.raises(DeadlineExceeded):
         await ada.ask("bob", Ping(), within_seconds=0.05)
 
 
-async def test_a_passing_question_to_nobody_fails_fast(house: House) -> None:
-    ada = await house.join("ada")
+async def test_a_passing_question_to_nobody_fails_fast(managed: ManagedBus) -> None:
+    ada = await managed.join("ada")
     with pytest.raises(PeerLost):
         await ada.ask("broker", Ping())
 
 
-async def test_a_passing_question_fails_when_its_peer_is_replaced(house: House) -> None:
-    ada, bob = await house.join("ada"), await house.join("bob")
+async def test_a_passing_question_fails_when_its_peer_is_replaced(managed: ManagedBus) -> None:
+    ada, bob = await managed.join("ada"), await managed.join("bob")
     gone: list[tuple[str, int]] = []
     ada.on_down = lambda address, incarnation: gone.append((address, incarnation))
     asking = asyncio.create_task(ada.ask("bob", Ping()))
     await take(bob)
     bob.abort()
-    await house.join("bob", 2)
+    await managed.join("bob", 2)
     await asyncio.wait([asking], timeout=PATIENCE)
     assert isinstance(asking.exception(), PeerLost)
     assert ("bob", 1) in gone
 
 
-async def test_a_peer_that_says_goodbye_is_announced(house: House) -> None:
-    ada, bob = await house.join("ada"), await house.join("bob")
+async def test_a_peer_that_says_goodbye_is_announced(managed: ManagedBus) -> None:
+    ada, bob = await managed.join("ada"), await managed.join("bob")
     gone: list[tuple[str, int]] = []
     ada.on_down = lambda address, incarnation: gone.append((address, incarnation))
     await bob.close()
     await until(lambda: gone == [("bob", 1)])
 
 
-async def test_closing_waits_until_everything_said_is_accepted(house: House) -> None:
-    ada, bob = await house.join("ada"), await house.join("bob")
+async def test_closing_waits_until_everything_said_is_accepted(managed: ManagedBus) -> None:
+    ada, bob = await managed.join("ada"), await managed.join("bob")
     sending = [asyncio.create_task(ada.send("bob", Task(n=n))) for n in range(50)]
     await asyncio.sleep(0)
     await ada.close()
@@ -214,9 +220,11 @@ async def test_closing_waits_until_everything_said_is_accepted(house: House) -> 
     assert await numbers(bob, 50) == list(range(50))
 
 
-async def test_the_recorder_gets_a_copy_of_what_is_said_and_of_nothing_else(house: House) -> None:
-    ada, bob = await house.join("ada"), await house.join("bob")
-    recorder = await house.join("recorder")
+async def test_the_recorder_gets_a_copy_of_what_is_said_and_of_nothing_else(
+    managed: ManagedBus,
+) -> None:
+    ada, bob = await managed.join("ada"), await managed.join("bob")
+    recorder = await managed.join("recorder")
     await ada.send("bob", Task(n=1))
     await ada.send("bob", Ping(n=2))
     await ada.send("bob", Text(n=3))

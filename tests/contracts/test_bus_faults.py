@@ -11,7 +11,7 @@ from tests.contracts.bus import (
     CODEC,
     PATIENCE,
     Addresses,
-    House,
+    ManagedBus,
     Ping,
     Stop,
     Task,
@@ -40,43 +40,45 @@ def message(sender: str, to: str, *, n: int = 1, incarnation: int = 1, **fields:
 
 
 async def test_a_router_that_was_killed_is_found_again_and_nothing_unaccepted_is_lost(
-    house: House,
+    managed: ManagedBus,
 ) -> None:
-    ada, bob = await house.join("ada"), await house.join("bob")
+    ada, bob = await managed.join("ada"), await managed.join("bob")
     lives: list[bytes] = []
     ada.on_welcome = lives.append
     await ada.send("bob", Task(n=0))
     assert await numbers(bob, 1) == [0]
-    await house.bus.restart_router()
+    await managed.bus.restart_router()
     sending = [asyncio.create_task(ada.send("bob", Task(n=n))) for n in range(1, 50)]
     assert await numbers(bob, 49) == list(range(1, 50))
     await asyncio.wait_for(asyncio.gather(*sending), PATIENCE)
     assert len(lives) == 1
 
 
-async def test_what_was_accepted_outlives_the_router(house: House) -> None:
-    supervisor = await house.announce("ada", "bob")
-    ada = await house.join("ada")
+async def test_what_was_accepted_outlives_the_router(managed: ManagedBus) -> None:
+    supervisor = await managed.announce("ada", "bob")
+    ada = await managed.join("ada")
     ids = [await ada.send("bob", Task(n=n)) for n in range(5)]
-    bob = await house.join("bob")
+    bob = await managed.join("bob")
     assert await numbers(bob, 2) == [0, 1]
     await until_depth(bob, "bob", 3)
     bob.abort()
-    await house.restart_router(supervisor, "ada", "bob")
+    await managed.restart_router(supervisor, "ada", "bob")
     await ada.send("bob", Task(n=5))
     await ada.send("bob", Task(n=0), id=ids[0])  # done in the router's last life
     await ada.send("bob", Task(n=3), id=ids[3])  # waiting since then
-    heir = await house.join("bob", 2)
+    heir = await managed.join("bob", 2)
     assert await numbers(heir, 4) == [2, 3, 4, 5]
     await until_depth(ada, "bob", 0)
 
 
-async def test_mail_of_a_forgotten_address_goes_and_that_of_others_stays(house: House) -> None:
-    supervisor = await house.announce("ada", "bob", "eve", "console/1")
-    ada = await house.join("ada")
+async def test_mail_of_a_forgotten_address_goes_and_that_of_others_stays(
+    managed: ManagedBus,
+) -> None:
+    supervisor = await managed.announce("ada", "bob", "eve", "console/1")
+    ada = await managed.join("ada")
     for to in ("bob", "eve", "console/1", "broker"):
         await ada.send(to, Task())
-    await house.restart_router(supervisor)
+    await managed.restart_router(supervisor)
     for known, kept in (([], {"bob", "eve"}), (["ada", "eve"], {"eve"})):
         await supervisor.send("router", Addresses(known=known))
         depths = await depths_of(supervisor)
@@ -84,32 +86,32 @@ async def test_mail_of_a_forgotten_address_goes_and_that_of_others_stays(house: 
     await supervisor.send("router", Addresses(known=["ada", "bob", "eve"]))
     await depths_of(supervisor)  # answered after it
     await ada.send("bob", Task(n=1))
-    assert await numbers(await house.join("bob"), 1) == [1]
+    assert await numbers(await managed.join("bob"), 1) == [1]
 
 
-async def test_a_message_on_its_way_into_a_dying_router_is_sent_again(house: House) -> None:
-    ada, bob = await house.join("ada"), await house.join("bob")
+async def test_a_message_on_its_way_into_a_dying_router_is_sent_again(managed: ManagedBus) -> None:
+    ada, bob = await managed.join("ada"), await managed.join("bob")
     sending = [asyncio.create_task(ada.send("bob", Task(n=n))) for n in range(100)]
     await asyncio.sleep(0)
-    await house.bus.restart_router()
+    await managed.bus.restart_router()
     await asyncio.wait_for(asyncio.gather(*sending), PATIENCE)
     await ada.send("bob", Task(n=100))
     assert await numbers(bob, 101) == list(range(101))
 
 
-async def test_a_passing_question_fails_when_the_router_restarts(house: House) -> None:
-    ada, bob = await house.join("ada"), await house.join("bob")
+async def test_a_passing_question_fails_when_the_router_restarts(managed: ManagedBus) -> None:
+    ada, bob = await managed.join("ada"), await managed.join("bob")
     asking = asyncio.create_task(ada.ask("bob", Ping()))
     await take(bob)
-    await house.bus.restart_router()
+    await managed.bus.restart_router()
     await asyncio.wait([asking], timeout=PATIENCE)
     assert isinstance(asking.exception(), PeerLost)
 
 
 async def test_a_passing_question_fails_when_the_one_asked_was_cut_off_but_lives(
-    house: House,
+    managed: ManagedBus,
 ) -> None:
-    ada, bob = await house.join("ada"), await house.join("bob")
+    ada, bob = await managed.join("ada"), await managed.join("bob")
     gone: list[str] = []
     ada.on_down = lambda address, _incarnation: gone.append(address)
     asking = asyncio.create_task(ada.ask("bob", Ping()))
@@ -121,16 +123,16 @@ async def test_a_passing_question_fails_when_the_one_asked_was_cut_off_but_lives
     assert gone == []
 
 
-async def test_an_older_incarnation_is_turned_away(house: House) -> None:
-    await house.join("ada", 2)
+async def test_an_older_incarnation_is_turned_away(managed: ManagedBus) -> None:
+    await managed.join("ada", 2)
     with pytest.raises(Fenced):
-        await house.join("ada", 1)
+        await managed.join("ada", 1)
 
 
-async def test_an_incarnation_that_was_followed_is_fenced(house: House) -> None:
-    old = await house.join("ada", 1)
+async def test_an_incarnation_that_was_followed_is_fenced(managed: ManagedBus) -> None:
+    old = await managed.join("ada", 1)
     receiving = asyncio.create_task(old.receive())
-    new = await house.join("ada", 2)
+    new = await managed.join("ada", 2)
     async with asyncio.timeout(PATIENCE):
         await old.fenced.wait()
     await asyncio.wait([receiving], timeout=PATIENCE)
@@ -141,26 +143,28 @@ async def test_an_incarnation_that_was_followed_is_fenced(house: House) -> None:
     assert await numbers(new, 1) == [3]
 
 
-async def test_nobody_joins_without_a_ticket_for_exactly_that_incarnation(house: House) -> None:
-    mine = make_ticket(house.bus.key, "ada", 1)
+async def test_nobody_joins_without_a_ticket_for_exactly_that_incarnation(
+    managed: ManagedBus,
+) -> None:
+    mine = make_ticket(managed.bus.key, "ada", 1)
     for address, incarnation, ticket in (
         ("ada", 1, bytes(32)),
         ("ada", 2, mine),
         ("supervisor", 1, mine),
     ):
         with pytest.raises(Nacked) as error:
-            await house.bus.endpoint(address, incarnation, ticket=ticket).start(PATIENCE)
+            await managed.bus.endpoint(address, incarnation, ticket=ticket).start(PATIENCE)
         assert error.value.reason == "not_allowed"
 
 
-async def test_nobody_can_be_the_router(house: House) -> None:
+async def test_nobody_can_be_the_router(managed: ManagedBus) -> None:
     with pytest.raises(Nacked):
-        await house.bus.endpoint("router").start(PATIENCE)
+        await managed.bus.endpoint("router").start(PATIENCE)
 
 
-async def test_a_peer_speaks_only_as_itself(house: House) -> None:
-    bob = await house.join("bob")
-    eve = await house.intrude()
+async def test_a_peer_speaks_only_as_itself(managed: ManagedBus) -> None:
+    bob = await managed.join("bob")
+    eve = await managed.intrude()
     for forged in (message("ada", "bob"), message("eve", "bob", incarnation=2)):
         eve.send(forged)
         type_, body = await eve.next()
@@ -169,9 +173,9 @@ async def test_a_peer_speaks_only_as_itself(house: House) -> None:
     assert await numbers(bob, 1) == [4]
 
 
-async def test_noise_is_ignored_and_the_router_lives(house: House) -> None:
-    bob = await house.join("bob")
-    eve = await house.intrude()
+async def test_noise_is_ignored_and_the_router_lives(managed: ManagedBus) -> None:
+    bob = await managed.join("bob")
+    eve = await managed.intrude()
     good = message("eve", "bob", n=5)
     for noise in (
         b"",
@@ -187,8 +191,8 @@ async def test_noise_is_ignored_and_the_router_lives(house: House) -> None:
     assert await numbers(bob, 1) == [5]
 
 
-async def test_one_who_has_not_said_hello_is_asked_who_it_is(house: House) -> None:
-    eve = await house.intrude(greet=False)
+async def test_one_who_has_not_said_hello_is_asked_who_it_is(managed: ManagedBus) -> None:
+    eve = await managed.intrude(greet=False)
     eve.send(message("eve", "broker"))
     assert (await eve.next())[0] == WHO
     eve.hello(version=99)
@@ -200,18 +204,18 @@ async def test_one_who_has_not_said_hello_is_asked_who_it_is(house: House) -> No
     assert (await eve.next())[0] == WELCOME
 
 
-async def test_a_blob_over_the_limit_is_refused_by_name(house: House) -> None:
-    eve = await house.intrude()
+async def test_a_blob_over_the_limit_is_refused_by_name(managed: ManagedBus) -> None:
+    eve = await managed.intrude()
     eve.send(message("eve", "broker") + bytes(MAX_BLOB))
     type_, body = await eve.next()
     assert (type_, body["reason"]) == (NACK, "too_large")
 
 
 async def test_a_body_that_cannot_be_read_is_told_to_its_sender_and_taken_away(
-    house: House,
+    managed: ManagedBus,
 ) -> None:
-    bob = await house.join("bob")
-    eve = await house.intrude()
+    bob = await managed.join("bob")
+    eve = await managed.intrude()
     for odd in (
         message("eve", "bob", type="test.unheard"),
         message("eve", "bob") + b"\xc1",
@@ -225,15 +229,15 @@ async def test_a_body_that_cannot_be_read_is_told_to_its_sender_and_taken_away(
     assert bob.undecodable == 2
 
 
-async def test_only_the_supervisor_steers_the_router(house: House) -> None:
-    ada = await house.join("ada")
+async def test_only_the_supervisor_steers_the_router(managed: ManagedBus) -> None:
+    ada = await managed.join("ada")
     for order in (Stop(), Addresses(known=[])):
         with pytest.raises(Nacked) as error:
             await ada.ask("router", order, within_seconds=PATIENCE)
         assert error.value.reason == "not_allowed"
-    supervisor = await house.join("supervisor")
+    supervisor = await managed.join("supervisor")
     await supervisor.send("router", Stop())
-    assert await house.bus.router_has_stopped()
+    assert await managed.bus.router_has_stopped()
 
 
 async def test_without_a_router_the_start_fails_in_time(tmp_path: Path) -> None:
@@ -252,8 +256,8 @@ async def test_without_a_router_the_start_fails_in_time(tmp_path: Path) -> None:
         await endpoint.send("bob", Task())
 
 
-async def test_an_answer_from_somebody_else_is_no_answer(house: House) -> None:
-    ada, bob, eve = [await house.join(name) for name in ("ada", "bob", "eve")]
+async def test_an_answer_from_somebody_else_is_no_answer(managed: ManagedBus) -> None:
+    ada, bob, eve = [await managed.join(name) for name in ("ada", "bob", "eve")]
     asking = asyncio.create_task(ada.ask("bob", Ping(n=1), within_seconds=PATIENCE))
     asked = await take(bob)
     await eve.send("ada", Ping(n=666), reply_to=asked.header.id)

@@ -13,7 +13,7 @@ from tests.contracts.bus import (
     Task,
     ZeromqBus,
     numbers,
-    open_house,
+    open_managed_bus,
     until,
     until_depth,
 )
@@ -41,11 +41,11 @@ asyncio.run(main())
 
 
 async def test_a_killed_process_loses_no_message_that_it_had_not_done(tmp_path: Path) -> None:
-    async with open_house("zeromq", tmp_path) as house:
-        bus = house.bus
+    async with open_managed_bus("zeromq", tmp_path) as managed:
+        bus = managed.bus
         assert isinstance(bus, ZeromqBus)
-        supervisor = await house.announce("bob", "ada")
-        ada = await house.join("ada")
+        supervisor = await managed.announce("bob", "ada")
+        ada = await managed.join("ada")
         ticket = make_ticket(bus.key, "bob", 1).hex()
         command = [sys.executable, "-c", HOLDER, bus.url, ticket]
         holder = subprocess.Popen(command, cwd=REPOSITORY)  # noqa: ASYNC220
@@ -57,7 +57,7 @@ async def test_a_killed_process_loses_no_message_that_it_had_not_done(tmp_path: 
         ada.on_down = lambda address, incarnation: gone.append((address, incarnation))
         asking = asyncio.create_task(ada.ask("bob", Ping(n=99)))
         assert await asyncio.to_thread(holder.wait, PATIENCE) == -signal.SIGKILL
-        heir = await house.join("bob", 2)
+        heir = await managed.join("bob", 2)
         assert await numbers(heir, 3) == [1, 2, 3]
         await asyncio.wait([asking], timeout=PATIENCE)
         assert isinstance(asking.exception(), PeerLost)

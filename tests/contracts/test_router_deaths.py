@@ -11,7 +11,7 @@ from tests.contracts.bus import (
     Addresses,
     Task,
     ZeromqBus,
-    house_on,
+    managed_bus_on,
     number,
     take,
     until,
@@ -39,10 +39,10 @@ async def test_a_router_that_dies_loses_and_doubles_nothing(
     tmp_path: Path, point: str, count: int
 ) -> None:
     bus = ZeromqBus(tmp_path, "tests.contracts.dying_router", point=point, count=count)
-    async with house_on(bus) as house:
-        supervisor = await house.announce(*KNOWN)
+    async with managed_bus_on(bus) as managed:
+        supervisor = await managed.announce(*KNOWN)
         supervisor.on_welcome = lambda _: supervisor.post("router", Addresses(known=KNOWN))
-        ada, bob = await house.join("ada"), await house.join("bob")
+        ada, bob = await managed.join("ada"), await managed.join("bob")
         journal: list[int] = []
         working = asyncio.create_task(work(bob, journal))
         sending = asyncio.create_task(send_all(ada))
@@ -66,12 +66,12 @@ async def send_all(ada: Endpoint) -> None:
 
 async def test_a_router_killed_after_it_delivered_delivers_again(tmp_path: Path) -> None:
     bus = ZeromqBus(tmp_path)
-    async with house_on(bus) as house:
-        supervisor = await house.announce(*KNOWN)
-        ada, bob = await house.join("ada"), await house.join("bob")
+    async with managed_bus_on(bus) as managed:
+        supervisor = await managed.announce(*KNOWN)
+        ada, bob = await managed.join("ada"), await managed.join("bob")
         await ada.send("bob", Task(n=1))
         assert number(await take(bob)) == 1
         bob.abort()
-        await house.restart_router(supervisor, *KNOWN)
-        heir = await house.join("bob", 2)
+        await managed.restart_router(supervisor, *KNOWN)
+        heir = await managed.join("bob", 2)
         assert number(await take(heir)) == 1

@@ -14,7 +14,7 @@ import pytest
 import zmq
 
 from tests.contracts.bus import PATIENCE, Ping, Task, depths_of, numbers, take, until
-from tests.contracts.far import FarHouse, far_house
+from tests.contracts.far import UplinkHome, uplink_home
 from tests.fakes.bad_network import BadNetwork
 from transport import protocol, sockets, uplink
 from transport.endpoint import Endpoint
@@ -29,16 +29,16 @@ FAR, NEAR = curve_keys(), curve_keys()
 
 
 @pytest.fixture
-async def far(tmp_path: Path) -> AsyncIterator[FarHouse]:
-    async with far_house(tmp_path) as house:
-        yield house
+async def far(tmp_path: Path) -> AsyncIterator[UplinkHome]:
+    async with uplink_home(tmp_path) as made:
+        yield made
 
 
 async def test_a_process_behind_a_relay_asks_and_sends_as_one_beside_the_router(
-    far: FarHouse,
+    far: UplinkHome,
 ) -> None:
     await far.know(host_far=FAR)
-    bob = await far.house.join("bob")
+    bob = await far.managed.join("bob")
     ada = await far.host("far", FAR).join("ada")
     asked = asyncio.create_task(ada.ask("bob", Ping(n=1), within_seconds=PATIENCE))
     await bob.reply(await take(bob), Ping(n=2))
@@ -50,7 +50,7 @@ async def test_a_process_behind_a_relay_asks_and_sends_as_one_beside_the_router(
 
 
 async def test_a_host_says_hello_by_its_key_and_a_ticket_is_good_on_its_own_host_only(
-    far: FarHouse,
+    far: UplinkHome,
 ) -> None:
     await far.know(host_far=FAR, host_near=NEAR)
     myself = far.direct("host/far", FAR)
@@ -74,11 +74,11 @@ async def test_a_host_says_hello_by_its_key_and_a_ticket_is_good_on_its_own_host
     with pytest.raises(Nacked, match="you are not bob#1"):
         await ada.send("supervisor", Task(n=2))
     assert (await far.refusal()).reason == "ada#1 spoke as bob"
-    assert (await far.house.join("bob")).address == "bob"
+    assert (await far.managed.join("bob")).address == "bob"
 
 
 async def test_a_key_that_is_not_on_the_list_is_refused_and_one_taken_off_is_cut_off(
-    far: FarHouse,
+    far: UplinkHome,
 ) -> None:
     invited, refused = curve_keys(), asyncio.Event()
     await far.know(invite_x=invited)
@@ -103,10 +103,10 @@ async def test_a_key_that_is_not_on_the_list_is_refused_and_one_taken_off_is_cut
     assert isinstance(await far.host("far", FAR).join("ada"), Endpoint)
 
 
-async def test_each_message_arrives_once_whatever_the_connection_does(far: FarHouse) -> None:
+async def test_each_message_arrives_once_whatever_the_connection_does(far: UplinkHome) -> None:
     await far.know(host_far=FAR)
     with BadNetwork(far.url) as network:
-        bob = await far.house.join("bob")
+        bob = await far.managed.join("bob")
         ada = await far.host("far", FAR, network.url).join("ada")
         seen = Counter[int](), Counter[int]()
 
@@ -139,9 +139,9 @@ async def test_each_message_arrives_once_whatever_the_connection_does(far: FarHo
     assert all(set(found.values()) == {1} for found in seen)
 
 
-async def test_a_host_that_floods_keeps_nobody_waiting(far: FarHouse) -> None:
+async def test_a_host_that_floods_keeps_nobody_waiting(far: UplinkHome) -> None:
     await far.know(host_far=FAR)
-    bob, eve = await far.house.join("bob"), await far.host("far", FAR).join("ada")
+    bob, eve = await far.managed.join("bob"), await far.host("far", FAR).join("ada")
     is_over = asyncio.Event()
 
     async def flood() -> None:
@@ -160,10 +160,10 @@ async def test_a_host_that_floods_keeps_nobody_waiting(far: FarHouse) -> None:
 
 
 async def test_a_host_that_reads_and_acknowledges_nothing_keeps_nobody_waiting(
-    far: FarHouse,
+    far: UplinkHome,
 ) -> None:
     await far.know(host_far=FAR)
-    bob = await far.house.join("bob")
+    bob = await far.managed.join("bob")
     with zmq.Context[zmq.Socket[bytes]]() as context:
         socket = sockets.uplink_dealer_socket(context, UplinkTarget(far.url, far.keys[0], *FAR))
         socket.setsockopt(zmq.IMMEDIATE, 0)
@@ -196,19 +196,19 @@ def test_sockets_between_machines_use_no_heartbeats_of_zeromq() -> None:
         context.destroy(linger=0)
 
 
-async def test_a_router_that_restarts_still_refuses_what_was_followed(far: FarHouse) -> None:
+async def test_a_router_that_restarts_still_refuses_what_was_followed(far: UplinkHome) -> None:
     await far.know(host_far=FAR)
     host = far.host("far", FAR)
     followed_by = await host.join("ada", 2)
     await followed_by.send("supervisor", Task())
     followed_by.abort()
-    await far.house.restart_router(far.supervisor, "ada", "bob")
+    await far.managed.restart_router(far.supervisor, "ada", "bob")
     await far.know(host_far=FAR)
     with pytest.raises(Fenced, match="followed by #2"):
         await host.join("ada", 1)
 
 
-async def test_odd_shapes_from_a_host_do_nothing(far: FarHouse) -> None:
+async def test_odd_shapes_from_a_host_do_nothing(far: UplinkHome) -> None:
     await far.know(host_far=FAR)
     context = zmq.Context[zmq.Socket[bytes]]()
     socket = sockets.uplink_dealer_socket(context, UplinkTarget(far.url, far.keys[0], *FAR))
@@ -224,7 +224,7 @@ async def test_odd_shapes_from_a_host_do_nothing(far: FarHouse) -> None:
     context.destroy(linger=0)
 
 
-async def test_a_key_has_only_so_many_connections(far: FarHouse) -> None:
+async def test_a_key_has_only_so_many_connections(far: UplinkHome) -> None:
     await far.know(host_far=FAR)
     beat = link_frame(protocol.HEARTBEAT, {"lag": 0.0}, sender="ada", incarnation=1)
     with zmq.Context[zmq.Socket[bytes]]() as context:

@@ -108,7 +108,7 @@ class FakeHosts:
         )
 
 
-class World:
+class GatewayHome:
     """A home with one agent, its gateway at work in a thread, and simulated peers on the bus."""
 
     def __init__(self, path: Path) -> None:
@@ -343,19 +343,19 @@ class World:
 
 
 @contextmanager
-def gateway_world(path: Path, default_model: str = "", /, **http: Any) -> Iterator[World]:
-    """Yield a world whose gateway runs with these settings of `http`; it is stopped at the end."""
-    world = World(path)
-    config = world.line.config
+def running_gateway(path: Path, default_model: str = "", /, **http: Any) -> Iterator[GatewayHome]:
+    """Yield a home whose gateway runs with these settings of `http`; it is stopped at the end."""
+    gateway_home = GatewayHome(path)
+    config = gateway_home.line.config
     place = config.http.model_copy(update={"strangers_per_second": 1e6} | http)
     models = config.models.model_copy(update={"default": default_model})
-    world.line.config = config.model_copy(update={"http": place, "models": models})
-    world.add_child(SUPERVISOR, "supervisor")
-    world.start()
+    gateway_home.line.config = config.model_copy(update={"http": place, "models": models})
+    gateway_home.add_child(SUPERVISOR, "supervisor")
+    gateway_home.start()
     try:
-        yield world
+        yield gateway_home
     finally:
-        world.stop()
+        gateway_home.stop()
 
 
 def refused(call: Callable[..., object], *args: object, **named: object) -> ApiError:
@@ -368,7 +368,7 @@ def refused(call: Callable[..., object], *args: object, **named: object) -> ApiE
 
 
 def ask(
-    world: World,
+    gateway_home: GatewayHome,
     id: str = "q1",
     sender: str = f"{AGENT}/alice-1",
     about: ProposedAction | None = None,
@@ -383,4 +383,4 @@ def ask(
         about=about,
         shared=about is not None,
     )
-    world.arrive(arrived(question, sender))
+    gateway_home.arrive(arrived(question, sender))

@@ -2,7 +2,7 @@
 
 The real SDKs call it, and real coding agents do.
 
-A scenario gives it a brain and passes its `env()` to the supervisor:
+A scenario gives it a responder and passes its `env()` to the supervisor:
 
     from tests.fakes.model_server import FakeModelServer, Script, call, calls, say
 
@@ -47,9 +47,9 @@ from typing import Any
 from agiraph.core.turns import Usage
 from tests.fakes import wire_anthropic, wire_google, wire_openai, wire_responses
 from tests.fakes.replies import (
-    Brain,
     Call,
     Reply,
+    Responder,
     Script,
     SeenRequest,
     call,
@@ -62,10 +62,10 @@ from tests.fakes.replies import (
 )
 
 __all__ = [
-    "Brain",
     "Call",
     "FakeModelServer",
     "Reply",
+    "Responder",
     "Script",
     "SeenRequest",
     "call",
@@ -87,13 +87,13 @@ GATE_SECONDS = 60.0
 
 
 class FakeModelServer:
-    """A model service on 127.0.0.1 with a brain from the test; a context manager."""
+    """A model service on 127.0.0.1 with a responder from the test; a context manager."""
 
     key = "test-key-0123456789"
 
-    def __init__(self, brain: Brain) -> None:
+    def __init__(self, responder: Responder) -> None:
         """Listen at once on a free port; `requests` and `problems` grow with each request."""
-        self.brain = brain
+        self.responder = responder
         self.requests: list[SeenRequest] = []
         self.problems: list[str] = []
         self._changed = threading.Condition()
@@ -204,7 +204,7 @@ class _Handler(BaseHTTPRequestHandler):
             about = {"headers": headers, "number": len(fake.requests), "path": self.path}
             seen = replace(wire.read(body), raw=raw, **about)
             fake.record(seen)
-            reply = fake.brain(seen)
+            reply = fake.responder(seen)
         except (LookupError, ValueError, AssertionError, TypeError) as problem:
             fake.problems.append(f"{type(problem).__name__}: {problem}")
             self._send(400, wire.error(400, "bad_request", f"fake model: {problem}"))

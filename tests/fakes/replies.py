@@ -1,7 +1,7 @@
-"""The input and output of a test's brain: SeenRequest, Reply, and Script, a brain made of lists.
+"""The input and output of a responder: SeenRequest, Reply, and Script, a responder made of lists.
 
-A brain is any `Callable[[SeenRequest], Reply]`. It must not count calls: an entity that was killed
-repeats its last step, and must get the same answer. So look at `seen.turns`.
+A responder is any `Callable[[SeenRequest], Reply]`. It must not count calls: an entity that was
+killed repeats its last step, and must get the same answer. So look at `seen.turns`.
 """
 
 import json
@@ -146,12 +146,12 @@ def cut(reply: Reply, after_events: int = 3) -> Reply:
     return replace(reply, cut_after=after_events)
 
 
-Brain = Callable[[SeenRequest], Reply]
-Step = Reply | Brain
+Responder = Callable[[SeenRequest], Reply]
+Step = Reply | Responder
 
 
 class Script:
-    """A brain that plays lists: `Script({"coordinator": [call(...), ...], "ada": [...]})`.
+    """A responder that plays lists: `Script({"coordinator": [call(...), ...], "ada": [...]})`.
 
     The actor is the name in the system prompt after "You are", or `coordinator` for "You are NAME,
     the coordinator" (the first match, if several do); `*` plays actors that match no name. The step
@@ -161,8 +161,8 @@ class Script:
     and lists it in `problems`.
     """
 
-    def __init__(self, parts: Mapping[str, Sequence[Step] | Brain]) -> None:
-        """Create a brain from a list of steps, or a brain, for each actor."""
+    def __init__(self, parts: Mapping[str, Sequence[Step] | Responder]) -> None:
+        """Create a responder from a list of steps, or a responder, for each actor."""
         self._parts = parts
 
     def __call__(self, seen: SeenRequest) -> Reply:

@@ -31,7 +31,7 @@ from rich.cells import cell_len
 
 from cli.command_table import COMMANDS
 from tests.fakes.forked import begun
-from tests.integration.house import until
+from tests.integration.waiting import until
 
 Size = tuple[int, int]
 SMALL: Final[Size] = (80, 24)

@@ -1,4 +1,4 @@
-"""StormyTeam: the brain of a big team whose model services refuse every second request.
+"""StormyTeam: the responder of a big team whose model services refuse every second request.
 
 The coordinator hires the whole team at once; each worker writes a file and publishes it. Requests
 are refused with 429, alternately with and without `retry-after`. An answer uses exactly the amount
@@ -20,7 +20,7 @@ FACT = "a fact"
 
 
 class StormyTeam:
-    """A team of `size` workers, whose models are `models` in turn; a brain with counters.
+    """A team of `size` workers, whose models are `models` in turn; a responder with counters.
 
     It counts requests, not callers: its steps are still determined by the conversations alone.
     """

@@ -13,7 +13,7 @@ from typing import Final
 
 from tests.fakes.model_server import FakeModelServer
 from tests.fakes.session import Session, Shown
-from tests.scenarios.house import ROOT
+from tests.scenarios.scenario_home import ROOT
 
 PAGE: Final = ROOT / "docs" / "first-hour.md"
 REST: Final = "..."

@@ -9,10 +9,11 @@ from pathlib import Path
 from threading import Event
 
 from agiraph.core.turns import Usage
-from tests.fakes.model_server import Brain, FakeModelServer, Reply, Script, SeenRequest, call
+from tests.fakes.model_server import FakeModelServer, Reply, Responder, Script, SeenRequest, call
 from tests.first_hour.page import FirstHour, ends, those
-from tests.integration.house import keep_port, until
-from tests.scenarios.house import ROOT
+from tests.integration.probed_supervisor import keep_port
+from tests.integration.waiting import until
+from tests.scenarios.scenario_home import ROOT
 from tests.scenarios.steps import WAIT, ask, bash, finish, held, node, publish, spawn, write
 
 MODEL = "openai/gpt-4o"
@@ -42,7 +43,7 @@ def played(folder: Path) -> str:
 # --- the model that stands in --------------------------------------------------------------------
 
 
-def team(gate: Event) -> Brain:
+def team(gate: Event) -> Responder:
     """Return the model of the hour; its worker is kept waiting until the gate is open."""
 
     def best(seen: SeenRequest) -> Reply:
@@ -62,8 +63,8 @@ def team(gate: Event) -> Brain:
         WAIT,
         finish("Saddles sold most often, in 39 orders; returned ones count."),
     ]
-    brain = Script({"coordinator": coordinator, "ada": [bash(COUNT), best, publish("saddles")]})
-    return lambda seen: replace(brain(seen), usage=A_CALL)
+    responder = Script({"coordinator": coordinator, "ada": [bash(COUNT), best, publish("saddles")]})
+    return lambda seen: replace(responder(seen), usage=A_CALL)
 
 
 # --- the hour ------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from typing import Any
 from agiraph.http.discovery import is_held
 from tests.fakes.forked import FRONT_DOOR, Forked
 from tests.fakes.front_door import run_here
-from tests.integration.house import until
+from tests.integration.waiting import until
 
 DEADLINE_SECONDS = 60.0
 KEYS = ("ANTHROPIC_", "OPENAI_", "OPENROUTER_", "MOONSHOT_", "MINIMAX_", "AGIRAPH_")

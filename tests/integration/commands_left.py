@@ -5,24 +5,25 @@ A command's runner kills all processes that its command started, so two of them 
 
 import psutil
 
-from tests.integration.house import House, until
+from tests.integration.probed_supervisor import ProbedSupervisor
+from tests.integration.waiting import until
 
 HELD = "setsid sleep 1000.1 & echo $! > {}; sleep 1000.2"
 LEFT_BEHIND = "setsid sleep 1000.1 & echo $! > {}; kill -9 $PPID"
 NAMELESS = "env -i setsid sleep 1000.3 & echo $! > {}; kill -9 $PPID"
 
 
-def shelled(house: House, address: str, command: str) -> psutil.Process:
+def shelled(supervisor: ProbedSupervisor, address: str, command: str) -> psutil.Process:
     """Start a worker with this command; return the process that it started in another session."""
-    pid_file = house.home / f"{address.replace('/', '.')}.pid"
-    house.start(address, args={"command": command.format(pid_file)}, shutdown_seconds=1)
-    house.await_row(address, state="ready")
+    pid_file = supervisor.home / f"{address.replace('/', '.')}.pid"
+    supervisor.start(address, args={"command": command.format(pid_file)}, shutdown_seconds=1)
+    supervisor.await_row(address, state="ready")
     pid = until(
         lambda: pid_file.read_text().strip() if pid_file.exists() else None, "the command runs"
     )
     return psutil.Process(int(pid))
 
 
-def has_ended(house: House, address: str) -> bool:
+def has_ended(supervisor: ProbedSupervisor, address: str) -> bool:
     """Whether the command of a worker has ended by itself."""
-    return (house.home / f"{address.replace('/', '.')}.ended").exists()
+    return (supervisor.home / f"{address.replace('/', '.')}.ended").exists()

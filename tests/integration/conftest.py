@@ -9,21 +9,21 @@ from pathlib import Path
 import pytest
 
 from agiraph.http.client import Client, read_gateway_address
-from tests.fakes.gateway import World, gateway_world
-from tests.integration.house import House, running
+from tests.fakes.gateway import GatewayHome, running_gateway
+from tests.integration.probed_supervisor import ProbedSupervisor, running
 
 KEYS = {"ANTHROPIC_API_KEY": "sk-ant-x", "OPENAI_BASE_URL": "http://x"}
 OTHER_SECRETS = {"MY_TOKEN": "t"}
 
 
 @pytest.fixture(scope="session")
-def _house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
-    with running(tmp_path_factory.mktemp("home"), **KEYS, **OTHER_SECRETS) as house:
-        yield house
+def _house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProbedSupervisor]:
+    with running(tmp_path_factory.mktemp("home"), **KEYS, **OTHER_SECRETS) as supervisor:
+        yield supervisor
 
 
 @pytest.fixture(scope="module")
-def house(_house: House) -> House:
+def supervisor(_house: ProbedSupervisor) -> ProbedSupervisor:
     """Return a supervisor with all defaults and with keys in its environment.
 
     Many files start their children there: an address, and so a test's agent, is used only once.
@@ -32,24 +32,24 @@ def house(_house: House) -> House:
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    with gateway_world(tmp_path / "home") as world:
-        yield world
+def gateway_home(tmp_path: Path) -> Iterator[GatewayHome]:
+    with running_gateway(tmp_path / "home") as gateway_home:
+        yield gateway_home
 
 
 @pytest.fixture
-def url(world: World) -> str:
-    """Return the URL at which the world's gateway listens."""
-    return read_gateway_address(world.home.path)[0]
+def url(gateway_home: GatewayHome) -> str:
+    """Return the URL at which the gateway listens."""
+    return read_gateway_address(gateway_home.home.path)[0]
 
 
 @pytest.fixture
-def token(world: World) -> str:
+def token(gateway_home: GatewayHome) -> str:
     """Return the home's own token."""
-    return read_gateway_address(world.home.path)[1]
+    return read_gateway_address(gateway_home.home.path)[1]
 
 
 @pytest.fixture
-def client(world: World) -> Iterator[Client]:
-    with world.client() as client:
+def client(gateway_home: GatewayHome) -> Iterator[Client]:
+    with gateway_home.client() as client:
         yield client

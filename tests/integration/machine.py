@@ -11,7 +11,8 @@ import psutil
 
 from agiraph.storage.host_folder import HostFolder
 from tests.fakes.forked import Forked
-from tests.integration.house import DEADLINE_SECONDS, ROOT, House, await_gone, until
+from tests.integration.probed_supervisor import ROOT, ProbedSupervisor
+from tests.integration.waiting import DEADLINE_SECONDS, await_gone, until
 
 LISTENS = "hosts: {listen: tcp://127.0.0.1:0, lease_seconds: 3, renew_seconds: 0.3}\n"
 """Settings of a home that other machines can join."""
@@ -58,21 +59,21 @@ class Machine:
         return self.process.wait(DEADLINE_SECONDS)
 
 
-def invited(house: House, **asked: Any) -> str:
+def invited(supervisor: ProbedSupervisor, **asked: Any) -> str:
     """Return the line of a new invitation, once the home listens."""
 
     def line() -> str | None:
-        answer = house.ask("supervisor", "host.invite", **asked)
+        answer = supervisor.ask("supervisor", "host.invite", **asked)
         return str(answer["line"]) if "line" in answer else None
 
     return until(line, "an invitation")
 
 
-def await_host(house: House, name: str, **wanted: Any) -> dict[str, Any]:
+def await_host(supervisor: ProbedSupervisor, name: str, **wanted: Any) -> dict[str, Any]:
     """Wait until a host's row has these values."""
 
     def found() -> dict[str, Any] | None:
-        rows = house.ask("supervisor", "host.list")["hosts"]
+        rows = supervisor.ask("supervisor", "host.list")["hosts"]
         row: dict[str, Any] = next((row for row in rows if row["name"] == name), {})
         return row if row and all(row[key] == value for key, value in wanted.items()) else None
 

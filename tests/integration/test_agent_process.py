@@ -12,7 +12,7 @@ import pytest
 
 from actors.runtime.processes import is_alive
 from actors.worker.external.process import ExternalAgentProcess, forget, until_gone
-from tests.integration.house import until
+from tests.integration.waiting import until
 
 BODY = """
 import os, subprocess, sys, time

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from agiraph.messages.child import ChildStarted, StartChild
-from tests.fakes.gateway import World
+from tests.fakes.gateway import GatewayHome
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "api.md"
@@ -19,10 +19,10 @@ def example(name: str) -> str:
     return found.group(1)
 
 
-def run(world: World, program: str) -> str:
+def run(gateway_home: GatewayHome, program: str) -> str:
     done = subprocess.run(
         [sys.executable, "-c", program],
-        env={"AGIRAPH_HOME": str(world.home.path), "PYTHONPATH": str(ROOT), "PATH": ""},
+        env={"AGIRAPH_HOME": str(gateway_home.home.path), "PYTHONPATH": str(ROOT), "PATH": ""},
         capture_output=True,
         text=True,
         timeout=SECONDS,
@@ -32,21 +32,24 @@ def run(world: World, program: str) -> str:
     return done.stdout
 
 
-def test_the_examples_do_what_they_say(world: World) -> None:
-    start = world.line.answers[StartChild]
+def test_the_examples_do_what_they_say(gateway_home: GatewayHome) -> None:
+    start = gateway_home.line.answers[StartChild]
 
     def start_and_work(body: StartChild) -> ChildStarted:
         started = start(body)
         assert isinstance(started, ChildStarted)
         agent = started.address.partition("/")[0]
-        world.log_events("agent.created", "agent.completed", agent=agent)
+        gateway_home.log_events("agent.created", "agent.completed", agent=agent)
         return started
 
-    world.line.answers[StartChild] = start_and_work
-    assert "agent.completed" in run(world, example("sync"))
-    assert [m.body.content for m in world.line.sent if m.body.TYPE == "text"] == [
+    gateway_home.line.answers[StartChild] = start_and_work
+    assert "agent.completed" in run(gateway_home, example("sync"))
+    assert [m.body.content for m in gateway_home.line.sent if m.body.TYPE == "text"] == [
         "Begin with the tables"
     ]
-    world.add_agent(status="completed")
-    world.log_events("agent.created", "agent.completed")
-    assert run(world, example("async")).splitlines() == ["1 agent.created", "2 agent.completed"]
+    gateway_home.add_agent(status="completed")
+    gateway_home.log_events("agent.created", "agent.completed")
+    assert run(gateway_home, example("async")).splitlines() == [
+        "1 agent.created",
+        "2 agent.completed",
+    ]

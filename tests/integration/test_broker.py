@@ -53,7 +53,7 @@ ADA = "shop-1/ada"
 DEADLINE = 45
 
 
-class House:
+class BrokerSystem:
     """A router in a thread, a broker in a process, and endpoints of the test's own."""
 
     def __init__(self, folder: Path, server: FakeModelServer) -> None:
@@ -129,8 +129,8 @@ def server() -> Iterator[FakeModelServer]:
 
 
 @pytest.fixture
-def house(tmp_path: Path, server: FakeModelServer) -> Iterator[House]:
-    built = House(tmp_path, server)
+def broker_system(tmp_path: Path, server: FakeModelServer) -> Iterator[BrokerSystem]:
+    built = BrokerSystem(tmp_path, server)
     yield built
     built.close()
 
@@ -144,13 +144,13 @@ def gate(server: FakeModelServer) -> Iterator[threading.Event]:
 
 
 @asynccontextmanager
-async def started(house: House) -> AsyncIterator[tuple[Endpoint, Endpoint]]:
+async def started(broker_system: BrokerSystem) -> AsyncIterator[tuple[Endpoint, Endpoint]]:
     """Start a broker, wait until it is ready, and join as a supervisor and as ada."""
     async with asyncio.timeout(DEADLINE):
-        supervisor, ada = await house.join(SUPERVISOR), await house.join()
+        supervisor, ada = await broker_system.join(SUPERVISOR), await broker_system.join()
         try:
-            house.start_broker()
-            await house.wait_until_ready(supervisor)
+            broker_system.start_broker()
+            await broker_system.wait_until_ready(supervisor)
             yield supervisor, ada
         finally:
             supervisor.abort()
@@ -164,13 +164,13 @@ def text_of(received: Received) -> str | None:
 
 @pytest.mark.parametrize("model", ["anthropic/fake", "openai/fake"])
 async def test_a_call_goes_all_the_way_and_is_counted(
-    house: House, server: FakeModelServer, model: str
+    broker_system: BrokerSystem, server: FakeModelServer, model: str
 ) -> None:
-    server.brain = Script({"ada": [calls(call("bash", command="ls"), text="Looking at it.")]})
-    house.home.mkdir(exist_ok=True)
-    (house.home / "prices.yaml").write_text(f"{model}: {{input: 3, output: 15}}\n")
+    server.responder = Script({"ada": [calls(call("bash", command="ls"), text="Looking at it.")]})
+    broker_system.home.mkdir(exist_ok=True)
+    (broker_system.home / "prices.yaml").write_text(f"{model}: {{input: 3, output: 15}}\n")
 
-    async with started(house) as (_, ada):
+    async with started(broker_system) as (_, ada):
         got = await ada.ask(BROKER, CallModel(request=ask(model=model)))
         assert text_of(got) == "Looking at it."
         assert isinstance(got.body, ModelAnswer)
@@ -184,12 +184,14 @@ async def test_a_call_goes_all_the_way_and_is_counted(
     assert not server.problems
 
 
-async def test_failures_are_tried_again_and_reported(house: House, server: FakeModelServer) -> None:
+async def test_failures_are_tried_again_and_reported(
+    broker_system: BrokerSystem, server: FakeModelServer
+) -> None:
     answers = iter([server_error(), rate_limited("0.01"), rate_limited(), say("at last")])
-    server.brain = lambda seen: next(answers)
+    server.responder = lambda seen: next(answers)
 
-    async with started(house) as (_, ada):
-        recorder = await house.join(RECORDER)
+    async with started(broker_system) as (_, ada):
+        recorder = await broker_system.join(RECORDER)
         got = await ada.ask(BROKER, CallModel(request=ask(model="openai/fake")))
         assert text_of(got) == "at last"
         kinds: list[str] = []
@@ -203,33 +205,33 @@ async def test_failures_are_tried_again_and_reported(house: House, server: FakeM
 
 
 async def test_a_killed_broker_comes_back_and_the_call_is_made_again(
-    house: House, server: FakeModelServer, gate: threading.Event
+    broker_system: BrokerSystem, server: FakeModelServer, gate: threading.Event
 ) -> None:
     replies = iter([Reply(text="too late", gate=gate), say("again")])
-    server.brain = lambda seen: next(replies)
+    server.responder = lambda seen: next(replies)
 
-    async with started(house) as (supervisor, ada):
+    async with started(broker_system) as (supervisor, ada):
         id, body = message_id(), CallModel(request=ask(model="anthropic/fake"))
         asking = asyncio.create_task(ada.ask(BROKER, body, id=id))
         await asyncio.to_thread(server.wait_for, lambda seen: True)
-        assert house.broker is not None
-        house.broker.kill()
-        house.start_broker(incarnation=2)
+        assert broker_system.broker is not None
+        broker_system.broker.kill()
+        broker_system.start_broker(incarnation=2)
         with pytest.raises(PeerLost):
             await asking
-        await house.wait_until_ready(supervisor)
+        await broker_system.wait_until_ready(supervisor)
         assert text_of(await ada.ask(BROKER, body, id=id)) == "again"
 
 
-async def test_what_was_spent_is_still_known_after_a_kill(house: House) -> None:
-    async with started(house) as (supervisor, ada):
+async def test_what_was_spent_is_still_known_after_a_kill(broker_system: BrokerSystem) -> None:
+    async with started(broker_system) as (supervisor, ada):
         await ada.ask(BROKER, CallModel(request=ask(model="anthropic/fake")))
         before = (await ada.ask(BROKER, AskUsage(agent="shop-1"))).body
-        assert house.broker is not None
-        house.broker.kill()
-        await asyncio.to_thread(house.broker.join, 10)
-        house.start_broker(incarnation=2)
-        await house.wait_until_ready(supervisor)
+        assert broker_system.broker is not None
+        broker_system.broker.kill()
+        await asyncio.to_thread(broker_system.broker.join, 10)
+        broker_system.start_broker(incarnation=2)
+        await broker_system.wait_until_ready(supervisor)
         after = (await ada.ask(BROKER, AskUsage(agent="shop-1"))).body
         assert isinstance(after, UsageTable)
         assert after.total.tokens > 0
@@ -237,26 +239,26 @@ async def test_what_was_spent_is_still_known_after_a_kill(house: House) -> None:
 
 
 async def test_a_stop_signal_ends_it_in_order_even_in_mid_call(
-    house: House, server: FakeModelServer, gate: threading.Event
+    broker_system: BrokerSystem, server: FakeModelServer, gate: threading.Event
 ) -> None:
-    server.brain = lambda seen: Reply(text="never", gate=gate)
+    server.responder = lambda seen: Reply(text="never", gate=gate)
 
-    async with started(house) as (_, ada):
+    async with started(broker_system) as (_, ada):
         body = CallModel(request=ask(model="anthropic/fake"))
         asking = asyncio.create_task(ada.ask(BROKER, body))
         await asyncio.to_thread(server.wait_for, lambda seen: True)
-        assert house.broker is not None
-        assert house.broker.pid is not None
-        os.kill(house.broker.pid, signal.SIGTERM)
-        await asyncio.to_thread(house.broker.join, 20)
-        assert house.broker.exitcode == 0
+        assert broker_system.broker is not None
+        assert broker_system.broker.pid is not None
+        os.kill(broker_system.broker.pid, signal.SIGTERM)
+        await asyncio.to_thread(broker_system.broker.join, 20)
+        assert broker_system.broker.exitcode == 0
         with pytest.raises(PeerLost):
             await asking
 
 
-def test_a_broken_table_in_the_home_is_refused_at_start(house: House) -> None:
-    house.home.mkdir(exist_ok=True)
-    (house.home / "providers.yaml").write_text("lab: {api: grpc}")
-    broker = house.start_broker()
+def test_a_broken_table_in_the_home_is_refused_at_start(broker_system: BrokerSystem) -> None:
+    broker_system.home.mkdir(exist_ok=True)
+    (broker_system.home / "providers.yaml").write_text("lab: {api: grpc}")
+    broker = broker_system.start_broker()
     broker.join(30)
     assert broker.exitcode == 64

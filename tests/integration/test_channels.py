@@ -22,11 +22,11 @@ from agiraph.messages.event import EventAppended
 from agiraph.messages.question import AskQuestion
 from agiraph.messages.text import TextMessage
 from agiraph.settings.config import load_config
-from tests.fakes.gateway import AGENT, World
+from tests.fakes.gateway import AGENT, GatewayHome
 from tests.fakes.hook import Hook, Post
 from tests.fakes.line import arrived
 from tests.fakes.mail import MailServer
-from tests.integration.house import until
+from tests.integration.waiting import until
 
 ADA = f"{AGENT}/ada-1"
 QUICK = {
@@ -37,30 +37,32 @@ QUICK = {
 
 
 @contextmanager
-def gateway(path: Path, gateway: dict[str, Any] | None = None, **channels: Any) -> Iterator[World]:
+def gateway(
+    path: Path, gateway: dict[str, Any] | None = None, **channels: Any
+) -> Iterator[GatewayHome]:
     """Yield a gateway with these channels and one agent."""
     own = path / "channels.yaml"
     own.write_text(yaml.safe_dump({"channels": channels, "gateway": QUICK | (gateway or {})}))
-    world = World(path / "home")
-    world.line.config = load_config(own)
-    if not world.home.agent(AGENT).record.exists():
-        world.add_agent()
-    world.start()
+    gateway_home = GatewayHome(path / "home")
+    gateway_home.line.config = load_config(own)
+    if not gateway_home.home.agent(AGENT).record.exists():
+        gateway_home.add_agent()
+    gateway_home.start()
     try:
-        yield world
+        yield gateway_home
     finally:
-        world.stop()
+        gateway_home.stop()
 
 
 def webhook(hook: Hook, **more: Any) -> dict[str, Any]:
     return {"kind": "webhook", "url": hook.url} | more
 
 
-def ask(world: World, id: str = "q-1", text: str = "Which?", **more: Any) -> None:
+def ask(gateway_home: GatewayHome, id: str = "q-1", text: str = "Which?", **more: Any) -> None:
     body = AskQuestion(
         question_id=QuestionId(id), agent=AGENT, from_name="Ada", question=text, **more
     )
-    world.arrive(arrived(body, ADA, sent_at=time.time()))
+    gateway_home.arrive(arrived(body, ADA, sent_at=time.time()))
 
 
 def is_signed(post: Post, secret: str) -> bool:
@@ -71,8 +73,8 @@ def is_signed(post: Post, secret: str) -> bool:
 
 
 def test_a_question_goes_out_signed_and_is_answered_by_its_link_once(tmp_path: Path) -> None:
-    with Hook() as hook, gateway(tmp_path, phone=webhook(hook, secret="hush")) as world:
-        ask(world)
+    with Hook() as hook, gateway(tmp_path, phone=webhook(hook, secret="hush")) as gateway_home:
+        ask(gateway_home)
         post = hook.until(lambda posts: len(posts) == 1)[0]
         assert is_signed(post, "hush")
         assert (post.json["text"], post.json["sender"]) == ("Which?", "Ada")
@@ -82,7 +84,7 @@ def test_a_question_goes_out_signed_and_is_answered_by_its_link_once(tmp_path: P
         there = post.json["page_url"].removeprefix(link.partition("/answer/")[0])
         assert f'href="{there}"' in page.text
         assert "form-action 'self'" in page.headers["content-security-policy"]
-        with world.client() as client:
+        with gateway_home.client() as client:
             assert client.questions()[0].status == "open"
             first = httpx.post(link, data={"answer": "PostgreSQL"}, verify=False)
             assert (first.status_code, "Thank you" in first.text) == (200, True)
@@ -91,26 +93,26 @@ def test_a_question_goes_out_signed_and_is_answered_by_its_link_once(tmp_path: P
         assert second.status_code == 409
         assert "came second" in second.text
         assert "PostgreSQL" in second.text
-        world.wait_until(lambda: bool(world.line.sent_to(ADA)))
-        assert [body.answer for body in world.line.sent_to(ADA)] == ["PostgreSQL"]
+        gateway_home.wait_until(lambda: bool(gateway_home.line.sent_to(ADA)))
+        assert [body.answer for body in gateway_home.line.sent_to(ADA)] == ["PostgreSQL"]
 
 
 def test_a_question_for_one_channel_goes_to_no_other(tmp_path: Path) -> None:
     with (
         Hook() as phone,
         Hook() as desk,
-        gateway(tmp_path, phone=webhook(phone), desk=webhook(desk)) as world,
+        gateway(tmp_path, phone=webhook(phone), desk=webhook(desk)) as gateway_home,
     ):
-        ask(world, "q-1", "Where?", channel="desk")
+        ask(gateway_home, "q-1", "Where?", channel="desk")
         desk.until(lambda posts: len(posts) == 1)
-        ask(world, "q-2", "Which?")
+        ask(gateway_home, "q-2", "Which?")
         assert [post.json["text"] for post in phone.until(bool)] == ["Which?"]
         assert [p.json["text"] for p in desk.until(lambda p: len(p) == 2)] == ["Where?", "Which?"]
 
 
 def test_a_forged_or_foreign_link_shows_nothing_and_answers_nothing(tmp_path: Path) -> None:
-    with Hook() as hook, gateway(tmp_path, phone=webhook(hook)) as world:
-        ask(world)
+    with Hook() as hook, gateway(tmp_path, phone=webhook(hook)) as gateway_home:
+        ask(gateway_home)
         link = hook.until(lambda posts: len(posts) == 1)[0].json["answer_url"]
         for forged in (link[:-3] + "abc", link.rpartition("/")[0] + "/x", link + ".x"):
             got = httpx.post(forged, data={"answer": "no"}, verify=False)
@@ -121,20 +123,20 @@ def test_a_forged_or_foreign_link_shows_nothing_and_answers_nothing(tmp_path: Pa
             httpx.post(link, data={"answer": "no"}, headers=foreign, verify=False).status_code
             == 403
         )
-        with world.client() as client:
+        with gateway_home.client() as client:
             assert client.questions()[0].status == "open"
 
 
 def test_a_receiver_that_fails_hangs_and_redirects_gets_the_same_delivery_again(
     tmp_path: Path,
 ) -> None:
-    with Hook(500, 0, 307) as hook, gateway(tmp_path, phone=webhook(hook)) as world:
-        ask(world)
+    with Hook(500, 0, 307) as hook, gateway(tmp_path, phone=webhook(hook)) as gateway_home:
+        ask(gateway_home)
         posts = hook.until(lambda posts: len(posts) == 4)
         assert len({post.headers["webhook-id"] for post in posts}) == 1
         assert len({post.body for post in posts}) == 1
         assert {post.path for post in posts} == {"/hook"}
-        with world.client() as client:
+        with gateway_home.client() as client:
             [row] = [one for one in client.channels() if one.name == "phone"]
         assert row.where.startswith("http://127.0.0.1")
 
@@ -143,27 +145,36 @@ def test_what_nobody_takes_is_set_aside_in_sight_and_tried_again_on_request(
     tmp_path: Path,
 ) -> None:
     with Hook(500, 500) as hook:
-        with gateway(tmp_path, {"delivery_attempts": 2}, phone=webhook(hook)) as world:
-            ask(world)
-            world.wait_until(lambda: any(e.type == "channel.dead" for e in world.line.events()))
-            with world.client() as client:
+        with gateway(tmp_path, {"delivery_attempts": 2}, phone=webhook(hook)) as gateway_home:
+            ask(gateway_home)
+            gateway_home.wait_until(
+                lambda: any(e.type == "channel.dead" for e in gateway_home.line.events())
+            )
+            with gateway_home.client() as client:
                 [dead] = client.deliveries(status="dead")
                 assert (dead.error, dead.attempts) == ("the receiver answered 500", 1)
                 with pytest.raises(ApiError, match=r"no delivery 'x' .*known: dlv_"):
                     client.retry_delivery("x")
                 client.retry_delivery(dead.id)
                 until(lambda: client.deliveries() == [], "the delivery")
-        with gateway(tmp_path, phone=webhook(hook)) as world, world.client() as client:
+        with (
+            gateway(tmp_path, phone=webhook(hook)) as gateway_home,
+            gateway_home.client() as client,
+        ):
             assert client.deliveries() == []
             assert len(hook.posts) == 3
 
 
 def test_a_question_answered_before_it_went_out_is_not_told_any_more(tmp_path: Path) -> None:
     away = SetPresenceRequest(status="away")
-    with Hook() as hook, gateway(tmp_path, phone=webhook(hook)) as world, world.client() as client:
+    with (
+        Hook() as hook,
+        gateway(tmp_path, phone=webhook(hook)) as gateway_home,
+        gateway_home.client() as client,
+    ):
         client.set_me(away)
-        ask(world, "q-1", "first")
-        ask(world, "q-2", "second")
+        ask(gateway_home, "q-1", "first")
+        ask(gateway_home, "q-2", "second")
         client.answer("q-1", "done")
         assert [one.text for one in client.deliveries()] == ["first", "second"]
         client.set_me(SetPresenceRequest(status="available"))
@@ -174,26 +185,26 @@ def test_a_question_answered_before_it_went_out_is_not_told_any_more(tmp_path: P
 def test_away_is_remembered_and_what_is_urgent_goes_where_he_said(tmp_path: Path) -> None:
     with Hook() as phone, Hook() as desk:
         channels = {"phone": webhook(phone), "desk": webhook(desk)}
-        with gateway(tmp_path, **channels) as world, world.client() as client:
+        with gateway(tmp_path, **channels) as gateway_home, gateway_home.client() as client:
             with pytest.raises(ApiError, match=r"unknown channel 'pager' \(known: desk, phone\)"):
                 client.set_me(SetPresenceRequest(status="away", channel="pager"))
             with pytest.raises(ApiError, match="is over"):
                 client.set_me(SetPresenceRequest(status="away", until=1.0))
             client.set_me(SetPresenceRequest(status="away", channel="desk"))
-        with gateway(tmp_path, **channels) as world, world.client() as client:
+        with gateway(tmp_path, **channels) as gateway_home, gateway_home.client() as client:
             assert (client.me().status, client.me().channel) == ("away", "desk")
-            world.log_events("agent.failed", reason="no luck")
-            world.arrive(arrived(EventAppended(event=of_type("agent.failed")), "recorder"))
+            gateway_home.log_events("agent.failed", reason="no luck")
+            gateway_home.arrive(arrived(EventAppended(event=of_type("agent.failed")), "recorder"))
             assert desk.until(lambda posts: len(posts) == 1)[0].json["text"] == "no luck"
             assert phone.posts == []
 
 
 def test_one_who_asked_in_vain_hears_that_he_is_away(tmp_path: Path) -> None:
-    with gateway(tmp_path) as world, world.client() as client:
+    with gateway(tmp_path) as gateway_home, gateway_home.client() as client:
         client.set_me(SetPresenceRequest(status="away", until=4102444800.0))
-        ask(world, deadline_seconds=0.05)
-        world.wait_until(lambda: bool(world.line.sent_to(ADA)))
-        [outcome] = world.line.sent_to(ADA)
+        ask(gateway_home, deadline_seconds=0.05)
+        gateway_home.wait_until(lambda: bool(gateway_home.line.sent_to(ADA)))
+        [outcome] = gateway_home.line.sent_to(ADA)
         assert (outcome.outcome, outcome.away) == (
             "expired",
             "the human is away until 2100-01-01T00:00:00Z",
@@ -212,19 +223,23 @@ def test_ends_and_messages_are_told_to_those_who_want_them(tmp_path: Path) -> No
             "ends": webhook(ends, notices=["finished"], shape="slack"),
             "texts": webhook(texts, notices=["messages"], shape="discord"),
         }
-        with gateway(tmp_path, **channels) as world:
-            world.arrive(arrived(TextMessage(content="half done", from_name="Ada"), ADA))
-            world.log_events("agent.completed", result="All done")
-            world.arrive(arrived(EventAppended(event=of_type("agent.completed")), "recorder"))
+        with gateway(tmp_path, **channels) as gateway_home:
+            gateway_home.arrive(arrived(TextMessage(content="half done", from_name="Ada"), ADA))
+            gateway_home.log_events("agent.completed", result="All done")
+            gateway_home.arrive(
+                arrived(EventAppended(event=of_type("agent.completed")), "recorder")
+            )
             [end] = ends.until(lambda posts: len(posts) == 1)
             [text] = texts.until(lambda posts: len(posts) == 1)
-            with world.client() as client:
+            with gateway_home.client() as client:
                 until(lambda: client.deliveries() == [], "what came is written down")
         assert "All done" in json.dumps(end.json["blocks"])
         assert text.json["embeds"][0]["description"] == "half done"
-        with gateway(tmp_path, **channels) as world:
-            world.arrive(arrived(EventAppended(event=of_type("agent.completed")), "recorder"))
-            world.arrive(arrived(TextMessage(content="more", from_name="Ada"), ADA))
+        with gateway(tmp_path, **channels) as gateway_home:
+            gateway_home.arrive(
+                arrived(EventAppended(event=of_type("agent.completed")), "recorder")
+            )
+            gateway_home.arrive(arrived(TextMessage(content="more", from_name="Ada"), ADA))
             texts.until(lambda posts: len(posts) == 2)
         assert (len(ends.posts), len(texts.posts)) == (1, 2)
 
@@ -238,8 +253,8 @@ def test_a_mail_comes_with_the_link_once_its_server_takes_it(tmp_path: Path) -> 
             "server": server.address,
             "security": "none",
         }
-        with gateway(tmp_path, {"public_url": "https://a.example"}, mail=mail) as world:
-            ask(world)
+        with gateway(tmp_path, {"public_url": "https://a.example"}, mail=mail) as gateway_home:
+            ask(gateway_home)
             [letter] = server.until(lambda mails: len(mails) == 1)
         assert letter["subject"] == "survey: Ada asks"
         assert "https://a.example/answer/" in letter.get_content()
@@ -254,7 +269,7 @@ def test_a_channel_is_tested_on_request_and_one_whose_variable_is_not_set_says_s
             "phone": webhook(hook),
             "lost": {"kind": "webhook", "url": "${NO_SUCH_VARIABLE_HERE}"},
         }
-        with gateway(tmp_path, **channels) as world, world.client() as client:
+        with gateway(tmp_path, **channels) as gateway_home, gateway_home.client() as client:
             assert client.test_channel("phone").delivered
             refused = client.test_channel("phone")
             assert (refused.delivered, refused.error) == (False, "the receiver answered 503")

@@ -11,11 +11,11 @@ from agiraph.core.errors import InvalidInput, Refused
 from agiraph.core.results import LONGEST_CHECK, MOST_CHECKS, CheckResult, normal_checks
 from agiraph.tools.checking import evidence_of, run_checks, why_not
 from agiraph.tools.sandbox.probe import probe
-from tests.unit.tools.desk import Desk
+from tests.unit.tools.entity_tools import EntityTools
 
 
-def checked(desk: Desk, *checks: str, folder: str = "call-1") -> tuple[CheckResult, ...]:
-    context = desk.context(folder)
+def checked(entity: EntityTools, *checks: str, folder: str = "call-1") -> tuple[CheckResult, ...]:
+    context = entity.context(folder)
     return asyncio.run(
         run_checks(
             checks,
@@ -28,9 +28,9 @@ def checked(desk: Desk, *checks: str, folder: str = "call-1") -> tuple[CheckResu
 
 
 def test_all_checks_are_run_and_each_is_told_as_it_ended(tmp_path: Path) -> None:
-    desk = Desk(tmp_path)
-    (desk.node.scratch / "a.txt").write_text("a")
-    results = checked(desk, "cat a.txt", "echo wrong; exit 3", "env")
+    entity = EntityTools(tmp_path)
+    (entity.node.scratch / "a.txt").write_text("a")
+    results = checked(entity, "cat a.txt", "echo wrong; exit 3", "env")
     assert [one.exit_code for one in results] == [0, 3, 0]
     assert results[0] == CheckResult(
         command="cat a.txt", exit_code=0, output="a", is_walled=probe().works
@@ -43,28 +43,28 @@ def test_all_checks_are_run_and_each_is_told_as_it_ended(tmp_path: Path) -> None
 
 
 def test_a_check_has_its_time(tmp_path: Path) -> None:
-    desk = Desk(tmp_path)
-    desk.limited("shell", check_seconds=0.2)
-    assert "[it ran out of time]" in why_not(checked(desk, "sleep 86400"))
+    entity = EntityTools(tmp_path)
+    entity.limited("shell", check_seconds=0.2)
+    assert "[it ran out of time]" in why_not(checked(entity, "sleep 86400"))
 
 
 def test_under_the_same_folder_a_check_that_has_ended_is_not_run_again(tmp_path: Path) -> None:
-    desk = Desk(tmp_path)
-    first = checked(desk, "echo x >> ran.txt; cat ran.txt")
-    assert checked(desk, "echo x >> ran.txt; cat ran.txt") == first
-    assert (desk.node.scratch / "ran.txt").read_text() == "x\n"
-    checked(desk, "echo x >> ran.txt", folder="call-2")
-    assert (desk.node.scratch / "ran.txt").read_text() == "x\nx\n"
+    entity = EntityTools(tmp_path)
+    first = checked(entity, "echo x >> ran.txt; cat ran.txt")
+    assert checked(entity, "echo x >> ran.txt; cat ran.txt") == first
+    assert (entity.node.scratch / "ran.txt").read_text() == "x\n"
+    checked(entity, "echo x >> ran.txt", folder="call-2")
+    assert (entity.node.scratch / "ran.txt").read_text() == "x\nx\n"
 
 
 def test_a_check_is_refused_where_a_sandbox_is_required_and_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("agiraph.tools.sandbox.probe.find_program", lambda: None)
-    desk = Desk(tmp_path)
-    desk.limited("sandbox", required=True)
+    entity = EntityTools(tmp_path)
+    entity.limited("sandbox", required=True)
     with pytest.raises(Refused, match="install"):
-        checked(desk, "true")
+        checked(entity, "true")
 
 
 def test_hashes_are_those_of_sha256sum(tmp_path: Path) -> None:

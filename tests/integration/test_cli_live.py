@@ -9,7 +9,7 @@ import pytest
 
 from tests.fakes.model_server import FakeModelServer, Reply, Script, SeenRequest, call, say
 from tests.integration.commands import Commands, await_nothing_left
-from tests.integration.house import until
+from tests.integration.waiting import until
 
 
 def lead(seen: SeenRequest) -> Reply:
@@ -24,7 +24,7 @@ def lead(seen: SeenRequest) -> Reply:
 
 
 @dataclass
-class Place:
+class FinishedAgentHome:
     """A running supervisor with one agent that has done its work."""
 
     commands: Commands
@@ -32,7 +32,7 @@ class Place:
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FinishedAgentHome]:
     home = tmp_path_factory.mktemp("live") / "home"
     worker = [
         call("bash", command="echo four > sums.md"),
@@ -47,26 +47,26 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
             told = json.loads(done.stdout)
             assert told["result"] == "# Report\nfour\n"
             assert "ANTHROPIC_API_KEY is set" in done.stderr
-            yield Place(commands, told["agent"])
+            yield FinishedAgentHome(commands, told["agent"])
         await_nothing_left(home)
         assert not server.problems
 
 
-def test_the_run_left_the_supervisor_and_the_coordinator_alone(place: Place) -> None:
-    rows = {row["address"]: row for row in place.commands.json("ps")}
+def test_the_run_left_the_supervisor_and_the_coordinator_alone(finished: FinishedAgentHome) -> None:
+    rows = {row["address"]: row for row in finished.commands.json("ps")}
     assert {"supervisor", "router", "recorder", "broker", "human"} <= set(rows)
-    assert rows[f"{place.agent}/coordinator"]["pid"]
-    assert rows[f"{place.agent}/coordinator"]["tokens"] > 0
+    assert rows[f"{finished.agent}/coordinator"]["pid"]
+    assert rows[f"{finished.agent}/coordinator"]["tokens"] > 0
 
 
-def test_agents_and_show(place: Place) -> None:
-    [row] = place.commands.json("agents")
-    assert (row["id"], row["name"], row["status"]) == (place.agent, "summer", "completed")
-    assert place.commands.json("show", "summer")["result"] == "# Report\nfour\n"
+def test_agents_and_show(finished: FinishedAgentHome) -> None:
+    [row] = finished.commands.json("agents")
+    assert (row["id"], row["name"], row["status"]) == (finished.agent, "summer", "completed")
+    assert finished.commands.json("show", "summer")["result"] == "# Report\nfour\n"
 
 
-def test_board_workers_messages_and_files(place: Place) -> None:
-    commands = place.commands
+def test_board_workers_messages_and_files(finished: FinishedAgentHome) -> None:
+    commands = finished.commands
     [node] = commands.json("board", "summer")
     assert (node["name"], node["status"], node["summary"]) == ("sums", "completed", "2 + 2 = 4")
     [worker] = commands.json("workers", "summer")
@@ -82,8 +82,8 @@ def test_board_workers_messages_and_files(place: Place) -> None:
     assert outside.stdout == ""
 
 
-def test_events_from_the_log_and_as_they_come(place: Place) -> None:
-    commands = place.commands
+def test_events_from_the_log_and_as_they_come(finished: FinishedAgentHome) -> None:
+    commands = finished.commands
     found = commands.json("events", "summer")
     assert [event["seq"] for event in found] == list(range(1, len(found) + 1))
     assert {"agent.created", "node.completed", "tool.called"} <= {e["type"] for e in found}
@@ -92,32 +92,34 @@ def test_events_from_the_log_and_as_they_come(place: Place) -> None:
     assert "ada: completed sums: 2 + 2 = 4" in commands.here("events", "summer").stdout
 
 
-def test_models_and_doctor(place: Place) -> None:
-    rows = {row["name"]: row for row in place.commands.json("models")}
+def test_models_and_doctor(finished: FinishedAgentHome) -> None:
+    rows = {row["name"]: row for row in finished.commands.json("models")}
     assert rows["anthropic"]["usable"] is True
-    told = place.commands.json("doctor")
+    told = finished.commands.json("doctor")
     [check] = [check for check in told["checks"] if check["name"] == "supervisor"]
     assert (check["status"], "its API is" in check["detail"]) == ("ok", True)
 
 
-def test_a_console_says_a_line_and_shows_the_answer(place: Place) -> None:
-    done = place.commands.run("console", "summer", stdin="How are you?\n")
+def test_a_console_says_a_line_and_shows_the_answer(finished: FinishedAgentHome) -> None:
+    done = finished.commands.run("console", "summer", stdin="How are you?\n")
     assert done.returncode == 0, done.stderr
     assert "→ coordinator" in done.stdout
     assert done.stdout.rstrip().endswith("coordinator: All is well, human.")
 
 
-def test_a_console_can_look_and_leave_and_leaves_nothing_behind(place: Place) -> None:
-    done = place.commands.run("console", stdin="/board\n@nobody hi\n/quit\n")
+def test_a_console_can_look_and_leave_and_leaves_nothing_behind(
+    finished: FinishedAgentHome,
+) -> None:
+    done = finished.commands.run("console", stdin="/board\n@nobody hi\n/quit\n")
     assert done.returncode == 0, done.stderr
     assert "completed" in done.stdout
     assert "unknown recipient 'nobody'" in done.stdout
-    states = [r["state"] for r in place.commands.json("ps") if r["kind"] == "console"]
+    states = [r["state"] for r in finished.commands.json("ps") if r["kind"] == "console"]
     assert "ready" not in states
 
 
-def test_a_killed_broker_is_back_under_a_new_number(place: Place) -> None:
-    commands = place.commands
+def test_a_killed_broker_is_back_under_a_new_number(finished: FinishedAgentHome) -> None:
+    commands = finished.commands
 
     def broker() -> dict[str, Any]:
         [row] = [row for row in commands.json("ps") if row["kind"] == "broker"]
@@ -129,10 +131,10 @@ def test_a_killed_broker_is_back_under_a_new_number(place: Place) -> None:
     assert after["incarnation"] > before["incarnation"]
 
 
-def test_detach_starts_and_leaves(place: Place) -> None:
-    done = place.commands.here("run", "Find another sum", "--detach", "--json")
+def test_detach_starts_and_leaves(finished: FinishedAgentHome) -> None:
+    done = finished.commands.here("run", "Find another sum", "--detach", "--json")
     assert done.returncode == 0, done.stderr
     agent = json.loads(done.stdout)["agent"]
-    assert agent in [row["id"] for row in place.commands.json("agents")]
-    stopped = place.commands.json("stop", agent)
+    assert agent in [row["id"] for row in finished.commands.json("agents")]
+    stopped = finished.commands.json("stop", agent)
     assert f"{agent}/coordinator" in [row["address"] for row in stopped]

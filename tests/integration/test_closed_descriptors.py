@@ -10,7 +10,7 @@ import pytest
 
 from agiraph.storage.home import Home
 from agiraph.storage.home_folders import socket_folder
-from tests.scenarios.house import ROOT
+from tests.scenarios.scenario_home import ROOT
 
 CLOSED = {0: "<&-", 1: ">&-", 2: "2>&-"}
 SOME = [some for size in (1, 2, 3) for some in combinations(CLOSED, size)]

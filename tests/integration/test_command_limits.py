@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from agiraph.tools.sandbox.probe import probe
-from tests.unit.tools.desk import Desk
+from tests.unit.tools.entity_tools import EntityTools
 
 FOUND = probe()
 SANDBOXED = pytest.mark.skipif(not FOUND.works, reason=FOUND.why or "no sandbox")
@@ -49,12 +49,12 @@ OF_MEMORY = "[killed with all it started: the command used more than 256 MB of m
 
 
 @pytest.fixture(params=["none", pytest.param("bwrap", marks=SANDBOXED)])
-def desk(request: pytest.FixtureRequest, tmp_path: Path) -> Desk:
-    desk = Desk(tmp_path)
-    desk.environment = {"PATH": f"{os.path.dirname(sys.executable)}:{os.defpath}"}
-    desk.limited("sandbox", mode=request.param)
-    desk.limited("shell", processes=100, total_memory_mb=256, memory_mb=0)
-    return desk
+def entity(request: pytest.FixtureRequest, tmp_path: Path) -> EntityTools:
+    entity = EntityTools(tmp_path)
+    entity.environment = {"PATH": f"{os.path.dirname(sys.executable)}:{os.defpath}"}
+    entity.limited("sandbox", mode=request.param)
+    entity.limited("shell", processes=100, total_memory_mb=256, memory_mb=0)
+    return entity
 
 
 def filled(command: str, mark: str) -> str:
@@ -70,12 +70,12 @@ def of_mark(mark: str) -> list[psutil.Process]:
     ]
 
 
-async def runs(desk: Desk, command: str, mark: str) -> str:
+async def runs(entity: EntityTools, command: str, mark: str) -> str:
     """Run a command while another is run again and again; nothing of it is left."""
-    bomb = asyncio.create_task(desk.call_as("bomb", "bash", command=filled(command, mark)))
+    bomb = asyncio.create_task(entity.call_as("bomb", "bash", command=filled(command, mark)))
     number = 0
     while not bomb.done():
-        beside = await desk.call_as(f"call-{number}", "bash", command="echo here")
+        beside = await entity.call_as(f"call-{number}", "bash", command="echo here")
         assert beside.content == "here\n[exit code 0]"
         number += 1
     _, alive = psutil.wait_procs(of_mark(mark), timeout=5)
@@ -84,39 +84,41 @@ async def runs(desk: Desk, command: str, mark: str) -> str:
 
 
 @pytest.mark.parametrize("bomb", [FORKS, ORPHANS, THREADS], ids=["forks", "orphans", "threads"])
-async def test_too_many_processes_are_killed_and_the_model_reads_why(desk: Desk, bomb: str) -> None:
-    content = await runs(desk, bomb, f"86397.{os.getpid()}")
+async def test_too_many_processes_are_killed_and_the_model_reads_why(
+    entity: EntityTools, bomb: str
+) -> None:
+    content = await runs(entity, bomb, f"86397.{os.getpid()}")
     assert content.endswith(f"{OF_TASKS}\n[killed by signal 9]")
 
 
-async def test_memory_of_many_processes_is_limited_together(desk: Desk) -> None:
-    content = await runs(desk, MEMORY, f"86396.{os.getpid()}")
+async def test_memory_of_many_processes_is_limited_together(entity: EntityTools) -> None:
+    content = await runs(entity, MEMORY, f"86396.{os.getpid()}")
     assert OF_MEMORY in content
     assert content.endswith("[killed by signal 9]")
 
 
-async def test_memory_that_processes_share_counts_once(desk: Desk) -> None:
-    assert await runs(desk, SHARED, f"86394.{os.getpid()}") == "fine\n[exit code 0]"
+async def test_memory_that_processes_share_counts_once(entity: EntityTools) -> None:
+    assert await runs(entity, SHARED, f"86394.{os.getpid()}") == "fine\n[exit code 0]"
 
 
 @SANDBOXED
 @pytest.mark.parametrize("folder", ["/tmp", "/dev/shm", "/home"])
-async def test_files_in_the_sandboxs_memory_count(desk: Desk, folder: str) -> None:
-    desk.limited("sandbox", mode="bwrap")
+async def test_files_in_the_sandboxs_memory_count(entity: EntityTools, folder: str) -> None:
+    entity.limited("sandbox", mode="bwrap")
     command = (
         FILES.replace("{}", folder)
         if folder != "/home"
         else "mkdir -p /home/x; " + (FILES.replace("{}", "/home/x"))
     )
-    assert OF_MEMORY in await runs(desk, command, f"86395.{os.getpid()}")
+    assert OF_MEMORY in await runs(entity, command, f"86395.{os.getpid()}")
 
 
-async def test_the_kernel_kills_a_command_before_anything_else(desk: Desk) -> None:
+async def test_the_kernel_kills_a_command_before_anything_else(entity: EntityTools) -> None:
     command = "cat /proc/self/oom_score_adj # MARK"
-    assert await runs(desk, command, f"86393.{os.getpid()}") == "1000\n[exit code 0]"
+    assert await runs(entity, command, f"86393.{os.getpid()}") == "1000\n[exit code 0]"
 
 
-async def test_zero_means_no_limit(desk: Desk) -> None:
-    desk.limited("shell", processes=0, total_memory_mb=0, memory_mb=0)
+async def test_zero_means_no_limit(entity: EntityTools) -> None:
+    entity.limited("shell", processes=0, total_memory_mb=0, memory_mb=0)
     command = f"""{sys.executable} -c 'kept = b"x" * (300 << 20); print("fine")' MARK"""
-    assert await runs(desk, command, f"86392.{os.getpid()}") == "fine\n[exit code 0]"
+    assert await runs(entity, command, f"86392.{os.getpid()}") == "fine\n[exit code 0]"

@@ -14,8 +14,8 @@ import pytest
 from agiraph.core.turns import ToolCall
 from agiraph.tools import runner
 from agiraph.tools.command import RUNNER, CommandResult, read_outcome, recover_command
-from tests.integration.house import until
-from tests.unit.tools.desk import Desk
+from tests.integration.waiting import until
+from tests.unit.tools.entity_tools import EntityTools
 
 SECONDS = 20.0
 
@@ -96,28 +96,28 @@ def test_an_outcome_that_cannot_be_read_is_no_outcome(tmp_path: Path, torn: str)
 
 
 def test_a_command_that_kills_its_runner_is_answered_and_leaves_nothing(tmp_path: Path) -> None:
-    desk = Desk(tmp_path)
-    desk.environment = {"PATH": os.environ["PATH"]}
-    desk.limited("sandbox", mode="none")
-    result = asyncio.run(desk.call("bash", command="echo $$ > pid; kill -9 $PPID; sleep 300.020"))
+    entity = EntityTools(tmp_path)
+    entity.environment = {"PATH": os.environ["PATH"]}
+    entity.limited("sandbox", mode="none")
+    result = asyncio.run(entity.call("bash", command="echo $$ > pid; kill -9 $PPID; sleep 300.020"))
     assert result.is_error
     assert "outcome is unknown" in result.content
-    pid = int((desk.node.scratch / "pid").read_text())
+    pid = int((entity.node.scratch / "pid").read_text())
     until(lambda: not psutil.pid_exists(pid), "the command is gone")
 
 
 async def test_the_toolbox_recovers_and_forgets(tmp_path: Path) -> None:
-    desk = Desk(tmp_path)
-    desk.environment = {"PATH": os.environ["PATH"]}
+    entity = EntityTools(tmp_path)
+    entity.environment = {"PATH": os.environ["PATH"]}
     call = ToolCall(id="call-1", name="bash", arguments={"command": "echo 1; exit 2"})
 
-    ran = await desk.toolbox.run(call, desk.context())
-    assert await desk.toolbox.recover(call, desk.context()) == ran
-    assert desk.context().call_folder.is_dir()
-    desk.toolbox.forget(call, desk.context())
-    assert [*desk.context().calls.iterdir()] == []
-    assert await desk.toolbox.recover(call, desk.context()) is None
-    desk.toolbox.forget(call, desk.context())
+    ran = await entity.toolbox.run(call, entity.context())
+    assert await entity.toolbox.recover(call, entity.context()) == ran
+    assert entity.context().call_folder.is_dir()
+    entity.toolbox.forget(call, entity.context())
+    assert [*entity.context().calls.iterdir()] == []
+    assert await entity.toolbox.recover(call, entity.context()) is None
+    entity.toolbox.forget(call, entity.context())
 
 
 def runner_of(folder: Path) -> dict[str, int]:

@@ -16,14 +16,15 @@ from agiraph.http.client import Client
 from agiraph.storage.file_records import FileEntry
 from cli.run.input_upload import PIECE, entries_below
 from tests.integration.commands import Commands, await_nothing_left
-from tests.integration.house import ROOT, until
+from tests.integration.probed_supervisor import ROOT
 from tests.integration.test_gateway_listening import certificate, needs_openssl
+from tests.integration.waiting import until
 
 pytestmark = needs_openssl
 
 
 @dataclass
-class Place:
+class RemoteConsole:
     """A home with a supervisor, and the commands of a machine that is only a console of it."""
 
     home: Commands
@@ -43,7 +44,7 @@ class Place:
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+def remote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RemoteConsole]:
     folder = tmp_path_factory.mktemp("far")
     cert, key = certificate(folder, "localhost")
     home = Commands(folder / "home")
@@ -58,33 +59,33 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         done = console.here(*login, stdin=f"{token}\n")
         assert done.returncode == 0, done.stderr
         assert "scope control" in done.stdout
-        yield Place(home, console, url, cert, token)
+        yield RemoteConsole(home, console, url, cert, token)
     await_nothing_left(home.home)
     assert not (folder / "none").exists()
 
 
-def test_who_it_is_and_how_it_goes_is_seen_from_elsewhere(place: Place) -> None:
-    rows = place.json("ps")
+def test_who_it_is_and_how_it_goes_is_seen_from_elsewhere(remote: RemoteConsole) -> None:
+    rows = remote.json("ps")
     assert isinstance(rows, list)
     assert {"supervisor", "router", "human"} <= {row["address"] for row in rows}
-    status = place.json("status")
+    status = remote.json("status")
     assert isinstance(status, dict)
-    assert (status["running"], status["home"]) == (True, str(place.home.home))
-    assert place.far("logs").returncode == 2
+    assert (status["running"], status["home"]) == (True, str(remote.home.home))
+    assert remote.far("logs").returncode == 2
 
 
-def test_a_wrong_token_and_an_unknown_authority_are_refused(place: Place) -> None:
-    wrong = place.far("ps", "--token", "wrong")
+def test_a_wrong_token_and_an_unknown_authority_are_refused(remote: RemoteConsole) -> None:
+    wrong = remote.far("ps", "--token", "wrong")
     assert (wrong.returncode, "token" in wrong.stderr) == (1, True)
-    stranger = place.console.here("ps", "--url", place.url.replace("localhost", "127.0.0.1"))
+    stranger = remote.console.here("ps", "--url", remote.url.replace("localhost", "127.0.0.1"))
     assert (stranger.returncode, "no token for" in stranger.stderr) == (2, True)
-    known = ("--url", place.url.replace("localhost", "127.0.0.1"), "--token", place.token)
-    untrusted = place.console.here("ps", *known)
+    known = ("--url", remote.url.replace("localhost", "127.0.0.1"), "--token", remote.token)
+    untrusted = remote.console.here("ps", *known)
     assert (untrusted.returncode, "CERTIFICATE_VERIFY_FAILED" in untrusted.stderr) == (4, True)
 
 
 def test_a_run_gets_its_input_from_elsewhere_though_the_gateway_is_killed(
-    place: Place, tmp_path: Path
+    remote: RemoteConsole, tmp_path: Path
 ) -> None:
     folder = tmp_path / "papers"
     (folder / "sub").mkdir(parents=True)
@@ -94,7 +95,7 @@ def test_a_run_gets_its_input_from_elsewhere_though_the_gateway_is_killed(
     declared = DeclareInputRequest(
         name="papers", files=tuple(entries_below(folder, lambda _text: None))
     )
-    with Client(place.url, place.token, ca=str(place.ca)) as client:
+    with Client(remote.url, remote.token, ca=str(remote.ca)) as client:
         found = client.declare_input(declared)
         assert (found.path, len(found.wanted)) == (None, 2)
         client.send_input(found.id, 0, (folder / "big.bin").read_bytes()[:PIECE])
@@ -105,28 +106,28 @@ def test_a_run_gets_its_input_from_elsewhere_though_the_gateway_is_killed(
             client.act("human", "kill")
         until(lambda: _pid(client) not in (None, before), "another gateway")
     survey = ("run", "Survey", "-i", str(folder), "-m", "script/survey", "--name", "far")
-    done = place.console.run(*survey, "--url", "atlas", "--json")
+    done = remote.console.run(*survey, "--url", "atlas", "--json")
     assert done.returncode == 0, done.stderr
     assert "2 files, 5.1 MB, of which 4.2 MB is there" in done.stderr
     told = json.loads(done.stdout)
     assert (told["status"], "notes.md" in told["result"]) == ("completed", True)
-    assert place.far("result", "far").stdout.strip() == told["result"].strip()
-    there = place.home.home / "inputs" / found.id
+    assert remote.far("result", "far").stdout.strip() == told["result"].strip()
+    there = remote.home.home / "inputs" / found.id
     assert (there / "big.bin").read_bytes() == (folder / "big.bin").read_bytes()
     assert (there / "sub/link").read_text() == "# Notes\n"
     created = ("events", "far", "-f", "--url", "atlas", "--json", "--type", "agent.created")
-    with place.console.running(*created) as following:
+    with remote.console.running(*created) as following:
         assert following.stdout is not None
         assert json.loads(following.stdout.readline())["type"] == "agent.created"
-    assert place.far("attach", "far").stdout.strip() == told["result"].strip()
+    assert remote.far("attach", "far").stdout.strip() == told["result"].strip()
 
 
-def test_a_mcp_client_reaches_the_teams_of_a_home_elsewhere(place: Place) -> None:
+def test_a_mcp_client_reaches_the_teams_of_a_home_elsewhere(remote: RemoteConsole) -> None:
     mcp = pytest.importorskip("mcp")
     serve = mcp.StdioServerParameters(
         command=sys.executable,
         args=["-P", "-m", "agiraph", "mcp", "serve", "--url", "atlas"],
-        env=place.console.environ | {"PYTHONPATH": str(ROOT)},
+        env=remote.console.environ | {"PYTHONPATH": str(ROOT)},
     )
 
     async def agents() -> list[dict[str, object]]:
@@ -136,27 +137,27 @@ def test_a_mcp_client_reaches_the_teams_of_a_home_elsewhere(place: Place) -> Non
             found: list[dict[str, object]] = answer.structured_content["agents"]
             return found
 
-    known = place.json("agents")
+    known = remote.json("agents")
     assert isinstance(known, list)
     assert [one["agent"] for one in asyncio.run(agents())] == [one["id"] for one in known]
 
 
 def test_an_input_that_climbs_and_a_token_that_may_not_are_refused(
-    place: Place, tmp_path: Path
+    remote: RemoteConsole, tmp_path: Path
 ) -> None:
     (tmp_path / "out").symlink_to("../secret")
-    climbing = place.far("run", "Survey", "-i", str(tmp_path), "-m", "script/survey")
+    climbing = remote.far("run", "Survey", "-i", str(tmp_path), "-m", "script/survey")
     assert (climbing.returncode, "'out' leads out of the folder" in climbing.stderr) == (2, True)
-    with Client(place.url, place.token, ca=str(place.ca)) as client:
+    with Client(remote.url, remote.token, ca=str(remote.ca)) as client:
         hostile = DeclareInputRequest(name="x", files=(FileEntry(path="../x", kind="folder"),))
         with pytest.raises(ApiError, match="is not the path of a file") as refused:
             client.declare_input(hostile)
         assert refused.value.status == 422
-    reader = place.home.here("tokens", "add", "wall", "--scope", "talk").stdout.strip()
+    reader = remote.home.here("tokens", "add", "wall", "--scope", "talk").stdout.strip()
     (tmp_path / "out").unlink()
-    lesser = place.far("run", "x", "-i", str(tmp_path), "--token", reader)
+    lesser = remote.far("run", "x", "-i", str(tmp_path), "--token", reader)
     assert "needs the scope 'control'" in lesser.stderr
-    audit = (place.home.home / "human/audit.jsonl").read_text().splitlines()
+    audit = (remote.home.home / "human/audit.jsonl").read_text().splitlines()
     calls = [json.loads(line) for line in audit if '"/inputs' in line]
     assert {("laptop", 422), ("wall", 403)} <= {(one["who"], one["status"]) for one in calls}
 

@@ -13,7 +13,7 @@ import pytest
 from agiraph.http.client import Client
 from agiraph.http.discovery import is_held
 from tests.integration.commands import Commands, await_nothing_left
-from tests.integration.house import until
+from tests.integration.waiting import until
 
 
 @pytest.fixture

@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.model_server import FakeModelServer
-from tests.integration.test_broker import House
-from tests.integration.test_llm_proxy import house, looks, server, worker
+from tests.integration.test_broker import BrokerSystem
+from tests.integration.test_llm_proxy import broker_system, looks, server, worker
 
-__all__ = ["house", "server"]
+__all__ = ["broker_system", "server"]
 
 REQUIREMENT = "google-genai==3.4.0"
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "agiraph-tests"
@@ -91,11 +91,11 @@ def sdk() -> Path:
 @pytest.mark.slow
 @pytest.mark.parametrize("model", ["google/fake", "anthropic/fake"])
 async def test_googles_sdk_calls_tools_streams_counts_and_lists(
-    house: House, server: FakeModelServer, sdk: Path, model: str
+    broker_system: BrokerSystem, server: FakeModelServer, sdk: Path, model: str
 ) -> None:
-    server.brain = looks
+    server.responder = looks
 
-    async with worker(house, model) as ada:
+    async with worker(broker_system, model) as ada:
         door = {"TOKEN": ada.door.token, "DOOR": ada.door.url, "PYTHONPATH": str(sdk)}
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-c", PROGRAM, env={**os.environ, **door},

@@ -16,7 +16,7 @@ from websockets.sync.client import connect
 from agiraph.api.app import ROUTERS
 from agiraph.api.auth.scopes import is_open
 from agiraph.http.client import read_gateway_address
-from tests.fakes.gateway import AGENT, World, gateway_world
+from tests.fakes.gateway import AGENT, GatewayHome, running_gateway
 
 
 def endpoints(family: APIRouter) -> list[tuple[str, str]]:
@@ -37,10 +37,10 @@ ROUTES = [
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    with gateway_world(tmp_path_factory.mktemp("home")) as world:
-        world.add_agent()
-        yield world
+def gateway_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GatewayHome]:
+    with running_gateway(tmp_path_factory.mktemp("home")) as gateway_home:
+        gateway_home.add_agent()
+        yield gateway_home
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -50,14 +50,14 @@ def hang_up() -> Iterator[None]:
 
 
 @pytest.fixture
-def browser(world: World) -> str:
+def browser(gateway_home: GatewayHome) -> str:
     """Return the Cookie header of a browser that has logged in."""
-    return log_in(world, "control")
+    return log_in(gateway_home, "control")
 
 
-def log_in(world: World, scope: str) -> str:
+def log_in(gateway_home: GatewayHome, scope: str) -> str:
     """Go the way of a login link; return the Cookie header that comes of it."""
-    url, token = read_gateway_address(world.home.path)
+    url, token = read_gateway_address(gateway_home.home.path)
     own = bearer(token)
     link = call(url, "POST", "/logins", headers=own, json={"scope": scope}).json()
     code = link["path"].partition("#")[2]
@@ -151,13 +151,13 @@ def test_the_whole_api_is_among_the_routes_that_were_tried() -> None:
 
 
 def test_below_answer_no_token_is_asked_for_and_the_audit_keeps_no_link(
-    world: World, url: str
+    gateway_home: GatewayHome, url: str
 ) -> None:
     assert call(url, "POST", "/answer/signed-secret").status_code == 404
     assert call(url, path="/answer").status_code == 401
     assert call(url, path="/answers/x").status_code == 401
     assert call(url, "POST", "/answer/x", headers={"Origin": "http://evil"}).status_code == 403
-    text = world.home.human.audit.read_text()
+    text = gateway_home.home.human.audit.read_text()
     assert "/answer/..." in text
     assert "signed-secret" not in text
 
@@ -241,26 +241,26 @@ def test_a_websocket_opens_with_a_cookie_from_our_own_page(url: str, browser: st
 
 
 def test_the_token_is_for_this_user_alone_and_stays_the_same(tmp_path: Path) -> None:
-    with gateway_world(tmp_path) as world:
-        path = world.home.system.token
+    with running_gateway(tmp_path) as gateway_home:
+        path = gateway_home.home.system.token
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
         assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
         token = path.read_text()
         path.chmod(0o644)
-    with gateway_world(tmp_path) as world:
+    with running_gateway(tmp_path) as gateway_home:
         assert path.read_text() == token
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
 def test_every_call_is_in_the_audit_and_no_secret_is(
-    world: World, url: str, token: str, browser: str
+    gateway_home: GatewayHome, url: str, token: str, browser: str
 ) -> None:
-    before = len(world.home.human.audit.read_text().splitlines())
+    before = len(gateway_home.home.human.audit.read_text().splitlines())
     call(url, "POST", "/agents/survey/nudge", headers=bearer(token), json={"message": "secret"})
     call(url, "GET", "/agents?after=words", headers={"Cookie": browser})
     call(url, "GET", f"/agents/{token}", headers=bearer(token))
     call(url, "GET", "/agents/x%0d%0ay", headers=bearer("wrong"))
-    text = world.home.human.audit.read_text()
+    text = gateway_home.home.human.audit.read_text()
     begun, nudged, read, leaked, refused = (json.loads(line) for line in text.splitlines()[before:])
     assert (begun["id"], begun["status"]) == (nudged["id"], None)
     assert (nudged["method"], nudged["path"], nudged["status"], nudged["who"]) == (
@@ -272,10 +272,12 @@ def test_every_call_is_in_the_audit_and_no_secret_is(
     assert (refused["path"], refused["status"], refused["who"]) == ("/agents/x\r\ny", 401, None)
     for secret in (token, "secret", "words", browser.partition("=")[2]):
         assert secret not in text
-    assert stat.S_IMODE(world.home.human.audit.stat().st_mode) == 0o600
+    assert stat.S_IMODE(gateway_home.home.human.audit.stat().st_mode) == 0o600
 
 
-def test_no_answer_and_no_log_repeats_the_token(world: World, url: str, token: str) -> None:
+def test_no_answer_and_no_log_repeats_the_token(
+    gateway_home: GatewayHome, url: str, token: str
+) -> None:
     for headers in (bearer(token), bearer(token, Origin="http://evil.example")):
         assert token not in call(url, path="/agents/nobody", headers=headers).text
-    assert token not in "".join(world.line.log.lines)
+    assert token not in "".join(gateway_home.line.log.lines)

@@ -17,7 +17,7 @@ from agiraph.messages.child import StartChild
 from agiraph.messages.control import Ok, RefusedReply
 from agiraph.messages.model import CheckModel
 from agiraph.models.prices import no_dollars
-from tests.fakes.gateway import World, refused
+from tests.fakes.gateway import GatewayHome, refused
 from transport.errors import DeadlineExceeded
 
 PLAN = """nodes:
@@ -30,8 +30,10 @@ def told(found: tuple[FieldProblemView, ...]) -> dict[str, str]:
     return {one.field: one.detail for one in found}
 
 
-def test_each_field_says_what_is_wrong_and_nothing_is_created(world: World, client: Client) -> None:
-    world.add_agent()
+def test_each_field_says_what_is_wrong_and_nothing_is_created(
+    gateway_home: GatewayHome, client: Client
+) -> None:
+    gateway_home.add_agent()
     found = client.check_agent(
         CheckAgentRequest(
             name="survey",
@@ -60,7 +62,7 @@ def test_each_field_says_what_is_wrong_and_nothing_is_created(world: World, clie
     assert "no_such_tool" in problems["tools"]
     assert problems["leader"] == "summary is for a run with the leader `plan`"
     assert len(client.agents()) == 1
-    assert not [body for _, body in world.line.asked if isinstance(body, StartChild)]
+    assert not [body for _, body in gateway_home.line.asked if isinstance(body, StartChild)]
 
 
 STAGES = """stages:
@@ -104,9 +106,9 @@ def test_a_run_that_no_plan_can_lead_is_refused(
     ],
 )
 def test_creating_an_agent_is_refused_with_the_first_problem_of_its_check(
-    world: World, client: Client, field: str, asked: dict[str, Any]
+    gateway_home: GatewayHome, client: Client, field: str, asked: dict[str, Any]
 ) -> None:
-    world.add_agent()
+    gateway_home.add_agent()
     found = client.check_agent(CheckAgentRequest.model_validate({"goal": "Do it", **asked}))
     [problem] = found.problems
     assert problem.field == field
@@ -117,7 +119,7 @@ def test_creating_an_agent_is_refused_with_the_first_problem_of_its_check(
 
 
 def test_what_is_possible_says_what_it_would_be_and_what_it_may_take(
-    world: World, client: Client, tmp_path: Path
+    gateway_home: GatewayHome, client: Client, tmp_path: Path
 ) -> None:
     folder = tmp_path / "data"
     folder.mkdir()
@@ -142,10 +144,10 @@ def test_what_is_possible_says_what_it_would_be_and_what_it_may_take(
 
 
 def test_dollars_without_a_price_are_refused_as_the_run_would_be(
-    world: World, client: Client
+    gateway_home: GatewayHome, client: Client
 ) -> None:
     refusal = RefusedReply(reason=no_dollars("script/fake"))
-    world.line.answers[CheckModel] = lambda body: refusal if body.has_usd_budget else Ok()
+    gateway_home.line.answers[CheckModel] = lambda body: refusal if body.has_usd_budget else Ok()
     asked = CheckAgentRequest(goal="Survey", budget_usd=1, model="script/fake")
     found = client.check_agent(asked)
     assert (found.is_possible, told(found.problems)) == (False, {"budget_usd": refusal.reason})
@@ -153,8 +155,10 @@ def test_dollars_without_a_price_are_refused_as_the_run_would_be(
     assert (created.status, created.detail) == (422, refusal.reason)
 
 
-def test_a_broker_that_is_away_is_no_problem_of_a_field(world: World, client: Client) -> None:
-    world.line.answers[CheckModel] = lambda body: DeadlineExceeded("broker")
+def test_a_broker_that_is_away_is_no_problem_of_a_field(
+    gateway_home: GatewayHome, client: Client
+) -> None:
+    gateway_home.line.answers[CheckModel] = lambda body: DeadlineExceeded("broker")
     assert refused(client.check_agent, CheckAgentRequest(goal="x")).status == 504
 
 

@@ -21,7 +21,7 @@ from agiraph.messages.control import Ok, Pause, RefusedReply, Resume, Step
 from agiraph.messages.model import ListModels, ModelCatalog
 from agiraph.messages.run import BeginRun
 from agiraph.storage.files import replace_file
-from tests.fakes.gateway import AGENT, RUN, World, ask, gateway_world, refused
+from tests.fakes.gateway import AGENT, RUN, GatewayHome, ask, refused, running_gateway
 from tests.fakes.line import arrived
 from transport.endpoint import Received
 from transport.errors import DeadlineExceeded
@@ -30,7 +30,7 @@ COORDINATOR = f"{AGENT}/coordinator"
 
 
 def test_an_agent_is_created_with_the_default_model_and_its_coordinator_is_started(
-    world: World, client: Client, tmp_path: Path
+    gateway_home: GatewayHome, client: Client, tmp_path: Path
 ) -> None:
     made = client.create_agent(
         CreateAgentRequest(goal="Survey this folder now", input=str(tmp_path))
@@ -38,7 +38,7 @@ def test_an_agent_is_created_with_the_default_model_and_its_coordinator_is_start
     assert made.name == "survey-this-folder-now"
     assert made.id.startswith("survey-this-folder-now-")
     assert made.model == made.worker_model == "script/fake"
-    started = [body for to, body in world.line.asked if isinstance(body, StartChild)]
+    started = [body for to, body in gateway_home.line.asked if isinstance(body, StartChild)]
     assert started[0].spec.address == f"{made.id}/coordinator"
     assert started[0].spec.owner == "human"
     assert started[0].spec.args["agent"]["input"] == str(tmp_path)
@@ -48,11 +48,11 @@ def test_an_agent_is_created_with_the_default_model_and_its_coordinator_is_start
 
 def test_the_default_model_of_the_settings_needs_no_catalog(tmp_path: Path) -> None:
     with (
-        gateway_world(tmp_path / "home", "script/mine") as world,
-        world.client() as client,
+        running_gateway(tmp_path / "home", "script/mine") as gateway_home,
+        gateway_home.client() as client,
     ):
         assert client.create_agent(CreateAgentRequest(goal="Do it")).model == "script/mine"
-        assert not [body for _, body in world.line.asked if isinstance(body, ListModels)]
+        assert not [body for _, body in gateway_home.line.asked if isinstance(body, ListModels)]
 
 
 @pytest.mark.parametrize(
@@ -67,17 +67,19 @@ def test_the_default_model_of_the_settings_needs_no_catalog(tmp_path: Path) -> N
     ],
 )
 def test_what_cannot_be_created_is_said(
-    world: World, client: Client, request_: CreateAgentRequest, status: int, said: str
+    gateway_home: GatewayHome, client: Client, request_: CreateAgentRequest, status: int, said: str
 ) -> None:
-    world.add_agent()
+    gateway_home.add_agent()
     error = refused(client.create_agent, request_)
     assert error.status == status
     assert said in error.detail
     assert len(client.agents()) == 1
 
 
-def test_a_home_or_a_private_folder_of_it_is_no_input(world: World, client: Client) -> None:
-    home = world.line.home.path
+def test_a_home_or_a_private_folder_of_it_is_no_input(
+    gateway_home: GatewayHome, client: Client
+) -> None:
+    home = gateway_home.line.home.path
     for folder in (home, home / "system", home / "human"):
         folder.mkdir(exist_ok=True)
         error = refused(client.create_agent, CreateAgentRequest(goal="x", input=str(folder)))
@@ -86,19 +88,21 @@ def test_a_home_or_a_private_folder_of_it_is_no_input(world: World, client: Clie
 
 
 def test_without_a_model_nothing_is_created_and_the_ways_to_get_one_are_said(
-    world: World, client: Client
+    gateway_home: GatewayHome, client: Client
 ) -> None:
-    world.line.answers[ListModels] = lambda body: ModelCatalog(
+    gateway_home.line.answers[ListModels] = lambda body: ModelCatalog(
         providers=(), default=None, why="no provider's key is set"
     )
     error = refused(client.create_agent, CreateAgentRequest(goal="Write a poem"))
     assert (error.status, error.detail) == (422, "no provider's key is set")
     assert client.agents() == []
-    assert not [body for _, body in world.line.asked if isinstance(body, StartChild)]
+    assert not [body for _, body in gateway_home.line.asked if isinstance(body, StartChild)]
     assert client.models().default is None
 
 
-def test_a_creation_that_is_asked_again_makes_one_agent(world: World, client: Client) -> None:
+def test_a_creation_that_is_asked_again_makes_one_agent(
+    gateway_home: GatewayHome, client: Client
+) -> None:
     request = CreateAgentRequest(goal="Survey", name="once", run="20260101-120000-abcdef")
     first = client.create_agent(request)
     assert client.create_agent(request) == first
@@ -106,7 +110,9 @@ def test_a_creation_that_is_asked_again_makes_one_agent(world: World, client: Cl
     assert len(client.agents()) == 1
 
 
-def test_an_empty_goal_and_an_unknown_field_are_refused(world: World, client: Client) -> None:
+def test_an_empty_goal_and_an_unknown_field_are_refused(
+    gateway_home: GatewayHome, client: Client
+) -> None:
     for body in (b'{"goal": "  "}', b'{"goal": "x", "colour": "red"}', b"{", b"[]"):
         answer = client._http.post(
             "/agents", content=body, headers={"Content-Type": "application/json"}
@@ -115,26 +121,32 @@ def test_an_empty_goal_and_an_unknown_field_are_refused(world: World, client: Cl
         assert isinstance(answer.json()["detail"], str)
 
 
-def test_an_unknown_agent_is_answered_with_the_known_ones(world: World, client: Client) -> None:
-    world.add_agent()
+def test_an_unknown_agent_is_answered_with_the_known_ones(
+    gateway_home: GatewayHome, client: Client
+) -> None:
+    gateway_home.add_agent()
     error = refused(client.agent, "nobody")
     assert error.status == 404
     assert "survey" in error.detail
 
 
-def test_two_agents_of_one_name_must_be_told_apart_by_id(world: World, client: Client) -> None:
-    world.add_agent("a-1", "twin")
-    world.add_agent("a-2", "twin")
+def test_two_agents_of_one_name_must_be_told_apart_by_id(
+    gateway_home: GatewayHome, client: Client
+) -> None:
+    gateway_home.add_agent("a-1", "twin")
+    gateway_home.add_agent("a-2", "twin")
     error = refused(client.agent, "twin")
     assert (error.status, error.type) == (409, AMBIGUOUS)
     assert "agent 'twin' could be any of a-1, a-2" in error.detail
     assert client.agent("a-2").id == "a-2"
 
 
-def test_an_agent_with_a_damaged_record_hides_itself_alone(world: World, client: Client) -> None:
-    world.add_agent()
-    world.add_agent("broken-1", "broken")
-    world.home.agent("broken-1").record.write_text("{")
+def test_an_agent_with_a_damaged_record_hides_itself_alone(
+    gateway_home: GatewayHome, client: Client
+) -> None:
+    gateway_home.add_agent()
+    gateway_home.add_agent("broken-1", "broken")
+    gateway_home.home.agent("broken-1").record.write_text("{")
     assert [agent.id for agent in client.agents()] == [AGENT]
     assert client.agent("survey").id == AGENT
     error = refused(client.agent, "broken")
@@ -143,135 +155,149 @@ def test_an_agent_with_a_damaged_record_hides_itself_alone(world: World, client:
 
 
 def test_an_agent_whose_coordinator_is_down_is_shown_as_stopped(
-    world: World, client: Client
+    gateway_home: GatewayHome, client: Client
 ) -> None:
-    world.add_agent()
+    gateway_home.add_agent()
     assert client.agent("survey").status == "working"
     client.stop("survey")
     assert client.agent("survey").status == "stopped"
-    assert "agent.stopped" in [event.type for event in world.line.events()]
+    assert "agent.stopped" in [event.type for event in gateway_home.line.events()]
 
 
-def test_agents_can_be_listed_while_the_supervisor_is_away(world: World, client: Client) -> None:
-    world.add_agent()
-    world.line.answers[ListChildren] = lambda body: DeadlineExceeded("late")
+def test_agents_can_be_listed_while_the_supervisor_is_away(
+    gateway_home: GatewayHome, client: Client
+) -> None:
+    gateway_home.add_agent()
+    gateway_home.line.answers[ListChildren] = lambda body: DeadlineExceeded("late")
     assert client.agents()[0].status == "working"
     assert refused(client.entities).status == 504
 
 
 def test_a_request_to_an_entity_that_was_given_up_says_why(
-    world: World, client: Client, monkeypatch: pytest.MonkeyPatch
+    gateway_home: GatewayHome, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    world.add_agent()
-    world.add_team("Alice")
+    gateway_home.add_agent()
+    gateway_home.add_team("Alice")
     cause = "it cannot start (exit code 64: journal.jsonl: the record at byte 7 is damaged)"
-    answer, never = world.line.ask, asyncio.Event()
+    answer, never = gateway_home.line.ask, asyncio.Event()
 
     async def ask_one_that_fails(to: str, body: BaseModel, **more: Any) -> Received:
         if to != COORDINATOR:
             return await answer(to, body, **more)
         failed = {"state": "failed", "cause": cause}
-        world.children[COORDINATOR] = world.children[COORDINATOR].model_copy(update=failed)
+        gateway_home.children[COORDINATOR] = gateway_home.children[COORDINATOR].model_copy(
+            update=failed
+        )
         await never.wait()
         raise AssertionError
 
-    monkeypatch.setattr(world.line, "ask", ask_one_that_fails)
+    monkeypatch.setattr(gateway_home.line, "ask", ask_one_that_fails)
     monkeypatch.setattr("actors.gateway.bus.FAILED_AFTER_SECONDS", 0.01)
     error = refused(client.retry_node, "survey", "tables")
     assert (error.status, error.detail) == (409, f"{COORDINATOR} does not run: {cause}")
 
 
 def test_stop_begins_with_the_coordinator_and_resume_starts_it_to_start_the_others(
-    world: World, client: Client
+    gateway_home: GatewayHome, client: Client
 ) -> None:
-    world.add_agent()
-    worker = world.add_team("Alice")[0]
+    gateway_home.add_agent()
+    worker = gateway_home.add_team("Alice")[0]
     client.stop("survey")
-    stops = [body for to, body in world.line.asked if isinstance(body, StopChild)]
+    stops = [body for to, body in gateway_home.line.asked if isinstance(body, StopChild)]
     assert [stop.address for stop in stops] == [COORDINATOR, f"{AGENT}/{worker}"]
     client.resume("survey")
-    stops = [body for to, body in world.line.asked if isinstance(body, StopChild)]
+    stops = [body for to, body in gateway_home.line.asked if isinstance(body, StopChild)]
     assert [(stop.address, stop.how) for stop in stops[2:]] == [(COORDINATOR, "restart")]
-    assert world.line.sent_to(f"{AGENT}/{worker}") == [Resume()]
+    assert gateway_home.line.sent_to(f"{AGENT}/{worker}") == [Resume()]
 
 
 def test_a_worker_that_was_stopped_alone_is_started_again_alone(
-    world: World, client: Client
+    gateway_home: GatewayHome, client: Client
 ) -> None:
-    world.add_agent()
-    worker = f"{AGENT}/{world.add_team('Alice')[0]}"
+    gateway_home.add_agent()
+    worker = f"{AGENT}/{gateway_home.add_team('Alice')[0]}"
     client.act("Alice", "stop")
     assert [row.address for row in client.resume("survey").entities] == [COORDINATOR, worker]
-    assert world.children[worker].state == "ready"
+    assert gateway_home.children[worker].state == "ready"
 
 
-def test_pause_and_resume_reach_coordinator_and_workers(world: World, client: Client) -> None:
-    world.add_agent()
-    worker = world.add_team("Alice")[0]
+def test_pause_and_resume_reach_coordinator_and_workers(
+    gateway_home: GatewayHome, client: Client
+) -> None:
+    gateway_home.add_agent()
+    worker = gateway_home.add_team("Alice")[0]
     client.pause("survey")
     client.resume("survey")
     for address in (COORDINATOR, f"{AGENT}/{worker}"):
-        assert [type(body) for body in world.line.sent_to(address)] == [Pause, Resume]
+        assert [type(body) for body in gateway_home.line.sent_to(address)] == [Pause, Resume]
 
 
 def test_a_run_that_has_ended_is_not_paused_unless_it_does_something(
-    world: World, client: Client
+    gateway_home: GatewayHome, client: Client
 ) -> None:
-    world.add_agent(status="completed")
-    world.add_child(COORDINATOR, "coordinator", "parked")
+    gateway_home.add_agent(status="completed")
+    gateway_home.add_child(COORDINATOR, "coordinator", "parked")
     error = refused(client.pause, "survey")
     assert error.status == 409
     assert error.detail == f"nothing to pause: the run has ended and {COORDINATOR} does nothing"
-    world.add_child(COORDINATOR, "coordinator")
-    world.arrive(arrived(ChildHeartbeat(doing=EntityState(state="idle", step="")), COORDINATOR))
+    gateway_home.add_child(COORDINATOR, "coordinator")
+    gateway_home.arrive(
+        arrived(ChildHeartbeat(doing=EntityState(state="idle", step="")), COORDINATOR)
+    )
     assert refused(client.act, COORDINATOR, "pause").status == 409
-    assert world.line.sent_to(COORDINATOR) == []
-    world.arrive(arrived(ChildHeartbeat(doing=EntityState(state="busy", step="bash")), COORDINATOR))
+    assert gateway_home.line.sent_to(COORDINATOR) == []
+    gateway_home.arrive(
+        arrived(ChildHeartbeat(doing=EntityState(state="busy", step="bash")), COORDINATOR)
+    )
     client.pause("survey")
-    assert [type(body) for body in world.line.sent_to(COORDINATOR)] == [Pause]
+    assert [type(body) for body in gateway_home.line.sent_to(COORDINATOR)] == [Pause]
 
 
-def test_a_single_step_is_for_those_that_are_paused(world: World, client: Client) -> None:
-    world.add_agent()
-    worker = f"{AGENT}/{world.add_team('Alice')[0]}"
+def test_a_single_step_is_for_those_that_are_paused(
+    gateway_home: GatewayHome, client: Client
+) -> None:
+    gateway_home.add_agent()
+    worker = f"{AGENT}/{gateway_home.add_team('Alice')[0]}"
     error = refused(client.act, "survey", "step")
     assert (error.status, "pause first" in error.detail) == (409, True)
     hold = EntityState(state="paused")
-    store_hold(world.home.agent(AGENT).run(RUN).worker(worker.partition("/")[2]).hold, hold)
+    store_hold(gateway_home.home.agent(AGENT).run(RUN).worker(worker.partition("/")[2]).hold, hold)
     stepped = client.act("survey", "step")
     assert [(one.address, one.state) for one in stepped.entities] == [(worker, "stepping")]
-    assert [type(body) for body in world.line.sent_to(worker)] == [Step]
-    assert world.line.sent_to(COORDINATOR) == []
+    assert [type(body) for body in gateway_home.line.sent_to(worker)] == [Step]
+    assert gateway_home.line.sent_to(COORDINATOR) == []
     assert refused(client.act, "router", "step").status in (404, 409)
 
 
-def test_an_external_agent_does_no_single_steps(world: World, client: Client) -> None:
-    world.add_agent()
-    world.add_team("Ada")
-    run = world.home.agent(AGENT).run(RUN)
+def test_an_external_agent_does_no_single_steps(gateway_home: GatewayHome, client: Client) -> None:
+    gateway_home.add_agent()
+    gateway_home.add_team("Ada")
+    run = gateway_home.home.agent(AGENT).run(RUN)
     with closing(BoardStore(run.journal)) as store:
         spec = WorkerSpec(name="out", type="autonomous", agent_command="codex")
         store.execute(SpawnWorker("w-out", spec), 5.0)
         worker = store.board.worker_by_cause("w-out")
     assert worker is not None
-    world.add_child(f"{AGENT}/{worker.id}", "worker")
+    gateway_home.add_child(f"{AGENT}/{worker.id}", "worker")
     store_hold(run.worker(worker.id).hold, EntityState(state="paused"))
     error = refused(client.act, f"{AGENT}/{worker.id}", "step")
     assert (error.status, "takes its steps by itself" in error.detail) == (409, True)
 
 
 def test_an_interruption_is_a_message_to_whoever_does_something(
-    world: World, client: Client
+    gateway_home: GatewayHome, client: Client
 ) -> None:
-    world.add_agent()
-    worker = f"{AGENT}/{world.add_team('Alice')[0]}"
+    gateway_home.add_agent()
+    worker = f"{AGENT}/{gateway_home.add_team('Alice')[0]}"
     for address, state in ((COORDINATOR, "idle"), (worker, "busy")):
-        world.arrive(arrived(ChildHeartbeat(doing=EntityState(state=state, step="")), address))
+        gateway_home.arrive(
+            arrived(ChildHeartbeat(doing=EntityState(state=state, step="")), address)
+        )
     done = client.act("survey", "interrupt")
     assert [(one.address, one.state) for one in done.entities] == [(worker, "interrupting")]
-    [sent] = world.line.sent_to(worker)
+    [sent] = gateway_home.line.sent_to(worker)
     assert (sent.mode, sent.from_name) == ("interrupt", "human")
-    assert world.line.sent_to(COORDINATOR) == []
+    assert gateway_home.line.sent_to(COORDINATOR) == []
     [message] = client.conversation("survey").messages
     assert (message.to, message.content) == ("Alice", sent.content)
     error = refused(client.act, COORDINATOR, "interrupt")
@@ -279,12 +305,12 @@ def test_an_interruption_is_a_message_to_whoever_does_something(
 
 
 def test_delete_stops_for_good_archives_the_folder_and_withdraws_questions(
-    world: World, client: Client
+    gateway_home: GatewayHome, client: Client
 ) -> None:
-    world.add_agent()
-    ask(world)
+    gateway_home.add_agent()
+    ask(gateway_home)
     archived = client.archive("survey")
-    assert Path(archived.path) == world.home.agents / ".archive" / AGENT
+    assert Path(archived.path) == gateway_home.home.agents / ".archive" / AGENT
     assert (Path(archived.path) / "agent.json").exists()
     assert client.agents() == []
     assert client.questions()[0].status == "withdrawn"
@@ -292,20 +318,20 @@ def test_delete_stops_for_good_archives_the_folder_and_withdraws_questions(
 
 
 def test_a_further_goal_reaches_the_coordinator_and_its_record_is_the_answer(
-    world: World, client: Client
+    gateway_home: GatewayHome, client: Client
 ) -> None:
-    agent = world.add_agent(status="completed")
+    agent = gateway_home.add_agent(status="completed")
 
     def begin(body: BeginRun) -> Ok:
-        record = world.home.agent(agent.id).record
+        record = gateway_home.home.agent(agent.id).record
         changed = {"run": body.run, "goal": body.goal, "status": "working"}
         replace_file(record, agent.model_copy(update=changed).model_dump_json())
         return Ok()
 
-    world.line.answers[BeginRun] = begin
+    gateway_home.line.answers[BeginRun] = begin
     begun = client.begin_run(agent.name, StartRunRequest(goal="And now the other folder"))
     assert (begun.goal, begun.status) == ("And now the other folder", "working")
-    ordered = next(body for _, body in world.line.asked if isinstance(body, BeginRun))
+    ordered = next(body for _, body in gateway_home.line.asked if isinstance(body, BeginRun))
     assert not ordered.abandon
     assert ordered.run == begun.run != RUN
     again = client.begin_run(
@@ -315,10 +341,10 @@ def test_a_further_goal_reaches_the_coordinator_and_its_record_is_the_answer(
 
 
 def test_a_further_goal_is_refused_with_the_coordinators_words(
-    world: World, client: Client
+    gateway_home: GatewayHome, client: Client
 ) -> None:
-    agent = world.add_agent()
-    world.line.answers[BeginRun] = lambda body: RefusedReply(reason="still at work")
+    agent = gateway_home.add_agent()
+    gateway_home.line.answers[BeginRun] = lambda body: RefusedReply(reason="still at work")
     error = refused(client.begin_run, agent.id, StartRunRequest(goal="Another"))
     assert (error.status, error.detail) == (409, "still at work")
     error = refused(client.begin_run, "nobody", StartRunRequest(goal="Another"))
@@ -328,9 +354,9 @@ def test_a_further_goal_is_refused_with_the_coordinators_words(
         assert error.status == 422
 
 
-def test_older_runs_are_shown_by_their_id(world: World, client: Client) -> None:
-    world.add_agent()
-    world.add_team("ada")
+def test_older_runs_are_shown_by_their_id(gateway_home: GatewayHome, client: Client) -> None:
+    gateway_home.add_agent()
+    gateway_home.add_team("ada")
     assert [(run.id, run.is_current) for run in client.runs(AGENT)] == [(RUN, True)]
     assert client.board(AGENT, run=RUN) == client.board(AGENT)
     error = refused(client.board, AGENT, run="20200101-000000-aaaaaa")

@@ -7,14 +7,14 @@ import pytest
 from agiraph.api.routes import lifecycle
 from agiraph.http.client import Client
 from agiraph.messages.child import StartChild
-from tests.fakes.gateway import AGENT, RUN, World, refused
+from tests.fakes.gateway import AGENT, RUN, GatewayHome, refused
 
 
 def test_an_agent_goes_to_the_archive_and_comes_back_to_be_resumed(
-    world: World, client: Client
+    gateway_home: GatewayHome, client: Client
 ) -> None:
-    world.add_agent()
-    world.log_events("agent.created")
+    gateway_home.add_agent()
+    gateway_home.log_events("agent.created")
     client.archive("survey")
     assert client.agents() == []
     assert [(a.id, a.status) for a in client.archived()] == [(AGENT, "archived")]
@@ -23,7 +23,7 @@ def test_an_agent_goes_to_the_archive_and_comes_back_to_be_resumed(
     assert client.archived() == []
     assert client.agent("survey").status == "stopped"
     assert client.resume("survey").entities[0].address == f"{AGENT}/coordinator"
-    started = [body for _, body in world.line.asked if isinstance(body, StartChild)]
+    started = [body for _, body in gateway_home.line.asked if isinstance(body, StartChild)]
     assert started[0].spec.args["agent"]["id"] == AGENT
     assert client.agent("survey").status == "working"
     with client.follow_events(AGENT) as follower:
@@ -32,12 +32,14 @@ def test_an_agent_goes_to_the_archive_and_comes_back_to_be_resumed(
         assert event.seq == 1
 
 
-def test_only_the_archive_is_deleted_from_and_all_of_it_goes(world: World, client: Client) -> None:
-    home = world.home.agent(world.add_agent().id)
+def test_only_the_archive_is_deleted_from_and_all_of_it_goes(
+    gateway_home: GatewayHome, client: Client
+) -> None:
+    home = gateway_home.home.agent(gateway_home.add_agent().id)
     published = home.run(RUN).path / "nodes" / "a" / "published"
     published.mkdir(parents=True)
     (published / "facts.md").write_text("x")
-    outside = world.home.path / "outside.txt"
+    outside = gateway_home.home.path / "outside.txt"
     outside.write_text("mine")
     (published / "link").symlink_to(outside)
     published.chmod(0o500)
@@ -46,26 +48,28 @@ def test_only_the_archive_is_deleted_from_and_all_of_it_goes(world: World, clien
     client.archive(AGENT)
     assert client.delete("survey").id == AGENT
     assert client.archived() == []
-    assert os.listdir(world.home.agents / ".archive") == []
+    assert os.listdir(gateway_home.home.agents / ".archive") == []
     assert outside.read_text() == "mine"
 
 
 def test_what_a_crash_left_of_a_deletion_goes_at_the_next_start(
-    world: World, client: Client, monkeypatch: pytest.MonkeyPatch
+    gateway_home: GatewayHome, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    world.add_agent()
+    gateway_home.add_agent()
     client.archive(AGENT)
     monkeypatch.setattr("shutil.rmtree", lambda folder: None)
     client.delete(AGENT)
     monkeypatch.undo()
     assert client.archived() == []
-    lifecycle.remove_half_deleted(world.home)
-    assert os.listdir(world.home.agents / ".archive") == []
+    lifecycle.remove_half_deleted(gateway_home.home)
+    assert os.listdir(gateway_home.home.agents / ".archive") == []
 
 
-def test_agents_are_found_by_status_mode_and_words(world: World, client: Client) -> None:
-    world.add_agent("shop-1", "shop", created_at=1.0)
-    world.add_agent("mill-2", "mill", created_at=2.0, status="completed")
+def test_agents_are_found_by_status_mode_and_words(
+    gateway_home: GatewayHome, client: Client
+) -> None:
+    gateway_home.add_agent("shop-1", "shop", created_at=1.0)
+    gateway_home.add_agent("mill-2", "mill", created_at=2.0, status="completed")
     assert [a.name for a in client.agents(status=["completed", "failed"])] == ["mill"]
     assert [a.name for a in client.agents(text="SHOP")] == ["shop"]
     assert [a.name for a in client.agents(text="survey the")] == ["shop", "mill"]
@@ -75,12 +79,14 @@ def test_agents_are_found_by_status_mode_and_words(world: World, client: Client)
     assert "'idle', 'working'" in wrong.json()["detail"]
 
 
-def test_an_archive_without_that_agent_says_whom_it_has(world: World, client: Client) -> None:
-    world.add_agent()
+def test_an_archive_without_that_agent_says_whom_it_has(
+    gateway_home: GatewayHome, client: Client
+) -> None:
+    gateway_home.add_agent()
     client.archive(AGENT)
     for call in (client.restore, client.delete):
         error = refused(call, "nobody")
         assert error.status == 404
         assert f"survey ({AGENT})" in error.detail
-    world.add_agent()
+    gateway_home.add_agent()
     assert refused(client.restore, AGENT).status == 409

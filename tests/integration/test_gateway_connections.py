@@ -6,15 +6,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.fakes.gateway import AGENT, World, gateway_world
+from tests.fakes.gateway import AGENT, GatewayHome, running_gateway
 from tests.integration.raw import Raw
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    with gateway_world(tmp_path_factory.mktemp("home"), head_seconds=0.3) as world:
-        world.add_agent()
-        yield world
+def gateway_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GatewayHome]:
+    with running_gateway(tmp_path_factory.mktemp("home"), head_seconds=0.3) as gateway_home:
+        gateway_home.add_agent()
+        yield gateway_home
 
 
 @pytest.fixture

@@ -18,20 +18,22 @@ from agiraph.http.errors import ApiError
 from agiraph.http.event_follower import EventFollower
 from agiraph.messages.event import EventAppended
 from agiraph.messages.text import TextMessage
-from tests.fakes.gateway import AGENT, World, gateway_world
+from tests.fakes.gateway import AGENT, GatewayHome, running_gateway
 from tests.fakes.line import arrived
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    with gateway_world(tmp_path / "home") as world:
-        world.add_agent()
-        yield world
+def gateway_home(tmp_path: Path) -> Iterator[GatewayHome]:
+    with running_gateway(tmp_path / "home") as gateway_home:
+        gateway_home.add_agent()
+        yield gateway_home
 
 
-def ring(world: World) -> None:
+def ring(gateway_home: GatewayHome) -> None:
     """Let the recorder say that something was appended."""
-    world.arrive(arrived(EventAppended(event=Event(type="x", agent_id=AGENT, ts=1.0)), "recorder"))
+    gateway_home.arrive(
+        arrived(EventAppended(event=Event(type="x", agent_id=AGENT, ts=1.0)), "recorder")
+    )
 
 
 def take(follower: EventFollower, count: int) -> list[int]:
@@ -43,8 +45,8 @@ def take(follower: EventFollower, count: int) -> list[int]:
     return seqs
 
 
-def test_events_are_paged_by_a_cursor(world: World, client: Client) -> None:
-    world.log_events(*(f"e{number}" for number in range(1, 8)))
+def test_events_are_paged_by_a_cursor(gateway_home: GatewayHome, client: Client) -> None:
+    gateway_home.log_events(*(f"e{number}" for number in range(1, 8)))
     page = client.events(AGENT, limit=3)
     assert [event.seq for event in page.events] == [1, 2, 3]
     page = client.events("survey", after=page.next, limit=3)
@@ -63,20 +65,22 @@ def test_a_wrong_cursor_is_refused(client: Client, query: str) -> None:
     assert client._http.get(f"/agents/{AGENT}/events?{query}").status_code == 422
 
 
-def test_a_follower_gets_the_log_then_what_is_appended(world: World, client: Client) -> None:
-    world.log_events("a", "b", "c")
+def test_a_follower_gets_the_log_then_what_is_appended(
+    gateway_home: GatewayHome, client: Client
+) -> None:
+    gateway_home.log_events("a", "b", "c")
     with client.follow_events("survey", after=1) as follower:
         assert take(follower, 2) == [2, 3]
-        world.log_events("d")
-        ring(world)
+        gateway_home.log_events("d")
+        ring(gateway_home)
         assert take(follower, 1) == [4]
         assert follower.next(within_seconds=0) is None
 
 
 def test_a_page_and_a_follower_have_the_sentences_of_events_for_an_audience(
-    world: World, client: Client
+    gateway_home: GatewayHome, client: Client
 ) -> None:
-    world.log_events("tool.called", "agent.paused", "node.assigned", "agent.completed")
+    gateway_home.log_events("tool.called", "agent.paused", "node.assigned", "agent.completed")
     page = client._http.get(f"/agents/{AGENT}/events?audience=team").json()
     told = [(event["type"], event["text"], event["tone"]) for event in page["events"]]
     assert told == [
@@ -93,10 +97,12 @@ def test_a_page_and_a_follower_have_the_sentences_of_events_for_an_audience(
         assert event.model_dump(mode="json") == page["events"][0]
 
 
-def test_a_call_that_waits_for_nodes_shows_their_names(world: World, client: Client) -> None:
-    world.add_team("Alice")
+def test_a_call_that_waits_for_nodes_shows_their_names(
+    gateway_home: GatewayHome, client: Client
+) -> None:
+    gateway_home.add_team("Alice")
     [node] = client.board(AGENT).nodes
-    world.log_events("tool.called", tool="wait", arguments={"nodes": [node.id, "f00d00"]})
+    gateway_home.log_events("tool.called", tool="wait", arguments={"nodes": [node.id, "f00d00"]})
     with client.follow_events(AGENT) as follower:
         event = follower.next(within_seconds=10)
         assert event is not None
@@ -104,8 +110,10 @@ def test_a_call_that_waits_for_nodes_shows_their_names(world: World, client: Cli
         assert event == client.events(AGENT).events[0]
 
 
-def test_events_are_narrowed_by_type_entity_and_node(world: World, client: Client) -> None:
-    world.log_events("node.created", "tool.called", "node.failed", "message.sent")
+def test_events_are_narrowed_by_type_entity_and_node(
+    gateway_home: GatewayHome, client: Client
+) -> None:
+    gateway_home.log_events("node.created", "tool.called", "node.failed", "message.sent")
     page = client.events(AGENT, types=["node.*", "tool.called"])
     assert ([event.seq for event in page.events], page.next) == ([1, 2, 3], 4)
     assert client.events(AGENT, after=page.next, types=["node.*"]).next == 4
@@ -113,13 +121,13 @@ def test_events_are_narrowed_by_type_entity_and_node(world: World, client: Clien
     assert client.events(AGENT, node="abc123").events == ()
     with client.follow_events(AGENT, types=["node.failed", "message."]) as follower:
         assert take(follower, 2) == [3, 4]
-        world.log_events("tool.called", "node.failed")
-        ring(world)
+        gateway_home.log_events("tool.called", "node.failed")
+        ring(gateway_home)
         assert take(follower, 1) == [6]
 
 
 def test_an_unknown_type_or_node_is_refused_with_the_possible_ones(
-    world: World, client: Client
+    gateway_home: GatewayHome, client: Client
 ) -> None:
     with pytest.raises(ApiError) as refused:
         client.events(AGENT, types=["nodes.*"])
@@ -133,42 +141,44 @@ def test_an_unknown_type_or_node_is_refused_with_the_possible_ones(
     assert "unknown event type 'x'" in refused.value.detail
 
 
-def test_a_lost_bell_loses_no_event(world: World, client: Client) -> None:
+def test_a_lost_bell_loses_no_event(gateway_home: GatewayHome, client: Client) -> None:
     with client.follow_events(AGENT) as follower:
         assert follower.next(within_seconds=0) is None
-        world.log_events("a", "b")
+        gateway_home.log_events("a", "b")
         assert take(follower, 2) == [1, 2]
 
 
-def test_a_half_written_line_is_not_an_event_yet(world: World, client: Client) -> None:
-    world.log_events("a")
-    path = world.home.agent(AGENT).events
+def test_a_half_written_line_is_not_an_event_yet(gateway_home: GatewayHome, client: Client) -> None:
+    gateway_home.log_events("a")
+    path = gateway_home.home.agent(AGENT).events
     whole = path.read_bytes()
     with path.open("ab") as file:
         file.write(whole[:30])
     with client.follow_events(AGENT) as follower:
         assert take(follower, 1) == [1]
-        ring(world)
+        ring(gateway_home)
         assert follower.next(within_seconds=0) is None
         path.write_bytes(whole)
-        world.log_events("b")
-        ring(world)
+        gateway_home.log_events("b")
+        ring(gateway_home)
         assert take(follower, 1) == [2]
 
 
-def test_many_followers_of_a_busy_log_see_every_event_once_in_order(world: World) -> None:
+def test_many_followers_of_a_busy_log_see_every_event_once_in_order(
+    gateway_home: GatewayHome,
+) -> None:
     total, seen = 600, [[], [], []]  # type: tuple[int, list[list[int]]]
 
     def read(into: list[int]) -> None:
-        with world.client() as client, client.follow_events(AGENT) as follower:
+        with gateway_home.client() as client, client.follow_events(AGENT) as follower:
             into.extend(take(follower, total))
 
     readers = [threading.Thread(target=read, args=(into,)) for into in seen]
     for reader in readers:
         reader.start()
     for _ in range(total // 50):
-        world.log_events(*["e"] * 50)
-        ring(world)
+        gateway_home.log_events(*["e"] * 50)
+        ring(gateway_home)
     for reader in readers:
         reader.join(20)
     assert seen == [list(range(1, total + 1))] * 3
@@ -182,13 +192,13 @@ def test_an_unknown_agent_cannot_be_followed(client: Client) -> None:
 
 
 def test_a_follower_lives_through_a_restart_of_the_gateway(tmp_path: Path) -> None:
-    with gateway_world(tmp_path) as world:
-        world.add_agent()
-        world.log_events("a", "b")
-        follower = world.client().follow_events(AGENT)
+    with running_gateway(tmp_path) as gateway_home:
+        gateway_home.add_agent()
+        gateway_home.log_events("a", "b")
+        follower = gateway_home.client().follow_events(AGENT)
         assert take(follower, 2) == [1, 2]
-    with gateway_world(tmp_path) as world:
-        world.log_events("c")
+    with running_gateway(tmp_path) as gateway_home:
+        gateway_home.log_events("c")
         assert take(follower, 1) == [3]
         follower.close()
 
@@ -202,9 +212,11 @@ def test_a_gateway_that_stays_away_is_told() -> None:
             follower.next()
 
 
-def test_followers_of_an_archived_agent_are_let_go(world: World, client: Client) -> None:
-    world.log_events("a")
-    with raw(world) as connection:
+def test_followers_of_an_archived_agent_are_let_go(
+    gateway_home: GatewayHome, client: Client
+) -> None:
+    gateway_home.log_events("a")
+    with raw(gateway_home) as connection:
         connection.recv(timeout=5)
         client.archive("survey")
         with pytest.raises(ConnectionClosed) as closed:
@@ -214,11 +226,11 @@ def test_followers_of_an_archived_agent_are_let_go(world: World, client: Client)
 
 
 def test_stopping_tells_open_followers_and_does_not_wait_for_idle_ones(tmp_path: Path) -> None:
-    with gateway_world(tmp_path) as world:
-        world.add_agent()
-        world.log_events("a")
+    with running_gateway(tmp_path) as gateway_home:
+        gateway_home.add_agent()
+        gateway_home.log_events("a")
         stack = ExitStack()
-        connections = [stack.enter_context(raw(world)) for _ in range(5)]
+        connections = [stack.enter_context(raw(gateway_home)) for _ in range(5)]
         for connection in connections:
             connection.recv(timeout=5)
         url, _ = read_gateway_address(tmp_path)
@@ -245,17 +257,17 @@ def test_a_follower_that_takes_nothing_is_let_go_with_its_cursor(
         await close(socket, code, reason)
 
     monkeypatch.setattr(feeds, "_close", watched)
-    with gateway_world(tmp_path) as world:
-        world.add_agent()
-        world.log_events(*["big"] * 400, text="x" * 100_000)
-        with raw(world) as connection:
+    with running_gateway(tmp_path) as gateway_home:
+        gateway_home.add_agent()
+        gateway_home.log_events(*["big"] * 400, text="x" * 100_000)
+        with raw(gateway_home) as connection:
             assert closing.wait(20)
             seqs = read_to_the_end(connection)
             last = seqs[-1]
             assert seqs == list(range(1, last + 1))
             assert connection.close_code == feeds.TRY_AGAIN
             assert connection.close_reason == f"too slow: come back with after={last}"
-        with world.client() as client, client.follow_events(AGENT, after=last) as follower:
+        with gateway_home.client() as client, client.follow_events(AGENT, after=last) as follower:
             assert take(follower, 1) == [last + 1]
 
 
@@ -268,8 +280,8 @@ def read_to_the_end(connection: ClientConnection) -> list[int]:
         return seqs
 
 
-def raw(world: World) -> ClientConnection:
-    url, token = read_gateway_address(world.home.path)
+def raw(gateway_home: GatewayHome) -> ClientConnection:
+    url, token = read_gateway_address(gateway_home.home.path)
     return connect(
         f"ws{url[4:]}/agents/{AGENT}/events",
         additional_headers={"Authorization": f"Bearer {token}"},
@@ -278,9 +290,9 @@ def raw(world: World) -> ClientConnection:
 
 
 def test_follower_does_not_believe_another_program_at_the_port_of_its_gateway(
-    world: World,
+    gateway_home: GatewayHome,
 ) -> None:
-    known = world.client().url, "the token of another home"
+    known = gateway_home.client().url, "the token of another home"
     doors = iter([known])
 
     def door() -> tuple[str, str]:
@@ -296,12 +308,16 @@ def test_follower_does_not_believe_another_program_at_the_port_of_its_gateway(
         there.next()
 
 
-def test_thread_is_paged_and_followed_with_each_message_once(world: World, client: Client) -> None:
-    world.arrive(arrived(TextMessage(content="Go on.", from_name="x"), f"{AGENT}/coordinator"))
+def test_thread_is_paged_and_followed_with_each_message_once(
+    gateway_home: GatewayHome, client: Client
+) -> None:
+    gateway_home.arrive(
+        arrived(TextMessage(content="Go on.", from_name="x"), f"{AGENT}/coordinator")
+    )
     [message] = client.conversation(AGENT).messages
     text = {"from": "coordinator", "to": "human", "content": "Go on.", "id": message.id}
-    world.log_events("message.sent", **text)
-    world.log_events("node.created", name="tables")
+    gateway_home.log_events("message.sent", **text)
+    gateway_home.log_events("node.created", name="tables")
     newest = client.thread(AGENT, before=LATEST)
     assert [(entry.id, entry.number) for entry in newest.entries] == [
         (message.id, message.seq),
@@ -310,8 +326,8 @@ def test_thread_is_paged_and_followed_with_each_message_once(world: World, clien
     [found] = client.thread(AGENT, before=LATEST, kind=["message"], search="GO").entries
     assert found == newest.entries[0]
     with client.follow_thread(AGENT, after=newest.next) as follower:
-        world.log_events("message.sent", **(text | {"id": "second"}))
-        ring(world)
+        gateway_home.log_events("message.sent", **(text | {"id": "second"}))
+        ring(gateway_home)
         entry = follower.next(within_seconds=10)
         assert entry is not None
         assert (entry.id, entry.content, entry.changed) == ("second", "Go on.", 3)

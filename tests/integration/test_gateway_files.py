@@ -9,17 +9,17 @@ from pathlib import Path
 from agiraph.http.api import FileContentView, FolderView
 from agiraph.http.client import Client, read_gateway_address
 from agiraph.storage.home import NodeHome
-from tests.fakes.gateway import AGENT, RUN, World, gateway_world, refused
-from tests.integration.house import until
+from tests.fakes.gateway import AGENT, RUN, GatewayHome, refused, running_gateway
 from tests.integration.raw import Raw
+from tests.integration.waiting import until
 
 
-def node_home(world: World, client: Client) -> NodeHome:
+def node_home(gateway_home: GatewayHome, client: Client) -> NodeHome:
     """Return the folder of a node on which a worker has begun."""
-    world.add_agent()
-    world.add_team("Ada")
+    gateway_home.add_agent()
+    gateway_home.add_team("Ada")
     node = client.node(AGENT, "tables")
-    home = world.home.agent(AGENT).run(RUN).node(node.folder)
+    home = gateway_home.home.agent(AGENT).run(RUN).node(node.folder)
     for folder in (home.scratch, home.published):
         folder.mkdir(parents=True)
     home.spec.write_text("# Look at the tables\n")
@@ -30,8 +30,8 @@ def node_home(world: World, client: Client) -> NodeHome:
     return home
 
 
-def test_a_nodes_folder_is_read_part_by_part(world: World, client: Client) -> None:
-    node_home(world, client)
+def test_a_nodes_folder_is_read_part_by_part(gateway_home: GatewayHome, client: Client) -> None:
+    node_home(gateway_home, client)
     assert client.node_spec(AGENT, "tables").content == "# Look at the tables\n"
     result = client.node_files(AGENT, "tables")
     assert isinstance(result, FolderView)
@@ -46,8 +46,8 @@ def test_a_nodes_folder_is_read_part_by_part(world: World, client: Client) -> No
     assert client.node_refs(AGENT, "tables") == []
 
 
-def test_there_is_no_way_out_of_a_nodes_folder(world: World, client: Client) -> None:
-    home = node_home(world, client)
+def test_there_is_no_way_out_of_a_nodes_folder(gateway_home: GatewayHome, client: Client) -> None:
+    home = node_home(gateway_home, client)
     (home.published / "link").symlink_to("/etc/passwd")
     for path in ("..%2f..%2f..%2fagent.json", "%2e%2e/_spec.md", "link"):
         raw = f"/agents/{AGENT}/board/tables/published/{path}"
@@ -58,9 +58,9 @@ def test_there_is_no_way_out_of_a_nodes_folder(world: World, client: Client) -> 
 
 
 def test_a_file_comes_as_bytes_by_ranges_and_not_again_unless_it_changed(
-    world: World, client: Client
+    gateway_home: GatewayHome, client: Client
 ) -> None:
-    home = node_home(world, client)
+    home = node_home(gateway_home, client)
     path = f"nodes/{home.path.name}/scratch/draft.txt"
     whole = client.raw_file(AGENT, path)
     assert whole is not None
@@ -80,9 +80,11 @@ def test_a_file_comes_as_bytes_by_ranges_and_not_again_unless_it_changed(
     assert refused(client.raw_file, AGENT, path, start=99).status == 416
 
 
-def test_markdown_of_run_and_memory_comes_as_html(world: World, client: Client) -> None:
-    home = node_home(world, client)
-    agent = world.home.agent(AGENT)
+def test_markdown_of_run_and_memory_comes_as_html(
+    gateway_home: GatewayHome, client: Client
+) -> None:
+    home = node_home(gateway_home, client)
+    agent = gateway_home.home.agent(AGENT)
     agent.memory.mkdir()
     (agent.memory / "x.md").write_text("# X <b>\n")
     path = f"nodes/{home.path.name}/published/facts.md"
@@ -95,8 +97,8 @@ def test_markdown_of_run_and_memory_comes_as_html(world: World, client: Client) 
     assert refused(client.rendered_memory_file, AGENT, "y.md").status == 404
 
 
-def test_a_folder_is_listed_with_what_is_in_it(world: World, client: Client) -> None:
-    home = node_home(world, client)
+def test_a_folder_is_listed_with_what_is_in_it(gateway_home: GatewayHome, client: Client) -> None:
+    home = node_home(gateway_home, client)
     (home.published / "charts").mkdir()
     (home.published / "charts/a.svg").write_text("<svg/>")
     (home.published / "out").symlink_to("/etc")
@@ -118,8 +120,10 @@ def test_a_folder_is_listed_with_what_is_in_it(world: World, client: Client) -> 
     assert len(client.list_files(AGENT, folder).entries) == 3
 
 
-def test_a_folder_comes_as_a_zip_file_without_links(world: World, client: Client) -> None:
-    home = node_home(world, client)
+def test_a_folder_comes_as_a_zip_file_without_links(
+    gateway_home: GatewayHome, client: Client
+) -> None:
+    home = node_home(gateway_home, client)
     (home.published / "charts").mkdir()
     (home.published / "charts/b.bin").write_bytes(bytes(range(256)) * 4096)
     (home.published / "passwd").symlink_to("/etc/passwd")
@@ -133,14 +137,14 @@ def test_a_folder_comes_as_a_zip_file_without_links(world: World, client: Client
 
 
 def test_the_result_of_a_run_comes_as_a_list_and_as_a_zip_file(
-    world: World, client: Client
+    gateway_home: GatewayHome, client: Client
 ) -> None:
-    home = node_home(world, client)
+    home = node_home(gateway_home, client)
     (home.path.parents[1] / "_output.md").write_text("# Answer\n")
     (home.path.parents[1] / "notes").mkdir()
     (home.path.parents[1] / "notes/plan.md").write_text("mine")
     assert [one.name for one in client.delivered(AGENT).files] == ["_output.md", "notes/plan.md"]
-    world.publish("Ada", "facts.md", "gone.md")
+    gateway_home.publish("Ada", "facts.md", "gone.md")
     found = client.delivered(AGENT).files
     assert [(one.name, one.node, one.size) for one in found] == [
         ("_output.md", None, 9),
@@ -155,12 +159,12 @@ def test_the_result_of_a_run_comes_as_a_list_and_as_a_zip_file(
 
 
 def test_delivered_files_with_odd_names_are_listed_read_and_zipped(
-    world: World, client: Client
+    gateway_home: GatewayHome, client: Client
 ) -> None:
-    home = node_home(world, client)
+    home = node_home(gateway_home, client)
     for name in (b"caf\xe9.txt", b"a\nb.txt", rb"dir\new.txt"):
         (home.published / os.fsdecode(name)).write_bytes(name)
-    world.publish("Ada", r"a\nb.txt", r"caf\xe9.txt", r"dir\new.txt")
+    gateway_home.publish("Ada", r"a\nb.txt", r"caf\xe9.txt", r"dir\new.txt")
     files = {one.name: one for one in client.delivered(AGENT).files}
     assert {name: (one.size, one.is_spelled) for name, one in files.items()} == {
         r"tables/a\nb.txt": (7, True),
@@ -182,8 +186,10 @@ def test_delivered_files_with_odd_names_are_listed_read_and_zipped(
             assert names <= {*archive.namelist()}
 
 
-def test_an_attached_file_is_kept_once_and_never_overwritten(world: World, client: Client) -> None:
-    world.add_agent()
+def test_an_attached_file_is_kept_once_and_never_overwritten(
+    gateway_home: GatewayHome, client: Client
+) -> None:
+    gateway_home.add_agent()
     first = client.attach(AGENT, "prices.csv", b"a,1\n")
     assert (first.path, first.size) == ("_attachments/prices.csv", 4)
     assert client.attach(AGENT, "prices.csv", b"a,1\n") == first
@@ -191,12 +197,12 @@ def test_an_attached_file_is_kept_once_and_never_overwritten(world: World, clien
     assert client.attach(AGENT, "empty", b"").size == 0
     hostile = client.attach(AGENT, "..\\..\n\u202e<b>.md", b"x").path
     assert hostile == "_attachments/_..__<b>.md"
-    run = world.home.agent(AGENT).run(RUN)
+    run = gateway_home.home.agent(AGENT).run(RUN)
     assert (run.attachments / "prices.csv").read_bytes() == b"a,1\n"
     names = sorted(one.name for one in client.list_files(AGENT, "_attachments").entries)
     assert names == ["_..__<b>.md", "empty", "prices-2.csv", "prices.csv"]
     client.send(AGENT, "Take these", attachments=["_attachments/prices.csv", "prices-2.csv"])
-    said = [m.body.content for m in world.line.sent if m.body.TYPE == "text"]
+    said = [m.body.content for m in gateway_home.line.sent if m.body.TYPE == "text"]
     line = "Attached: _attachments/prices.csv (4 bytes), _attachments/prices-2.csv (4 bytes)"
     assert said == [f"Take these\n\n{line}"]
     for path in ("none.csv", "../agent.json", "_plan.md"):
@@ -206,17 +212,19 @@ def test_an_attached_file_is_kept_once_and_never_overwritten(world: World, clien
 
 def test_an_attachment_may_be_larger_than_a_call_but_not_than_its_limit(tmp_path: Path) -> None:
     limits = {"body_bytes": 1024, "attachment_bytes": 300_000}
-    with gateway_world(tmp_path, **limits) as world, world.client() as client:
-        world.add_agent()
+    with running_gateway(tmp_path, **limits) as gateway_home, gateway_home.client() as client:
+        gateway_home.add_agent()
         assert client.attach(AGENT, "large.bin", bytes(300_000)).size == 300_000
         assert refused(client.attach, AGENT, "larger.bin", bytes(300_001)).status == 413
         assert refused(client.send, AGENT, "x" * 2000).status == 413
 
 
-def test_a_file_that_did_not_come_whole_leaves_nothing(world: World, client: Client) -> None:
-    world.add_agent()
-    folder = world.home.agent(AGENT).run(RUN).attachments
-    _, token = read_gateway_address(world.home.path)
+def test_a_file_that_did_not_come_whole_leaves_nothing(
+    gateway_home: GatewayHome, client: Client
+) -> None:
+    gateway_home.add_agent()
+    folder = gateway_home.home.agent(AGENT).run(RUN).attachments
+    _, token = read_gateway_address(gateway_home.home.path)
     with Raw(client.url) as raw:
         head = f"PUT /agents/{AGENT}/attachments/half.bin HTTP/1.1"
         raw.send(head, f"Authorization: Bearer {token}", "Content-Length: 100000")

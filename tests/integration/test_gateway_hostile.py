@@ -20,9 +20,9 @@ from agiraph.api.auth.scopes import WEBSOCKET, rules_of
 from agiraph.api.strict_json import StrictRoute
 from agiraph.http.api import CreateTokenRequest
 from agiraph.http.client import Client
-from tests.fakes.gateway import AGENT, RUN, World, gateway_world
-from tests.integration.house import until
+from tests.fakes.gateway import AGENT, RUN, GatewayHome, running_gateway
 from tests.integration.raw import DEADLINE_SECONDS, Raw, ask
+from tests.integration.waiting import until
 
 SECRET = "the-secret-of-the-house"
 MOST_TRIES = 20
@@ -39,19 +39,19 @@ BOUNDS = {
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    with gateway_world(tmp_path_factory.mktemp("home"), **BOUNDS) as world:
-        world.add_agent()
-        (world.home.path / "secret.md").write_text(SECRET)
-        run = world.home.agent(AGENT).run(RUN).path
+def gateway_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GatewayHome]:
+    with running_gateway(tmp_path_factory.mktemp("home"), **BOUNDS) as gateway_home:
+        gateway_home.add_agent()
+        (gateway_home.home.path / "secret.md").write_text(SECRET)
+        run = gateway_home.home.agent(AGENT).run(RUN).path
         (run / "large.txt").write_bytes(b"x" * 1024 * 1024)
-        (run / "link.md").symlink_to(world.home.path / "secret.md")
-        (run / "up").symlink_to(world.home.path)
-        memory = world.home.agent(AGENT).memory
+        (run / "link.md").symlink_to(gateway_home.home.path / "secret.md")
+        (run / "up").symlink_to(gateway_home.home.path)
+        memory = gateway_home.home.agent(AGENT).memory
         memory.mkdir()
-        (memory / "link.md").symlink_to(world.home.path / "secret.md")
-        (memory / "up").symlink_to(world.home.path)
-        yield world
+        (memory / "link.md").symlink_to(gateway_home.home.path / "secret.md")
+        (memory / "up").symlink_to(gateway_home.home.path)
+        yield gateway_home
 
 
 def serves(raw: Raw) -> bool:
@@ -74,7 +74,9 @@ def trickle(raw: Raw) -> None:
 @pytest.mark.parametrize(
     "begun", ["", "G", "GET /", "GET /health HTTP/1.1\r\nHost: localhost\r\nX-Slow: "]
 )
-def test_a_head_that_never_comes_whole_is_hung_up_on(world: World, url: str, begun: str) -> None:
+def test_a_head_that_never_comes_whole_is_hung_up_on(
+    gateway_home: GatewayHome, url: str, begun: str
+) -> None:
     with Raw(url) as raw:
         raw.socket.sendall(begun.encode())
         if len(begun) > 1:
@@ -136,19 +138,19 @@ UPGRADE = (
 
 @pytest.mark.parametrize(("way", "status"), [(UPGRADE, 101), (("Accept: text/event-stream",), 200)])
 def test_a_follower_that_never_reads_is_cut_off(
-    world: World, url: str, token: str, way: tuple[str, ...], status: int
+    gateway_home: GatewayHome, url: str, token: str, way: tuple[str, ...], status: int
 ) -> None:
     name = f"loud{status}"
-    world.add_agent(f"{name}-abc123", name)
+    gateway_home.add_agent(f"{name}-abc123", name)
     for _ in range(12):
-        world.log_events("x.loud", agent=f"{name}-abc123", text="x" * 1_000_000)
+        gateway_home.log_events("x.loud", agent=f"{name}-abc123", text="x" * 1_000_000)
     with Raw(url, receive_bytes=4096) as raw:
         raw.send(f"GET /agents/{name}/events HTTP/1.1", f"Authorization: Bearer {token}", *way)
         until(lambda: serves(raw), "it is served")
         until(lambda: not serves(raw), "it is cut off")
 
     def statuses() -> list[int | None]:
-        lines = map(json.loads, world.home.human.audit.read_text().splitlines())
+        lines = map(json.loads, gateway_home.home.human.audit.read_text().splitlines())
         return [line["status"] for line in lines if line["path"].endswith(f"{name}/events")]
 
     until(lambda: statuses() == [None, status], "its end is in the audit")
@@ -186,8 +188,10 @@ def test_a_body_that_is_too_large_is_refused_without_being_read(url: str, token:
         assert raw.status() == 413
 
 
-def test_a_token_that_calls_too_often_is_told_when_to_come_back(world: World, url: str) -> None:
-    with world.client() as client:
+def test_a_token_that_calls_too_often_is_told_when_to_come_back(
+    gateway_home: GatewayHome, url: str
+) -> None:
+    with gateway_home.client() as client:
         made = client.add_token(CreateTokenRequest(name="eager", scope="read", calls_per_second=2))
         assert made.token is not None
         with Client(url, made.token) as eager:
@@ -206,9 +210,9 @@ def test_who_guesses_is_slowed_down_and_nobody_else_is(url: str, token: str) -> 
     until(lambda: ask(url, "guess", "/health")[0] == 401, "a stranger is answered again")
 
 
-def test_one_follower_too_many_is_refused(world: World, url: str, token: str) -> None:
+def test_one_follower_too_many_is_refused(gateway_home: GatewayHome, url: str, token: str) -> None:
     place = f"ws{url[4:]}/agents/{AGENT}/events"
-    with world.client() as client, ExitStack() as open_ones:
+    with gateway_home.client() as client, ExitStack() as open_ones:
         other = str(client.add_token(CreateTokenRequest(name="other", scope="read")).token)
 
         def follow(secret: str) -> ClientConnection:
@@ -216,16 +220,16 @@ def test_one_follower_too_many_is_refused(world: World, url: str, token: str) ->
             return open_ones.enter_context(connect(place, additional_headers=headers, proxy=None))
 
         for secret in (token, token, other):
-            world.log_events("x.seen")
+            gateway_home.log_events("x.seen")
             follow(secret).recv(timeout=5)
         with pytest.raises(InvalidStatus) as refused:
             follow(other)
         assert refused.value.response.status_code == 503
 
 
-def test_one_key_does_not_hold_all_calls(world: World, url: str, token: str) -> None:
+def test_one_key_does_not_hold_all_calls(gateway_home: GatewayHome, url: str, token: str) -> None:
     path = f"ws{url[4:]}/agents/{AGENT}/events"
-    with world.client() as client, ExitStack() as open_ones:
+    with gateway_home.client() as client, ExitStack() as open_ones:
         made = client.add_token(CreateTokenRequest(name="holder", scope="read"))
         headers = {"Authorization": f"Bearer {made.token}"}
         for _ in range(2):
@@ -236,9 +240,9 @@ def test_one_key_does_not_hold_all_calls(world: World, url: str, token: str) -> 
 
 def test_one_connection_too_many_is_refused_and_others_go_on(tmp_path: Path) -> None:
     most = 3
-    with gateway_world(tmp_path, connections=most) as world, ExitStack() as open_ones:
-        token = world.home.system.token.read_text().strip()
-        with world.client() as client:
+    with running_gateway(tmp_path, connections=most) as gateway_home, ExitStack() as open_ones:
+        token = gateway_home.home.system.token.read_text().strip()
+        with gateway_home.client() as client:
             url = client.url
         crowd = [open_ones.enter_context(Raw(url)) for _ in range(most + SPARE_CONNECTIONS + 2)]
         until(lambda: not serves(crowd[-1]), "the last one is cut off")
@@ -266,8 +270,10 @@ def test_a_follower_that_says_too_much_is_let_go(url: str, token: str) -> None:
             list(socket)
 
 
-def test_a_follower_that_says_things_all_the_time_is_let_go(world: World, url: str) -> None:
-    with world.client() as client:
+def test_a_follower_that_says_things_all_the_time_is_let_go(
+    gateway_home: GatewayHome, url: str
+) -> None:
+    with gateway_home.client() as client:
         made = client.add_token(CreateTokenRequest(name="chatty", scope="read", calls_per_second=5))
     headers = {"Authorization": f"Bearer {made.token}"}
     with connect(
@@ -317,12 +323,12 @@ FILE_ROUTES = sorted(
 
 @pytest.mark.parametrize("template", FILE_ROUTES)
 def test_no_path_leads_out_of_what_is_served(
-    world: World, url: str, token: str, template: str
+    gateway_home: GatewayHome, url: str, token: str, template: str
 ) -> None:
     base = re.sub(r"{agent}", AGENT, template.removesuffix("{path:path}"))
     base = re.sub(r"{[^}]*}", "x", base)
     for escape in ESCAPES:
-        target = base + escape.format(home=world.home.path)
+        target = base + escape.format(home=gateway_home.home.path)
         for more in ("", "?as=raw", "?as=html"):
             status, body = ask(url, token, target + more)
             assert status in range(400, 500), target
@@ -439,10 +445,10 @@ def test_no_line_break_of_a_caller_gets_into_a_head(url: str, token: str) -> Non
 
 
 def test_every_call_is_in_the_audit_whatever_became_of_it(
-    world: World, url: str, token: str
+    gateway_home: GatewayHome, url: str, token: str
 ) -> None:
     def ids() -> set[str]:
-        files = world.home.human.path.glob("audit.jsonl*")
+        files = gateway_home.home.human.path.glob("audit.jsonl*")
         return {json.loads(line)["id"] for file in files for line in file.read_text().splitlines()}
 
     before = ids()
@@ -466,7 +472,7 @@ def test_every_call_is_in_the_audit_whatever_became_of_it(
             raw.send(f"{method} {target} HTTP/1.1", line, "Connection: close")
             assert raw.rest()
     assert len(ids() - before) == len(calls)
-    assert token not in world.home.human.audit.read_text()
+    assert token not in gateway_home.home.human.audit.read_text()
 
 
 @pytest.mark.parametrize("odd", ["1e999", "-1e999", "NaN", "Infinity", str(10**30), "[" * 100])

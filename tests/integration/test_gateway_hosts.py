@@ -8,20 +8,20 @@ from agiraph.http.client import Client
 from agiraph.messages.child import ChildStarted
 from agiraph.messages.control import RefusedReply
 from agiraph.messages.host import MoveChild
-from tests.fakes.gateway import AGENT, World, refused
+from tests.fakes.gateway import AGENT, GatewayHome, refused
 from transport.errors import DeadlineExceeded
 
 LABELS = ("gpu", "has:docker")
 
 
 @pytest.fixture(autouse=True)
-def machines(world: World) -> None:
-    world.hosts.add("north", labels=("linux",), processes=2)
-    world.hosts.add("east", state="away")
+def machines(gateway_home: GatewayHome) -> None:
+    gateway_home.hosts.add("north", labels=("linux",), processes=2)
+    gateway_home.hosts.add("east", state="away")
 
 
 def test_hosts_are_listed_labelled_cordoned_drained_and_removed(
-    world: World, client: Client
+    gateway_home: GatewayHome, client: Client
 ) -> None:
     found = client.hosts()
     assert [(one.name, one.state) for one in found.hosts] == [("east", "away"), ("north", "ready")]
@@ -35,11 +35,13 @@ def test_hosts_are_listed_labelled_cordoned_drained_and_removed(
 
 
 def test_an_invitation_is_valid_as_the_settings_say_and_is_shown_once(
-    world: World, client: Client, url: str, token: str
+    gateway_home: GatewayHome, client: Client, url: str, token: str
 ) -> None:
     made = client.invite_host(InviteHostRequest(name="west", labels=("gpu",)))
     assert made.line.startswith("agiraph-invitation:1:")
-    assert world.hosts.invited[0].seconds == world.line.config.hosts.invitation_seconds
+    assert (
+        gateway_home.hosts.invited[0].seconds == gateway_home.line.config.hosts.invitation_seconds
+    )
     own = {"Authorization": f"Bearer {token}"}
     headers = own | {"Idempotency-Key": "once"}
     calls = [
@@ -56,24 +58,26 @@ def test_an_invitation_is_valid_as_the_settings_say_and_is_shown_once(
     assert told.status_code == 422
 
 
-def test_a_worker_is_moved_by_its_name_and_nobody_else(world: World, client: Client) -> None:
-    world.add_agent()
-    (ada,) = world.add_team("Ada")
+def test_a_worker_is_moved_by_its_name_and_nobody_else(
+    gateway_home: GatewayHome, client: Client
+) -> None:
+    gateway_home.add_agent()
+    (ada,) = gateway_home.add_team("Ada")
 
     def moved(body: MoveChild) -> ChildStarted:
-        row = world.children[body.address]
-        world.children[body.address] = row.model_copy(update={"host": body.host})
+        row = gateway_home.children[body.address]
+        gateway_home.children[body.address] = row.model_copy(update={"host": body.host})
         return ChildStarted(address=body.address, incarnation=2, host=body.host)
 
-    world.line.answers[MoveChild] = moved
+    gateway_home.line.answers[MoveChild] = moved
     done = client.move("Ada", host="north")
     assert (done.address, done.host, done.incarnation) == (f"{AGENT}/{ada}", "north", 2)
     assert {row.address: row.host for row in client.entities()}[done.address] == "north"
     for whom, said in (("survey", "is an agent"), ("supervisor", "is a supervisor")):
         error = refused(client.move, whom, host="north")
         assert (error.status, said in error.detail) == (422, True), error.detail
-    world.line.answers[MoveChild] = lambda body: RefusedReply(reason="'north' is cordoned")
+    gateway_home.line.answers[MoveChild] = lambda body: RefusedReply(reason="'north' is cordoned")
     assert refused(client.move, "Ada", host="north").detail == "'north' is cordoned"
-    world.line.answers[MoveChild] = lambda body: DeadlineExceeded("too late")
+    gateway_home.line.answers[MoveChild] = lambda body: DeadlineExceeded("too late")
     error = refused(client.move, "Ada", host="north")
     assert (error.status, "after the step" in error.detail) == (504, True)

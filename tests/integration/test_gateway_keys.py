@@ -24,7 +24,7 @@ from agiraph.http.api.access import SCOPES, Scope
 from agiraph.http.client import Client
 from agiraph.messages.question import AskQuestion
 from cli.main import agiraph
-from tests.fakes.gateway import AGENT, World, gateway_world
+from tests.fakes.gateway import AGENT, GatewayHome, running_gateway
 from tests.fakes.line import arrived
 
 HTTP = httpx.Client(trust_env=False, verify=False, timeout=30)
@@ -32,11 +32,11 @@ RULES = [rule for rule in rules_of(ROUTERS) if rule.scope is not None]
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    with gateway_world(tmp_path_factory.mktemp("home")) as world:
-        world.add_agent()
-        world.log_events("agent.created")
-        yield world
+def gateway_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GatewayHome]:
+    with running_gateway(tmp_path_factory.mktemp("home")) as gateway_home:
+        gateway_home.add_agent()
+        gateway_home.log_events("agent.created")
+        yield gateway_home
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -46,9 +46,9 @@ def hang_up() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def clean(world: World) -> Iterator[None]:
+def clean(gateway_home: GatewayHome) -> Iterator[None]:
     yield
-    with world.client() as client:
+    with gateway_home.client() as client:
         for token in client.tokens():
             if token.status == "active" and token.name != "home":
                 client.revoke_token(token.name)
@@ -140,23 +140,27 @@ def test_a_reader_follows_events_and_a_talker_talks(client: Client, url: str) ->
     assert call("GET", f"{url}/whoami", talker).json()["name"] == "a-talk"
 
 
-def ask(world: World, id: str, **more: Any) -> None:
+def ask(gateway_home: GatewayHome, id: str, **more: Any) -> None:
     asks = AskQuestion(question_id=id, agent=AGENT, from_name="Ada", question="Which?", **more)
-    world.arrive(arrived(asks, f"{AGENT}/coordinator"))
+    gateway_home.arrive(arrived(asks, f"{AGENT}/coordinator"))
 
 
-def test_a_token_answers_in_its_own_name(world: World, client: Client, url: str) -> None:
-    ask(world, "q-mine")
+def test_a_token_answers_in_its_own_name(
+    gateway_home: GatewayHome, client: Client, url: str
+) -> None:
+    ask(gateway_home, "q-mine")
     with Client(url, add(client, "talk")) as talker:
         answered = talker.answer("q-mine", "The first", by="somebody else")
     assert answered.answered_by == "a-talk"
 
 
-def test_an_approval_is_given_by_who_may_control(world: World, client: Client, url: str) -> None:
+def test_an_approval_is_given_by_who_may_control(
+    gateway_home: GatewayHome, client: Client, url: str
+) -> None:
     rules = "rules: [{name: all, tool: bash, action: ask}]"
-    (world.home.path / "approvals.yaml").write_text(rules)
+    (gateway_home.home.path / "approvals.yaml").write_text(rules)
     about = ProposedAction(tool="bash", subject="ls", rule="all", remember="ls")
-    ask(world, "q-open", kind="approval", about=about)
+    ask(gateway_home, "q-open", kind="approval", about=about)
     with Client(url, add(client, "talk")) as talker:
         for answer in (talker.answer, lambda id, text: talker.respond(AGENT, text)):
             with pytest.raises(ApiError, match="scope 'control'") as refused:
@@ -223,12 +227,14 @@ def test_a_token_that_expires_is_refused_and_what_it_has_open_ends(
         pass
 
 
-def test_a_client_of_a_home_follows_a_rotation_of_its_token(world: World, client: Client) -> None:
-    first = world.home.system.token.read_text()
-    with world.client() as other:
+def test_a_client_of_a_home_follows_a_rotation_of_its_token(
+    gateway_home: GatewayHome, client: Client
+) -> None:
+    first = gateway_home.home.system.token.read_text()
+    with gateway_home.client() as other:
         assert other.health().pid
         assert client.rotate_token("home").token is None
-        assert world.home.system.token.read_text() != first
+        assert gateway_home.home.system.token.read_text() != first
         assert other.health().pid
     assert call("GET", f"{client.url}/health", first.strip()).status_code == 401
     assert client.whoami().name == "home"
@@ -257,8 +263,10 @@ def test_the_secret_is_shown_once(client: Client, url: str) -> None:
         {"name": "x", "colour": "red"},
     ],
 )
-def test_a_token_that_cannot_be_is_refused(world: World, url: str, body: dict[str, Any]) -> None:
-    own = world.home.system.token.read_text().strip()
+def test_a_token_that_cannot_be_is_refused(
+    gateway_home: GatewayHome, url: str, body: dict[str, Any]
+) -> None:
+    own = gateway_home.home.system.token.read_text().strip()
     assert call("POST", f"{url}/tokens", own, json=body).status_code == 422
 
 
@@ -292,7 +300,9 @@ def test_the_page_of_a_link_runs_nothing_but_its_own_script(url: str) -> None:
         assert f"{kind}-src 'sha256-{digest}'" in policy
 
 
-def test_a_browser_logs_in_once_by_a_link(world: World, client: Client, url: str) -> None:
+def test_a_browser_logs_in_once_by_a_link(
+    gateway_home: GatewayHome, client: Client, url: str
+) -> None:
     answer, code = log_in(client, scope="talk")
     assert (answer.status_code, answer.headers["location"]) == (303, "/ui/")
     attributes = answer.headers["set-cookie"].lower().split("; ")
@@ -308,7 +318,7 @@ def test_a_browser_logs_in_once_by_a_link(world: World, client: Client, url: str
     assert again.status_code == 403
     assert "used already" in again.text
     assert "set-cookie" not in again.headers
-    written = world.home.human.audit.read_text() + world.home.human.tokens.read_text()
+    written = gateway_home.home.human.audit.read_text() + gateway_home.home.human.tokens.read_text()
     assert code not in written
     assert cookie["Cookie"].partition("=")[2] not in written
 
@@ -409,10 +419,10 @@ def test_a_browser_logs_out_and_is_logged_out(client: Client, url: str) -> None:
 
 
 def test_a_session_outlives_the_gateway(tmp_path: Path) -> None:
-    with gateway_world(tmp_path) as world, world.client() as client:
+    with running_gateway(tmp_path) as gateway_home, gateway_home.client() as client:
         cookie = cookie_of(log_in(client)[0])
         secret = add(client, "read")
-    with gateway_world(tmp_path) as world, world.client() as client:
+    with running_gateway(tmp_path) as gateway_home, gateway_home.client() as client:
         assert call("GET", f"{client.url}/agents", headers=cookie).status_code == 200
         assert call("GET", f"{client.url}/agents", secret).status_code == 200
 
@@ -420,33 +430,35 @@ def test_a_session_outlives_the_gateway(tmp_path: Path) -> None:
 # --- the commands ---
 
 
-def run(world: World, *args: str) -> tuple[int, str, str]:
-    result = CliRunner().invoke(agiraph, [*args, "--home", str(world.home.path)])
+def run(gateway_home: GatewayHome, *args: str) -> tuple[int, str, str]:
+    result = CliRunner().invoke(agiraph, [*args, "--home", str(gateway_home.home.path)])
     return result.exit_code, result.stdout, result.stderr
 
 
-def test_the_commands_of_tokens(world: World, url: str) -> None:
-    code, secret, said = run(world, "tokens", "add", "ci", "--scope", "talk", "--expires", "1d")
+def test_the_commands_of_tokens(gateway_home: GatewayHome, url: str) -> None:
+    code, secret, said = run(
+        gateway_home, "tokens", "add", "ci", "--scope", "talk", "--expires", "1d"
+    )
     assert code == 0
     assert "only once" in said
     assert call("GET", f"{url}/agents", secret.strip()).status_code == 200
-    assert re.search(r"^ci +talk +active ", run(world, "tokens")[1], re.M)
-    listed = json.loads(run(world, "tokens", "list", "--json")[1])
+    assert re.search(r"^ci +talk +active ", run(gateway_home, "tokens")[1], re.M)
+    listed = json.loads(run(gateway_home, "tokens", "list", "--json")[1])
     assert [token["name"] for token in listed if token["status"] == "active"] == ["home", "ci"]
     assert "token" not in listed[1]
-    rotated = json.loads(run(world, "tokens", "rotate", "ci", "--grace", "1m", "--json")[1])
+    rotated = json.loads(run(gateway_home, "tokens", "rotate", "ci", "--grace", "1m", "--json")[1])
     for one in (secret.strip(), rotated["token"]):
         assert call("GET", f"{url}/agents", one).status_code == 200
-    assert run(world, "tokens", "revoke", "ci")[1] == "revoked: ci\n"
+    assert run(gateway_home, "tokens", "revoke", "ci")[1] == "revoked: ci\n"
     assert call("GET", f"{url}/agents", rotated["token"]).status_code == 401
-    assert run(world, "tokens", "rotate", "home")[0] == 0
-    assert run(world, "tokens", "revoke", "home")[0] == 1
-    code, _, said = run(world, "tokens", "add", "No Good")
+    assert run(gateway_home, "tokens", "rotate", "home")[0] == 0
+    assert run(gateway_home, "tokens", "revoke", "home")[0] == 1
+    code, _, said = run(gateway_home, "tokens", "add", "No Good")
     assert (code, "at most 40" in said) == (2, True)
 
 
-def test_the_commands_of_logins(world: World, url: str) -> None:
-    code, link, said = run(world, "login", "--scope", "read", "--for", "1h")
+def test_the_commands_of_logins(gateway_home: GatewayHome, url: str) -> None:
+    code, link, said = run(gateway_home, "login", "--scope", "read", "--for", "1h")
     assert code == 0
     assert link.startswith(f"{url}/login#")
     assert "once" in said
@@ -455,12 +467,12 @@ def test_the_commands_of_logins(world: World, url: str) -> None:
     answer = call("POST", f"{url}/login", data=form, headers=headers)
     assert answer.status_code == 303
     assert "max-age=3600" in answer.headers["set-cookie"].lower()
-    (session,) = json.loads(run(world, "sessions", "--json")[1])
+    (session,) = json.loads(run(gateway_home, "sessions", "--json")[1])
     assert session["browser"].startswith("Fire")
     assert "\u009b" not in session["browser"]
-    assert session["id"] in run(world, "logout", session["id"])[1]
-    assert run(world, "logout", session["id"])[0] == 2
-    assert run(world, "logout", "--all")[1] == "logged out: none\n"
-    assert run(world, "logout")[0] == 2
-    other = run(world, "login", "--at", "https://atlas.example/")[1]
+    assert session["id"] in run(gateway_home, "logout", session["id"])[1]
+    assert run(gateway_home, "logout", session["id"])[0] == 2
+    assert run(gateway_home, "logout", "--all")[1] == "logged out: none\n"
+    assert run(gateway_home, "logout")[0] == 2
+    other = run(gateway_home, "login", "--at", "https://atlas.example/")[1]
     assert other.startswith("https://atlas.example/login#")

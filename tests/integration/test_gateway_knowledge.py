@@ -27,7 +27,7 @@ from agiraph.messages.knowledge import (
     RememberThis,
 )
 from agiraph.messages.question import AskQuestion
-from tests.fakes.gateway import AGENT, RUN, World, refused
+from tests.fakes.gateway import AGENT, RUN, GatewayHome, refused
 from tests.fakes.line import arrived
 
 LEAD = f"{AGENT}/coordinator"
@@ -66,52 +66,52 @@ def remove(database: Path) -> None:
 
 
 def test_what_a_run_taught_is_written_once_with_what_the_person_answered(
-    world: World, client: Client
+    gateway_home: GatewayHome, client: Client
 ) -> None:
-    world.add_agent()
+    gateway_home.add_agent()
     ask = AskQuestion(
         question_id=QuestionId("q-1"), agent=AGENT, from_name="coordinator", question="Which one?"
     )
-    world.arrive(arrived(ask, LEAD))
+    gateway_home.arrive(arrived(ask, LEAD))
     [question] = client.questions()
     client.respond(AGENT, "PostgreSQL. Always use PostgreSQL.", question_id=question.id)
     ended = FINISHED.model_copy(update={"ended": (client.questions()[0].answered_at or 0.0) + 1})
     lesson = arrived(LearnFromRun(run=ended), LEAD, id=b"1" * 16)
-    world.arrive(lesson)
+    gateway_home.arrive(lesson)
     assert found(client, "DATABASE_URL") == ["mistake"]
     assert set(found(client, "PostgreSQL")) >= {"decision", "preference"}
     before = client.knowledge_stats()
     [mistake] = client.search_knowledge(SearchKnowledgeRequest(query="DATABASE_URL"))
     assert client.remove_knowledge(mistake.node.id[:10]).removed == 1
-    world.arrive(lesson)
+    gateway_home.arrive(lesson)
     assert found(client, "DATABASE_URL") == [], "what was removed does not come back"
     assert client.knowledge_stats().nodes == before.nodes - 1
     assert refused(lambda: client.knowledge_node(mistake.node.id)).status == 404
 
 
 def test_what_is_remembered_is_found_for_a_goal_and_counts_as_used(
-    world: World, client: Client, tmp_path: Path
+    gateway_home: GatewayHome, client: Client, tmp_path: Path
 ) -> None:
     what = RememberedSpec(kind="pattern", title="Billing needs a lock", text="Take the lock.")
     folder = str(tmp_path)
     body = RememberThis(agent=AGENT, run=RUN, input_dir=folder, by="ada", what=what)
     for _ in range(2):
-        world.arrive(arrived(body, f"{AGENT}/ada-1", id=b"2" * 16))
+        gateway_home.arrive(arrived(body, f"{AGENT}/ada-1", id=b"2" * 16))
     [node] = client.knowledge(project=folder).nodes
     for_all = add(client, "Round billing amounts").node
     add(client, "Billing of another shop", project="/src/shop")
     assert (node.title, node.project_id, node.agent) == (what.title, project_id(folder), AGENT)
     goal = FindEarlierWork(agent=AGENT, run=RUN, goal="Fix billing", input_dir=folder, tokens=500)
-    world.loop.call_soon_threadsafe(world.line.put, arrived(goal, LEAD))
-    world.wait_until(lambda: bool(world.line.sent_to(LEAD)))
-    [answer] = world.line.sent_to(LEAD)
+    gateway_home.loop.call_soon_threadsafe(gateway_home.line.put, arrived(goal, LEAD))
+    gateway_home.wait_until(lambda: bool(gateway_home.line.sent_to(LEAD)))
+    [answer] = gateway_home.line.sent_to(LEAD)
     assert isinstance(answer, EarlierWorkFound)
     notes = {note.id: "'billing'" in note.why for note in answer.found.notes}
     assert notes == {node.id: True, for_all.id: True}, "those of another project are left out"
     assert client.knowledge_node(node.id).node.used == 1
 
 
-def test_a_person_adds_lists_exports_and_forgets(world: World, client: Client) -> None:
+def test_a_person_adds_lists_exports_and_forgets(gateway_home: GatewayHome, client: Client) -> None:
     one = add(client, "Count twice", project="/src/shop", tags=["sums"])
     two = add(client, "Cut once")
     assert one.node.importance > 0.5
@@ -131,7 +131,7 @@ def test_a_person_adds_lists_exports_and_forgets(world: World, client: Client) -
 
 
 def test_vault_for_obsidian_is_downloaded_as_a_zip_file(
-    world: World, client: Client, tmp_path: Path
+    gateway_home: GatewayHome, client: Client, tmp_path: Path
 ) -> None:
     add(client, "Count twice")
     add(client, "Short reports", kind="preference")
@@ -155,7 +155,9 @@ def test_vault_for_obsidian_is_downloaded_as_a_zip_file(
     assert client._http.get("/knowledge/obsidian?kind=nothing").status_code == 422
 
 
-def test_pruning_tells_first_and_keeps_what_it_is_told_to(world: World, client: Client) -> None:
+def test_pruning_tells_first_and_keeps_what_it_is_told_to(
+    gateway_home: GatewayHome, client: Client
+) -> None:
     add(client, "Old")
     add(client, "Kept", kind="preference")
     asked = PruneKnowledgeRequest(older_than_seconds=0, below=1.0, keep=("preference",))
@@ -168,7 +170,7 @@ def test_pruning_tells_first_and_keeps_what_it_is_told_to(world: World, client: 
 
 
 def test_a_scan_says_what_it_found_and_a_second_one_what_is_gone(
-    world: World, client: Client, tmp_path: Path
+    gateway_home: GatewayHome, client: Client, tmp_path: Path
 ) -> None:
     folder = tmp_path / "shop"
     folder.mkdir()
@@ -184,17 +186,17 @@ def test_a_scan_says_what_it_found_and_a_second_one_what_is_gone(
 
 
 def test_a_damaged_database_is_told_of_and_one_in_its_place_counts_at_once(
-    world: World, client: Client
+    gateway_home: GatewayHome, client: Client
 ) -> None:
     add(client, "Before")
-    path = world.home.knowledge
+    path = gateway_home.home.knowledge
     remove(path)
     path.write_bytes(b"no database" * 1000)
     told = refused(client.knowledge_stats)
     assert (told.status, "is damaged" in told.detail) == (500, True)
-    world.add_agent()
-    world.arrive(arrived(LearnFromRun(run=FINISHED), LEAD))
-    [event] = [one for one in world.line.events() if one.type == "knowledge.unavailable"]
+    gateway_home.add_agent()
+    gateway_home.arrive(arrived(LearnFromRun(run=FINISHED), LEAD))
+    [event] = [one for one in gateway_home.line.events() if one.type == "knowledge.unavailable"]
     assert "is damaged" in event.data["reason"]
     remove(path)
     assert client.knowledge_stats().nodes == 0

@@ -18,10 +18,10 @@ from agiraph.http.api import ApiError, CreateTokenRequest, NotReachable
 from agiraph.http.client import Client
 from agiraph.http.client.connection import trust_of
 from cli.main import agiraph
-from tests.fakes.gateway import AGENT, World, gateway_world
+from tests.fakes.gateway import AGENT, GatewayHome, running_gateway
 from tests.integration.commands import Commands
-from tests.integration.house import until
 from tests.integration.raw import Raw, ask
+from tests.integration.waiting import until
 
 needs_openssl = pytest.mark.skipif(shutil.which("openssl") is None, reason="there is no openssl")
 
@@ -59,15 +59,17 @@ def test_a_supervisor_does_not_open_the_api_to_the_network_unasked(
     ],
 )
 def test_a_gateway_refuses_it_too(tmp_path: Path, http: dict[str, str], said: str) -> None:
-    with pytest.raises(Refused, match=said), gateway_world(tmp_path, **http):
+    with pytest.raises(Refused, match=said), running_gateway(tmp_path, **http):
         pass
 
 
 def test_told_in_so_many_words_it_listens_and_says_what_that_means(tmp_path: Path) -> None:
-    with gateway_world(tmp_path, host="0.0.0.0", insecure=True, names=["Atlas.example"]) as world:
-        assert "OPEN TO THE NETWORK WITHOUT TLS" in world.line.log.lines[0]
-        with world.client() as client:
-            token = world.home.system.token.read_text().strip()
+    with running_gateway(
+        tmp_path, host="0.0.0.0", insecure=True, names=["Atlas.example"]
+    ) as gateway_home:
+        assert "OPEN TO THE NETWORK WITHOUT TLS" in gateway_home.line.log.lines[0]
+        with gateway_home.client() as client:
+            token = gateway_home.home.system.token.read_text().strip()
             for host, status in (("Atlas.example", 200), ("evil.example", 403)):
                 with Raw(client.url) as raw:
                     raw.send(
@@ -84,27 +86,27 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 
 @pytest.fixture
-def world(tmp_path: Path, files: tuple[Path, Path]) -> Iterator[World]:
+def gateway_home(tmp_path: Path, files: tuple[Path, Path]) -> Iterator[GatewayHome]:
     cert, key = files
     bounds = {"tls_cert": str(cert), "tls_key": str(key), "head_seconds": 0.4}
-    with gateway_world(tmp_path, **bounds) as world:
-        world.add_agent()
-        world.log_events("agent.created")
-        yield world
+    with running_gateway(tmp_path, **bounds) as gateway_home:
+        gateway_home.add_agent()
+        gateway_home.log_events("agent.created")
+        yield gateway_home
 
 
 @needs_openssl
 def test_with_tls_the_homes_own_clients_meet_the_certificate_of_the_settings(
-    world: World, tmp_path: Path
+    gateway_home: GatewayHome, tmp_path: Path
 ) -> None:
-    with world.client() as client:
+    with gateway_home.client() as client:
         assert client.url.startswith("https://127.0.0.1:")
         assert client.health().pid
         with client.follow_events(AGENT) as follower:
             event = follower.next(within_seconds=10)
             assert event is not None
             assert event.type == "agent.created"
-        token = world.home.system.token.read_text().strip()
+        token = gateway_home.home.system.token.read_text().strip()
         with (
             Client(client.url, token) as stranger,
             pytest.raises(NotReachable, match="certificate"),
@@ -120,9 +122,9 @@ def test_with_tls_the_homes_own_clients_meet_the_certificate_of_the_settings(
 
 
 @needs_openssl
-def test_with_tls_a_cookie_goes_over_tls_alone(world: World) -> None:
-    with world.client() as client:
-        trust = trust_of(client.url, Path(world.line.config.http.tls_cert))
+def test_with_tls_a_cookie_goes_over_tls_alone(gateway_home: GatewayHome) -> None:
+    with gateway_home.client() as client:
+        trust = trust_of(client.url, Path(gateway_home.line.config.http.tls_cert))
         assert isinstance(trust, ssl.SSLContext)
         code = client.begin_login().path.partition("#")[2]
         with httpx.Client(verify=trust, trust_env=False, base_url=client.url) as http:

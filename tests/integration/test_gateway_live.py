@@ -38,7 +38,7 @@ from agiraph.messages.text import TextMessage
 from agiraph.readmodel.message_log import MessageLog
 from cli.console.ui.source import ConsoleSource
 from cli.console.ui.state import ConsoleState
-from tests.fakes.gateway import AGENT, RUN, World, ask, gateway_world
+from tests.fakes.gateway import AGENT, RUN, GatewayHome, ask, running_gateway
 from tests.fakes.line import arrived
 from transport.errors import NotStored
 
@@ -48,15 +48,15 @@ SECONDS = 15
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    with gateway_world(tmp_path / "home") as world:
-        world.add_agent()
-        world.log_events("agent.created", "agent.started")
-        yield world
+def gateway_home(tmp_path: Path) -> Iterator[GatewayHome]:
+    with running_gateway(tmp_path / "home") as gateway_home:
+        gateway_home.add_agent()
+        gateway_home.log_events("agent.created", "agent.started")
+        yield gateway_home
 
 
-def opened(world: World, path: str) -> ClientConnection:
-    url, token = read_gateway_address(world.home.path)
+def opened(gateway_home: GatewayHome, path: str) -> ClientConnection:
+    url, token = read_gateway_address(gateway_home.home.path)
     headers = {"Authorization": f"Bearer {token}"}
     return connect(f"ws{url[4:]}{path}", additional_headers=headers, proxy=None)
 
@@ -73,30 +73,32 @@ def until(connection: ClientConnection, wanted: ChangeView) -> list[ChangeView]:
     return found
 
 
-def grow(world: World, *types: str) -> int:
+def grow(gateway_home: GatewayHome, *types: str) -> int:
     """Let the recorder append events and say so; return the number of the last."""
-    world.log_events(*types)
-    seq = len(world.home.agent(AGENT).events.read_bytes().splitlines())
+    gateway_home.log_events(*types)
+    seq = len(gateway_home.home.agent(AGENT).events.read_bytes().splitlines())
     last = Event(type=types[-1], agent_id=AGENT, ts=1.0, seq=seq)
     counts = {type: types.count(type) for type in types}
-    world.arrive(arrived(EventAppended(event=last, counts=counts), "recorder"))
+    gateway_home.arrive(arrived(EventAppended(event=last, counts=counts), "recorder"))
     return seq
 
 
-def text_from(world: World, sender: str, text: str) -> None:
-    world.arrive(arrived(TextMessage(content=text, from_name="coordinator"), sender))
+def text_from(gateway_home: GatewayHome, sender: str, text: str) -> None:
+    gateway_home.arrive(arrived(TextMessage(content=text, from_name="coordinator"), sender))
 
 
-def test_one_connection_tells_of_everything_that_changes(world: World, client: Client) -> None:
-    text_from(world, LEAD, "hello")
-    with opened(world, "/changes") as connection:
+def test_one_connection_tells_of_everything_that_changes(
+    gateway_home: GatewayHome, client: Client
+) -> None:
+    text_from(gateway_home, LEAD, "hello")
+    with opened(gateway_home, "/changes") as connection:
         home = HomeView(agents={AGENT: 2}, messages=1, unread={AGENT: 1}, questions=())
         assert change(connection) == home
-        grow(world, "tool.called", "tool.called", "tool.result")
+        grow(gateway_home, "tool.called", "tool.called", "tool.result")
         wanted = EventsChangeView(agent=AGENT, seq=5, types=("tool.called", "tool.result"))
         assert change(connection) == wanted
         status = ChildHeartbeat(doing=EntityState(state="busy", step="bash: make test", since=7.0))
-        world.arrive(arrived(status, LEAD, sent_at=7.0))
+        gateway_home.arrive(arrived(status, LEAD, sent_at=7.0))
         doing = EntityChangeView(
             agent=AGENT,
             address=LEAD,
@@ -106,13 +108,13 @@ def test_one_connection_tells_of_everything_that_changes(world: World, client: C
             doing_since=7.0,
         )
         assert change(connection) == doing
-        world.arrive(arrived(status, LEAD, sent_at=8.0))  # no news
-        text_from(world, LEAD, "again")
+        gateway_home.arrive(arrived(status, LEAD, sent_at=8.0))  # no news
+        text_from(gateway_home, LEAD, "again")
         by = {"coordinator": 2}
         assert change(connection) == InboxChangeView(agent=AGENT, seq=2, unread=2, by_entity=by)
         client.mark_read("survey")
         assert change(connection) == InboxChangeView(agent=AGENT, seq=2, unread=0)
-        ask(world)
+        ask(gateway_home)
         until(connection, QuestionChangeView(agent=AGENT, id="q1", status="open"))
         client.answer("q1", "SQLite")
         until(connection, QuestionChangeView(agent=AGENT, id="q1", status="answered"))
@@ -137,18 +139,18 @@ def goodbye(connection: ClientConnection) -> tuple[int | None, str | None]:
 
 def test_who_comes_back_sees_by_the_cursors_what_was_missed(tmp_path: Path) -> None:
     with ExitStack() as stack:
-        with gateway_world(tmp_path) as world:
-            world.add_agent()
-            world.log_events("agent.created")
-            streams = stack.enter_context(opened(world, f"/agents/{AGENT}/stream"))
-            connection = stack.enter_context(opened(world, "/changes"))
+        with running_gateway(tmp_path) as gateway_home:
+            gateway_home.add_agent()
+            gateway_home.log_events("agent.created")
+            streams = stack.enter_context(opened(gateway_home, f"/agents/{AGENT}/stream"))
+            connection = stack.enter_context(opened(gateway_home, "/changes"))
             before = change(connection)
         for one in (connection, streams):
             assert goodbye(one)[0] == feeds.GOING_AWAY
-    with gateway_world(tmp_path) as world:
-        world.log_events("agent.started")
-        ask(world)
-        with opened(world, "/changes") as connection:
+    with running_gateway(tmp_path) as gateway_home:
+        gateway_home.log_events("agent.started")
+        ask(gateway_home)
+        with opened(gateway_home, "/changes") as connection:
             after = change(connection)
     assert isinstance(before, HomeView)
     assert isinstance(after, HomeView)
@@ -157,8 +159,8 @@ def test_who_comes_back_sees_by_the_cursors_what_was_missed(tmp_path: Path) -> N
     assert (before.messages, after.messages) == (0, 1)
 
 
-def test_changes_come_as_server_sent_events_too(world: World) -> None:
-    url, token = read_gateway_address(world.home.path)
+def test_changes_come_as_server_sent_events_too(gateway_home: GatewayHome) -> None:
+    url, token = read_gateway_address(gateway_home.home.path)
     sent = {"Authorization": f"Bearer {token}", "Accept": "text/event-stream"}
     with (
         httpx.Client(trust_env=False, verify=False, timeout=SECONDS) as http,
@@ -168,7 +170,7 @@ def test_changes_come_as_server_sent_events_too(world: World) -> None:
         lines = (line for line in response.iter_lines() if line)
         assert [next(lines)[:6], next(lines)] == ["retry:", "event: home"]
         assert json.loads(next(lines).removeprefix("data: "))["agents"] == {AGENT: 2}
-        grow(world, "node.created")
+        grow(gateway_home, "node.created")
         assert next(lines) == "event: events"
         assert json.loads(next(lines).removeprefix("data: "))["seq"] == 3
 
@@ -181,50 +183,52 @@ def shown(connection: ClientConnection) -> StreamedTextView:
     return StreamedTextView.model_validate_json(connection.recv(timeout=SECONDS))
 
 
-def from_start(world: World) -> int:
+def from_start(gateway_home: GatewayHome) -> int:
     """Return how often the broker was asked for what was streamed so far."""
-    asked = [body for _, body in world.line.posted if isinstance(body, SubscribeToStream)]
+    asked = [body for _, body in gateway_home.line.posted if isinstance(body, SubscribeToStream)]
     return sum(body.from_start for body in asked)
 
 
-def test_watchers_share_a_subscription_and_see_text_retries_and_the_end(world: World) -> None:
-    [ada] = world.add_team("Ada")
-    posted = world.line.posted
-    with opened(world, f"/agents/{AGENT}/stream") as all_of_them:
-        world.arrive(arrived(piece("I be", 0), "broker"))
+def test_watchers_share_a_subscription_and_see_text_retries_and_the_end(
+    gateway_home: GatewayHome,
+) -> None:
+    [ada] = gateway_home.add_team("Ada")
+    posted = gateway_home.line.posted
+    with opened(gateway_home, f"/agents/{AGENT}/stream") as all_of_them:
+        gateway_home.arrive(arrived(piece("I be", 0), "broker"))
         first = StreamedTextView(address=LEAD, entity="coordinator", call="0102", text="I be")
         assert shown(all_of_them) == first
         asked = [body for to, body in posted if to == "broker"]
         assert asked[0] == SubscribeToStream(agent=AGENT, from_start=True)
-        with opened(world, "/agents/survey/stream?entity=ada") as one:
-            world.arrive(arrived(piece("gin", 4), "broker"))
-            world.arrive(arrived(piece("Hi", 0, f"{AGENT}/{ada}"), "broker"))
+        with opened(gateway_home, "/agents/survey/stream?entity=ada") as one:
+            gateway_home.arrive(arrived(piece("gin", 4), "broker"))
+            gateway_home.arrive(arrived(piece("Hi", 0, f"{AGENT}/{ada}"), "broker"))
             assert [shown(all_of_them).text for _ in range(2)] == ["gin", "Hi"]
             assert (heard := shown(one)).text == "Hi"
             assert (heard.entity, heard.address) == ("Ada", f"{AGENT}/{ada}")
-            assert from_start(world) == 2
+            assert from_start(gateway_home) == 2
         void = piece("", 0, restarted=True, reason="x/y failed (busy): it is called again now")
-        world.arrive(arrived(void, "broker"))
-        world.arrive(arrived(piece("", 0, is_end=True), "broker"))
+        gateway_home.arrive(arrived(void, "broker"))
+        gateway_home.arrive(arrived(piece("", 0, is_end=True), "broker"))
         told, end = shown(all_of_them), shown(all_of_them)
         assert (told.restarted, told.reason) == (True, void.reason)
         assert (end.is_end, end.reason) == (True, "")
 
 
 def test_who_may_not_or_cannot_follow_is_refused_before_the_handshake(tmp_path: Path) -> None:
-    with gateway_world(tmp_path, followers=2) as world, ExitStack() as stack:
-        world.add_agent()
+    with running_gateway(tmp_path, followers=2) as gateway_home, ExitStack() as stack:
+        gateway_home.add_agent()
         with pytest.raises(InvalidStatus) as refused:
-            opened(world, "/agents/nobody/stream")
+            opened(gateway_home, "/agents/nobody/stream")
         assert refused.value.response.status_code == 404
         url, _ = read_gateway_address(tmp_path)
         with pytest.raises(InvalidStatus) as refused:
             connect(f"ws{url[4:]}/changes", proxy=None)
         assert refused.value.response.status_code == 401
-        stack.enter_context(opened(world, "/changes"))
-        stack.enter_context(opened(world, f"/agents/{AGENT}/stream"))
+        stack.enter_context(opened(gateway_home, "/changes"))
+        stack.enter_context(opened(gateway_home, f"/agents/{AGENT}/stream"))
         with pytest.raises(InvalidStatus) as refused:
-            opened(world, "/changes")
+            opened(gateway_home, "/changes")
         assert refused.value.response.status_code == 503
         assert "http.followers" in str(refused.value.response.body)
 
@@ -240,17 +244,17 @@ def test_a_follower_of_changes_that_takes_nothing_is_let_go(
         await close(socket, code, reason)
 
     monkeypatch.setattr(feeds, "_close", watched)
-    with gateway_world(tmp_path) as world:
-        world.add_agent()
+    with running_gateway(tmp_path) as gateway_home:
+        gateway_home.add_agent()
         big = StreamDelta(entity=LEAD, call=b"1", text="x" * 200_000)
-        with opened(world, f"/agents/{AGENT}/stream") as connection:
+        with opened(gateway_home, f"/agents/{AGENT}/stream") as connection:
             while not closing.is_set():
-                world.arrive(arrived(big, "broker"))
+                gateway_home.arrive(arrived(big, "broker"))
             assert goodbye(connection) == (feeds.TRY_AGAIN, "too slow: come back")
 
 
 def test_the_clients_follow_changes_and_text_through_a_restart(tmp_path: Path) -> None:
-    async def first_two(world: World) -> list[ChangeView]:
+    async def first_two(gateway_home: GatewayHome) -> list[ChangeView]:
         async with AsyncClient(*read_gateway_address(tmp_path)) as other:
             found: list[ChangeView] = []
             async with aclosing(other.follow_changes()) as following, asyncio.timeout(SECONDS):
@@ -258,27 +262,27 @@ def test_the_clients_follow_changes_and_text_through_a_restart(tmp_path: Path) -
                     found.append(change)
                     if len(found) == 2:
                         break
-                    await asyncio.to_thread(grow, world, "node.started")
+                    await asyncio.to_thread(grow, gateway_home, "node.started")
             return found
 
-    with gateway_world(tmp_path) as world:
-        world.add_agent()
-        client = world.client()
+    with running_gateway(tmp_path) as gateway_home:
+        gateway_home.add_agent()
+        client = gateway_home.client()
         changes, texts = client.follow_changes(), client.follow_text(AGENT, "coordinator")
         assert isinstance(changes.next(SECONDS), HomeView)
         assert texts.next(0) is None
-        world.arrive(arrived(piece("I be", 0), "broker"))
+        gateway_home.arrive(arrived(piece("I be", 0), "broker"))
         assert (heard := texts.next(SECONDS)) is not None
         assert heard.text == "I be"
         with client.follow_text("nobody") as nobody, pytest.raises(ApiError):
             nobody.next(SECONDS)
-    with gateway_world(tmp_path) as world, client, changes, texts:
+    with running_gateway(tmp_path) as gateway_home, client, changes, texts:
         assert isinstance(changes.next(SECONDS), HomeView)
-        grow(world, "node.created")
+        grow(gateway_home, "node.created")
         assert changes.next(SECONDS) == EventsChangeView(
             agent=AGENT, seq=1, types=("node.created",)
         )
-        home, told = asyncio.run(first_two(world))
+        home, told = asyncio.run(first_two(gateway_home))
         assert isinstance(home, HomeView)
         assert told == EventsChangeView(agent=AGENT, seq=2, types=("node.started",))
 
@@ -286,29 +290,29 @@ def test_the_clients_follow_changes_and_text_through_a_restart(tmp_path: Path) -
 def test_the_async_client_follows_text_through_a_restart(tmp_path: Path) -> None:
     with asyncio.Runner() as runner:
 
-        async def heard(world: World, text: str, at: int) -> str:
+        async def heard(gateway_home: GatewayHome, text: str, at: int) -> str:
             hearing = asyncio.ensure_future(anext(following))
             async with asyncio.timeout(SECONDS):
                 while not hearing.done():  # nothing is sent before it has connected
-                    world.arrive(arrived(piece(text, at), "broker"))
+                    gateway_home.arrive(arrived(piece(text, at), "broker"))
                     await asyncio.wait([hearing], timeout=0.05)
             return hearing.result().text
 
-        with gateway_world(tmp_path) as world:
-            world.add_agent()
+        with running_gateway(tmp_path) as gateway_home:
+            gateway_home.add_agent()
             client = AsyncClient.for_home(tmp_path)
             following = client.follow_text(AGENT, "coordinator")
-            assert runner.run(heard(world, "I be", 0)) == "I be"
+            assert runner.run(heard(gateway_home, "I be", 0)) == "I be"
             with pytest.raises(ApiError, match="nobody"):
                 runner.run(anext(client.follow_text("nobody")))
-        with gateway_world(tmp_path) as world:
-            assert runner.run(heard(world, "gin", 4)) == "gin"
+        with running_gateway(tmp_path) as gateway_home:
+            assert runner.run(heard(gateway_home, "gin", 4)) == "gin"
             runner.run(following.aclose())
             runner.run(client.close())
 
 
-def test_a_console_on_another_machine_shows_text_as_it_streams(world: World) -> None:
-    url, token = read_gateway_address(world.home.path)
+def test_a_console_on_another_machine_shows_text_as_it_streams(gateway_home: GatewayHome) -> None:
+    url, token = read_gateway_address(gateway_home.home.path)
 
     async def shown(state: ConsoleState) -> str:
         source = ConsoleSource(lambda: Client(url, token), state, has_bus=False)
@@ -316,7 +320,7 @@ def test_a_console_on_another_machine_shows_text_as_it_streams(world: World) -> 
         try:
             async with asyncio.timeout(SECONDS):
                 while "coordinator" not in state.streams:  # nothing is sent before it follows
-                    world.arrive(arrived(piece("I be", 0), "broker"))
+                    gateway_home.arrive(arrived(piece("I be", 0), "broker"))
                     await asyncio.sleep(0.05)
         finally:
             await source.close()
@@ -332,22 +336,22 @@ def test_a_console_on_another_machine_shows_text_as_it_streams(world: World) -> 
 
 
 def test_the_overview_has_every_agent_with_its_team_in_one_answer(
-    world: World, client: Client
+    gateway_home: GatewayHome, client: Client
 ) -> None:
-    [ada, bob] = world.add_team("Ada", "Bob")
-    world.assign("Ada")
-    world.add_agent("farm-2", "farm", created_at=200.0)
-    world.children[f"{AGENT}/{bob}"] = world.children[f"{AGENT}/{bob}"].model_copy(
+    [ada, bob] = gateway_home.add_team("Ada", "Bob")
+    gateway_home.assign("Ada")
+    gateway_home.add_agent("farm-2", "farm", created_at=200.0)
+    gateway_home.children[f"{AGENT}/{bob}"] = gateway_home.children[f"{AGENT}/{bob}"].model_copy(
         update={"state": "stopped"}
     )
     status = ChildHeartbeat(
         doing=EntityState(state="busy", step="thinking (claude)", model="claude", since=7.0)
     )
-    world.arrive(arrived(status, f"{AGENT}/{ada}", sent_at=7.0))
-    text_from(world, f"{AGENT}/{ada}", "hello")
+    gateway_home.arrive(arrived(status, f"{AGENT}/{ada}", sent_at=7.0))
+    text_from(gateway_home, f"{AGENT}/{ada}", "hello")
     spent = {LEAD: Usage(input_tokens=10), f"{AGENT}/{ada}": Usage(output_tokens=4, cost_usd=0.5)}
     table = UsageTable(by_entity=spent, total=Usage())
-    world.line.answers[AskUsage] = lambda body: table
+    gateway_home.line.answers[AskUsage] = lambda body: table
     [survey, farm] = client.overview()
     assert (survey.name, survey.last_event, survey.tokens, survey.cost_usd) == (
         "survey",
@@ -366,14 +370,16 @@ def test_the_overview_has_every_agent_with_its_team_in_one_answer(
     )
     assert client.workers("survey") == list(survey.workers)
     assert [one.id for one in client.overview(agents=["farm"])] == ["farm-2"]
-    world.line.answers[AskUsage] = lambda body: NotStored("away")
+    gateway_home.line.answers[AskUsage] = lambda body: NotStored("away")
     assert {one.tokens for one in client.overview()} == {None}
 
 
-def test_a_run_is_shown_as_time_lines_while_it_goes_on(world: World, client: Client) -> None:
-    [ada] = world.add_team("Ada")
+def test_a_run_is_shown_as_time_lines_while_it_goes_on(
+    gateway_home: GatewayHome, client: Client
+) -> None:
+    [ada] = gateway_home.add_team("Ada")
     assert client.timeline("survey").spans == ()
-    path = world.home.agent(AGENT).events
+    path = gateway_home.home.agent(AGENT).events
     at, lines = f"{AGENT}/{ada}", []
     for number, (type, step, data) in enumerate(
         [
@@ -400,7 +406,7 @@ def test_a_run_is_shown_as_time_lines_while_it_goes_on(world: World, client: Cli
     model = "anthropic/claude"
     doing = EntityState(state="busy", step=f"thinking ({model})", model=model, since=7.0)
     status = ChildHeartbeat(doing=doing)
-    world.arrive(arrived(status, LEAD, sent_at=7.0))
+    gateway_home.arrive(arrived(status, LEAD, sent_at=7.0))
     found = client.timeline("survey")
     assert (found.run, found.start, found.end, found.seq) == (RUN, 3.0, None, 5)
     shown = {(bar.entity, bar.kind, bar.name, bar.start, bar.end) for bar in found.spans}
@@ -418,9 +424,11 @@ def test_a_run_is_shown_as_time_lines_while_it_goes_on(world: World, client: Cli
     assert refused.value.status == 404
 
 
-def test_the_texts_of_a_run_are_counted_by_direction(world: World, client: Client) -> None:
+def test_the_texts_of_a_run_are_counted_by_direction(
+    gateway_home: GatewayHome, client: Client
+) -> None:
     assert client.communication("survey") == []
-    folder = world.home.agent(AGENT).run(RUN).messages
+    folder = gateway_home.home.agent(AGENT).run(RUN).messages
     with closing(MessageLog(folder)) as log:
         log.add("1", "coordinator", "Ada", "begin", 1.0)
         log.add("2", "Ada", "coordinator", "done", 2.0)

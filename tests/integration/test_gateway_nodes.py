@@ -5,26 +5,28 @@ import pytest
 from agiraph.http.client import Client
 from agiraph.messages.control import Ok, RefusedReply
 from agiraph.messages.node import CancelByHuman, MoveByHuman, RetryNodeMessage
-from tests.fakes.gateway import AGENT, World, refused
+from tests.fakes.gateway import AGENT, GatewayHome, refused
 
 COORDINATOR = f"{AGENT}/coordinator"
 
 
 @pytest.fixture(autouse=True)
-def team(world: World) -> str:
+def team(gateway_home: GatewayHome) -> str:
     """Let there be an agent whose coordinator does as it is told; return Ada's id."""
-    world.add_agent()
+    gateway_home.add_agent()
     for order in (RetryNodeMessage, CancelByHuman, MoveByHuman):
-        world.line.answers[order] = lambda body: Ok()
-    return world.add_team("Ada")[0]
+        gateway_home.line.answers[order] = lambda body: Ok()
+    return gateway_home.add_team("Ada")[0]
 
 
-def orders(world: World) -> list[MoveByHuman | CancelByHuman]:
-    return [body for _, body in world.line.asked if isinstance(body, MoveByHuman | CancelByHuman)]
+def orders(gateway_home: GatewayHome) -> list[MoveByHuman | CancelByHuman]:
+    return [
+        body for _, body in gateway_home.line.asked if isinstance(body, MoveByHuman | CancelByHuman)
+    ]
 
 
 def test_names_are_resolved_and_the_model_is_checked_before(
-    world: World, client: Client, team: str
+    gateway_home: GatewayHome, client: Client, team: str
 ) -> None:
     node = client.node(AGENT, "tables").id
     shown = client.assign_node(
@@ -32,13 +34,15 @@ def test_names_are_resolved_and_the_model_is_checked_before(
     )
     assert (shown.id, shown.status) == (node, "pending")
     assert client.cancel_node(AGENT, "tabl", "not needed").id == node
-    assert orders(world) == [
+    assert orders(gateway_home) == [
         MoveByHuman(node=node, worker=team, model="script/other", because="too slow"),
         CancelByHuman(node=node, because="not needed"),
     ]
 
 
-def test_what_cannot_be_is_refused_before_anybody_is_asked(world: World, client: Client) -> None:
+def test_what_cannot_be_is_refused_before_anybody_is_asked(
+    gateway_home: GatewayHome, client: Client
+) -> None:
     for named, status, said in (
         ({"worker": "eve"}, 404, "known: "),
         ({"worker": "coordinator"}, 422, "takes no nodes"),
@@ -47,19 +51,19 @@ def test_what_cannot_be_is_refused_before_anybody_is_asked(world: World, client:
         error = refused(client.assign_node, AGENT, "tables", **named)
         assert (error.status, said in error.detail) == (status, True), error.detail
     assert refused(client.cancel_node, AGENT, "chairs").status == 404
-    world.add_child(COORDINATOR, "coordinator", "stopped")
+    gateway_home.add_child(COORDINATOR, "coordinator", "stopped")
     error = refused(client.cancel_node, AGENT, "tables")
     assert (error.status, "resume it first" in error.detail) == (409, True)
-    assert orders(world) == []
+    assert orders(gateway_home) == []
 
 
-def test_a_refusal_of_the_board_is_the_answer(world: World, client: Client) -> None:
+def test_a_refusal_of_the_board_is_the_answer(gateway_home: GatewayHome, client: Client) -> None:
     reason = "the team is full (run.max_workers)"
-    world.line.answers[MoveByHuman] = lambda body: RefusedReply(reason=reason)
+    gateway_home.line.answers[MoveByHuman] = lambda body: RefusedReply(reason=reason)
     error = refused(client.assign_node, AGENT, "tables", worker="Ada")
     assert (error.status, error.detail) == (409, reason)
     unsaid = RefusedReply(reason="name a worker", kind="InvalidInput")
-    world.line.answers[MoveByHuman] = lambda body: unsaid
+    gateway_home.line.answers[MoveByHuman] = lambda body: unsaid
     assert refused(client.assign_node, AGENT, "tables").status == 422
 
 

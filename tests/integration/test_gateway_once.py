@@ -12,36 +12,38 @@ from agiraph.inbox.idempotency_store import IdempotencyStore
 from agiraph.messages.child import StartChild
 from agiraph.messages.question import AskQuestion
 from agiraph.messages.text import TextMessage
-from tests.fakes.gateway import AGENT, World
+from tests.fakes.gateway import AGENT, GatewayHome
 from tests.fakes.line import arrived
 
 CREATE = {"goal": "Survey the folder"}
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    world = World(tmp_path)
-    world.start()
-    yield world
-    world.stop()
+def gateway_home(tmp_path: Path) -> Iterator[GatewayHome]:
+    gateway_home = GatewayHome(tmp_path)
+    gateway_home.start()
+    yield gateway_home
+    gateway_home.stop()
 
 
-def call(world: World, path: str, json: Any = None, key: str = "k1") -> httpx.Response:
-    url, token = read_gateway_address(world.home.path)
+def call(gateway_home: GatewayHome, path: str, json: Any = None, key: str = "k1") -> httpx.Response:
+    url, token = read_gateway_address(gateway_home.home.path)
     headers = {"Authorization": f"Bearer {token}", "Idempotency-Key": key}
     return httpx.post(url + path, json=json, headers=headers, trust_env=False, verify=False)
 
 
-def texts(world: World) -> list[str]:
+def texts(gateway_home: GatewayHome) -> list[str]:
     """Return what went to the agent's entities; the router keeps each message id once."""
-    return [m.body.content for m in world.line.sent if isinstance(m.body, TextMessage)]
+    return [m.body.content for m in gateway_home.line.sent if isinstance(m.body, TextMessage)]
 
 
-def started(world: World) -> set[str]:
-    return {body.spec.address for _, body in world.line.asked if isinstance(body, StartChild)}
+def started(gateway_home: GatewayHome) -> set[str]:
+    return {
+        body.spec.address for _, body in gateway_home.line.asked if isinstance(body, StartChild)
+    }
 
 
-def cut_off(world: World, path: str, json: Any) -> World:
+def cut_off(gateway_home: GatewayHome, path: str, json: Any) -> GatewayHome:
     """Make a call whose gateway dies when all is done and nothing is answered; return the next."""
     with pytest.MonkeyPatch.context() as patch:
 
@@ -49,40 +51,40 @@ def cut_off(world: World, path: str, json: Any) -> World:
             raise RuntimeError("killed here")
 
         patch.setattr(IdempotencyStore, "answered", die)
-        assert call(world, path, json).status_code == 500
-    world.stop()
-    again = World(world.home.path)
-    again.line.sent, again.line._ids = world.line.sent, world.line._ids
-    again.line.asked, again.children = world.line.asked, world.children
+        assert call(gateway_home, path, json).status_code == 500
+    gateway_home.stop()
+    again = GatewayHome(gateway_home.home.path)
+    again.line.sent, again.line._ids = gateway_home.line.sent, gateway_home.line._ids
+    again.line.asked, again.children = gateway_home.line.asked, gateway_home.children
     again.start()
     return again
 
 
-def test_an_agent_is_created_once_and_told_twice(world: World) -> None:
-    first = call(world, "/agents", CREATE)
+def test_an_agent_is_created_once_and_told_twice(gateway_home: GatewayHome) -> None:
+    first = call(gateway_home, "/agents", CREATE)
     assert first.status_code == 201
-    again = call(world, "/agents", CREATE)
+    again = call(gateway_home, "/agents", CREATE)
     assert (again.status_code, again.content) == (201, first.content)
     assert again.headers["idempotency-replayed"] == "true"
-    other = call(world, "/agents", {"goal": "Something else"})
+    other = call(gateway_home, "/agents", {"goal": "Something else"})
     assert other.status_code == 422
     assert other.headers["content-type"] == "application/problem+json"
     assert other.json()["type"] == "urn:agiraph:problem:key-reused"
-    fresh = call(world, "/agents", CREATE, key="k2")
+    fresh = call(gateway_home, "/agents", CREATE, key="k2")
     assert fresh.json()["id"] != first.json()["id"]
-    assert len(started(world)) == 2
+    assert len(started(gateway_home)) == 2
 
 
 @pytest.fixture
-def dying(tmp_path: Path) -> World:
-    """A world with an agent and an open question, whose gateway the test replaces."""
-    world = World(tmp_path)
-    world.add_agent()
-    world.add_team("Ada")
-    world.start()
+def dying(tmp_path: Path) -> GatewayHome:
+    """A home with an agent and an open question, whose gateway the test replaces."""
+    gateway_home = GatewayHome(tmp_path)
+    gateway_home.add_agent()
+    gateway_home.add_team("Ada")
+    gateway_home.start()
     asks = AskQuestion(question_id="q1", agent=AGENT, from_name="Ada", question="Which?")
-    world.arrive(arrived(asks, f"{AGENT}/ada-1"))
-    return world
+    gateway_home.arrive(arrived(asks, f"{AGENT}/ada-1"))
+    return gateway_home
 
 
 @pytest.mark.parametrize(
@@ -97,18 +99,22 @@ def dying(tmp_path: Path) -> World:
     ],
 )
 def test_what_was_cut_off_before_its_answer_is_done_once(
-    dying: World, path: str, body: dict[str, str]
+    dying: GatewayHome, path: str, body: dict[str, str]
 ) -> None:
-    world = cut_off(dying, path, body)
+    gateway_home = cut_off(dying, path, body)
     try:
-        before = texts(world), started(world), len(world.line.events())
-        first = call(world, path, body)
+        before = texts(gateway_home), started(gateway_home), len(gateway_home.line.events())
+        first = call(gateway_home, path, body)
         assert first.status_code in (200, 201), first.text
-        assert (texts(world), started(world), len(world.line.events())) == before
-        assert call(world, path, body).content == first.content
-        with world.client() as client:
+        assert (
+            texts(gateway_home),
+            started(gateway_home),
+            len(gateway_home.line.events()),
+        ) == before
+        assert call(gateway_home, path, body).content == first.content
+        with gateway_home.client() as client:
             assert len(client.agents()) == (2 if path == "/agents" else 1)
             said = [m.content for m in client.conversation(AGENT).messages if m.sender == "human"]
             assert said == [text for key, text in body.items() if key in ("message", "response")]
     finally:
-        world.stop()
+        gateway_home.stop()

@@ -13,7 +13,7 @@ from agiraph.core.turns import Usage, UsageRow
 from agiraph.http.api import CheckPlanRequest
 from agiraph.http.client import Client
 from agiraph.messages.model import AskUsage, UsageTable
-from tests.fakes.gateway import AGENT, World, refused
+from tests.fakes.gateway import AGENT, GatewayHome, refused
 
 RunEnd = FinishRun | StopRun
 OTHER = "prices-2b3c4d"
@@ -22,7 +22,7 @@ PLAN = "nodes:\n- {id: find, task: Find three prices}\n- {id: sum, task: Add the
 
 
 def add_run(
-    world: World,
+    gateway_home: GatewayHome,
     agent: str,
     run: str,
     goal: str,
@@ -30,7 +30,7 @@ def add_run(
     end: tuple[RunEnd, float] | None = None,
 ) -> None:
     """Write a run as its coordinator would; `end` is the command that ended it, and when."""
-    home = world.home.agent(AgentId(agent)).run(RunId(run))
+    home = gateway_home.home.agent(AgentId(agent)).run(RunId(run))
     home.path.mkdir(parents=True, exist_ok=True)
     store = BoardStore(home.journal)
     models = {"model": "script/fake", "worker_model": "script/fake"}
@@ -44,29 +44,29 @@ def add_run(
 
 
 @pytest.fixture
-def three_runs(world: World) -> World:
-    """Return a world of two agents: one with two runs, of which one has failed, one with one."""
-    world.add_agent()
-    world.add_agent(OTHER, "prices")
+def three_runs(gateway_home: GatewayHome) -> GatewayHome:
+    """Return a home of two agents: one with two runs, of which one has failed, one with one."""
+    gateway_home.add_agent()
+    gateway_home.add_agent(OTHER, "prices")
     completed = FinishRun(summary="The folder has **three** tables of harbours")
-    add_run(world, AGENT, RUNS[0], "Survey the folder", 100.0, (completed, 110.0))
+    add_run(gateway_home, AGENT, RUNS[0], "Survey the folder", 100.0, (completed, 110.0))
     failed = StopRun(status="failed", reason="[not published] 1 of 2 checks failed")
-    add_run(world, AGENT, RUNS[1], "Count the tables", 200.0, (failed, 500.0))
-    add_run(world, OTHER, RUNS[2], "Find the prices of harbours", 300.0)
+    add_run(gateway_home, AGENT, RUNS[1], "Count the tables", 200.0, (failed, 500.0))
+    add_run(gateway_home, OTHER, RUNS[2], "Find the prices of harbours", 300.0)
     row = UsageRow(
         key=RUNS[0],
         calls=1,
         seconds=1.0,
         usage=Usage(input_tokens=7, output_tokens=3, cost_usd=2.0),
     )
-    world.line.answers[AskUsage] = lambda body: UsageTable(
+    gateway_home.line.answers[AskUsage] = lambda body: UsageTable(
         by_entity={}, total=Usage(), rows=(row,) if body.by == "run" else ()
     )
-    return world
+    return gateway_home
 
 
-def journal_of(world: World, agent: str, run: str) -> Path:
-    return Path(world.home.agent(AgentId(agent)).run(RunId(run)).journal)
+def journal_of(gateway_home: GatewayHome, agent: str, run: str) -> Path:
+    return Path(gateway_home.home.agent(AgentId(agent)).run(RunId(run)).journal)
 
 
 def ids(client: Client, words: str = "", **more: Any) -> list[str]:
@@ -97,7 +97,7 @@ def test_runs_come_in_the_order_that_is_asked_for(client: Client) -> None:
     assert (len(page.runs), page.total) == (1, 3)
 
 
-def test_a_run_that_goes_on_is_shown_as_it_is_now(three_runs: World, client: Client) -> None:
+def test_a_run_that_goes_on_is_shown_as_it_is_now(three_runs: GatewayHome, client: Client) -> None:
     assert client.find_runs("prices").runs[0].status == "running"
     store = BoardStore(journal_of(three_runs, OTHER, RUNS[2]))
     try:
@@ -107,7 +107,9 @@ def test_a_run_that_goes_on_is_shown_as_it_is_now(three_runs: World, client: Cli
     assert client.find_runs("prices").runs[0].status == "completed"
 
 
-def test_a_run_with_a_damaged_board_leaves_the_others(three_runs: World, client: Client) -> None:
+def test_a_run_with_a_damaged_board_leaves_the_others(
+    three_runs: GatewayHome, client: Client
+) -> None:
     journal = journal_of(three_runs, OTHER, RUNS[2])
     journal.write_bytes(b"no journal\n" * 2)
     assert ids(client) == [RUNS[1], RUNS[0]]
@@ -136,8 +138,8 @@ def test_a_plan_that_cannot_be_followed_is_refused_with_its_mistakes(
     assert error.detail.startswith("plan:")
 
 
-def test_the_last_lines_of_the_logs_are_shown(world: World, client: Client) -> None:
-    folder = world.home.system.logs
+def test_the_last_lines_of_the_logs_are_shown(gateway_home: GatewayHome, client: Client) -> None:
+    folder = gateway_home.home.system.logs
     folder.mkdir(parents=True, exist_ok=True)
     for entity, name in ((f"{AGENT}/coordinator", f"{AGENT}.coordinator"), ("clock", "clock")):
         lines = [

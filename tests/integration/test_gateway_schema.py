@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from agiraph.http.client import read_gateway_address
 from agiraph.messages.control import RefusedReply
 from agiraph.messages.run import BeginRun
-from tests.fakes.gateway import AGENT, World, ask, gateway_world
+from tests.fakes.gateway import AGENT, GatewayHome, ask, running_gateway
 
 Operation = Any
 Case = Any
@@ -41,25 +41,25 @@ EXAMPLES = settings(
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def gateway_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GatewayHome]:
     home = tmp_path_factory.mktemp("home")
-    with gateway_world(home, calls_per_second=1e6, burst=10**6) as world:
-        world.add_agent()
-        world.add_team("Ada")
-        world.log_events("node.created", "node.started")
-        world.line.answers[BeginRun] = lambda body: RefusedReply(reason="a run is running")
-        ask(world)
-        yield world
+    with running_gateway(home, calls_per_second=1e6, burst=10**6) as gateway_home:
+        gateway_home.add_agent()
+        gateway_home.add_team("Ada")
+        gateway_home.log_events("node.created", "node.started")
+        gateway_home.line.answers[BeginRun] = lambda body: RefusedReply(reason="a run is running")
+        ask(gateway_home)
+        yield gateway_home
 
 
 class Caller:
     """Makes the calls; keeps which answers there were."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, gateway_home: GatewayHome) -> None:
         from schemathesis.checks import CHECKS, load_all_checks  # not at each collection: a second
 
         load_all_checks()
-        self.url, token = read_gateway_address(world.home.path)
+        self.url, token = read_gateway_address(gateway_home.home.path)
         self.headers = {"Authorization": f"Bearer {token}"}
         self.statuses: Counter[int] = Counter()
         self._checks: list[Any] = [CHECKS.get_one(name) for name in NAMES]
@@ -88,8 +88,8 @@ class Caller:
         answers_as_rendered()
 
 
-def test_every_answer_is_one_that_the_document_tells_of(world: World) -> None:
-    caller = Caller(world)
+def test_every_answer_is_one_that_the_document_tells_of(gateway_home: GatewayHome) -> None:
+    caller = Caller(gateway_home)
     operations = caller.operations()
     assert len(operations) > LEAST_OPERATIONS
     for operation in operations:

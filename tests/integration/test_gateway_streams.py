@@ -13,22 +13,22 @@ from agiraph.core.models import Event
 from agiraph.http.client import AsyncClient, read_gateway_address
 from agiraph.http.errors import ApiError
 from agiraph.messages.event import EventAppended
-from tests.fakes.gateway import AGENT, World
+from tests.fakes.gateway import AGENT, GatewayHome
 from tests.fakes.line import arrived
 
 DEADLINE_SECONDS = 15.0
 
 
-def ring(world: World) -> None:
+def ring(gateway_home: GatewayHome) -> None:
     """Let the recorder say that the log has grown."""
     event = Event(type="node.started", agent_id=AGENT, ts=1.0)
-    world.arrive(arrived(EventAppended(event=event), "recorder"))
+    gateway_home.arrive(arrived(EventAppended(event=event), "recorder"))
 
 
 @contextmanager
-def stream(world: World, query: str = "", **headers: str) -> Iterator[Iterator[str]]:
+def stream(gateway_home: GatewayHome, query: str = "", **headers: str) -> Iterator[Iterator[str]]:
     """Open a stream by hand; yield its lines."""
-    url, token = read_gateway_address(world.home.path)
+    url, token = read_gateway_address(gateway_home.home.path)
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     sent = {"Authorization": f"Bearer {token}", "Accept": "text/event-stream", **named}
     path = f"{url}/agents/{AGENT}/events{query}"
@@ -57,36 +57,38 @@ def take(lines: Iterator[str], count: int) -> list[dict[str, str]]:
     return found
 
 
-def test_the_log_comes_first_then_what_is_appended(world: World) -> None:
-    world.add_agent()
-    world.log_events("node.created", "node.started")
-    with stream(world) as lines:
+def test_the_log_comes_first_then_what_is_appended(gateway_home: GatewayHome) -> None:
+    gateway_home.add_agent()
+    gateway_home.log_events("node.created", "node.started")
+    with stream(gateway_home) as lines:
         first = take(lines, 2)
         assert [(event["id"], event["event"]) for event in first] == [
             ("1", "node.created"),
             ("2", "node.started"),
         ]
         assert json.loads(first[0]["data"])["seq"] == 1
-        world.log_events("node.completed")
-        ring(world)
+        gateway_home.log_events("node.completed")
+        ring(gateway_home)
         assert [event["id"] for event in take(lines, 1)] == ["3"]
 
 
-def test_who_comes_back_gets_what_was_missed_and_only_what_is_wanted(world: World) -> None:
-    world.add_agent()
-    world.log_events(*["node.created", "node.started"] * 3)
-    with stream(world, "?after=1", last_event_id="4") as lines:
+def test_who_comes_back_gets_what_was_missed_and_only_what_is_wanted(
+    gateway_home: GatewayHome,
+) -> None:
+    gateway_home.add_agent()
+    gateway_home.log_events(*["node.created", "node.started"] * 3)
+    with stream(gateway_home, "?after=1", last_event_id="4") as lines:
         assert [event["id"] for event in take(lines, 2)] == ["5", "6"]
-    with stream(world, "?after=2&type=node.created") as lines:
+    with stream(gateway_home, "?after=2&type=node.created") as lines:
         assert [event["id"] for event in take(lines, 2)] == ["3", "5"]
 
 
-def test_a_wrong_cursor_or_agent_is_refused_before_the_stream(world: World) -> None:
-    url, token = read_gateway_address(world.home.path)
+def test_a_wrong_cursor_or_agent_is_refused_before_the_stream(gateway_home: GatewayHome) -> None:
+    url, token = read_gateway_address(gateway_home.home.path)
     sent = {"Authorization": f"Bearer {token}", "Accept": "text/event-stream"}
     unknown = httpx.get(f"{url}/agents/nobody/events", headers=sent, trust_env=False, verify=False)
     assert unknown.status_code == 404
-    world.add_agent()
+    gateway_home.add_agent()
     sent["Last-Event-ID"] = "x"
     wrong = httpx.get(f"{url}/agents/{AGENT}/events", headers=sent, trust_env=False, verify=False)
     assert (wrong.status_code, wrong.headers["content-type"]) == (422, "application/problem+json")
@@ -95,10 +97,10 @@ def test_a_wrong_cursor_or_agent_is_refused_before_the_stream(world: World) -> N
 async def test_the_async_client_follows_through_a_restart_and_ends_with_the_agent(
     tmp_path: Path,
 ) -> None:
-    world = World(tmp_path)
-    world.add_agent()
-    world.log_events("node.created")
-    world.start()
+    gateway_home = GatewayHome(tmp_path)
+    gateway_home.add_agent()
+    gateway_home.log_events("node.created")
+    gateway_home.start()
     url, token = read_gateway_address(tmp_path)
     seen = []
     try:
@@ -107,16 +109,16 @@ async def test_the_async_client_follows_through_a_restart_and_ends_with_the_agen
             async for event in client.follow_events(AGENT):
                 seen.append(event.seq)
                 if event.seq == 1:
-                    await asyncio.to_thread(world.stop)
-                    world.log_events("node.started")
-                    again = World(tmp_path)
-                    again.children = world.children
-                    world = again
-                    await asyncio.to_thread(world.start)
+                    await asyncio.to_thread(gateway_home.stop)
+                    gateway_home.log_events("node.started")
+                    again = GatewayHome(tmp_path)
+                    again.children = gateway_home.children
+                    gateway_home = again
+                    await asyncio.to_thread(gateway_home.start)
                 elif event.seq == 2:
                     await client.archive(AGENT)
     finally:
-        await asyncio.to_thread(world.stop)
+        await asyncio.to_thread(gateway_home.stop)
     assert seen == [1, 2]
 
 
@@ -128,15 +130,15 @@ async def test_the_async_client_says_who_is_unknown(url: str, token: str) -> Non
 
 
 def test_stopping_the_gateway_ends_open_streams(tmp_path: Path) -> None:
-    world = World(tmp_path)
-    world.add_agent()
-    world.start()
+    gateway_home = GatewayHome(tmp_path)
+    gateway_home.add_agent()
+    gateway_home.start()
     try:
-        with stream(world) as lines:
+        with stream(gateway_home) as lines:
             assert next(lines).startswith("retry:")
-            world.stop()
+            gateway_home.stop()
             assert [event["event"] for event in take(lines, 1)] == ["end"]
             assert list(lines) == []
     except BaseException:
-        world.stop()
+        gateway_home.stop()
         raise

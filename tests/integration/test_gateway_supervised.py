@@ -17,7 +17,7 @@ from agiraph.logs.event_log import EventLog
 from agiraph.storage.home import AgentHome, Home
 from agiraph.storage.segments import segments_of
 from tests.integration.commands import Commands
-from tests.integration.house import keep_port
+from tests.integration.probed_supervisor import keep_port
 
 DEADLINE_SECONDS = 30.0
 

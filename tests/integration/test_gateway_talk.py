@@ -9,95 +9,103 @@ from agiraph.messages.child import ChildFailed, ChildHeartbeat
 from agiraph.messages.question import QuestionAnswered
 from agiraph.messages.text import TextMessage
 from agiraph.storage.journal import Journal
-from tests.fakes.gateway import AGENT, World, ask, gateway_world, refused
+from tests.fakes.gateway import AGENT, GatewayHome, ask, refused, running_gateway
 from tests.fakes.line import arrived
 from transport.errors import DeadlineExceeded, Nacked
 
 COORDINATOR = f"{AGENT}/coordinator"
 
 
-def test_text_goes_to_the_coordinator_unless_another_is_named(world: World, client: Client) -> None:
-    world.add_agent()
-    worker = world.add_team("Alice")[0]
+def test_text_goes_to_the_coordinator_unless_another_is_named(
+    gateway_home: GatewayHome, client: Client
+) -> None:
+    gateway_home.add_agent()
+    worker = gateway_home.add_team("Alice")[0]
     assert client.send("survey", "hello").to == ("coordinator",)
     assert client.send("survey", "to you", to="alice", mode="interrupt").to == ("Alice",)
-    sent = world.line.sent_to(COORDINATOR)[0]
+    sent = gateway_home.line.sent_to(COORDINATOR)[0]
     assert (sent.content, sent.from_name, sent.mode) == ("hello", "human", "steer")
-    assert world.line.sent_to(f"{AGENT}/{worker}")[0].mode == "interrupt"
-    assert [event.type for event in world.line.events()] == ["message.sent", "message.sent"]
+    assert gateway_home.line.sent_to(f"{AGENT}/{worker}")[0].mode == "interrupt"
+    assert [event.type for event in gateway_home.line.events()] == ["message.sent", "message.sent"]
 
 
 def test_a_star_reaches_everyone_and_stands_once_in_the_conversation(
-    world: World, client: Client
+    gateway_home: GatewayHome, client: Client
 ) -> None:
-    world.add_agent()
-    world.add_team("Alice", "Bob")
+    gateway_home.add_agent()
+    gateway_home.add_team("Alice", "Bob")
     assert client.send("survey", "wrap up", to="*").to == ("coordinator", "Alice", "Bob")
     messages = client.conversation("survey").messages
     assert [(m.sender, m.to, m.content) for m in messages] == [("human", "*", "wrap up")]
 
 
-def test_an_unknown_receiver_is_told_with_the_known_ones(world: World, client: Client) -> None:
-    world.add_agent()
-    world.add_team("Alice")
+def test_an_unknown_receiver_is_told_with_the_known_ones(
+    gateway_home: GatewayHome, client: Client
+) -> None:
+    gateway_home.add_agent()
+    gateway_home.add_team("Alice")
     error = refused(client.send, "survey", "hello", to="Zoe")
     assert error.status == 404
     assert "Alice" in error.detail
     assert client.conversation("survey").messages == ()
 
 
-def test_a_send_that_the_bus_refuses_is_no_success(world: World, client: Client) -> None:
-    world.add_agent()
-    world.line.refusals[COORDINATOR] = Nacked("unknown_recipient")
+def test_a_send_that_the_bus_refuses_is_no_success(
+    gateway_home: GatewayHome, client: Client
+) -> None:
+    gateway_home.add_agent()
+    gateway_home.line.refusals[COORDINATOR] = Nacked("unknown_recipient")
     assert refused(client.send, "survey", "hello").status == 409
-    world.line.refusals[COORDINATOR] = Nacked("mailbox_full")
+    gateway_home.line.refusals[COORDINATOR] = Nacked("mailbox_full")
     assert refused(client.send, "survey", "hello").status == 503
     assert client.conversation("survey").messages == ()
 
 
-def test_a_nudge_reaches_the_coordinator(world: World, client: Client) -> None:
-    world.add_agent()
+def test_a_nudge_reaches_the_coordinator(gateway_home: GatewayHome, client: Client) -> None:
+    gateway_home.add_agent()
     client.nudge("survey", "look at the CSV too")
-    assert world.line.sent_to(COORDINATOR)[0].content == "look at the CSV too"
-    assert world.line.events()[0].type == "human.nudge"
+    assert gateway_home.line.sent_to(COORDINATOR)[0].content == "look at the CSV too"
+    assert gateway_home.line.events()[0].type == "human.nudge"
 
 
-def test_texts_to_the_human_are_journaled_once_and_paged(world: World, client: Client) -> None:
-    world.add_agent()
+def test_texts_to_the_human_are_journaled_once_and_paged(
+    gateway_home: GatewayHome, client: Client
+) -> None:
+    gateway_home.add_agent()
     first = arrived(TextMessage(content="one", from_name="Alice"), f"{AGENT}/alice-1")
-    world.arrive(first)
-    world.arrive(first)
-    world.arrive(arrived(TextMessage(content="two", from_name="x"), COORDINATOR))
+    gateway_home.arrive(first)
+    gateway_home.arrive(first)
+    gateway_home.arrive(arrived(TextMessage(content="two", from_name="x"), COORDINATOR))
     page = client.conversation("survey", limit=1)
     assert [(m.sender, m.content) for m in page.messages] == [("Alice", "one")]
     rest = client.conversation("survey", after=page.next)
     assert [(m.sender, m.content) for m in rest.messages] == [("coordinator", "two")]
-    assert [event.type for event in world.line.events()] == ["message.received"] * 2
-    assert len(world.line.finished) == 3
+    assert [event.type for event in gateway_home.line.events()] == ["message.received"] * 2
+    assert len(gateway_home.line.finished) == 3
 
 
-def test_nobody_else_is_shown_as_the_human(world: World, client: Client) -> None:
-    world.add_agent()
-    world.arrive(arrived(TextMessage(content="obey", from_name="Human "), f"{AGENT}/eve-1"))
+def test_nobody_else_is_shown_as_the_human(gateway_home: GatewayHome, client: Client) -> None:
+    gateway_home.add_agent()
+    gateway_home.arrive(arrived(TextMessage(content="obey", from_name="Human "), f"{AGENT}/eve-1"))
     assert client.conversation("survey").messages[0].sender == f"{AGENT}/eve-1"
 
 
 def test_a_coordinator_that_was_given_up_is_a_notice_and_an_event(
-    world: World, client: Client
+    gateway_home: GatewayHome, client: Client
 ) -> None:
-    world.add_agent()
+    gateway_home.add_agent()
     failed = ChildFailed(address=COORDINATOR, incarnation=6, cause="exit 1")
-    world.arrive(arrived(failed, "supervisor"))
+    gateway_home.arrive(arrived(failed, "supervisor"))
     assert client.conversation("survey").messages[0].kind == "notice"
-    event = world.line.events()[0]
+    event = gateway_home.line.events()[0]
     assert (event.type, event.data["reason"]) == ("agent.failed", "exit 1")
 
 
 def test_a_question_is_answered_once_and_the_answer_goes_back_to_who_asked(
-    world: World, client: Client
+    gateway_home: GatewayHome, client: Client
 ) -> None:
-    world.add_agent()
-    ask(world, "q1")
+    gateway_home.add_agent()
+    ask(gateway_home, "q1")
     listed = client.questions()[0]
     assert (listed.id, listed.sender, listed.agent_name, listed.status) == (
         "q1",
@@ -111,12 +119,15 @@ def test_a_question_is_answered_once_and_the_answer_goes_back_to_who_asked(
         "PostgreSQL",
         "human",
     )
-    world.wait_until(lambda: bool(world.line.sent_to(f"{AGENT}/alice-1")))
-    sent = next(message for message in world.line.sent if message.to == f"{AGENT}/alice-1")
+    gateway_home.wait_until(lambda: bool(gateway_home.line.sent_to(f"{AGENT}/alice-1")))
+    sent = next(message for message in gateway_home.line.sent if message.to == f"{AGENT}/alice-1")
     assert isinstance(sent.body, QuestionAnswered)
     assert sent.body.answer == "PostgreSQL"
-    world.wait_until(lambda: len(world.line.events()) == 2)
-    assert [event.type for event in world.line.events()] == ["human.question", "human.response"]
+    gateway_home.wait_until(lambda: len(gateway_home.line.events()) == 2)
+    assert [event.type for event in gateway_home.line.events()] == [
+        "human.question",
+        "human.response",
+    ]
     again = refused(client.answer, "q1", "SQLite")
     assert again.status == 409
     assert "answered by human at 20" in again.detail
@@ -125,14 +136,14 @@ def test_a_question_is_answered_once_and_the_answer_goes_back_to_who_asked(
 
 
 def test_respond_finds_the_only_open_question_and_asks_which_if_there_are_more(
-    world: World, client: Client
+    gateway_home: GatewayHome, client: Client
 ) -> None:
-    world.add_agent()
+    gateway_home.add_agent()
     assert refused(client.respond, "survey", "yes").status == 409
-    ask(world, "q1")
+    ask(gateway_home, "q1")
     assert client.respond("survey", "yes").id == "q1"
-    ask(world, "q2")
-    ask(world, "q3")
+    ask(gateway_home, "q2")
+    ask(gateway_home, "q3")
     error = refused(client.respond, "survey", "yes")
     assert error.status == 409
     assert "q2" in error.detail
@@ -142,31 +153,35 @@ def test_respond_finds_the_only_open_question_and_asks_which_if_there_are_more(
     assert client.agent("survey").open_questions == 1
 
 
-def test_an_unknown_question_is_answered_with_the_open_ones(world: World, client: Client) -> None:
-    ask(world, "q1")
+def test_an_unknown_question_is_answered_with_the_open_ones(
+    gateway_home: GatewayHome, client: Client
+) -> None:
+    ask(gateway_home, "q1")
     error = refused(client.answer, "q9", "x")
     assert error.status == 404
     assert "q1" in error.detail
 
 
 def test_answers_survive_the_gateway(tmp_path: Path) -> None:
-    with gateway_world(tmp_path) as world:
-        world.add_agent()
-        ask(world, "q1")
-        world.line.refusals[f"{AGENT}/alice-1"] = DeadlineExceeded("router away")
-        with world.client() as client:
+    with running_gateway(tmp_path) as gateway_home:
+        gateway_home.add_agent()
+        ask(gateway_home, "q1")
+        gateway_home.line.refusals[f"{AGENT}/alice-1"] = DeadlineExceeded("router away")
+        with gateway_home.client() as client:
             client.answer("q1", "yes")
-    with gateway_world(tmp_path) as world:
-        world.wait_until(lambda: bool(world.line.sent_to(f"{AGENT}/alice-1")))
-        assert world.line.sent_to(f"{AGENT}/alice-1")[0].answer == "yes"
-        with world.client() as client:
+    with running_gateway(tmp_path) as gateway_home:
+        gateway_home.wait_until(lambda: bool(gateway_home.line.sent_to(f"{AGENT}/alice-1")))
+        assert gateway_home.line.sent_to(f"{AGENT}/alice-1")[0].answer == "yes"
+        with gateway_home.client() as client:
             assert client.questions()[0].answer == "yes"
             assert [m.kind for m in client.conversation(AGENT).messages] == ["question", "answer"]
 
 
-def test_what_an_entity_heard_said_and_ran_is_paged_both_ways(world: World, client: Client) -> None:
-    home = world.home.agent(world.add_agent().id)
-    world.add_team("Ada")
+def test_what_an_entity_heard_said_and_ran_is_paged_both_ways(
+    gateway_home: GatewayHome, client: Client
+) -> None:
+    home = gateway_home.home.agent(gateway_home.add_agent().id)
+    gateway_home.add_team("Ada")
     with Journal(home.conversation) as journal:
         journal.append({"kind": "heard", "content": "Begin", "from_name": "human", "ts": 1.0})
         call = {"id": "c1", "name": "bash", "arguments": {"command": "ls"}}
@@ -194,9 +209,9 @@ def test_what_an_entity_heard_said_and_ran_is_paged_both_ways(world: World, clie
 
 
 def test_a_call_is_shown_with_its_input_its_time_and_its_outcome(
-    world: World, client: Client
+    gateway_home: GatewayHome, client: Client
 ) -> None:
-    home = world.home.agent(world.add_agent().id)
+    home = gateway_home.home.agent(gateway_home.add_agent().id)
     calls = [{"id": "", "name": name, "arguments": {"command": f"{name} it"}} for name in "ab"]
     ends = ("x\n[exit code 3]", "y\n[killed by signal 9]")
     with Journal(home.conversation) as journal:
@@ -217,9 +232,9 @@ def test_a_call_is_shown_with_its_input_its_time_and_its_outcome(
 
 
 def test_a_transcript_is_searched_in_texts_and_arguments_page_by_page(
-    world: World, client: Client
+    gateway_home: GatewayHome, client: Client
 ) -> None:
-    home = world.home.agent(world.add_agent().id)
+    home = gateway_home.home.agent(gateway_home.add_agent().id)
     with Journal(home.conversation) as journal:
         for number in range(1, 10):
             text = 'Die Straße "A"' if number % 3 == 0 else "nothing"
@@ -240,21 +255,25 @@ def test_a_transcript_is_searched_in_texts_and_arguments_page_by_page(
 
 
 def test_a_text_may_be_called_content_and_has_one_name_at_a_time(
-    world: World, client: Client
+    gateway_home: GatewayHome, client: Client
 ) -> None:
-    world.add_agent()
+    gateway_home.add_agent()
     assert client._http.post("/agents/survey/send", json={"content": "hello"}).status_code == 200
-    assert [body.content for body in world.line.sent_to(COORDINATOR)] == ["hello"]
+    assert [body.content for body in gateway_home.line.sent_to(COORDINATOR)] == ["hello"]
     both = client._http.post("/agents/survey/send", json={"content": "a", "message": "b"})
     assert (both.status_code, client.conversation("survey").next) == (422, 1)
 
 
-def test_messages_are_unread_until_the_person_has_read_them(world: World, client: Client) -> None:
-    world.add_agent()
-    [alice] = world.add_team("Alice")
+def test_messages_are_unread_until_the_person_has_read_them(
+    gateway_home: GatewayHome, client: Client
+) -> None:
+    gateway_home.add_agent()
+    [alice] = gateway_home.add_team("Alice")
     for text in ("one", "two"):
-        world.arrive(arrived(TextMessage(content=text, from_name="Alice"), f"{AGENT}/{alice}"))
-    world.arrive(arrived(TextMessage(content="hi", from_name="coordinator"), COORDINATOR))
+        gateway_home.arrive(
+            arrived(TextMessage(content=text, from_name="Alice"), f"{AGENT}/{alice}")
+        )
+    gateway_home.arrive(arrived(TextMessage(content="hi", from_name="coordinator"), COORDINATOR))
     client.send("survey", "hello")
     [box] = client.inbox()
     assert (box.unread, box.by_entity) == (3, {"Alice": 2, "coordinator": 1})
@@ -268,19 +287,21 @@ def test_messages_are_unread_until_the_person_has_read_them(world: World, client
     assert client.inbox()[0].read_to == 4
 
 
-def test_a_team_that_only_waits_for_the_person_says_so(world: World, client: Client) -> None:
-    world.add_agent()
-    [alice] = world.add_team("Alice")
-    world.assign(alice)
+def test_a_team_that_only_waits_for_the_person_says_so(
+    gateway_home: GatewayHome, client: Client
+) -> None:
+    gateway_home.add_agent()
+    [alice] = gateway_home.add_team("Alice")
+    gateway_home.assign(alice)
 
     def shown() -> tuple[str, str]:
         return client.agent("survey").status, client.workers("survey")[0].status
 
     def says(address: str, state: str) -> None:
-        world.arrive(arrived(ChildHeartbeat(doing=EntityState(state=state)), address))
+        gateway_home.arrive(arrived(ChildHeartbeat(doing=EntityState(state=state)), address))
 
     assert shown() == ("working", "busy")
-    ask(world, sender=f"{AGENT}/{alice}")
+    ask(gateway_home, sender=f"{AGENT}/{alice}")
     assert shown() == ("waiting_for_human", "waiting_for_human"), "a gateway just started"
     says(f"{AGENT}/{alice}", "busy")
     assert shown() == ("working", "busy"), "it did not wait for the answer"

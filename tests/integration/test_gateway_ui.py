@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.fakes.gateway import World, gateway_world
+from tests.fakes.gateway import GatewayHome, running_gateway
 
 
 def call(url: str, method: str = "GET", path: str = "/", **named: Any) -> httpx.Response:
@@ -15,17 +15,19 @@ def call(url: str, method: str = "GET", path: str = "/", **named: Any) -> httpx.
 
 
 @pytest.fixture
-def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+def gateway_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[GatewayHome]:
     dist = tmp_path / "dist"
     (dist / "assets").mkdir(parents=True)
     (dist / "index.html").write_text('<meta nonce="__NONCE__">')
     (dist / "assets" / "m.js").write_text("1")
     monkeypatch.setattr("agiraph.api.app.ui_folder", lambda: dist)
-    with gateway_world(tmp_path / "home") as world:
-        yield world
+    with running_gateway(tmp_path / "home") as gateway_home:
+        yield gateway_home
 
 
-def test_the_files_need_no_session_and_are_not_in_the_audit(world: World, url: str) -> None:
+def test_the_files_need_no_session_and_are_not_in_the_audit(
+    gateway_home: GatewayHome, url: str
+) -> None:
     for path in ("/ui/", "/ui/agents/x", "/ui/assets/m.js"):
         assert call(url, path=path).status_code == 200, path
     assert call(url, "HEAD", "/ui/assets/m.js").content == b""
@@ -35,14 +37,14 @@ def test_the_files_need_no_session_and_are_not_in_the_audit(world: World, url: s
     assert call(url, path="/").status_code == 401
     assert call(url, "POST", "/ui/").status_code == 401
     assert call(url, path="/agents", headers=browser).status_code == 401
-    audited = world.home.human.audit.read_text().splitlines()
+    audited = gateway_home.home.human.audit.read_text().splitlines()
     assert len(audited) == 3  # what was refused
 
 
-def test_the_files_are_given_under_our_own_names_alone(world: World, url: str) -> None:
+def test_the_files_are_given_under_our_own_names_alone(gateway_home: GatewayHome, url: str) -> None:
     for headers in ({"Host": "evil.example"}, {"Origin": "http://evil.example"}):
         assert call(url, path="/ui/", headers=headers).status_code == 403
-    assert '"path":"/ui/"' in world.home.human.audit.read_text()
+    assert '"path":"/ui/"' in gateway_home.home.human.audit.read_text()
 
 
 @pytest.mark.parametrize(

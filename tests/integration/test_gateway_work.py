@@ -31,18 +31,20 @@ from agiraph.storage.home_folders import HomeLock
 from cli.doctor_checks.check import DoctorContext
 from cli.doctor_checks.home import check_processes
 from cli.main import agiraph
-from tests.fakes.gateway import AGENT, RUN, World, ask, gateway_world, refused
+from tests.fakes.gateway import AGENT, RUN, GatewayHome, ask, refused, running_gateway
 from tests.fakes.line import arrived
 from transport.errors import DeadlineExceeded
 
 COORDINATOR = f"{AGENT}/coordinator"
 
 
-def test_the_board_and_the_workers_are_read_from_the_journal(world: World, client: Client) -> None:
-    world.add_agent()
+def test_the_board_and_the_workers_are_read_from_the_journal(
+    gateway_home: GatewayHome, client: Client
+) -> None:
+    gateway_home.add_agent()
     assert client.board("survey").nodes == ()
-    worker = world.add_team("Alice")[0]
-    world.arrive(
+    worker = gateway_home.add_team("Alice")[0]
+    gateway_home.arrive(
         arrived(
             ChildHeartbeat(doing=EntityState(state="busy", step="thinking")), f"{AGENT}/{worker}"
         )
@@ -57,9 +59,9 @@ def test_the_board_and_the_workers_are_read_from_the_journal(world: World, clien
     assert (row.name, row.address, row.step) == ("Alice", f"{AGENT}/{worker}", "thinking")
 
 
-def test_an_earlier_board_is_shown_again(world: World, client: Client) -> None:
-    world.add_agent()
-    world.add_team("Alice")
+def test_an_earlier_board_is_shown_again(gateway_home: GatewayHome, client: Client) -> None:
+    gateway_home.add_agent()
+    gateway_home.add_team("Alice")
     board = client.board(AGENT)
     assert board.max_concurrent is not None
     earlier = board.model_copy(update={"max_concurrent": None})
@@ -69,9 +71,9 @@ def test_an_earlier_board_is_shown_again(world: World, client: Client) -> None:
     assert refused(client.board, AGENT, at=board.seq + 1).status == 404
 
 
-def test_files_of_the_run_are_listed_and_read(world: World, client: Client) -> None:
-    world.add_agent()
-    run = world.home.agent(AGENT).run(RUN).path
+def test_files_of_the_run_are_listed_and_read(gateway_home: GatewayHome, client: Client) -> None:
+    gateway_home.add_agent()
+    run = gateway_home.home.agent(AGENT).run(RUN).path
     (run / "_plan.md").write_text("# Plan\n")
     (run / "nodes").mkdir()
     (run / "data.bin").write_bytes(b"\xff\xfe\x00")
@@ -93,17 +95,19 @@ def test_files_of_the_run_are_listed_and_read(world: World, client: Client) -> N
 @pytest.mark.parametrize(
     "path", ["../../agent.json", "..%2f..%2fagent.json", "%2e%2e/x", "link", "link/agent.json"]
 )
-def test_there_is_no_way_out_of_the_run(world: World, client: Client, path: str) -> None:
-    world.add_agent()
-    run = world.home.agent(AGENT).run(RUN).path
-    (run / "link").symlink_to(world.home.agent(AGENT).path)
+def test_there_is_no_way_out_of_the_run(
+    gateway_home: GatewayHome, client: Client, path: str
+) -> None:
+    gateway_home.add_agent()
+    run = gateway_home.home.agent(AGENT).run(RUN).path
+    (run / "link").symlink_to(gateway_home.home.agent(AGENT).path)
     answer = client._http.get(f"/agents/survey/workspace/{path}")
     assert answer.status_code in (403, 404)
     assert "created_at" not in answer.text
 
 
-def test_the_memory_is_listed_read_and_searched(world: World, client: Client) -> None:
-    home = world.home.agent(world.add_agent().id)
+def test_the_memory_is_listed_read_and_searched(gateway_home: GatewayHome, client: Client) -> None:
+    home = gateway_home.home.agent(gateway_home.add_agent().id)
     (home.memory / "knowledge").mkdir(parents=True)
     home.memory_file.write_text("# Main\n")
     (home.memory / "knowledge/x.md").write_text("# X\n\n## Heat\n\nIt melts at 40 degrees.\n")
@@ -120,11 +124,11 @@ def test_the_memory_is_listed_read_and_searched(world: World, client: Client) ->
 
 
 def test_entities_merge_processes_mailboxes_money_and_what_they_do(
-    world: World, client: Client
+    gateway_home: GatewayHome, client: Client
 ) -> None:
-    world.add_agent()
-    worker = world.add_team("Alice")[0]
-    world.arrive(
+    gateway_home.add_agent()
+    worker = gateway_home.add_team("Alice")[0]
+    gateway_home.arrive(
         arrived(
             ChildHeartbeat(doing=EntityState(state="busy", step="bash", since=1.0)),
             f"{AGENT}/{worker}",
@@ -142,18 +146,20 @@ def test_entities_merge_processes_mailboxes_money_and_what_they_do(
 @pytest.mark.parametrize(
     "named", ["Alice", "survey/alice", "{id}", "survey-abc123/{id}", "al", "sur/al", "survey/ali"]
 )
-def test_an_entity_is_found_by_address_name_or_id(world: World, client: Client, named: str) -> None:
-    world.add_agent()
-    worker = world.add_team("Alice")[0]
+def test_an_entity_is_found_by_address_name_or_id(
+    gateway_home: GatewayHome, client: Client, named: str
+) -> None:
+    gateway_home.add_agent()
+    worker = gateway_home.add_team("Alice")[0]
     acted = client.act(named.format(id=worker), "kill")
     assert [row.address for row in acted.entities] == [f"{AGENT}/{worker}"]
 
 
 def test_a_beginning_that_several_entities_have_is_refused_with_them(
-    world: World, client: Client
+    gateway_home: GatewayHome, client: Client
 ) -> None:
-    world.add_agent()
-    alice, alan = world.add_team("Alice", "Alan")
+    gateway_home.add_agent()
+    alice, alan = gateway_home.add_team("Alice", "Alan")
     error = refused(client.act, "al", "kill")
     assert (error.status, error.type) == (409, AMBIGUOUS)
     assert f"{AGENT}/{alice}, {AGENT}/{alan}" in error.detail
@@ -163,25 +169,25 @@ def test_a_beginning_that_several_entities_have_is_refused_with_them(
     assert [row.address for row in client.act("coord", "kill").entities] == [COORDINATOR]
 
 
-def test_acting_on_an_agent_acts_on_all_of_it(world: World, client: Client) -> None:
-    world.add_agent()
-    world.add_team("Alice", "Bob")
+def test_acting_on_an_agent_acts_on_all_of_it(gateway_home: GatewayHome, client: Client) -> None:
+    gateway_home.add_agent()
+    gateway_home.add_team("Alice", "Bob")
     assert len(client.act("survey", "restart").entities) == 3
 
 
-def test_what_has_no_process_is_not_killed(world: World, client: Client) -> None:
-    world.add_agent()
-    worker = f"{AGENT}/{world.add_team('Alice')[0]}"
+def test_what_has_no_process_is_not_killed(gateway_home: GatewayHome, client: Client) -> None:
+    gateway_home.add_agent()
+    worker = f"{AGENT}/{gateway_home.add_team('Alice')[0]}"
     parked = {"state": "parked", "pid": None}
-    world.children[worker] = world.children[worker].model_copy(update=parked)
+    gateway_home.children[worker] = gateway_home.children[worker].model_copy(update=parked)
     error = refused(client.act, "Alice", "kill")
     assert error.status == 409
     assert error.detail == f"nothing to kill: there is no process; {worker} is parked"
     assert [row.address for row in client.act("survey", "kill").entities] == [COORDINATOR]
 
 
-def test_what_cannot_be_acted_on_is_said(world: World, client: Client) -> None:
-    world.add_agent()
+def test_what_cannot_be_acted_on_is_said(gateway_home: GatewayHome, client: Client) -> None:
+    gateway_home.add_agent()
     error = refused(client.act, "nobody", "stop")
     assert (error.status, COORDINATOR in error.detail) == (404, True)
     assert refused(client.act, "supervisor", "stop").status == 409
@@ -189,8 +195,8 @@ def test_what_cannot_be_acted_on_is_said(world: World, client: Client) -> None:
     assert client._http.post("/entities/survey/explode").status_code == 422
 
 
-def test_models_usage_consoles_and_health(world: World, client: Client) -> None:
-    world.add_agent()
+def test_models_usage_consoles_and_health(gateway_home: GatewayHome, client: Client) -> None:
+    gateway_home.add_agent()
     assert client.models().default == "script/fake"
     assert client.usage().total.tokens == 15
     assert client.usage(agent="survey").total.tokens == 15
@@ -199,10 +205,10 @@ def test_models_usage_consoles_and_health(world: World, client: Client) -> None:
     assert client.health().agents == 1
 
 
-def test_usage_is_shown_by_node_and_by_stage(world: World, client: Client) -> None:
-    world.add_agent()
-    world.add_team("Ada")
-    store = BoardStore(world.home.agent(AGENT).run(RUN).journal)
+def test_usage_is_shown_by_node_and_by_stage(gateway_home: GatewayHome, client: Client) -> None:
+    gateway_home.add_agent()
+    gateway_home.add_team("Ada")
+    store = BoardStore(gateway_home.home.agent(AGENT).run(RUN).journal)
     store.execute(CreateNode("c2", NodeSpec(task="Look at the texts", name="texts")), 4.0)
     nodes = list(store.board.nodes)
     store.close()
@@ -212,7 +218,7 @@ def test_usage_is_shown_by_node_and_by_stage(world: World, client: Client) -> No
         return UsageRow(key=key, run=run, calls=calls, seconds=1.0, usage=usage)
 
     rows = (spent("", 1), *(spent(node, 2) for node in nodes), spent("abcdef", 4))
-    world.line.answers[AskUsage] = lambda body: UsageTable(
+    gateway_home.line.answers[AskUsage] = lambda body: UsageTable(
         by_entity={}, total=Usage(), rows=rows if body.by == "node" else ()
     )
     by_node = client.usage(agent="survey", by="node").rows
@@ -232,34 +238,36 @@ def test_usage_is_shown_by_node_and_by_stage(world: World, client: Client) -> No
 def test_without_a_gateway_nothing_is_reachable(tmp_path: Path) -> None:
     with pytest.raises(NotReachable):
         Client.for_home(tmp_path / "nowhere")
-    with gateway_world(tmp_path) as world:
-        client = world.client()
+    with running_gateway(tmp_path) as gateway_home:
+        client = gateway_home.client()
     with client, pytest.raises(NotReachable):
         client.health()
     with pytest.raises(NotReachable):
         Client.for_home(tmp_path)
 
 
-def test_what_an_entity_does_is_known_from_its_heartbeat_too(world: World, client: Client) -> None:
-    world.add_agent()
+def test_what_an_entity_does_is_known_from_its_heartbeat_too(
+    gateway_home: GatewayHome, client: Client
+) -> None:
+    gateway_home.add_agent()
     address = f"{AGENT}/coordinator"
     beat = {"doing": EntityState(state="busy", step="bash: make test", since=42.0)}
-    world.children[address] = world.children[address].model_copy(update=beat)
+    gateway_home.children[address] = gateway_home.children[address].model_copy(update=beat)
     row = next(row for row in client.entities() if row.address == address)
     assert (row.state, row.doing, row.doing_since) == ("busy", "bash: make test", 42.0)
 
 
 def test_a_service_that_backs_off_is_told_by_ps_top_and_doctor(
-    world: World, client: Client
+    gateway_home: GatewayHome, client: Client
 ) -> None:
-    world.add_child("broker", "broker", "backing_off")
-    world.children["broker"] = world.children["broker"].model_copy(
+    gateway_home.add_child("broker", "broker", "backing_off")
+    gateway_home.children["broker"] = gateway_home.children["broker"].model_copy(
         update={"pid": None, "cause": "exit code 1: boom", "next_start": time.time() + 20.4}
     )
-    before = world.line.answers[AskUsage]
-    world.line.answers[AskUsage] = lambda _body: DeadlineExceeded("no answer")
+    before = gateway_home.line.answers[AskUsage]
+    gateway_home.line.answers[AskUsage] = lambda _body: DeadlineExceeded("no answer")
     late = refused(client.usage)
-    world.line.answers[AskUsage] = before
+    gateway_home.line.answers[AskUsage] = before
     assert (late.status, str(late)) == (
         504,
         "broker did not answer in time: it is restarted after exit code 1: boom",
@@ -268,29 +276,31 @@ def test_a_service_that_backs_off_is_told_by_ps_top_and_doctor(
     assert (row.state, row.pid) == ("backing_off", None)
     assert re.fullmatch(r"starts again in (20|19) s: exit code 1: boom", row.doing)
     waiting = {"cause": "it waits for north, which cannot be reached", "next_start": None}
-    world.children["clock"] = world.children["broker"].model_copy(
+    gateway_home.children["clock"] = gateway_home.children["broker"].model_copy(
         update={"address": "clock", "host": "", **waiting}
     )
     row = next(row for row in client.entities() if row.address == "clock")
     assert (row.host, row.doing) == ("", waiting["cause"])
-    del world.children["clock"]
+    del gateway_home.children["clock"]
     for command in ("ps", "top"):
-        told = CliRunner().invoke(agiraph, [command, "--home", str(world.home.path)])
+        told = CliRunner().invoke(agiraph, [command, "--home", str(gateway_home.home.path)])
         line = next(line for line in told.stdout.splitlines() if line.startswith("broker"))
         assert "backing off" in line, told.output
         assert "boom" in line
-    lock = HomeLock(world.home.path, world.home.system.lock)
+    lock = HomeLock(gateway_home.home.path, gateway_home.home.system.lock)
     lock.acquire()
     try:
-        check = check_processes(DoctorContext(world.home, {}))
+        check = check_processes(DoctorContext(gateway_home.home, {}))
     finally:
         lock.release()
     assert check.status == "warn"
     assert check.detail == "broker is backing off: exit code 1: boom"
 
 
-def test_budgets_are_shown_and_set_by_their_names(world: World, client: Client) -> None:
-    agent = world.add_agent()
+def test_budgets_are_shown_and_set_by_their_names(
+    gateway_home: GatewayHome, client: Client
+) -> None:
+    agent = gateway_home.add_agent()
     made = client.add_trigger(
         "survey",
         CreateTriggerRequest(
@@ -307,7 +317,7 @@ def test_budgets_are_shown_and_set_by_their_names(world: World, client: Client) 
         return BudgetTable(budgets=(state,))
 
     for kind in (SetBudgetMessage, ResetBudget, AskBudgets):
-        world.line.answers[kind] = table
+        gateway_home.line.answers[kind] = table
     [shown] = client.budgets("survey")
     assert (shown.name, shown.agent_name, shown.tokens, shown.left_tokens) == (
         "minutes",
@@ -318,9 +328,9 @@ def test_budgets_are_shown_and_set_by_their_names(world: World, client: Client) 
     assert client.budgets() == [shown]
     shortage = Shortage(budget=state.model_copy(update={"sets": 0}), unit="tokens", needs=1)
     about = ProposedAction(tool=BUDGET, subject="tokens", shortage=shortage.identity)
-    ask(world, "b-1", about=about)
+    ask(gateway_home, "b-1", about=about)
     of_agent = f"agent:{AGENT}::usd:0"
-    ask(world, "b-2", about=ProposedAction(tool=BUDGET, subject="usd", shortage=of_agent))
+    ask(gateway_home, "b-2", about=ProposedAction(tool=BUDGET, subject="usd", shortage=of_agent))
     assert client.set_budget("survey", tokens=9, trigger="minutes") == shown
     assert client.set_budget("survey", usd="none", tokens=2, period="day").key == made.id
     client.remove_budget("survey", period="day", trigger=made.id)
@@ -333,12 +343,12 @@ def test_budgets_are_shown_and_set_by_their_names(world: World, client: Client) 
     assert daily == SetBudgetMessage(budget=own, models=models)
     assert back == ResetBudget(scope="trigger", key=state.key, period="day")
     assert [one.id for one in client.questions(status="open")] == ["b-2"]
-    told = [event.data for event in world.line.events() if event.type == "human.budget"]
+    told = [event.data for event in gateway_home.line.events() if event.type == "human.budget"]
     assert [(one["key"], one["tokens"]) for one in told] == [(state.key, 9)], "told once"
 
 
-def test_what_is_no_budget_is_refused_in_words(world: World, client: Client) -> None:
-    world.add_agent()
+def test_what_is_no_budget_is_refused_in_words(gateway_home: GatewayHome, client: Client) -> None:
+    gateway_home.add_agent()
     path = "/agents/survey/budgets"
     wrong = [
         ({"usd": -5}, "usd: -5 is no limit: US dollars from 0 to 1,000,000,000,000, or 'none'"),
@@ -353,13 +363,17 @@ def test_what_is_no_budget_is_refused_in_words(world: World, client: Client) -> 
     assert "known: survey" in refused(client.set_budget, "nobody", usd=5).detail
     unknown = refused(client.set_budget, "survey", usd=5, trigger="t-1")
     assert (unknown.status, "unknown trigger 't-1' (known: none)" in unknown.detail) == (404, True)
-    world.line.answers[SetBudgetMessage] = lambda _: RefusedReply(reason="no price", kind="Refused")
+    gateway_home.line.answers[SetBudgetMessage] = lambda _: RefusedReply(
+        reason="no price", kind="Refused"
+    )
     assert (refused(client.set_budget, "survey", usd=5).status) == 422
 
 
-def test_a_person_edits_the_memory_and_the_agent_is_told(world: World, client: Client) -> None:
-    world.add_agent()
-    home = world.home.agent(AGENT)
+def test_a_person_edits_the_memory_and_the_agent_is_told(
+    gateway_home: GatewayHome, client: Client
+) -> None:
+    gateway_home.add_agent()
+    home = gateway_home.home.agent(AGENT)
     made = client.edit_memory(AGENT, "knowledge/x.md", "# X\n", etag="")
     assert (made.path, made.content) == ("knowledge/x.md", "# X\n")
     assert refused(client.edit_memory, AGENT, "knowledge/x.md", "Y", etag="").status == 412
@@ -380,9 +394,11 @@ def test_a_person_edits_the_memory_and_the_agent_is_told(world: World, client: C
     client.remove_memory(AGENT, "knowledge/x.md")
     assert client.memory(AGENT) == []
     assert refused(client.remove_memory, AGENT, "knowledge/x.md").status == 404
-    said = [m.body.content for m in world.line.sent if m.body.TYPE == "text"]
+    said = [m.body.content for m in gateway_home.line.sent if m.body.TYPE == "text"]
     assert ["knowledge/x.md" in said[0], "removed" in said[1], len(said)] == [True, True, 2]
-    events = [e for m in world.line.sent if m.body.TYPE == "event.report" for e in m.body.events]
+    events = [
+        e for m in gateway_home.line.sent if m.body.TYPE == "event.report" for e in m.body.events
+    ]
     written = [event for event in events if event.type == "memory.written"]
     assert [(one.entity, one.data["change"]) for one in written] == [
         ("human", "written"),
@@ -391,11 +407,11 @@ def test_a_person_edits_the_memory_and_the_agent_is_told(world: World, client: C
     ]
 
 
-def test_a_memory_is_edited_within_its_bounds(world: World, client: Client) -> None:
-    world.add_agent(status="completed")
-    world.home.agent(AGENT).memory_file.write_text("# Main\n")
+def test_a_memory_is_edited_within_its_bounds(gateway_home: GatewayHome, client: Client) -> None:
+    gateway_home.add_agent(status="completed")
+    gateway_home.home.agent(AGENT).memory_file.write_text("# Main\n")
     assert refused(client.edit_memory, AGENT, "MEMORY.md", "x" * 50_000).status == 422
     assert refused(client.edit_memory, AGENT, "../GOAL.md", "x").status in (404, 422)
     assert refused(client.remove_memory, AGENT, "MEMORY.md").status == 422
     client.edit_memory(AGENT, "MEMORY.md", "# Mine")
-    assert not [m for m in world.line.sent if m.body.TYPE == "text"]
+    assert not [m for m in gateway_home.line.sent if m.body.TYPE == "text"]

@@ -11,7 +11,6 @@ import pytest
 
 from actors.supervisor.hang_watch import WAITS_FOR_ROOM
 from agiraph.storage.disk_space import WAITS
-from tests.integration.house import House, all_gone, await_gone, is_gone, running, until
 from tests.integration.machine import (
     LISTENS,
     Machine,
@@ -19,12 +18,14 @@ from tests.integration.machine import (
     invited,
     running_host,
 )
+from tests.integration.probed_supervisor import ProbedSupervisor, running
+from tests.integration.waiting import all_gone, await_gone, is_gone, until
 
 ADA = "shop/ada"
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+def supervisor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProbedSupervisor]:
     home = tmp_path_factory.mktemp("home")
     (home / "agiraph.yaml").write_text(LISTENS)
     with running(home) as running_house:
@@ -32,12 +33,12 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
 
 
 @pytest.fixture(scope="module")
-def folder(house: House, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(supervisor: ProbedSupervisor, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the host `north`, which joins by its environment, as a container does."""
     folder = tmp_path_factory.mktemp("machine") / "north"
-    line = invited(house, name="north", labels=("quiet",))
+    line = invited(supervisor, name="north", labels=("quiet",))
     with running_host(folder, AGIRAPH_INVITATION=line, AGIRAPH_HOST_LABELS="big") as machine:
-        await_host(house, "north", state="ready")
+        await_host(supervisor, "north", state="ready")
         assert machine.end() == 0
     with running_host(folder.with_name("south"), AGIRAPH_INVITATION=line) as other:
         assert other.process.wait(30) == 1
@@ -47,18 +48,18 @@ def folder(house: House, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def machine(house: House, folder: Path) -> Iterator[Machine]:
+def machine(supervisor: ProbedSupervisor, folder: Path) -> Iterator[Machine]:
     with running_host(folder, NORTH_API_KEY="k-1", AGIRAPH_INVITATION="used") as machine:
-        row = await_host(house, "north", state="ready")
+        row = await_host(supervisor, "north", state="ready")
         assert {"quiet", "big", "linux"} <= {*row["labels"]}
         yield machine
 
 
-def process_of(machine: Machine, house: House, *, but: int = 0) -> psutil.Process:
+def process_of(machine: Machine, supervisor: ProbedSupervisor, *, but: int = 0) -> psutil.Process:
     """Return the process that ADA has here, another one than `but`, once it is ready."""
 
     def found() -> psutil.Process | None:
-        row = house.row(ADA)
+        row = supervisor.row(ADA)
         if (row["state"], row["host"]) != ("ready", "north") or row["pid"] == but:
             return None
         return next((one for one in machine.family() if one.pid == row["pid"]), None)
@@ -66,49 +67,53 @@ def process_of(machine: Machine, house: House, *, but: int = 0) -> psutil.Proces
     return until(found, f"{ADA} runs here")
 
 
-def test_a_worker_runs_here_and_its_end_is_told_at_home(house: House, machine: Machine) -> None:
-    assert house.start(ADA, host="north")["type"] == "child.started"
-    first = process_of(machine, house)
+def test_a_worker_runs_here_and_its_end_is_told_at_home(
+    supervisor: ProbedSupervisor, machine: Machine
+) -> None:
+    assert supervisor.start(ADA, host="north")["type"] == "child.started"
+    first = process_of(machine, supervisor)
     environ = json.loads(machine.births(ADA)[0])["environ"]
     assert not {"NORTH_API_KEY", "AGIRAPH_INVITATION"} & environ.keys()
     assert first.ppid() == machine.process.pid
     os.kill(first.pid, signal.SIGKILL)
-    second = process_of(machine, house, but=first.pid)
-    assert house.row(ADA)["restarts"] == 1
-    assert "SIGKILL" in house.row(ADA)["cause"]
+    second = process_of(machine, supervisor, but=first.pid)
+    assert supervisor.row(ADA)["restarts"] == 1
+    assert "SIGKILL" in supervisor.row(ADA)["cause"]
     room = machine.home / "room"
-    house.start("shop/eli", host="north", args={"room": str(room)})
+    supervisor.start("shop/eli", host="north", args={"room": str(room)})
     until(
-        lambda: house.row("shop/eli")["doing"]["state"] == WAITS_FOR_ROOM.state,
+        lambda: supervisor.row("shop/eli")["doing"]["state"] == WAITS_FOR_ROOM.state,
         "the supervisor knows that it waits for room",
     )
     room.touch()
-    until(lambda: house.row("shop/eli")["doing"]["step"] != WAITS, "it goes on")
-    house.stop_child("shop/eli", "forget")
+    until(lambda: supervisor.row("shop/eli")["doing"]["step"] != WAITS, "it goes on")
+    supervisor.stop_child("shop/eli", "forget")
     family = machine.family()
     assert machine.end() == 0
     assert is_gone(second)
     assert all_gone(family)
 
 
-def test_a_lease_that_ends_ends_what_runs_and_nothing_else(house: House, machine: Machine) -> None:
-    process = process_of(machine, house)
-    router = psutil.Process(house.row("router")["pid"])
+def test_a_lease_that_ends_ends_what_runs_and_nothing_else(
+    supervisor: ProbedSupervisor, machine: Machine
+) -> None:
+    process = process_of(machine, supervisor)
+    router = psutil.Process(supervisor.row("router")["pid"])
     router.suspend()
     try:
         machine.await_said("the lease has ended: killed 1 processes")
         assert is_gone(process)
     finally:
         router.resume()
-    process_of(machine, house, but=process.pid)
+    process_of(machine, supervisor, but=process.pid)
     assert machine.said.count("works for the home") >= 2
 
 
 def test_a_host_process_that_hangs_is_killed_and_leaves_nothing_behind(
-    house: House, machine: Machine
+    supervisor: ProbedSupervisor, machine: Machine
 ) -> None:
-    process_of(machine, house)
+    process_of(machine, supervisor)
     family = machine.family()
     os.kill(machine.process.pid, signal.SIGSTOP)
     await_gone(family, "everything there is gone")
-    await_host(house, "north", state="lost")
+    await_host(supervisor, "north", state="lost")

@@ -20,9 +20,9 @@ from agiraph.storage.home import Home
 from agiraph.storage.journal import read_journal
 from tests.fakes.model_server import Reply, SeenRequest, call
 from tests.integration.hostile import FORGED, MALLORY, THROWN
-from tests.integration.house import until
-from tests.scenarios.house import JsonObject
-from tests.scenarios.place import Place, whole_lines
+from tests.integration.waiting import until
+from tests.scenarios.live_home import LiveHome, whole_lines
+from tests.scenarios.scenario_home import JsonObject
 from tests.scenarios.steps import one_worker
 
 RUN = ("--model", "openai/fake", "--json", "--name")
@@ -35,20 +35,20 @@ SET_UP = {"human.question", "trigger.created", "human.budget"}
 """The events of what both agents are given before the attack."""
 
 
-class HostilePlace(Place):
-    """A place whose workers may be hostile."""
+class HostileWorkerHome(LiveHome):
+    """A running home whose workers may be hostile."""
 
     program = ("tests.integration.hostile:supervise",)
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Iterator[HostilePlace]:
+def live_home(tmp_path: Path) -> Iterator[HostileWorkerHome]:
     (tmp_path / "agiraph.yaml").write_text("run:\n  park_after_seconds: 0\n")
-    place = HostilePlace(tmp_path)
+    live_home = HostileWorkerHome(tmp_path)
     try:
-        yield place
+        yield live_home
     finally:
-        place.close()
+        live_home.close()
 
 
 def leads(gate: threading.Event) -> Callable[[SeenRequest], Reply]:
@@ -69,67 +69,67 @@ def leads(gate: threading.Event) -> Callable[[SeenRequest], Reply]:
 
 
 def test_nobody_crashes_and_nobody_believes_a_worker_that_was_taken_over(
-    place: HostilePlace,
+    live_home: HostileWorkerHome,
 ) -> None:
     gate, ask = threading.Event(), call("ask_human", question="Which one?")
-    place.plays(
+    live_home.plays(
         coordinator=leads(gate),
         ada=[call("write_file", path="facts.md", content="one"), ask, call("publish", summary="f")],
         bob=[call("write_file", path="facts.md", content="two"), ask, call("publish", summary="f")],
         mallory=[call("write_file", path="x.md", content="x"), call("publish", summary="nothing")],
     )
-    runs = [place.start("run", "Find a fact", *RUN, name) for name in ("victim", OTHERS)]
-    victim, others = place.agent("victim"), place.agent(OTHERS)
+    runs = [live_home.start("run", "Find a fact", *RUN, name) for name in ("victim", OTHERS)]
+    victim, others = live_home.agent("victim"), live_home.agent(OTHERS)
 
     def asked() -> dict[str, JsonObject] | None:
-        rows = {row["agent"]: row for row in place.json("questions")}
+        rows = {row["agent"]: row for row in live_home.json("questions")}
         return rows if {victim.name, others.name} <= set(rows) else None
 
     questions = until(asked, "the questions of ada and bob")
     for agent in (victim, others):
-        place.json("triggers", agent.name, "add", "Look again", "--every", "2h")
-        place.json("budget", agent.name, "5m-tokens")
-    before = at_rest(place, victim, others)
+        live_home.json("triggers", agent.name, "add", "Look again", "--every", "2h")
+        live_home.json("budget", agent.name, "5m-tokens")
+    before = at_rest(live_home, victim, others)
     gate.set()
-    thrown = place.home / THROWN
+    thrown = live_home.home / THROWN
     count = until(lambda: thrown.read_text() if thrown.exists() else "", "everything was thrown")
     assert int(count) > 1_000
-    after = at_rest(place, victim, others)
+    after = at_rest(live_home, victim, others)
     for what, was in before.items():
         assert after[what] == was, what
 
     for agent in (victim, others):
         assert questions[agent.name]["question"] == "Which one?"
-        done = place.command("respond", questions[agent.name]["id"], "the first")
+        done = live_home.command("respond", questions[agent.name]["id"], "the first")
         assert done.returncode == 0, done.stderr
     for run in runs:
         out, errors = run.communicate(timeout=60)
         assert json.loads(out)["status"] == "completed", errors
-    assert "Traceback" not in place.traces()
+    assert "Traceback" not in live_home.traces()
     # Mallory itself is not ready while it throws, and may be started again for that.
-    others_begun = {one: n for one, n in begun(place.home).items() if MALLORY not in one}
+    others_begun = {one: n for one, n in begun(live_home.home).items() if MALLORY not in one}
     assert set(others_begun.values()) == {1}, others_begun
     for agent, names in ((victim, {"ada"}), (others, {"bob", MALLORY})):
         assert_untouched(agent, names)
 
 
-def at_rest(place: Place, victim: Path, others: Path) -> dict[str, Any]:
+def at_rest(live_home: LiveHome, victim: Path, others: Path) -> dict[str, Any]:
     """Return what belongs to everybody but mallory, once nobody has mail to look at."""
 
     def found() -> dict[str, Any] | None:
         logs = [whole_lines(agent / "events.jsonl") for agent in (victim, others)]
         if any(not {event["type"] for event in log} >= SET_UP for log in logs):
             return None  # some of it is still gathered where it happened
-        mail = {row["address"]: row["mailbox"] for row in place.json("ps")}
+        mail = {row["address"]: row["mailbox"] for row in live_home.json("ps")}
         if any(count for address, count in mail.items() if MALLORY not in address):
             return None
-        first = belongings(place, victim, others)
-        return first if belongings(place, victim, others) == first else None
+        first = belongings(live_home, victim, others)
+        return first if belongings(live_home, victim, others) == first else None
 
     return until(found, "nobody has mail")
 
 
-def belongings(place: Place, victim: Path, others: Path) -> dict[str, Any]:
+def belongings(live_home: LiveHome, victim: Path, others: Path) -> dict[str, Any]:
     """Return what belongs to everybody but mallory."""
     found: dict[str, Any] = {f"victim: {path}": path.read_bytes() for path in files(victim)}
     bobs = [*others.glob("runs/*/workers/bob-*"), *others.glob("runs/*/nodes/*bob*")]
@@ -137,17 +137,17 @@ def belongings(place: Place, victim: Path, others: Path) -> dict[str, Any]:
     its = [path for path in its if path.name != ".roster.json"]  # mallory is on bob's team
     found |= {f"teammates: {path}": path.read_bytes() for path in its}
     found["questions"] = {
-        row["id"]: row for row in place.json("questions") if MALLORY not in str(row["from"])
+        row["id"]: row for row in live_home.json("questions") if MALLORY not in str(row["from"])
     }
     found["processes"] = {
         row["address"]: row["pid"]
-        for row in place.json("ps")
+        for row in live_home.json("ps")
         if not row["address"].startswith(("console/", f"{others.name}/{MALLORY}"))
         and row["kind"] in ("coordinator", "worker")
     }
     events = whole_lines(others / "events.jsonl")
     found["events of bob"] = [one for one in events if "bob" in one["entity"]]
-    with contextlib.closing(sqlite3.connect(place.home / "system" / "usage.db")) as db:
+    with contextlib.closing(sqlite3.connect(live_home.home / "system" / "usage.db")) as db:
         calls = db.execute("SELECT entity, run_id, input_tokens, trigger_id FROM calls").fetchall()
         its_lead = (f"{others.name}/coordinator", f"{others.name}/{MALLORY}")
         found["calls"] = [row for row in calls if not row[0].startswith(its_lead)]

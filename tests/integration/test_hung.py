@@ -10,7 +10,8 @@ import psutil
 import pytest
 
 from agiraph.storage.disk_space import WAITS
-from tests.integration.house import House, await_gone, running, until
+from tests.integration.probed_supervisor import ProbedSupervisor, running
+from tests.integration.waiting import await_gone, until
 
 SERVICES = ("router", "broker", "human")
 LONGER_THAN_HUNG = 5.0
@@ -24,97 +25,99 @@ supervisor:
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+def supervisor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProbedSupervisor]:
     home: Path = tmp_path_factory.mktemp("home")
     (home / "agiraph.yaml").write_text(SETTINGS)
-    with running(home) as house:
-        yield house
+    with running(home) as supervisor:
+        yield supervisor
 
 
-def test_a_frozen_process_is_killed_and_comes_back(house: House) -> None:
-    house.start("shop/ada", args={"step": "bash"})
-    before = house.await_row("shop/ada", state="ready")
+def test_a_frozen_process_is_killed_and_comes_back(supervisor: ProbedSupervisor) -> None:
+    supervisor.start("shop/ada", args={"step": "bash"})
+    before = supervisor.await_row("shop/ada", state="ready")
     os.kill(before["pid"], signal.SIGSTOP)
-    after = house.await_row("shop/ada", state="ready", incarnation=2)
+    after = supervisor.await_row("shop/ada", state="ready", incarnation=2)
     assert "hung: its event loop had not turned for" in after["cause"]
-    crashed = until(lambda: house.events("child.crashed", "shop/ada"), "the crash is told")
+    crashed = until(lambda: supervisor.events("child.crashed", "shop/ada"), "the crash is told")
     assert crashed[0]["data"]["why"]["kind"] == "hung"
     assert crashed[0]["data"]["why"]["step"] == "busy: bash"
-    assert house.events("entity.suspect", "shop/ada")[0]["data"]["step"] == "busy: bash"
+    assert supervisor.events("entity.suspect", "shop/ada")[0]["data"]["step"] == "busy: bash"
 
 
-def test_a_spinning_process_leaves_its_stack_and_is_killed(house: House) -> None:
-    house.start("shop/bob", args={"spin": True}, intensity=0)
-    until(lambda: "in spin" in house.log("shop/bob"), "its stack is in its log")
-    row = house.await_row("shop/bob", state="failed")
+def test_a_spinning_process_leaves_its_stack_and_is_killed(supervisor: ProbedSupervisor) -> None:
+    supervisor.start("shop/bob", args={"spin": True}, intensity=0)
+    until(lambda: "in spin" in supervisor.log("shop/bob"), "its stack is in its log")
+    row = supervisor.await_row("shop/bob", state="failed")
     assert "within 60 s" in row["cause"]
     told = until(
-        lambda: [one for one in house.failures() if one["address"] == "shop/bob"],
+        lambda: [one for one in supervisor.failures() if one["address"] == "shop/bob"],
         "the owner hears of it",
     )
     assert told[0]["why"]["kind"] == "hung"
 
 
-def test_a_suspect_that_turns_again_is_left_alone(house: House) -> None:
-    house.start("shop/cleo")
-    pid = house.await_row("shop/cleo", state="ready")["pid"]
+def test_a_suspect_that_turns_again_is_left_alone(supervisor: ProbedSupervisor) -> None:
+    supervisor.start("shop/cleo")
+    pid = supervisor.await_row("shop/cleo", state="ready")["pid"]
     os.kill(pid, signal.SIGSTOP)
-    until(lambda: house.events("entity.suspect", "shop/cleo"), "it is suspect")
+    until(lambda: supervisor.events("entity.suspect", "shop/cleo"), "it is suspect")
     os.kill(pid, signal.SIGCONT)
-    until(lambda: house.events("entity.recovered", "shop/cleo"), "it has recovered")
-    assert house.row("shop/cleo")["pid"] == pid
+    until(lambda: supervisor.events("entity.recovered", "shop/cleo"), "it has recovered")
+    assert supervisor.row("shop/cleo")["pid"] == pid
 
 
-def test_one_that_waits_for_room_on_the_disk_is_left_alone(house: House) -> None:
-    room = house.home / "room"
-    house.start("shop/eli", args={"room": str(room)})
-    pid = house.await_row("shop/eli", state="ready")["pid"]
+def test_one_that_waits_for_room_on_the_disk_is_left_alone(supervisor: ProbedSupervisor) -> None:
+    room = supervisor.home / "room"
+    supervisor.start("shop/eli", args={"room": str(room)})
+    pid = supervisor.await_row("shop/eli", state="ready")["pid"]
 
     def has_waited() -> bool:
-        row = house.row("shop/eli")
+        row = supervisor.row("shop/eli")
         is_waiting: bool = row["doing"]["step"] == WAITS
         return is_waiting and time.time() - float(row["doing"]["since"]) > LONGER_THAN_HUNG
 
     until(has_waited, "it has waited for longer than one that hangs may live")
     room.touch()
-    until(lambda: house.row("shop/eli")["doing"]["step"] != WAITS, "it goes on")
-    assert house.row("shop/eli")["pid"] == pid
-    assert not house.events("entity.suspect", "shop/eli")
+    until(lambda: supervisor.row("shop/eli")["doing"]["step"] != WAITS, "it goes on")
+    assert supervisor.row("shop/eli")["pid"] == pid
+    assert not supervisor.events("entity.suspect", "shop/eli")
 
 
-def test_a_child_that_is_never_ready_is_given_up_after_three_tries(house: House) -> None:
-    house.start("shop/hal", args={"never_ready": True}, ready_within_seconds=0.3)
-    row = house.await_row("shop/hal", state="failed")
+def test_a_child_that_is_never_ready_is_given_up_after_three_tries(
+    supervisor: ProbedSupervisor,
+) -> None:
+    supervisor.start("shop/hal", args={"never_ready": True}, ready_within_seconds=0.3)
+    row = supervisor.await_row("shop/hal", state="failed")
     assert row["incarnation"] == 3
     assert "not ready within 0.3 s" in row["cause"]
 
 
-def test_a_start_that_waits_for_room_on_the_disk_is_not_ended(house: House) -> None:
-    room = house.home / "room to start"
-    house.start("shop/fay", args={"room_to_start": str(room)}, ready_within_seconds=0.5)
+def test_a_start_that_waits_for_room_on_the_disk_is_not_ended(supervisor: ProbedSupervisor) -> None:
+    room = supervisor.home / "room to start"
+    supervisor.start("shop/fay", args={"room_to_start": str(room)}, ready_within_seconds=0.5)
 
     def has_waited() -> bool:
-        row = house.row("shop/fay")
+        row = supervisor.row("shop/fay")
         is_waiting: bool = row["doing"]["step"] == WAITS
         return is_waiting and time.time() - float(row["doing"]["since"]) > LONGER_THAN_THREE_STARTS
 
     until(has_waited, "it has waited for longer than three starts may take")
     room.touch()
-    assert house.await_row("shop/fay", state="ready")["incarnation"] == 1
-    assert not house.events("child.crashed", "shop/fay")
+    assert supervisor.await_row("shop/fay", state="ready")["incarnation"] == 1
+    assert not supervisor.events("child.crashed", "shop/fay")
 
 
-def test_frozen_services_are_killed_and_nobody_else(house: House) -> None:
-    house.start("shop/dan")
-    bystander = house.await_row("shop/dan", state="ready")["pid"]
-    frozen = {name: psutil.Process(house.row(name)["pid"]) for name in SERVICES}
+def test_frozen_services_are_killed_and_nobody_else(supervisor: ProbedSupervisor) -> None:
+    supervisor.start("shop/dan")
+    bystander = supervisor.await_row("shop/dan", state="ready")["pid"]
+    frozen = {name: psutil.Process(supervisor.row(name)["pid"]) for name in SERVICES}
     for process in frozen.values():
         process.suspend()
     await_gone([*frozen.values()], "the frozen are killed")
 
     def are_back() -> bool:
         try:
-            rows = {name: house.row(name) for name in SERVICES}
+            rows = {name: supervisor.row(name) for name in SERVICES}
         except (OSError, ValueError, KeyError):
             return False  # the one we speak through, or its router, is down
         return all(
@@ -122,4 +125,4 @@ def test_frozen_services_are_killed_and_nobody_else(house: House) -> None:
         )
 
     until(are_back, "the services are back")
-    assert house.row("shop/dan")["pid"] == bystander
+    assert supervisor.row("shop/dan")["pid"] == bystander

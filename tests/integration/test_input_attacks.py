@@ -14,10 +14,10 @@ from agiraph.tools.sandbox.probe import probe
 from agiraph.tools.sandbox.sandbox import Sandbox, find_sandbox
 from agiraph.tools.sandbox.survey import survey
 from agiraph.tools.scopes.scope import Scope
-from tests.integration.house import until
 from tests.integration.input_attacks import ATTACKS, PLAIN, REPOSITORY, TOOLS, Attack
-from tests.unit.tools.desk import Desk
-from tests.unit.tools.scopes.house import build
+from tests.integration.waiting import until
+from tests.unit.tools.entity_tools import EntityTools
+from tests.unit.tools.scopes.home_layout import build
 
 FOUND = probe()
 pytestmark = pytest.mark.skipif(not FOUND.works, reason=FOUND.why or "no sandbox")
@@ -31,8 +31,8 @@ class Person:
 
     def __init__(self, tmp_path: Path) -> None:
         tmp_path = tmp_path.resolve()
-        house = build(tmp_path / "home")
-        self.root = house.root
+        layout = build(tmp_path / "home")
+        self.root = layout.root
         self.input = tmp_path / "project" / "files"
         self.input.mkdir(parents=True)
         self.proof = tmp_path / "proof"
@@ -40,7 +40,7 @@ class Person:
         home.mkdir()
         (home / ".gitconfig").write_text(SETTINGS)
         self.environ = {"PATH": os.environ["PATH"], "HOME": str(home), "GIT_CONFIG_NOSYSTEM": "1"}
-        worker = house.worker()
+        worker = layout.worker()
         self.scope = Scope(worker.rules, worker.cwd, self.input, worker.home)
 
     def does(self, script: str) -> None:
@@ -188,12 +188,12 @@ def test_a_left_stand_in_is_removed_after_the_next_command(person: Person) -> No
 async def test_a_new_repository_is_reported_to_the_model_and_the_person_once(
     tmp_path: Path,
 ) -> None:
-    desk, reported = Desk(tmp_path.resolve()), []
-    desk.environment = {"PATH": os.defpath, "AGIRAPH_INPUT": str(desk.input)}
-    desk.limited("sandbox", input="write")
-    desk.report = lambda event, data, key="": reported.append((event, data["paths"]))
-    first = await desk.call("bash", command="git init -q $AGIRAPH_INPUT/sub; echo done")
-    second = await desk.call("bash", command="echo done")
+    entity, reported = EntityTools(tmp_path.resolve()), []
+    entity.environment = {"PATH": os.defpath, "AGIRAPH_INPUT": str(entity.input)}
+    entity.limited("sandbox", input="write")
+    entity.report = lambda event, data, key="": reported.append((event, data["paths"]))
+    first = await entity.call("bash", command="git init -q $AGIRAPH_INPUT/sub; echo done")
+    second = await entity.call("bash", command="echo done")
     assert first.content.startswith(
         "done\n[exit code 0]\n[input] New in the input folder: sub/.git."
     )

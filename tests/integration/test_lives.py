@@ -14,7 +14,8 @@ import psutil
 import pytest
 
 from tests.integration.commands_left import HELD, LEFT_BEHIND, shelled
-from tests.integration.house import House, all_gone, await_gone, running, until
+from tests.integration.probed_supervisor import ProbedSupervisor, running
+from tests.integration.waiting import all_gone, await_gone, until
 
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="needs the subreaper of Linux")
 
@@ -24,20 +25,20 @@ def test_forked_agents_live_on_under_the_next_supervisor_and_nothing_else_does(
     tmp_path: Path,
 ) -> None:
     settle(tmp_path, "fork")
-    with running(tmp_path, "--until-eof") as house:
-        found_a_shop(house)
-        family = house.descendants()
+    with running(tmp_path, "--until-eof") as supervisor:
+        found_a_shop(supervisor)
+        family = supervisor.descendants()
         assert len(family) >= 7
-        house.close_stdin()
-        assert house.process.wait(timeout=30) == 0
+        supervisor.close_stdin()
+        assert supervisor.process.wait(timeout=30) == 0
         assert all_gone(family)
-    with running(tmp_path) as house:
-        is_resumed(house, incarnation=2)
-        dies_with_workers_that_had_started_something(house)
-    with shell_left_by_a_dead_one(tmp_path) as left, running(tmp_path) as house:
+    with running(tmp_path) as supervisor:
+        is_resumed(supervisor, incarnation=2)
+        dies_with_workers_that_had_started_something(supervisor)
+    with shell_left_by_a_dead_one(tmp_path) as left, running(tmp_path) as supervisor:
         assert left.wait(timeout=30) == -signal.SIGKILL
-        is_resumed(house, incarnation=3)
-        hangs_and_is_taken_down(house)
+        is_resumed(supervisor, incarnation=3)
+        hangs_and_is_taken_down(supervisor)
 
 
 def test_executed_agents_live_on_under_the_next_supervisor_and_nothing_else_does(
@@ -45,20 +46,20 @@ def test_executed_agents_live_on_under_the_next_supervisor_and_nothing_else_does
 ) -> None:
     home = tmp_path / ("d" * 100)
     settle(home, "exec")
-    with running(home) as house:
-        has_a_short_socket(house)
-        found_a_shop(house)
-        family = house.descendants()
+    with running(home) as supervisor:
+        has_a_short_socket(supervisor)
+        found_a_shop(supervisor)
+        family = supervisor.descendants()
         assert len(family) >= 7
-        code, errors = house.end(signal.SIGTERM)
+        code, errors = supervisor.end(signal.SIGTERM)
         assert code == 0, errors
         assert all_gone(family)
-    with running(home) as house:
-        is_resumed(house, incarnation=2)
-        has_hidden_something(house)
-        house.stop_child("shop/cleo", "forget")
-        family = house.descendants()
-        house.end(signal.SIGKILL)
+    with running(home) as supervisor:
+        is_resumed(supervisor, incarnation=2)
+        has_hidden_something(supervisor)
+        supervisor.stop_child("shop/cleo", "forget")
+        family = supervisor.descendants()
+        supervisor.end(signal.SIGKILL)
         await_gone(family, "the children die with the supervisor")
 
 
@@ -67,29 +68,29 @@ def settle(home: Path, launch: str) -> None:
     (home / "agiraph.yaml").write_text(f"supervisor:\n  launch: {launch}\n")
 
 
-def has_a_short_socket(house: House) -> None:
+def has_a_short_socket(supervisor: ProbedSupervisor) -> None:
     """A path as deep as this home's is longer than a socket's may be."""
-    url = house.ask("supervisor", "child.attach")["router_url"]
+    url = supervisor.ask("supervisor", "child.attach")["router_url"]
     folder = Path(url.removeprefix("ipc://")).parent
-    assert not folder.is_relative_to(house.home)
+    assert not folder.is_relative_to(supervisor.home)
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
-def found_a_shop(house: House) -> None:
+def found_a_shop(supervisor: ProbedSupervisor) -> None:
     """Start a team: one of it has a descendant in another session, one was stopped."""
-    pid_file = house.home / "stray"
-    house.start("shop/coordinator", kind="coordinator", restart="permanent")
-    house.start("shop/ada")
-    house.start("shop/bob")
-    house.start("shop/cleo", args={"stray": str(pid_file)})
-    house.await_row("shop/ada", state="ready")
-    house.stop_child("shop/bob")
+    pid_file = supervisor.home / "stray"
+    supervisor.start("shop/coordinator", kind="coordinator", restart="permanent")
+    supervisor.start("shop/ada")
+    supervisor.start("shop/bob")
+    supervisor.start("shop/cleo", args={"stray": str(pid_file)})
+    supervisor.await_row("shop/ada", state="ready")
+    supervisor.stop_child("shop/bob")
     until(pid_file.exists, "the stray runs")
 
 
-def has_hidden_something(house: House) -> None:
+def has_hidden_something(supervisor: ProbedSupervisor) -> None:
     """What cleo hides runs whole: of what is still being started a part may outlive it a moment."""
-    until(lambda: "sleep" in map(name_of, house.descendants()), "the stray runs again")
+    until(lambda: "sleep" in map(name_of, supervisor.descendants()), "the stray runs again")
 
 
 def name_of(process: psutil.Process) -> str:
@@ -99,40 +100,40 @@ def name_of(process: psutil.Process) -> str:
         return ""
 
 
-def is_resumed(house: House, incarnation: int) -> None:
+def is_resumed(supervisor: ProbedSupervisor, incarnation: int) -> None:
     """The team works again, but for the one that was stopped."""
-    house.await_row("shop/coordinator", state="ready", incarnation=incarnation)
-    house.await_row("shop/ada", state="ready", incarnation=incarnation)
-    assert house.row("shop/bob")["state"] == "stopped"
+    supervisor.await_row("shop/coordinator", state="ready", incarnation=incarnation)
+    supervisor.await_row("shop/ada", state="ready", incarnation=incarnation)
+    assert supervisor.row("shop/bob")["state"] == "stopped"
 
 
-def dies_with_workers_that_had_started_something(house: House) -> None:
+def dies_with_workers_that_had_started_something(supervisor: ProbedSupervisor) -> None:
     """Kill the supervisor with two of its workers; the others die with it.
 
     What another worker has hidden from everybody, no supervisor's death ends: it is stopped before.
     """
-    has_hidden_something(house)
-    house.stop_child("shop/cleo", "forget")
+    has_hidden_something(supervisor)
+    supervisor.stop_child("shop/cleo", "forget")
     sleepers = [
-        shelled(house, f"shells/{number}", command)
+        shelled(supervisor, f"shells/{number}", command)
         for number, command in enumerate((HELD, LEFT_BEHIND))
     ]
-    family = house.descendants()
+    family = supervisor.descendants()
     for number in range(len(sleepers)):
-        os.kill(house.row(f"shells/{number}")["pid"], signal.SIGKILL)
-    house.process.kill()
+        os.kill(supervisor.row(f"shells/{number}")["pid"], signal.SIGKILL)
+    supervisor.process.kill()
     await_gone([*family, *sleepers], "nothing is left, and no other supervisor came")
 
 
-def hangs_and_is_taken_down(house: House) -> None:
+def hangs_and_is_taken_down(supervisor: ProbedSupervisor) -> None:
     """Start processes that hang and would be given a minute; an interrupt takes them down."""
     for name in ("coordinator", "ada", "bob", "cleo"):
         kind = "coordinator" if name == "coordinator" else "worker"
         args = {"ignore_stop": True}
-        house.start(f"hangs/{name}", kind=kind, args=args, shutdown_seconds=60)
-        house.await_row(f"hangs/{name}", state="ready")
-    family = house.descendants()
-    code, errors = house.end(signal.SIGINT)
+        supervisor.start(f"hangs/{name}", kind=kind, args=args, shutdown_seconds=60)
+        supervisor.await_row(f"hangs/{name}", state="ready")
+    family = supervisor.descendants()
+    code, errors = supervisor.end(signal.SIGINT)
     assert code == 0, errors
     assert all_gone(family)
 
@@ -161,18 +162,18 @@ def test_a_supervisor_without_its_register_continues_above_what_the_router_knows
     (tmp_path / "agents" / "shop").mkdir(parents=True)
     begun = b""
     for _ in range(2):
-        with running(tmp_path) as house:
-            house.start("shop/ada")
-            house.await_row("shop/ada", state="ready")
-            house.end(signal.SIGKILL)
+        with running(tmp_path) as supervisor:
+            supervisor.start("shop/ada")
+            supervisor.await_row("shop/ada", state="ready")
+            supervisor.end(signal.SIGKILL)
         begun = begun or register.read_bytes()
     register.unlink()
     if what == "cut":
         register.write_bytes(begun[: len(begun) // 2])
-    with running(tmp_path) as house:
-        rows = house.ask("supervisor", "child.list")["children"]
+    with running(tmp_path) as supervisor:
+        rows = supervisor.ask("supervisor", "child.list")["children"]
         assert {row["incarnation"] for row in rows if row["address"] in ("broker", "human")} == {3}
-        assert house.start("shop/ada")["incarnation"] == 3
-        house.await_row("shop/ada", state="ready")
-        _, errors = house.end(signal.SIGTERM)
+        assert supervisor.start("shop/ada")["incarnation"] == 3
+        supervisor.await_row("shop/ada", state="ready")
+        _, errors = supervisor.end(signal.SIGTERM)
     assert f"{register} has lost its end" in errors

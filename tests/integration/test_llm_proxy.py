@@ -40,7 +40,7 @@ from tests.fakes.model_server import (
     say,
     server_error,
 )
-from tests.integration.test_broker import House
+from tests.integration.test_broker import BrokerSystem
 from tests.unit.llm.requests import ask
 from transport.endpoint import Endpoint
 
@@ -76,9 +76,11 @@ def server() -> Iterator[FakeModelServer]:
 
 
 @pytest.fixture(scope="module")
-def house(server: FakeModelServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+def broker_system(
+    server: FakeModelServer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[BrokerSystem]:
     """One broker for all tests of this file."""
-    built = House(tmp_path_factory.mktemp("door"), server)
+    built = BrokerSystem(tmp_path_factory.mktemp("door"), server)
     built.home.mkdir(exist_ok=True)
     (built.home / "prices.yaml").write_text(
         "".join(f"{name}/fake: {{input: 3, output: 15}}\n" for name in PRICED)
@@ -147,14 +149,17 @@ COUNT = iter(range(1000))
 
 @asynccontextmanager
 async def worker(
-    house: House, model: str = "anthropic/fake", budget_usd: float | None = None, **asked: Any
+    broker_system: BrokerSystem,
+    model: str = "anthropic/fake",
+    budget_usd: float | None = None,
+    **asked: Any,
 ) -> AsyncIterator[Worker]:
     """A worker that has opened a door for `model`, in a run with this budget."""
     async with asyncio.timeout(DEADLINE):
         number = next(COUNT)
         run = f"run-{number}"
-        begin_run(house.home, run, budget_usd=budget_usd)
-        endpoint = await house.join(f"shop-1/ada-{number}")
+        begin_run(broker_system.home, run, budget_usd=budget_usd)
+        endpoint = await broker_system.join(f"shop-1/ada-{number}")
         try:
             opened = await ask_door(endpoint, run_id=run, node_id="n1", model=model, **asked)
             assert isinstance(opened, ProxyOpened), opened
@@ -184,11 +189,11 @@ def looks(seen: SeenRequest) -> Reply:
 @pytest.mark.parametrize("service", SERVICES)
 @pytest.mark.parametrize("agent", SERVICES)
 async def test_an_agent_of_each_format_talks_to_each_service_and_is_metered(
-    house: House, server: FakeModelServer, agent: str, service: str
+    broker_system: BrokerSystem, server: FakeModelServer, agent: str, service: str
 ) -> None:
-    server.brain = looks
+    server.responder = looks
     begun = ask(system="You are an outside agent.", tools=(LOOK,))
-    async with worker(house, f"{service}/fake") as ada:
+    async with worker(broker_system, f"{service}/fake") as ada:
         provider = connect(agent, load_presets(), ada.environ(), timeout_seconds=DEADLINE)
         first = await provider.generate(begun, lambda text: None)
         assert (first.text, first.stop_reason) == ("Let me look.", "tool_use")
@@ -218,10 +223,10 @@ async def test_an_agent_of_each_format_talks_to_each_service_and_is_metered(
     ],
 )
 async def test_what_only_the_service_understands_is_forwarded(
-    house: House, server: FakeModelServer, service: str, path: str, extra: JsonObject
+    broker_system: BrokerSystem, server: FakeModelServer, service: str, path: str, extra: JsonObject
 ) -> None:
-    server.brain = lambda seen: say("fine")
-    async with worker(house, f"{service}/fake") as ada:
+    server.responder = lambda seen: say("fine")
+    async with worker(broker_system, f"{service}/fake") as ada:
         head = {"anthropic-beta": "some-beta"} if service == "anthropic" else {}
         await ada.post(path, BODIES[path.partition("?")[0]] | extra, **head)
     seen = server.requests[-1]
@@ -230,10 +235,10 @@ async def test_what_only_the_service_understands_is_forwarded(
 
 
 async def test_usage_that_an_agent_did_not_ask_for_is_metered_and_not_shown(
-    house: House, server: FakeModelServer
+    broker_system: BrokerSystem, server: FakeModelServer
 ) -> None:
-    server.brain = lambda seen: say("Let me look at it first.")
-    async with worker(house, "openai/fake") as ada:
+    server.responder = lambda seen: say("Let me look at it first.")
+    async with worker(broker_system, "openai/fake") as ada:
         stream = await ada.openai.chat.completions.create(
             model="gpt-5", messages=[{"role": "user", "content": "Begin."}], stream=True
         )
@@ -263,20 +268,20 @@ async def test_usage_that_an_agent_did_not_ask_for_is_metered_and_not_shown(
     ],
 )
 async def test_a_schema_of_the_answer_is_translated(
-    house: House, server: FakeModelServer, path: str, asked: JsonObject
+    broker_system: BrokerSystem, server: FakeModelServer, path: str, asked: JsonObject
 ) -> None:
-    server.brain = lambda seen: say('{"n": 1}')
-    async with worker(house, "openai/fake") as ada:
+    server.responder = lambda seen: say('{"n": 1}')
+    async with worker(broker_system, "openai/fake") as ada:
         await ada.post(path, BODIES[path] | asked)
     assert server.requests[-1].body["response_format"]["json_schema"]["schema"] == SCHEMA
 
 
 async def test_the_anthropic_sdk_talks_to_an_openai_model(
-    house: House, server: FakeModelServer
+    broker_system: BrokerSystem, server: FakeModelServer
 ) -> None:
-    server.brain = looks
+    server.responder = looks
 
-    async with worker(house, "openai/fake") as ada:
+    async with worker(broker_system, "openai/fake") as ada:
         client = ada.anthropic
         messages = list(MESSAGES)
         common: dict[str, Any] = {
@@ -306,12 +311,12 @@ async def test_the_anthropic_sdk_talks_to_an_openai_model(
 
 
 async def test_the_openai_sdk_talks_to_an_anthropic_model(
-    house: House, server: FakeModelServer
+    broker_system: BrokerSystem, server: FakeModelServer
 ) -> None:
-    server.brain = looks
+    server.responder = looks
     function = {"name": "look", "parameters": PATH}
 
-    async with worker(house) as ada:
+    async with worker(broker_system) as ada:
         client = ada.openai
         messages: list[Any] = [
             {"role": "system", "content": "You are an outside agent."},
@@ -333,9 +338,9 @@ async def test_the_openai_sdk_talks_to_an_anthropic_model(
 
 
 async def test_responses_are_translated_with_freeform_and_namespaced_tools(
-    house: House, server: FakeModelServer
+    broker_system: BrokerSystem, server: FakeModelServer
 ) -> None:
-    def brain(seen: SeenRequest) -> Reply:
+    def responder(seen: SeenRequest) -> Reply:
         assert set(seen.tools) == {"look", "patch", "mail__send"}
         if not seen.step:
             return calls(
@@ -343,7 +348,7 @@ async def test_responses_are_translated_with_freeform_and_namespaced_tools(
             )
         return say(" ".join(seen.result(tool) for tool in ("look", "patch", "mail__send")))
 
-    server.brain = brain
+    server.responder = responder
     parameters = {"type": "object", "properties": {}}
     tools: list[Any] = [
         {"type": "function", "name": "look", "parameters": parameters, "strict": False},
@@ -357,7 +362,7 @@ async def test_responses_are_translated_with_freeform_and_namespaced_tools(
         {"type": "web_search"},
     ]
 
-    async with worker(house) as ada:
+    async with worker(broker_system) as ada:
         client = ada.openai
         items: list[Any] = [{"role": "user", "content": "Begin."}]
         common: dict[str, Any] = {"model": "gpt-5-codex", "tools": tools, "store": False}
@@ -382,8 +387,8 @@ async def test_responses_are_translated_with_freeform_and_namespaced_tools(
         assert told.usage.total_tokens > 0
 
 
-async def test_the_embedded_model_answers_claude_codes_format(house: House) -> None:
-    async with worker(house, "script/survey") as ada:
+async def test_the_embedded_model_answers_claude_codes_format(broker_system: BrokerSystem) -> None:
+    async with worker(broker_system, "script/survey") as ada:
         client = ada.anthropic
         counted = await client.messages.count_tokens(model="any", messages=MESSAGES)
         assert counted.input_tokens > 0
@@ -395,33 +400,33 @@ async def test_the_embedded_model_answers_claude_codes_format(house: House) -> N
 
 
 async def test_what_fails_is_tried_again_before_the_agent_hears_of_it(
-    house: House, server: FakeModelServer
+    broker_system: BrokerSystem, server: FakeModelServer
 ) -> None:
     replies = iter([server_error(), rate_limited("0.01"), say("at last")])
-    server.brain = lambda seen: next(replies)
+    server.responder = lambda seen: next(replies)
 
-    async with worker(house) as ada:
+    async with worker(broker_system) as ada:
         client = ada.anthropic
         done = await client.messages.create(model="any", max_tokens=500, messages=MESSAGES)
         assert done.content[0].to_dict()["text"] == "at last"
 
 
 async def test_an_answer_that_breaks_off_is_not_whole_for_the_agent_either(
-    house: House, server: FakeModelServer
+    broker_system: BrokerSystem, server: FakeModelServer
 ) -> None:
     long = say("one two three four five six seven eight")
-    server.brain = lambda seen: replace(long, cut_after=5)
+    server.responder = lambda seen: replace(long, cut_after=5)
 
     async def read(client: anthropic.AsyncAnthropic) -> None:
         async with client.messages.stream(model="any", max_tokens=500, messages=MESSAGES) as stream:
             await stream.get_final_message()
 
-    async with worker(house) as ada:
+    async with worker(broker_system) as ada:
         client = ada.anthropic
         with pytest.raises((anthropic.APIError, httpx2.RemoteProtocolError)):
             await read(client)
         assert (await ada.spent()).total.output_tokens > 0
-    async with worker(house, "openai/fake") as bob:
+    async with worker(broker_system, "openai/fake") as bob:
         client = bob.anthropic
         with pytest.raises(anthropic.APIError):
             await read(client)
@@ -436,10 +441,10 @@ async def test_an_answer_that_breaks_off_is_not_whole_for_the_agent_either(
     ],
 )
 async def test_out_of_budget_is_reported_to_agent_and_worker_and_not_retried(
-    house: House, server: FakeModelServer, path: str, status: int, name: str
+    broker_system: BrokerSystem, server: FakeModelServer, path: str, status: int, name: str
 ) -> None:
     before = len(server.requests)
-    async with worker(house, budget_usd=0.000001) as ada:
+    async with worker(broker_system, budget_usd=0.000001) as ada:
         refused = await ada.post(path, BODIES[path])
         assert (refused.status_code, refused.headers["x-should-retry"]) == (status, "false")
         assert name in refused.text
@@ -450,15 +455,15 @@ async def test_out_of_budget_is_reported_to_agent_and_worker_and_not_retried(
 
 
 async def test_a_budget_shortens_the_answer_that_is_forwarded(
-    house: House, server: FakeModelServer
+    broker_system: BrokerSystem, server: FakeModelServer
 ) -> None:
-    server.brain = lambda seen: say("fine")
-    async with worker(house, budget_usd=0.1) as ada:
+    server.responder = lambda seen: say("fine")
+    async with worker(broker_system, budget_usd=0.1) as ada:
         assert await ask_once(ada) == 200
         assert await ask_once(ada, max_tokens=60_000) == 200
     assert server.requests[-2].body["max_tokens"] == 500
     assert 1024 <= server.requests[-1].body["max_tokens"] < 10_000
-    async with worker(house, "google/fake", budget_usd=0.1) as ada:
+    async with worker(broker_system, "google/fake", budget_usd=0.1) as ada:
         long = {"generationConfig": {"maxOutputTokens": 60_000, "topK": 3}}
         assert (await ada.post(GOOGLE, BODIES[GOOGLE] | long)).status_code == 200
     settings = server.requests[-1].body["generationConfig"]
@@ -476,10 +481,10 @@ async def test_a_budget_shortens_the_answer_that_is_forwarded(
     ],
 )
 async def test_a_request_for_more_than_one_answer_is_refused_before_the_service_sees_it(
-    house: House, server: FakeModelServer, service: str, path: str, more: JsonObject
+    broker_system: BrokerSystem, server: FakeModelServer, service: str, path: str, more: JsonObject
 ) -> None:
     before = len(server.requests)
-    async with worker(house, f"{service}/fake") as ada:
+    async with worker(broker_system, f"{service}/fake") as ada:
         body = BODIES.get(path, QUESTION) | more
         refused = await ada.post(path, body)
         assert (refused.status_code, refused.headers["x-should-retry"]) == (400, "false")
@@ -502,11 +507,11 @@ async def settle(ada: Worker) -> ProxyCostsSettled:
 
 @pytest.mark.parametrize("is_streamed", [False, True])
 async def test_the_key_of_the_service_does_not_reach_the_agent(
-    house: House, server: FakeModelServer, is_streamed: bool
+    broker_system: BrokerSystem, server: FakeModelServer, is_streamed: bool
 ) -> None:
-    server.brain = lambda seen: say(f"I was called with {server.key} and")
+    server.responder = lambda seen: say(f"I was called with {server.key} and")
     for path, body in BODIES.items():
-        async with worker(house, f"{SERVICE_OF[path]}/fake") as ada:
+        async with worker(broker_system, f"{SERVICE_OF[path]}/fake") as ada:
             answer = await ada.post(path, body | ({"stream": True} if is_streamed else {}))
             assert answer.status_code == 200
             assert server.key not in answer.text
@@ -514,12 +519,12 @@ async def test_the_key_of_the_service_does_not_reach_the_agent(
 
 
 async def test_a_call_that_an_agent_abandons_is_paid_for_also_if_nothing_was_streamed(
-    house: House, server: FakeModelServer
+    broker_system: BrokerSystem, server: FakeModelServer
 ) -> None:
     gate = threading.Event()
-    server.brain = lambda seen: Reply(text="never", gate=gate)
+    server.responder = lambda seen: Reply(text="never", gate=gate)
     try:
-        async with worker(house) as ada:
+        async with worker(broker_system) as ada:
             asking = QUESTION | {"messages": [{"role": "user", "content": "abandoned"}]}
             call = asyncio.create_task(ada.post(ANTHROPIC, asking))
             await asyncio.to_thread(server.wait_for, lambda seen: "abandoned" in seen.said)
@@ -541,12 +546,12 @@ async def heard(ada: Worker, kind: type[ProxyBudgetLow | ProxyCallFailed]) -> An
 
 
 async def test_bounds_of_a_node_hold_for_all_doors_of_one_attempt_at_it(
-    house: House, server: FakeModelServer
+    broker_system: BrokerSystem, server: FakeModelServer
 ) -> None:
-    server.brain = lambda seen: say("fine")
+    server.responder = lambda seen: say("fine")
     asked: dict[str, Any] = {"node_id": "n1", "bounds": SpendingLimits(calls=6)}
 
-    async with worker(house, attempt=1, bounds=SpendingLimits(calls=6)) as ada:
+    async with worker(broker_system, attempt=1, bounds=SpendingLimits(calls=6)) as ada:
         assert [await ask_once(ada) for _ in range(3)] == [200] * 3
         low = await heard(ada, ProxyBudgetLow)
         assert low.shortage.in_words() == "2 calls of the 6 calls of the node n1 are spent"
@@ -574,12 +579,12 @@ async def test_bounds_of_a_node_hold_for_all_doors_of_one_attempt_at_it(
 
 
 async def test_a_call_that_would_pass_a_nodes_tokens_or_money_is_refused(
-    house: House, server: FakeModelServer
+    broker_system: BrokerSystem, server: FakeModelServer
 ) -> None:
-    server.brain = lambda seen: say("fine")
+    server.responder = lambda seen: say("fine")
 
     async def passed(bounds: SpendingLimits) -> UsageTable:
-        async with worker(house, bounds=bounds) as ada:
+        async with worker(broker_system, bounds=bounds) as ada:
             for _ in range(20):
                 if await ask_once(ada, max_tokens=50) == 402:
                     return await ada.spent()
@@ -592,9 +597,11 @@ async def test_a_call_that_would_pass_a_nodes_tokens_or_money_is_refused(
     assert 0 < in_dollars <= 0.002
 
 
-async def test_a_bound_in_dollars_opens_no_door_to_a_model_without_a_price(house: House) -> None:
-    ada = await house.join("shop-1/unpriced")
-    begin_run(house.home, "r")
+async def test_a_bound_in_dollars_opens_no_door_to_a_model_without_a_price(
+    broker_system: BrokerSystem,
+) -> None:
+    ada = await broker_system.join("shop-1/unpriced")
+    begin_run(broker_system.home, "r")
     asked = {"run_id": "r", "node_id": "n", "model": "openai/unpriced"}
     refused = await ask_door(ada, **asked, bounds=SpendingLimits(usd=1))
     assert isinstance(refused, RefusedReply)
@@ -607,8 +614,8 @@ async def test_a_bound_in_dollars_opens_no_door_to_a_model_without_a_price(house
 # --- who gets in ---------------------------------------------------------------------------------
 
 
-async def test_who_is_not_let_in(house: House) -> None:
-    async with worker(house, models=("openai/fake",)) as ada:
+async def test_who_is_not_let_in(broker_system: BrokerSystem) -> None:
+    async with worker(broker_system, models=("openai/fake",)) as ada:
         path = ANTHROPIC
 
         async def status(path: str = path, body: Any = QUESTION, **head: str) -> int:
@@ -635,8 +642,8 @@ async def test_who_is_not_let_in(house: House) -> None:
         assert told["error"]["code"] == "invalid_api_key"
 
 
-async def test_a_body_that_is_too_large_is_refused(house: House) -> None:
-    async with worker(house) as ada:
+async def test_a_body_that_is_too_large_is_refused(broker_system: BrokerSystem) -> None:
+    async with worker(broker_system) as ada:
         host, port = ada.door.url.removeprefix("http://").split(":")
         reader, writer = await asyncio.open_connection(host, int(port))
         head = f"POST /anthropic/v1/messages HTTP/1.1\r\nhost: {host}:{port}\r\n"
@@ -647,11 +654,13 @@ async def test_a_body_that_is_too_large_is_refused(house: House) -> None:
 
 
 @pytest.mark.parametrize("levels", [700, 100_000])
-async def test_a_body_that_is_nested_too_deeply_is_refused(house: House, levels: int) -> None:
+async def test_a_body_that_is_nested_too_deeply_is_refused(
+    broker_system: BrokerSystem, levels: int
+) -> None:
     nested = '{"a":' * levels + "1" + "}" * levels
     use = '{"type": "tool_use", "id": "a", "name": "b", "input": %s}'
     body = '{"model": "m", "messages": [{"role": "assistant", "content": [%s]}]}'
-    async with worker(house) as ada:
+    async with worker(broker_system) as ada:
         host, port = ada.door.url.removeprefix("http://").split(":")
         content = body.replace("%s", use.replace("%s", nested)).encode()
         reader, writer = await asyncio.open_connection(host, int(port))
@@ -704,9 +713,9 @@ MALFORMED: list[tuple[str, bytes, bytes, bytes]] = [
 
 @pytest.mark.parametrize(("path", "content", "header", "named"), MALFORMED)
 async def test_a_malformed_request_is_refused_in_its_format_and_names_the_field(
-    house: House, path: str, content: bytes, header: bytes, named: bytes
+    broker_system: BrokerSystem, path: str, content: bytes, header: bytes, named: bytes
 ) -> None:
-    async with worker(house) as ada:
+    async with worker(broker_system) as ada:
         host, port = ada.door.url.removeprefix("http://").split(":")
         reader, writer = await asyncio.open_connection(host, int(port))
         head = f"POST {path} HTTP/1.1\r\nhost: {host}:{port}\r\nx-api-key: {ada.door.token}\r\n"
@@ -720,9 +729,9 @@ async def test_a_malformed_request_is_refused_in_its_format_and_names_the_field(
         writer.close()
 
 
-async def test_a_model_that_cannot_be_called_opens_no_door(house: House) -> None:
-    ada = await house.join("shop-1/nobody")
-    begin_run(house.home, "r")
+async def test_a_model_that_cannot_be_called_opens_no_door(broker_system: BrokerSystem) -> None:
+    ada = await broker_system.join("shop-1/nobody")
+    begin_run(broker_system.home, "r")
     common = {"run_id": "r", "node_id": "n"}
     for model in ("nope/x", "moonshot/kimi", "script/nope"):
         refused = await ask_door(ada, model=model, **common)
@@ -733,9 +742,9 @@ async def test_a_model_that_cannot_be_called_opens_no_door(house: House) -> None
 
 
 async def test_the_same_message_opens_the_same_door_and_another_one_replaces_it(
-    house: House,
+    broker_system: BrokerSystem,
 ) -> None:
-    async with worker(house) as ada:
+    async with worker(broker_system) as ada:
         body = OpenProxy(run_id=ada.run, node_id="n", model="anthropic/fake")
         id = message_id()
         first = (await ada.endpoint.ask(BROKER, body, id=id)).body
@@ -750,17 +759,17 @@ async def test_the_same_message_opens_the_same_door_and_another_one_replaces_it(
 
 
 async def test_closing_the_door_ends_what_is_under_way(
-    house: House, server: FakeModelServer
+    broker_system: BrokerSystem, server: FakeModelServer
 ) -> None:
     gate, text_gate = threading.Event(), threading.Event()
-    server.brain = lambda seen: (
+    server.responder = lambda seen: (
         Reply(text="never", gate=gate)
         if "waits" in seen.said
         else Reply(text="one two three four", text_gate=text_gate)
     )
 
     try:
-        async with worker(house) as ada:
+        async with worker(broker_system) as ada:
             waits = QUESTION | {"messages": [{"role": "user", "content": "waits"}]}
             waiting = asyncio.create_task(ada.post(ANTHROPIC, waits))
             await asyncio.to_thread(server.wait_for, lambda seen: "waits" in seen.said)
@@ -792,24 +801,24 @@ async def test_closing_the_door_ends_what_is_under_way(
 
 
 async def test_a_killed_broker_comes_back_with_the_same_door(
-    house: House, server: FakeModelServer
+    broker_system: BrokerSystem, server: FakeModelServer
 ) -> None:
     """The last test of this file: it leaves another broker than it found."""
-    server.brain = lambda seen: say("fine")
+    server.responder = lambda seen: say("fine")
 
-    async with worker(house, attempt=1, bounds=SpendingLimits(calls=2)) as ada:
+    async with worker(broker_system, attempt=1, bounds=SpendingLimits(calls=2)) as ada:
         assert await ask_once(ada) == 200
-        supervisor = await house.join(SUPERVISOR)
-        assert house.broker is not None
-        house.broker.kill()
-        await asyncio.to_thread(house.broker.join, 10)
-        house.start_broker(incarnation=2)
-        await house.wait_until_ready(supervisor)
+        supervisor = await broker_system.join(SUPERVISOR)
+        assert broker_system.broker is not None
+        broker_system.broker.kill()
+        await asyncio.to_thread(broker_system.broker.join, 10)
+        broker_system.start_broker(incarnation=2)
+        await broker_system.wait_until_ready(supervisor)
         client = ada.anthropic.copy(max_retries=20)
         done = await client.messages.create(model="any", max_tokens=500, messages=MESSAGES)
         assert done.content[0].to_dict()["text"] == "fine"
         assert await ask_once(ada) == 402, "the calls before it died count"
         assert (await settle(ada)).calls == 2
         supervisor.abort()
-    file = house.home / "system" / "doors.json"
+    file = broker_system.home / "system" / "doors.json"
     assert file.stat().st_mode & 0o777 == 0o600

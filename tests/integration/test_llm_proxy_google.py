@@ -10,11 +10,11 @@ from agiraph.core.turns import ModelResponse
 from agiraph.llm.wire.google import GoogleReader
 from agiraph.llm.wire.sse import SseSplitter
 from tests.fakes.model_server import FakeModelServer, say
-from tests.integration.test_broker import House
-from tests.integration.test_llm_proxy import Worker, house, server, worker
+from tests.integration.test_broker import BrokerSystem
+from tests.integration.test_llm_proxy import Worker, broker_system, server, worker
 from tests.unit.llm.requests import ask
 
-__all__ = ["house", "server"]
+__all__ = ["broker_system", "server"]
 
 MODEL = "/google/v1beta/models/gemini-3.8-pro"
 WHOLE, STREAM, COUNT = (
@@ -52,16 +52,18 @@ def heard(answer: httpx2.Response) -> ModelResponse:
     return hearing.response(ask())
 
 
-async def test_a_search_is_refused_where_google_does_not_answer(house: House) -> None:
-    async with worker(house, "openai/fake") as ada:
+async def test_a_search_is_refused_where_google_does_not_answer(
+    broker_system: BrokerSystem,
+) -> None:
+    async with worker(broker_system, "openai/fake") as ada:
         search = {"contents": [BEGIN], "tools": [{"googleSearch": {}}]}
         refused = await post(ada, WHOLE, search)
         assert refused.status_code == 400
         assert "googleSearch" in refused.json()["error"]["message"]
 
 
-async def test_tokens_are_counted_and_models_listed(house: House) -> None:
-    async with worker(house, "google/fake", models=("openai/fake",)) as ada:
+async def test_tokens_are_counted_and_models_listed(broker_system: BrokerSystem) -> None:
+    async with worker(broker_system, "google/fake", models=("openai/fake",)) as ada:
         counted = (await post(ada, COUNT, {"contents": [BEGIN]})).json()["totalTokens"]
         wrapped = {"generateContentRequest": {"model": "models/x", **QUESTION}}
         assert (await post(ada, COUNT, wrapped)).json()["totalTokens"] > counted > 0
@@ -75,11 +77,11 @@ async def test_tokens_are_counted_and_models_listed(house: House) -> None:
 
 
 async def test_the_token_in_the_query_lets_in_and_goes_no_further(
-    house: House, server: FakeModelServer
+    broker_system: BrokerSystem, server: FakeModelServer
 ) -> None:
-    server.brain = lambda seen: say("fine")
+    server.responder = lambda seen: say("fine")
 
-    async with worker(house, "google/fake") as ada:
+    async with worker(broker_system, "google/fake") as ada:
         path = f"{STREAM}&key={ada.door.token}"
         assert heard(await post(ada, path, **{"x-goog-api-key": ""})).text == "fine"
         assert ada.door.token not in json.dumps(dict(server.requests[-1].headers))
@@ -91,8 +93,8 @@ async def test_the_token_in_the_query_lets_in_and_goes_no_further(
     ]
 
 
-async def test_refusals_and_failures_are_told_in_googles_words(house: House) -> None:
-    async with worker(house, "google/fake") as ada:
+async def test_refusals_and_failures_are_told_in_googles_words(broker_system: BrokerSystem) -> None:
+    async with worker(broker_system, "google/fake") as ada:
 
         async def told(path: str, body: Any = QUESTION, **head: str) -> tuple[int, str, str]:
             answer = await post(ada, path, body, **head)
@@ -112,13 +114,13 @@ async def test_refusals_and_failures_are_told_in_googles_words(house: House) -> 
 
 
 async def test_an_answer_that_breaks_off_ends_with_an_error_that_may_be_tried_again(
-    house: House, server: FakeModelServer
+    broker_system: BrokerSystem, server: FakeModelServer
 ) -> None:
     """Gemini CLI takes a lost connection for the end, and tries again after a 5xx."""
-    server.brain = lambda seen: replace(say("one two three four five six seven"), cut_after=2)
+    server.responder = lambda seen: replace(say("one two three four five six seven"), cut_after=2)
 
     for model in ("google/fake", "openai/fake"):
-        async with worker(house, model) as ada:
+        async with worker(broker_system, model) as ada:
             answer = await post(ada, STREAM)
             assert answer.status_code == 200
             events = [event.data or {} for event in SseSplitter().feed(answer.content)]

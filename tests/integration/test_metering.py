@@ -94,7 +94,7 @@ class WatchedServices(ProviderPool):
             await asyncio.sleep(0.005)
 
 
-class House:
+class MeteredCalls:
     """The broker's way of a call, its ledger and the service that it asks."""
 
     def __init__(self, folder: Path, server: FakeModelServer, **broker: float) -> None:
@@ -135,19 +135,19 @@ class House:
             return db.execute(f"SELECT {columns} FROM calls ORDER BY id").fetchall()
 
 
-Build = Callable[..., House]
+Build = Callable[..., MeteredCalls]
 
 
 @pytest.fixture
 async def build(tmp_path: Path, server: FakeModelServer) -> AsyncIterator[Build]:
-    """Build a house with these settings of the broker, and close it."""
-    built: list[House] = []
+    """Yield a function that builds metered calls with settings of the broker."""
+    built: list[MeteredCalls] = []
 
-    def house(**broker: float) -> House:
-        built.append(House(tmp_path, server, **broker))
+    def metered(**broker: float) -> MeteredCalls:
+        built.append(MeteredCalls(tmp_path, server, **broker))
         return built[-1]
 
-    yield house
+    yield metered
     for one in built:
         await one.services.close()
         one.ledger.close()
@@ -162,8 +162,8 @@ def size_of(what: str) -> int:
     return len(THOUGHT) if what == "thinking" else len(COMMAND) // 2
 
 
-def check_estimate(house: House, api: str, what: str, outcome: str) -> None:
-    [(ended, tokens_in, tokens_out, cost, is_estimate)] = house.rows()
+def check_estimate(metered: MeteredCalls, api: str, what: str, outcome: str) -> None:
+    [(ended, tokens_in, tokens_out, cost, is_estimate)] = metered.rows()
     assert ended == outcome
     if api == "anthropic":
         assert tokens_in == COUNTED.input_tokens, "it was counted as the stream began"
@@ -172,7 +172,7 @@ def check_estimate(house: House, api: str, what: str, outcome: str) -> None:
     assert tokens_out >= size_of(what) // 4
     assert cost == pytest.approx((tokens_in + 10 * tokens_out) / 1e6)
     assert is_estimate
-    assert house.ledger.by_entity()["shop-1/ada"].is_estimate
+    assert metered.ledger.by_entity()["shop-1/ada"].is_estimate
 
 
 @pytest.mark.parametrize("what", ["thinking", "calls"])
@@ -180,10 +180,10 @@ async def test_a_connection_that_drops_before_the_first_text_is_paid_for(
     build: Build, server: FakeModelServer, api: str, what: str
 ) -> None:
     reply = replace(reply_with(what), usage=COUNTED)
-    server.brain = lambda seen: cut(reply, EVENTS[api, what])
-    house = build(attempts=1)
-    await house.failure(ask(model=f"{api}/fake"))
-    check_estimate(house, api, what, "failed")
+    server.responder = lambda seen: cut(reply, EVENTS[api, what])
+    metered = build(attempts=1)
+    await metered.failure(ask(model=f"{api}/fake"))
+    check_estimate(metered, api, what, "failed")
 
 
 @pytest.mark.parametrize("what", ["thinking", "calls"])
@@ -191,24 +191,24 @@ async def test_a_call_that_is_interrupted_before_its_first_text_is_paid_for(
     build: Build, server: FakeModelServer, api: str, what: str
 ) -> None:
     reply = replace(reply_with(what), usage=COUNTED, stall_after=EVENTS[api, what])
-    house = build()
+    metered = build()
     held = replace(reply, text_gate=(gate := threading.Event()))
-    server.brain = lambda seen: held
-    await house.interrupted(ask(model=f"{api}/fake"))
+    server.responder = lambda seen: held
+    await metered.interrupted(ask(model=f"{api}/fake"))
     gate.set()
-    check_estimate(house, api, what, "cancelled")
+    check_estimate(metered, api, what, "cancelled")
 
 
 async def test_a_call_that_takes_too_long_is_paid_for(
     build: Build, server: FakeModelServer, api: str
 ) -> None:
     reply = replace(reply_with("thinking"), usage=COUNTED, stall_after=EVENTS[api, "thinking"])
-    house = build(attempts=1, timeout_seconds=2.0)
+    metered = build(attempts=1, timeout_seconds=2.0)
     held = replace(reply, text_gate=(gate := threading.Event()))
-    server.brain = lambda seen: held
-    assert (await house.failure(ask(model=f"{api}/fake"))).kind == "timed_out"
+    server.responder = lambda seen: held
+    assert (await metered.failure(ask(model=f"{api}/fake"))).kind == "timed_out"
     gate.set()
-    check_estimate(house, api, "thinking", "failed")
+    check_estimate(metered, api, "thinking", "failed")
 
 
 FALSE_COUNTS = {
@@ -222,26 +222,26 @@ FALSE_COUNTS = {
 async def test_a_service_whose_counts_cannot_be_true_is_estimated_and_its_budget_is_kept(
     build: Build, server: FakeModelServer, api: str, reply: Reply
 ) -> None:
-    server.brain = lambda seen: replace(reply, text="word " * 300)
-    house, budget = build(), 0.011
+    server.responder = lambda seen: replace(reply, text="word " * 300)
+    metered, budget = build(), 0.011
     request = ask(model=f"{api}/fake", budget_usd=budget, max_tokens=550)
-    usage = (await house.answer(request)).usage
+    usage = (await metered.answer(request)).usage
     assert usage.is_estimate
     assert usage.input_tokens == guess_input_tokens(request)
     assert 1500 // 4 <= usage.output_tokens <= 550
-    assert house.ledger.by_entity() == {"shop-1/ada": usage}
-    await house.answer(request)
-    assert (await house.failure(request)).kind == "out_of_budget"
-    assert 0 < house.ledger.spent_usd("run-1") <= budget
+    assert metered.ledger.by_entity() == {"shop-1/ada": usage}
+    await metered.answer(request)
+    assert (await metered.failure(request)).kind == "out_of_budget"
+    assert 0 < metered.ledger.spent_usd("run-1") <= budget
 
 
 async def test_what_a_service_refused_costs_nothing(
     build: Build, server: FakeModelServer, api: str
 ) -> None:
-    server.brain = lambda seen: Reply(status=500)
-    house = build(attempts=2)
-    await house.failure(ask(model=f"{api}/fake"))
-    assert house.rows() == []
+    server.responder = lambda seen: Reply(status=500)
+    metered = build(attempts=2)
+    await metered.failure(ask(model=f"{api}/fake"))
+    assert metered.rows() == []
 
 
 async def test_each_attempt_is_reserved_and_charged(
@@ -256,14 +256,14 @@ async def test_each_attempt_is_reserved_and_charged(
         asked.append(longest)
         return cut(Reply(thinking="abc" * longest), EVENTS[api, "thinking"])
 
-    server.brain = breaks_off
-    house = build(attempts=6)
-    error = await house.failure(ask(model=f"{api}/fake", budget_usd=0.2, max_tokens=15_000))
-    spent = house.ledger.spent_usd("run-1")
-    rows = house.rows()
+    server.responder = breaks_off
+    metered = build(attempts=6)
+    error = await metered.failure(ask(model=f"{api}/fake", budget_usd=0.2, max_tokens=15_000))
+    spent = metered.ledger.spent_usd("run-1")
+    rows = metered.rows()
     assert error.kind == "out_of_budget"
     assert error.shortage is not None
     assert len(asked) == len(rows) == 2, "the second had what the first had left"
     assert asked[1] < asked[0] == 15_000
     assert 0.19 < spent <= 0.2 + 1e-3
-    assert [retry.kind for retry in house.retries] == ["unreachable"] * 2
+    assert [retry.kind for retry in metered.retries] == ["unreachable"] * 2

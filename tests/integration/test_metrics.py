@@ -14,7 +14,7 @@ from agiraph.messages.child import ListChildren
 from agiraph.messages.event import EventAppended
 from agiraph.messages.question import AskQuestion
 from agiraph.readmodel.activities import Histogram
-from tests.fakes.gateway import AGENT, World, gateway_world
+from tests.fakes.gateway import AGENT, GatewayHome, running_gateway
 from tests.fakes.line import arrived
 from transport.errors import DeadlineExceeded
 
@@ -22,15 +22,15 @@ Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    with gateway_world(tmp_path / "home") as world:
-        world.add_agent()
-        yield world
+def gateway_home(tmp_path: Path) -> Iterator[GatewayHome]:
+    with running_gateway(tmp_path / "home") as gateway_home:
+        gateway_home.add_agent()
+        yield gateway_home
 
 
-def scraped(world: World) -> Samples:
+def scraped(gateway_home: GatewayHome) -> Samples:
     """Return each sample by its name and labels, as Prometheus' own parser reads them."""
-    url, token = read_gateway_address(world.home.path)
+    url, token = read_gateway_address(gateway_home.home.path)
     answer = httpx.get(f"{url}/metrics", headers={"Authorization": f"Bearer {token}"}, verify=False)
     assert answer.status_code == 200
     assert answer.headers["content-type"].startswith("text/plain; version=")
@@ -47,14 +47,14 @@ def labels(**named: str) -> frozenset[tuple[str, str]]:
     return frozenset(named.items())
 
 
-def test_a_scrape_tells_of_entities_money_questions_and_events(world: World) -> None:
+def test_a_scrape_tells_of_entities_money_questions_and_events(gateway_home: GatewayHome) -> None:
     ask = AskQuestion(question_id=QuestionId("q"), agent=AGENT, from_name="Ada", question="Which?")
-    world.arrive(arrived(ask, f"{AGENT}/ada-1"))
+    gateway_home.arrive(arrived(ask, f"{AGENT}/ada-1"))
     for type in ("model.answered", "model.answered", "message.sent", "model.retry"):
         event = Event(type=type, agent_id=AGENT, ts=1.0)
-        world.arrive(arrived(EventAppended(event=event, counts={type: 1}), "recorder"))
-    world.hosts.add("north")
-    seen = scraped(world)
+        gateway_home.arrive(arrived(EventAppended(event=event, counts={type: 1}), "recorder"))
+    gateway_home.hosts.add("north")
+    seen = scraped(gateway_home)
     assert seen["agiraph_supervisor_up", labels()] == 1
     assert seen["agiraph_hosts", labels(state="ready")] == 1
     assert seen["agiraph_hosts", labels(state="lost")] == 0
@@ -69,9 +69,9 @@ def test_a_scrape_tells_of_entities_money_questions_and_events(world: World) -> 
     assert seen["agiraph_events_total", labels(type="model.retry")] == 1
 
 
-def test_a_scrape_works_while_the_supervisor_does_not_answer(world: World) -> None:
-    world.line.answers[ListChildren] = lambda _: DeadlineExceeded("later")
-    seen = scraped(world)
+def test_a_scrape_works_while_the_supervisor_does_not_answer(gateway_home: GatewayHome) -> None:
+    gateway_home.line.answers[ListChildren] = lambda _: DeadlineExceeded("later")
+    seen = scraped(gateway_home)
     assert seen["agiraph_supervisor_up", labels()] == 0
     assert seen["agiraph_agents", labels(status="working")] == 1
 

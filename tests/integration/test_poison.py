@@ -8,102 +8,107 @@ from typing import Any
 
 import pytest
 
-from tests.integration.house import House, running, until
 from tests.integration.probe import DEAD, HEARD
+from tests.integration.probed_supervisor import ProbedSupervisor, running
+from tests.integration.waiting import until
 
 
-def say(house: House, to: str, content: str) -> None:
-    house.ask(to, "text", content=content, from_name="human")
+def say(supervisor: ProbedSupervisor, to: str, content: str) -> None:
+    supervisor.ask(to, "text", content=content, from_name="human")
 
 
-def told(house: House, name: str, about: str) -> list[str]:
+def told(supervisor: ProbedSupervisor, name: str, about: str) -> list[str]:
     """Return the lines of a file of the home that speak of somebody."""
-    file = house.home / name
+    file = supervisor.home / name
     text = file.read_text() if file.exists() else ""
     return [line for line in text.splitlines() if about in line]
 
 
-def test_a_message_that_kills_three_times_is_set_aside_and_can_be_sent_back(house: House) -> None:
-    house.start("poison/ada")
-    house.await_row("poison/ada", state="ready")
-    say(house, "poison/ada", "die")
-    say(house, "poison/ada", "hello")
-    until(lambda: told(house, DEAD, "poison/ada"), "the message is a dead letter")
+def test_a_message_that_kills_three_times_is_set_aside_and_can_be_sent_back(
+    supervisor: ProbedSupervisor,
+) -> None:
+    supervisor.start("poison/ada")
+    supervisor.await_row("poison/ada", state="ready")
+    say(supervisor, "poison/ada", "die")
+    say(supervisor, "poison/ada", "hello")
+    until(lambda: told(supervisor, DEAD, "poison/ada"), "the message is a dead letter")
     until(
-        lambda: told(house, HEARD, "poison/ada") == ["poison/ada: hello"],
+        lambda: told(supervisor, HEARD, "poison/ada") == ["poison/ada: hello"],
         "what came behind it is heard",
     )
-    assert house.row("poison/ada")["incarnation"] == 4
+    assert supervisor.row("poison/ada")["incarnation"] == 4
     assert (
         "this text has ended poison/ada 3 times: killed by SIGSEGV"
-        in told(house, DEAD, "poison/ada")[0]
+        in told(supervisor, DEAD, "poison/ada")[0]
     )
-    house.ask("poison/ada", "control.retry")
-    until(lambda: len(told(house, DEAD, "poison/ada")) == 2, "it is as bad as before")
-    say(house, "poison/ada", "still here")
-    until(lambda: told(house, HEARD, "poison/ada: still here"), "the receiver lives on")
+    supervisor.ask("poison/ada", "control.retry")
+    until(lambda: len(told(supervisor, DEAD, "poison/ada")) == 2, "it is as bad as before")
+    say(supervisor, "poison/ada", "still here")
+    until(lambda: told(supervisor, HEARD, "poison/ada: still here"), "the receiver lives on")
 
 
-def test_kills_from_outside_blame_no_message(house: House) -> None:
-    house.start("poison/bob")
+def test_kills_from_outside_blame_no_message(supervisor: ProbedSupervisor) -> None:
+    supervisor.start("poison/bob")
     for incarnation in range(1, 5):
-        row = house.await_row("poison/bob", state="ready", incarnation=incarnation)
-        say(house, "poison/bob", f"message {incarnation}")
+        row = supervisor.await_row("poison/bob", state="ready", incarnation=incarnation)
+        say(supervisor, "poison/bob", f"message {incarnation}")
         os.kill(row["pid"], signal.SIGKILL)
-    house.await_row("poison/bob", state="ready", incarnation=5)
+    supervisor.await_row("poison/bob", state="ready", incarnation=5)
     said = {f"poison/bob: message {number}" for number in range(1, 5)}
-    until(lambda: set(told(house, HEARD, "poison/bob")) == said, "every message is heard")
-    assert told(house, DEAD, "poison/bob") == []
+    until(lambda: set(told(supervisor, HEARD, "poison/bob")) == said, "every message is heard")
+    assert told(supervisor, DEAD, "poison/bob") == []
 
 
-def frozen(house: House, address: str) -> int:
+def frozen(supervisor: ProbedSupervisor, address: str) -> int:
     """Stop the process of an address, so that what is sent to it now waits; return its pid."""
-    pid: int = house.await_row(address, state="ready")["pid"]
+    pid: int = supervisor.await_row(address, state="ready")["pid"]
     os.kill(pid, signal.SIGSTOP)
     return pid
 
 
 @pytest.mark.parametrize("kind", ["inbox", "in order"])
 def test_the_poison_is_named_among_messages_that_were_handed_out_ahead(
-    house: House, kind: str
+    supervisor: ProbedSupervisor, kind: str
 ) -> None:
     to = f"poison/{kind.replace(' ', '-')}"
-    house.start(to, args={"inbox": kind == "inbox"})
-    pid = frozen(house, to)
+    supervisor.start(to, args={"inbox": kind == "inbox"})
+    pid = frozen(supervisor, to)
     contents = ["one", "two", "die", "three", "four"]
     for content in contents:
-        say(house, to, content)
+        say(supervisor, to, content)
     os.kill(pid, signal.SIGCONT)
-    until(lambda: told(house, DEAD, to), "the message is a dead letter")
-    until(lambda: told(house, HEARD, f"{to}: four"), "what came behind it is heard")
-    assert len(told(house, DEAD, to)) == 1
-    assert "SIGSEGV" in told(house, DEAD, to)[0]
-    heard = {line.partition(": ")[2] for line in told(house, HEARD, to)}
+    until(lambda: told(supervisor, DEAD, to), "the message is a dead letter")
+    until(lambda: told(supervisor, HEARD, f"{to}: four"), "what came behind it is heard")
+    assert len(told(supervisor, DEAD, to)) == 1
+    assert "SIGSEGV" in told(supervisor, DEAD, to)[0]
+    heard = {line.partition(": ")[2] for line in told(supervisor, HEARD, to)}
     assert heard == {"one", "two", "three", "four"}
-    assert house.row(to)["incarnation"] == 4
+    assert supervisor.row(to)["incarnation"] == 4
 
 
 def test_a_poison_that_wakes_a_parked_process_is_set_aside_before_it_is_given_up(
-    house: House,
+    supervisor: ProbedSupervisor,
 ) -> None:
     """Its deaths come before the supervisor has heard that it was ready."""
-    house.start("poison/early")
-    pid = frozen(house, "poison/early")
-    say(house, "poison/early", "die")
+    supervisor.start("poison/early")
+    pid = frozen(supervisor, "poison/early")
+    say(supervisor, "poison/early", "die")
     os.kill(pid, signal.SIGKILL)
-    until(lambda: told(house, DEAD, "poison/early"), "the message is a dead letter")
-    house.await_row("poison/early", state="ready")
+    until(lambda: told(supervisor, DEAD, "poison/early"), "the message is a dead letter")
+    supervisor.await_row("poison/early", state="ready")
 
 
-def test_many_poisons_are_set_aside_before_their_receiver_is_given_up(house: House) -> None:
-    house.start("poison/many", args={"inbox": True}, intensity=3)
-    pid = frozen(house, "poison/many")
+def test_many_poisons_are_set_aside_before_their_receiver_is_given_up(
+    supervisor: ProbedSupervisor,
+) -> None:
+    supervisor.start("poison/many", args={"inbox": True}, intensity=3)
+    pid = frozen(supervisor, "poison/many")
     for content in ("die", "one", "die", "two", "die", "three"):
-        say(house, "poison/many", content)
+        say(supervisor, "poison/many", content)
     os.kill(pid, signal.SIGCONT)
-    until(lambda: len(told(house, DEAD, "poison/many")) == 3, "all three are dead letters")
-    until(lambda: len(told(house, HEARD, "poison/many")) == 3, "all others are heard")
-    assert house.await_row("poison/many", state="ready")["restarts"] <= 9
+    until(lambda: len(told(supervisor, DEAD, "poison/many")) == 3, "all three are dead letters")
+    until(lambda: len(told(supervisor, HEARD, "poison/many")) == 3, "all others are heard")
+    assert supervisor.await_row("poison/many", state="ready")["restarts"] <= 9
 
 
 def too_deep() -> dict[str, Any]:
@@ -117,18 +122,20 @@ def too_deep() -> dict[str, Any]:
 def test_a_report_that_kills_the_recorder_is_set_aside_and_all_others_are_written(
     tmp_path: Path,
 ) -> None:
-    with running(tmp_path, PROBE_REAL="recorder") as house:
-        pid = frozen(house, "recorder")
+    with running(tmp_path, PROBE_REAL="recorder") as supervisor:
+        pid = frozen(supervisor, "recorder")
         for agent in ("a", "b", "poison", "c", "d"):
             event: dict[str, Any] = {"type": "agent.created", "agent_id": agent, "ts": 1.0}
             event["entity"] = "coordinator"
             event["data"] = too_deep() if agent == "poison" else {}
-            house.ask("recorder", "event.report", events=[event])
+            supervisor.ask("recorder", "event.report", events=[event])
         os.kill(pid, signal.SIGCONT)
-        until(lambda: told(house, DEAD, "recorder"), "the report is a dead letter")
+        until(lambda: told(supervisor, DEAD, "recorder"), "the report is a dead letter")
         for agent in ("a", "b", "c", "d"):
             log = f"agents/{agent}/events.jsonl"
-            assert len(until(partial(told, house, log, "agent.created"), "it is written")) == 1
-        assert "this event.report has ended recorder 3 times" in told(house, DEAD, "recorder")[0]
-        assert len(told(house, DEAD, "recorder")) == 1
-        assert house.row("recorder")["incarnation"] == 4
+            assert len(until(partial(told, supervisor, log, "agent.created"), "it is written")) == 1
+        assert (
+            "this event.report has ended recorder 3 times" in told(supervisor, DEAD, "recorder")[0]
+        )
+        assert len(told(supervisor, DEAD, "recorder")) == 1
+        assert supervisor.row("recorder")["incarnation"] == 4

@@ -19,10 +19,10 @@ from agiraph.testing.probes import (
     judge_overflow_error,
 )
 from tests.fakes.model_server import (
-    Brain,
     Call,
     FakeModelServer,
     Reply,
+    Responder,
     SeenRequest,
     call,
     calls,
@@ -58,7 +58,7 @@ GOOD: dict[str, Reply] = {
 }
 
 
-def service(**odd: Reply) -> Brain:
+def service(**odd: Reply) -> Responder:
     """Return a service that answers as it should, but for these probes."""
     replies = GOOD | {name.replace("_", " "): reply for name, reply in odd.items()}
     return lambda seen: replies[probe_of(seen)]
@@ -73,8 +73,10 @@ def check(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -
     with FakeModelServer(service()) as server:
         monkeypatch.setenv(KEY, server.key)
 
-        def run(brain: Brain, api: str = "openai", *more: str) -> tuple[int, dict[str, Finding]]:
-            server.brain = brain
+        def run(
+            responder: Responder, api: str = "openai", *more: str
+        ) -> tuple[int, dict[str, Finding]]:
+            server.responder = responder
             url = f"{server.url}/v1" if api in ("openai", "responses") else server.url
             options = ["--api", api, "--key-env", KEY, "--model", "fake", "--json"]
             options += ["--context", "2000", *more]
@@ -100,12 +102,12 @@ def test_tools_as_text_are_checked(check: Check, api: str) -> None:
         for city in CITIES
     )
 
-    def brain(seen: SeenRequest) -> Reply:
+    def responder(seen: SeenRequest) -> Reply:
         if "temperatures" not in seen.said:
             return service()(seen)
         return GOOD["tool results"] if seen.step else say(written)
 
-    code, found = check(brain, api, "--model", "text:fake")
+    code, found = check(responder, api, "--model", "text:fake")
     outcomes = {one.probe: one.outcome for one in found.values()}
     assert outcomes == dict.fromkeys(NAMES, "works") | {"images": "unknown"}
     assert code == provider.DONE

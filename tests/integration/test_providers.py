@@ -18,10 +18,10 @@ from agiraph.core.turns import (
 from agiraph.llm.connect import connect
 from agiraph.models.registry import load_presets
 from tests.fakes.model_server import (
-    Brain,
     Call,
     FakeModelServer,
     Reply,
+    Responder,
     Script,
     SeenRequest,
     call,
@@ -60,10 +60,10 @@ class Asked:
         return ask(*turns, model=f"{self.api}/fake")
 
     async def generate(
-        self, answer: Reply | Brain, *turns: Turn, heard: list[str] | None = None
+        self, answer: Reply | Responder, *turns: Turn, heard: list[str] | None = None
     ) -> ModelResponse:
         """Return what the provider makes of an answer of the service."""
-        self.server.brain = (lambda seen: answer) if isinstance(answer, Reply) else answer
+        self.server.responder = (lambda seen: answer) if isinstance(answer, Reply) else answer
         on_text = (heard if heard is not None else []).append
         response = await self.provider.generate(self.request(*turns), on_text)
         assert not self.server.problems
@@ -167,7 +167,7 @@ async def test_an_answer_that_is_too_long_says_so(asked: Asked) -> None:
 
 async def test_a_cancelled_call_drops_its_connection_at_once(asked: Asked) -> None:
     gate = threading.Event()
-    asked.server.brain = lambda seen: Reply(text="a long, long story", text_gate=gate)
+    asked.server.responder = lambda seen: Reply(text="a long, long story", text_gate=gate)
     heard: asyncio.Queue[str] = asyncio.Queue()
     task = asyncio.create_task(asked.provider.generate(asked.request(), heard.put_nowait))
     try:
@@ -181,7 +181,7 @@ async def test_a_cancelled_call_drops_its_connection_at_once(asked: Asked) -> No
 
 
 async def test_many_calls_at_once_do_not_mix(asked: Asked) -> None:
-    asked.server.brain = lambda seen: say("answer to " + seen.said)
+    asked.server.responder = lambda seen: say("answer to " + seen.said)
 
     async def one(number: int) -> str | None:
         request = asked.request(UserTurn(content=str(number)))
@@ -195,11 +195,11 @@ async def test_an_interrupted_turn_is_shown_as_such_and_is_no_step(asked: Asked)
     cut = AssistantTurn(text="I was about", interrupted=True)
     seen: list[SeenRequest] = []
 
-    def brain(request: SeenRequest) -> Reply:
+    def responder(request: SeenRequest) -> Reply:
         seen.append(request)
         return say("ok")
 
-    await asked.generate(brain, UserTurn(content="a"), cut, UserTurn(content="no, b"))
+    await asked.generate(responder, UserTurn(content="a"), cut, UserTurn(content="no, b"))
     assert seen[0].step == 0
     assert "[interrupted]" in repr(seen[0].turns)
 

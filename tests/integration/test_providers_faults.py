@@ -65,7 +65,7 @@ FAILURES: dict[str, tuple[Reply, str, float | None]] = {
 async def test_a_failure_has_its_kind_and_the_sdk_does_not_retry_by_itself(
     server: FakeModelServer, api: str, reply: Reply, kind: str, wish: float | None
 ) -> None:
-    server.brain = lambda seen: reply
+    server.responder = lambda seen: reply
     error = await failure(api, server.env())
     assert (error.kind, error.retry_after) == (kind, wish)
     assert error.is_retryable == (kind != "context_too_long")
@@ -105,7 +105,7 @@ async def test_a_service_that_is_not_there(api: str) -> None:
 
 async def test_a_service_that_does_not_answer_in_time(server: FakeModelServer, api: str) -> None:
     gate = threading.Event()
-    server.brain = lambda seen: Reply(text="late", gate=gate)
+    server.responder = lambda seen: Reply(text="late", gate=gate)
     try:
         error = await failure(api, server.env(), timeout_seconds=0.3)
     finally:

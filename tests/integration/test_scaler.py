@@ -7,7 +7,8 @@ from typing import Any
 
 import psutil
 
-from tests.integration.house import House, is_gone, running, until
+from tests.integration.probed_supervisor import ProbedSupervisor, running
+from tests.integration.waiting import is_gone, until
 
 SETTINGS = (
     "hosts: {listen: tcp://127.0.0.1:0, lease_seconds: 3, renew_seconds: 0.3, launcher: local}\n"
@@ -15,23 +16,23 @@ SETTINGS = (
 )
 
 
-def hosts(house: House) -> list[dict[str, Any]]:
-    table: list[dict[str, Any]] = house.ask("supervisor", "host.list")["hosts"]
+def hosts(supervisor: ProbedSupervisor) -> list[dict[str, Any]]:
+    table: list[dict[str, Any]] = supervisor.ask("supervisor", "host.list")["hosts"]
     return table
 
 
-def want_huge(house: House) -> None:
+def want_huge(supervisor: ProbedSupervisor) -> None:
     """Ask for a worker that no machine can take, of which the answer comes late or never."""
     with suppress(OSError, ValueError):
-        house.start("shop/tom", labels=("huge",))
+        supervisor.start("shop/tom", labels=("huge",))
 
 
 def test_a_host_comes_when_work_waits_for_it_and_goes_when_it_is_idle(tmp_path: Path) -> None:
     (tmp_path / "agiraph.yaml").write_text(SETTINGS)
-    with running(tmp_path) as house:
-        Thread(target=want_huge, args=(house,), daemon=True).start()
-        house.start("shop/ada", labels=("big",))
-        ada = house.await_row("shop/ada", state="ready")
+    with running(tmp_path) as supervisor:
+        Thread(target=want_huge, args=(supervisor,), daemon=True).start()
+        supervisor.start("shop/ada", labels=("big",))
+        ada = supervisor.await_row("shop/ada", state="ready")
         assert ada["host"].startswith("auto-")
         folder = tmp_path / "system" / "machines" / ada["host"]
         assert (folder / "host.json").exists()
@@ -39,15 +40,15 @@ def test_a_host_comes_when_work_waits_for_it_and_goes_when_it_is_idle(tmp_path: 
         first.kill()
         again = until(
             lambda: (
-                (row := house.row("shop/ada"))["state"] == "ready"
+                (row := supervisor.row("shop/ada"))["state"] == "ready"
                 and row["host"] not in ("", ada["host"])
                 and row
             ),
             "another host has come in its place",
         )
         second = psutil.Process(psutil.Process(again["pid"]).ppid())
-        house.stop_child("shop/ada", "forget")
-        until(lambda: not hosts(house), "no host is left")
+        supervisor.stop_child("shop/ada", "forget")
+        until(lambda: not hosts(supervisor), "no host is left")
         until(lambda: is_gone(second), "its process is gone")
-        assert house.row("shop/tom")["state"] == "backing_off"
+        assert supervisor.row("shop/tom")["state"] == "backing_off"
         until(lambda: not folder.exists(), "its folder is gone")

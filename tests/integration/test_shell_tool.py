@@ -8,21 +8,21 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.unit.tools.desk import Desk
+from tests.unit.tools.entity_tools import EntityTools
 
 LINUX_ONLY = pytest.mark.skipif(sys.platform != "linux", reason="a limit of the Linux kernel")
 MARK = "86399.{}"  # sleeps of this many seconds are ours
 
 
-def desk_at(tmp_path: Path, **shell: object) -> Desk:
-    desk = Desk(tmp_path)
-    desk.environment = {"PATH": os.environ["PATH"]}
-    desk.limited("shell", **shell)
-    return desk
+def desk_at(tmp_path: Path, **shell: object) -> EntityTools:
+    entity = EntityTools(tmp_path)
+    entity.environment = {"PATH": os.environ["PATH"]}
+    entity.limited("shell", **shell)
+    return entity
 
 
-def bash(desk: Desk, command: str, **arguments: object) -> str:
-    return asyncio.run(desk.call("bash", command=command, **arguments)).content
+def bash(entity: EntityTools, command: str, **arguments: object) -> str:
+    return asyncio.run(entity.call("bash", command=command, **arguments)).content
 
 
 def sleepers(mark: str) -> list[psutil.Process]:
@@ -66,24 +66,24 @@ def test_what_a_command_prints_is_shown_with_its_exit_code(
 
 
 def test_it_starts_in_scratch_and_sees_the_input_and_the_run(tmp_path: Path) -> None:
-    desk = desk_at(tmp_path)
-    desk.environment |= {"AGIRAPH_INPUT": "/some/input", "AGIRAPH_RUN": "/some/run"}
-    content = bash(desk, 'pwd; echo "$AGIRAPH_INPUT $AGIRAPH_RUN"')
-    assert content.startswith(f"{desk.node.scratch.resolve()}\n/some/input /some/run\n")
+    entity = desk_at(tmp_path)
+    entity.environment |= {"AGIRAPH_INPUT": "/some/input", "AGIRAPH_RUN": "/some/run"}
+    content = bash(entity, 'pwd; echo "$AGIRAPH_INPUT $AGIRAPH_RUN"')
+    assert content.startswith(f"{entity.node.scratch.resolve()}\n/some/input /some/run\n")
 
 
 def test_no_key_is_in_sight(tmp_path: Path) -> None:
-    desk = desk_at(tmp_path)
-    desk.environment |= {"ANTHROPIC_API_KEY": "sk-secret", "HOME": "/root", "TZ": "UTC"}
-    content = bash(desk, "env; cat /proc/self/environ 2>/dev/null | tr '\\0' '\\n'")
+    entity = desk_at(tmp_path)
+    entity.environment |= {"ANTHROPIC_API_KEY": "sk-secret", "HOME": "/root", "TZ": "UTC"}
+    content = bash(entity, "env; cat /proc/self/environ 2>/dev/null | tr '\\0' '\\n'")
     assert "secret" not in content
     assert "TZ=UTC" in content
 
 
 def test_a_signal_is_told(tmp_path: Path) -> None:
-    desk = desk_at(tmp_path)
-    desk.limited("sandbox", mode="none")
-    assert bash(desk, "kill -9 $$") == "[killed by signal 9]"
+    entity = desk_at(tmp_path)
+    entity.limited("sandbox", mode="none")
+    assert bash(entity, "kill -9 $$") == "[killed by signal 9]"
 
 
 def test_at_its_time_everything_it_started_is_killed(tmp_path: Path, mark: str) -> None:
@@ -106,9 +106,9 @@ def test_a_background_job_ends_with_its_command(tmp_path: Path, mark: str) -> No
 def test_a_process_in_a_session_of_its_own_ends_with_its_command(
     tmp_path: Path, mark: str, mode: str
 ) -> None:
-    desk = desk_at(tmp_path)
-    desk.limited("sandbox", mode=mode)
-    assert bash(desk, f"(setsid sleep {mark} &); echo started") == "started\n[exit code 0]"
+    entity = desk_at(tmp_path)
+    entity.limited("sandbox", mode=mode)
+    assert bash(entity, f"(setsid sleep {mark} &); echo started") == "started\n[exit code 0]"
     psutil.wait_procs(sleepers(mark), timeout=5)
     assert sleepers(mark) == []
 
@@ -133,9 +133,9 @@ def test_endless_output_is_cut_to_its_beginning_and_its_end(tmp_path: Path) -> N
 
 
 async def test_other_calls_go_on_while_a_command_prints_for_ever(tmp_path: Path) -> None:
-    desk = desk_at(tmp_path)
-    endless = asyncio.ensure_future(desk.call_as("call-0", "bash", command="yes", timeout=60))
-    assert (await desk.call("bash", command="echo here")).content == "here\n[exit code 0]"
+    entity = desk_at(tmp_path)
+    endless = asyncio.ensure_future(entity.call_as("call-0", "bash", command="yes", timeout=60))
+    assert (await entity.call("bash", command="echo here")).content == "here\n[exit code 0]"
     endless.cancel()
     await asyncio.wait([endless])
 
@@ -143,9 +143,9 @@ async def test_other_calls_go_on_while_a_command_prints_for_ever(tmp_path: Path)
 @LINUX_ONLY
 def test_memory_is_limited(tmp_path: Path) -> None:
     command = f"{sys.executable} -c 'bytearray(3 << 30)'"
-    desk = desk_at(tmp_path, memory_mb=1024)
-    desk.environment["PATH"] = f"{Path(sys.executable).parent}:{desk.environment['PATH']}"
-    content = bash(desk, command)
+    entity = desk_at(tmp_path, memory_mb=1024)
+    entity.environment["PATH"] = f"{Path(sys.executable).parent}:{entity.environment['PATH']}"
+    content = bash(entity, command)
     assert "MemoryError" in content
     assert content.endswith("[exit code 1]")
 
@@ -181,9 +181,9 @@ async def test_what_cannot_be_run_is_an_answer(
 
 
 async def test_no_file_is_left_open(tmp_path: Path) -> None:
-    desk = desk_at(tmp_path)
-    await desk.call("bash", command="true")
+    entity = desk_at(tmp_path)
+    await entity.call("bash", command="true")
     before = psutil.Process().num_fds()
     for _ in range(5):
-        await desk.call("bash", command="echo x")
+        await entity.call("bash", command="echo x")
     assert psutil.Process().num_fds() == before

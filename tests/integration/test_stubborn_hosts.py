@@ -29,8 +29,9 @@ from agiraph.messages.host import (
 )
 from agiraph.settings.config import Config
 from agiraph.storage.host_folder import HostFolder
-from tests.integration.house import House, running, until
 from tests.integration.machine import LISTENS, await_host, invited
+from tests.integration.probed_supervisor import ProbedSupervisor, running
+from tests.integration.waiting import until
 from transport.codec import Codec
 from transport.endpoint import Endpoint
 from transport.errors import Nacked, TransportError
@@ -125,30 +126,35 @@ class StubbornHost:
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+def supervisor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProbedSupervisor]:
     home = tmp_path_factory.mktemp("home")
     (home / "agiraph.yaml").write_text(SETTINGS)
-    with running(home) as house:
-        yield house
+    with running(home) as supervisor:
+        yield supervisor
 
 
 @contextmanager
 def stubborn(
-    house: House, folder: Path, name: str, *, confirms: bool = True, lists: bool = True
+    supervisor: ProbedSupervisor,
+    folder: Path,
+    name: str,
+    *,
+    confirms: bool = True,
+    lists: bool = True,
 ) -> Iterator[StubbornHost]:
-    line = invited(house, name=name)
+    line = invited(supervisor, name=name)
     host = StubbornHost(folder, line, name, confirms, lists)
     try:
-        await_host(house, name, state="ready")
+        await_host(supervisor, name, state="ready")
         yield host
     finally:
         host.close()
 
 
-def start_there(house: House, address: str, name: str) -> dict[str, Any]:
+def start_there(supervisor: ProbedSupervisor, address: str, name: str) -> dict[str, Any]:
     """Start a worker on a host; it never becomes ready there."""
-    house.start(address, host=name, ready_within_seconds=60, shutdown_seconds=0.1)
-    return house.await_row(address, state="starting", host=name)
+    supervisor.start(address, host=name, ready_within_seconds=60, shutdown_seconds=0.1)
+    return supervisor.await_row(address, state="starting", host=name)
 
 
 @pytest.mark.parametrize(
@@ -156,36 +162,38 @@ def start_there(house: House, address: str, name: str) -> dict[str, Any]:
     [("ignores-kills", True, True), ("starts-nothing", False, False), ("forgets", True, False)],
 )
 def test_what_a_stubborn_host_was_to_run_is_stopped_and_started_elsewhere(
-    house: House, tmp_path: Path, name: str, confirms: bool, lists: bool
+    supervisor: ProbedSupervisor, tmp_path: Path, name: str, confirms: bool, lists: bool
 ) -> None:
     address = f"shop/{name}"
-    with stubborn(house, tmp_path / name, name, confirms=confirms, lists=lists) as host:
-        start_there(house, address, name)
-        house.stop_child(address)
-        assert house.row(address)["state"] == "stopped"
+    with stubborn(supervisor, tmp_path / name, name, confirms=confirms, lists=lists) as host:
+        start_there(supervisor, address, name)
+        supervisor.stop_child(address)
+        assert supervisor.row(address)["state"] == "stopped"
         assert 9 in host.signals
-        house.start(address, host="home")
-        house.await_row(address, state="ready", host="")
+        supervisor.start(address, host="home")
+        supervisor.await_row(address, state="ready", host="")
         if lists:
             assert "was told to kill" in host.refusals[0]
-            await_host(house, name, state="lost")
-        left = house.ask("supervisor", "host.change", name=name, how="remove", force=True)
+            await_host(supervisor, name, state="lost")
+        left = supervisor.ask("supervisor", "host.change", name=name, how="remove", force=True)
         assert [row["name"] for row in left["hosts"]] == []
-    house.stop_child(address, "forget")
+    supervisor.stop_child(address, "forget")
 
 
-def test_a_host_that_ignores_its_kills_is_removed_by_force(house: House, tmp_path: Path) -> None:
-    with stubborn(house, tmp_path / "west", "west") as host:
-        start_there(house, "shop/ada", "west")
-        left = house.ask("supervisor", "host.change", name="west", how="remove", force=True)
+def test_a_host_that_ignores_its_kills_is_removed_by_force(
+    supervisor: ProbedSupervisor, tmp_path: Path
+) -> None:
+    with stubborn(supervisor, tmp_path / "west", "west") as host:
+        start_there(supervisor, "shop/ada", "west")
+        left = supervisor.ask("supervisor", "host.change", name="west", how="remove", force=True)
         assert [row["name"] for row in left["hosts"]] == []
         until(lambda: any("is being removed" in one for one in host.refusals), "it is told")
-    house.await_row("shop/ada", state="backing_off")
-    house.stop_child("shop/ada", "forget")
+    supervisor.await_row("shop/ada", state="backing_off")
+    supervisor.stop_child("shop/ada", "forget")
 
 
 def test_a_ticket_that_is_stolen_from_a_host_opens_nothing_elsewhere(
-    house: House, tmp_path: Path
+    supervisor: ProbedSupervisor, tmp_path: Path
 ) -> None:
     """Nor does the launch that the ticket is in tell the host a secret of the home."""
 
@@ -199,14 +207,14 @@ def test_a_ticket_that_is_stolen_from_a_host_opens_nothing_elsewhere(
         return False
 
     with (
-        stubborn(house, tmp_path / "north", "north") as north,
-        stubborn(house, tmp_path / "south", "south") as south,
+        stubborn(supervisor, tmp_path / "north", "north") as north,
+        stubborn(supervisor, tmp_path / "south", "south") as south,
     ):
-        start_there(house, "shop/eve", "north")
+        start_there(supervisor, "shop/eve", "north")
         launch = north.launches[0]
         assert not [one for one in SECRETS if one in json.dumps(launch.config)]
         assert Config.model_validate(launch.config).channels.keys() == {"hook", "mail"}
-        url = house.ask("supervisor", "child.attach")["router_url"]
+        url = supervisor.ask("supervisor", "child.attach")["router_url"]
         at_home = ZmqWire(url, routing_id(launch.ticket))
         local = Endpoint(
             url=url,
@@ -218,6 +226,6 @@ def test_a_ticket_that_is_stolen_from_a_host_opens_nothing_elsewhere(
         )
         assert asyncio.run(is_refused(south.endpoint("shop/eve", launch.ticket)))
         assert asyncio.run(is_refused(local))
-        house.ask("supervisor", "host.change", name="north", how="remove", force=True)
-        house.ask("supervisor", "host.change", name="south", how="remove", force=True)
-    house.stop_child("shop/eve", "forget")
+        supervisor.ask("supervisor", "host.change", name="north", how="remove", force=True)
+        supervisor.ask("supervisor", "host.change", name="south", how="remove", force=True)
+    supervisor.stop_child("shop/eve", "forget")

@@ -14,95 +14,98 @@ from click.testing import CliRunner, Result
 from actors.runtime.kinds import KINDS
 from actors.supervisor.main import command
 from tests.integration.conftest import KEYS, OTHER_SECRETS
-from tests.integration.house import House, is_gone, running, until
+from tests.integration.probed_supervisor import ProbedSupervisor, running
+from tests.integration.waiting import is_gone, until
 
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="needs the subreaper of Linux")
 
 
-def test_ready_means_that_every_service_takes_messages(house: House) -> None:
-    assert house.said == f"agiraph-supervisor ready: home {house.home}, API none\n"
+def test_ready_means_that_every_service_takes_messages(supervisor: ProbedSupervisor) -> None:
+    assert supervisor.said == f"agiraph-supervisor ready: home {supervisor.home}, API none\n"
     for service in ("router", "recorder", "broker", "human"):
-        assert house.row(service)["state"] == "ready"
-    assert house.row("supervisor")["pid"] == house.process.pid
+        assert supervisor.row(service)["state"] == "ready"
+    assert supervisor.row("supervisor")["pid"] == supervisor.process.pid
 
 
-def test_folders_and_lock_are_private(house: House) -> None:
+def test_folders_and_lock_are_private(supervisor: ProbedSupervisor) -> None:
     for folder in ("system", "human", "agents", "system/logs", "system/run"):
-        assert stat.S_IMODE((house.home / folder).stat().st_mode) == 0o700
-    assert stat.S_IMODE((house.home / "system/lock").stat().st_mode) == 0o600
+        assert stat.S_IMODE((supervisor.home / folder).stat().st_mode) == 0o700
+    assert stat.S_IMODE((supervisor.home / "system/lock").stat().st_mode) == 0o600
 
 
-def test_a_second_supervisor_on_the_same_home_is_refused(house: House) -> None:
-    second = House(house.home)
+def test_a_second_supervisor_on_the_same_home_is_refused(supervisor: ProbedSupervisor) -> None:
+    second = ProbedSupervisor(supervisor.home)
     _, errors = second.process.communicate(timeout=30)
     assert second.process.returncode == 1
-    assert errors == f"home {house.home} is held by supervisor pid {house.process.pid}\n"
+    assert errors == f"home {supervisor.home} is held by supervisor pid {supervisor.process.pid}\n"
 
 
-def test_a_child_lives_in_its_own_session_below_the_supervisor(house: House) -> None:
-    started = house.start("shop/ada")
+def test_a_child_lives_in_its_own_session_below_the_supervisor(
+    supervisor: ProbedSupervisor,
+) -> None:
+    started = supervisor.start("shop/ada")
     assert (started["type"], started["incarnation"]) == ("child.started", 1)
-    house.await_row("shop/ada", state="ready")
-    born = house.births("shop/ada")[0]
+    supervisor.await_row("shop/ada", state="ready")
+    born = supervisor.births("shop/ada")[0]
     assert born["session"] == born["pid"]
-    assert born["parent"] == house.process.pid
+    assert born["parent"] == supervisor.process.pid
     assert "ticket" not in born["arguments"]
 
 
-def test_starting_what_runs_confirms_it(house: House) -> None:
-    first = house.start("shop/bob")
-    again = house.start("shop/bob")
+def test_starting_what_runs_confirms_it(supervisor: ProbedSupervisor) -> None:
+    first = supervisor.start("shop/bob")
+    again = supervisor.start("shop/bob")
     assert again == first
-    assert house.row("shop/bob")["restarts"] == 0
+    assert supervisor.row("shop/bob")["restarts"] == 0
 
 
-def test_a_killed_child_comes_back_as_the_next_incarnation(house: House) -> None:
-    house.start("shop/cleo")
-    before = house.await_row("shop/cleo", state="ready")
+def test_a_killed_child_comes_back_as_the_next_incarnation(supervisor: ProbedSupervisor) -> None:
+    supervisor.start("shop/cleo")
+    before = supervisor.await_row("shop/cleo", state="ready")
     os.kill(before["pid"], signal.SIGKILL)
-    after = house.await_row("shop/cleo", state="ready", incarnation=2)
+    after = supervisor.await_row("shop/cleo", state="ready", incarnation=2)
     assert after["pid"] != before["pid"]
     assert after["restarts"] == 1
     assert after["cause"] == "killed by SIGKILL"
 
 
-def test_every_service_comes_back_and_the_others_live_on(house: House) -> None:
-    house.start("shop/dan")
-    bystander = house.await_row("shop/dan", state="ready")
+def test_every_service_comes_back_and_the_others_live_on(supervisor: ProbedSupervisor) -> None:
+    supervisor.start("shop/dan")
+    bystander = supervisor.await_row("shop/dan", state="ready")
     for service in ("recorder", "broker", "router", "human"):
-        before = house.row(service)
+        before = supervisor.row(service)
         os.kill(before["pid"], signal.SIGKILL)
 
         def is_back(service: str = service, old: int = before["pid"]) -> bool:
             try:
-                row = house.row(service)
+                row = supervisor.row(service)
             except (OSError, ValueError, KeyError):
                 return False  # the one we speak through, or its router, is down
             return bool(row["state"] == "ready" and row["pid"] != old)
 
         until(is_back, f"{service} is back")
-    after = house.row("shop/dan")
+    after = supervisor.row("shop/dan")
     assert (after["pid"], after["incarnation"]) == (bystander["pid"], bystander["incarnation"])
-    assert house.start("shop/dora")["type"] == "child.started"
+    assert supervisor.start("shop/dora")["type"] == "child.started"
 
 
-def test_a_transient_child_that_ends_well_is_left_alone(house: House) -> None:
-    house.start("shop/eve", args={"end_after_ready": True})
-    row = house.await_row("shop/eve", state="exited")
+def test_a_transient_child_that_ends_well_is_left_alone(supervisor: ProbedSupervisor) -> None:
+    supervisor.start("shop/eve", args={"end_after_ready": True})
+    row = supervisor.await_row("shop/eve", state="exited")
     assert (row["incarnation"], row["pid"]) == (1, None)
 
 
-def test_a_permanent_child_that_ends_well_begins_again(house: House) -> None:
-    house.start("shop/fay", restart="permanent", args={"end_after_ready": True}, intensity=2)
-    house.await_row("shop/fay", state="failed", incarnation=3)
+def test_a_permanent_child_that_ends_well_begins_again(supervisor: ProbedSupervisor) -> None:
+    supervisor.start("shop/fay", restart="permanent", args={"end_after_ready": True}, intensity=2)
+    supervisor.await_row("shop/fay", state="failed", incarnation=3)
 
 
-def test_too_many_crashes_give_a_child_up_and_tell_its_owner(house: House) -> None:
-    house.start("shop/gus", args={"crash_after_ready": True}, intensity=2)
-    row = house.await_row("shop/gus", state="failed")
+def test_too_many_crashes_give_a_child_up_and_tell_its_owner(supervisor: ProbedSupervisor) -> None:
+    supervisor.start("shop/gus", args={"crash_after_ready": True}, intensity=2)
+    row = supervisor.await_row("shop/gus", state="failed")
     assert (row["incarnation"], row["restarts"]) == (3, 2)
     told = until(
-        lambda: [one for one in house.failures() if one["address"] == "shop/gus"],
+        lambda: [one for one in supervisor.failures() if one["address"] == "shop/gus"],
         "the owner hears of it",
     )
     assert len(told) == 1
@@ -111,45 +114,47 @@ def test_too_many_crashes_give_a_child_up_and_tell_its_owner(house: House) -> No
 
 
 def test_a_child_that_refuses_its_settings_is_not_tried_again_unless_by_order(
-    house: House,
+    supervisor: ProbedSupervisor,
 ) -> None:
-    house.start("shop/ike", args={"exit_code": 64})
-    assert house.await_row("shop/ike", state="failed")["incarnation"] == 1
-    house.start("shop/ike", args={})
-    assert house.await_row("shop/ike", state="ready")["incarnation"] == 2
+    supervisor.start("shop/ike", args={"exit_code": 64})
+    assert supervisor.await_row("shop/ike", state="failed")["incarnation"] == 1
+    supervisor.start("shop/ike", args={})
+    assert supervisor.await_row("shop/ike", state="ready")["incarnation"] == 2
 
 
-def test_a_stopped_child_stays_down_and_restart_brings_it_up(house: House) -> None:
-    house.start("shop/kim")
-    house.await_row("shop/kim", state="ready")
-    assert house.stop_child("shop/kim")["state"] == "stopped"
-    assert house.row("shop/kim")["pid"] is None
-    house.stop_child("shop/kim", "restart")
-    assert house.await_row("shop/kim", state="ready")["incarnation"] == 2
+def test_a_stopped_child_stays_down_and_restart_brings_it_up(supervisor: ProbedSupervisor) -> None:
+    supervisor.start("shop/kim")
+    supervisor.await_row("shop/kim", state="ready")
+    assert supervisor.stop_child("shop/kim")["state"] == "stopped"
+    assert supervisor.row("shop/kim")["pid"] is None
+    supervisor.stop_child("shop/kim", "restart")
+    assert supervisor.await_row("shop/kim", state="ready")["incarnation"] == 2
 
 
-def test_a_child_killed_by_order_comes_back(house: House) -> None:
-    house.start("shop/leo", intensity=0)
-    house.await_row("shop/leo", state="ready")
-    house.stop_child("shop/leo", "kill")
-    house.await_row("shop/leo", state="ready", incarnation=2)
+def test_a_child_killed_by_order_comes_back(supervisor: ProbedSupervisor) -> None:
+    supervisor.start("shop/leo", intensity=0)
+    supervisor.await_row("shop/leo", state="ready")
+    supervisor.stop_child("shop/leo", "kill")
+    supervisor.await_row("shop/leo", state="ready", incarnation=2)
 
 
-def test_a_forgotten_address_is_free_but_its_incarnations_are_not(house: House) -> None:
-    house.start("shop/mia")
-    house.await_row("shop/mia", state="ready")
-    assert house.stop_child("shop/mia", "forget")["state"] == "stopped"
-    answer = house.stop_child("shop/mia")
+def test_a_forgotten_address_is_free_but_its_incarnations_are_not(
+    supervisor: ProbedSupervisor,
+) -> None:
+    supervisor.start("shop/mia")
+    supervisor.await_row("shop/mia", state="ready")
+    assert supervisor.stop_child("shop/mia", "forget")["state"] == "stopped"
+    answer = supervisor.stop_child("shop/mia")
     assert answer["type"] == "control.refused"
-    assert house.start("shop/mia")["incarnation"] == 2
+    assert supervisor.start("shop/mia")["incarnation"] == 2
 
 
-def test_kills_from_outside_never_give_a_child_up(house: House) -> None:
-    house.start("shop/ola", intensity=1)
+def test_kills_from_outside_never_give_a_child_up(supervisor: ProbedSupervisor) -> None:
+    supervisor.start("shop/ola", intensity=1)
     for incarnation in range(1, 6):
-        row = house.await_row("shop/ola", state="ready", incarnation=incarnation)
+        row = supervisor.await_row("shop/ola", state="ready", incarnation=incarnation)
         os.kill(row["pid"], signal.SIGKILL)
-    assert house.await_row("shop/ola", state="ready", incarnation=6)["restarts"] == 5
+    assert supervisor.await_row("shop/ola", state="ready", incarnation=6)["restarts"] == 5
 
 
 def test_a_service_that_breaks_down_past_its_intensity_backs_off_and_comes_back(
@@ -158,30 +163,30 @@ def test_a_service_that_breaks_down_past_its_intensity_backs_off_and_comes_back(
     (tmp_path / "agiraph.yaml").write_text(
         "supervisor: {intensity: 1, first_backoff_seconds: 0.6}\n"
     )
-    with running(tmp_path) as house:
-        house.start("shop/ada")
+    with running(tmp_path) as supervisor:
+        supervisor.start("shop/ada")
         for incarnation in range(1, 4):
-            row = house.await_row("clock", state="ready", incarnation=incarnation)
+            row = supervisor.await_row("clock", state="ready", incarnation=incarnation)
             os.kill(row["pid"], signal.SIGSEGV)
-        row = house.await_row("clock", state="backing_off")
+        row = supervisor.await_row("clock", state="backing_off")
         assert row["cause"].startswith("killed by SIGSEGV")
         assert row["next_start"] > time.time() - 1
-        assert house.await_row("clock", state="ready", incarnation=4)["restarts"] == 3
-        until(lambda: len(house.events("service.recovered", "clock")) == 2, "it is told")
-        told = [one["data"] for one in house.events("service.backing_off", "clock")]
+        assert supervisor.await_row("clock", state="ready", incarnation=4)["restarts"] == 3
+        until(lambda: len(supervisor.events("service.recovered", "clock")) == 2, "it is told")
+        told = [one["data"] for one in supervisor.events("service.backing_off", "clock")]
         assert [round(one["seconds"] / 0.6) for one in told] == [1, 2]
         assert all("killed by SIGSEGV" in one["cause"] for one in told)
         for restarts in range(2):
-            row = house.await_row("spawner", state="ready", restarts=restarts)
+            row = supervisor.await_row("spawner", state="ready", restarts=restarts)
             os.kill(row["pid"], signal.SIGSEGV)
-        house.await_row("spawner", state="backing_off")
-        house.await_row("spawner", state="ready", restarts=2)
+        supervisor.await_row("spawner", state="backing_off")
+        supervisor.await_row("spawner", state="ready", restarts=2)
 
 
-def test_a_hanging_child_is_stopped_too(house: House) -> None:
-    house.start("shop/ned", args={"ignore_stop": True}, shutdown_seconds=0.2)
-    process = psutil.Process(house.await_row("shop/ned", state="ready")["pid"])
-    assert house.stop_child("shop/ned")["state"] == "stopped"
+def test_a_hanging_child_is_stopped_too(supervisor: ProbedSupervisor) -> None:
+    supervisor.start("shop/ned", args={"ignore_stop": True}, shutdown_seconds=0.2)
+    process = psutil.Process(supervisor.await_row("shop/ned", state="ready")["pid"])
+    assert supervisor.stop_child("shop/ned")["state"] == "stopped"
     assert is_gone(process)
 
 
@@ -197,46 +202,50 @@ def test_a_hanging_child_is_stopped_too(house: House) -> None:
         ("shop/x y", "worker", "no address"),
     ],
 )
-def test_odd_requests_are_refused(house: House, address: str, kind: str, reason: str) -> None:
-    answer = house.start(address, kind=kind)
+def test_odd_requests_are_refused(
+    supervisor: ProbedSupervisor, address: str, kind: str, reason: str
+) -> None:
+    answer = supervisor.start(address, kind=kind)
     assert answer["type"] == "control.refused"
     assert reason in answer["reason"]
 
 
-def test_services_cannot_be_stopped_by_message(house: House) -> None:
-    assert house.stop_child("broker")["type"] == "control.refused"
+def test_services_cannot_be_stopped_by_message(supervisor: ProbedSupervisor) -> None:
+    assert supervisor.stop_child("broker")["type"] == "control.refused"
 
 
-def test_a_console_gets_a_ticket_of_its_own(house: House) -> None:
-    first, second = (house.ask("supervisor", "child.attach") for _ in range(2))
+def test_a_console_gets_a_ticket_of_its_own(supervisor: ProbedSupervisor) -> None:
+    first, second = (supervisor.ask("supervisor", "child.attach") for _ in range(2))
     assert first["type"] == "child.ticket"
     assert first["address"] != second["address"]
     assert first["router_url"].startswith("ipc://")
 
 
-def test_keys_reach_the_broker_alone(house: House) -> None:
-    house.start("shop/pia")
-    house.await_row("shop/pia", state="ready")
-    broker = house.births("broker")[0]["environ"]
+def test_keys_reach_the_broker_alone(supervisor: ProbedSupervisor) -> None:
+    supervisor.start("shop/pia")
+    supervisor.await_row("shop/pia", state="ready")
+    broker = supervisor.births("broker")[0]["environ"]
     assert {name: broker[name] for name in KEYS} == KEYS
     assert not set(OTHER_SECRETS) & set(broker)
     for other in ("recorder", "human", "shop/pia"):
-        assert not {*KEYS, *OTHER_SECRETS} & set(house.births(other)[0]["environ"])
+        assert not {*KEYS, *OTHER_SECRETS} & set(supervisor.births(other)[0]["environ"])
 
 
 @linux_only
-def test_the_spawner_comes_back_and_nobody_waits_for_it_for_long(house: House) -> None:
-    spawner = house.row("spawner")["pid"]
+def test_the_spawner_comes_back_and_nobody_waits_for_it_for_long(
+    supervisor: ProbedSupervisor,
+) -> None:
+    spawner = supervisor.row("spawner")["pid"]
     os.kill(spawner, signal.SIGKILL)
-    house.start("shop/quin")
-    house.await_row("shop/quin", state="ready", incarnation=1)
-    until(lambda: _pid(house, "spawner") not in (None, spawner), "another spawner")
-    house.start("shop/rae")
-    house.await_row("shop/rae", state="ready", incarnation=1)
+    supervisor.start("shop/quin")
+    supervisor.await_row("shop/quin", state="ready", incarnation=1)
+    until(lambda: _pid(supervisor, "spawner") not in (None, spawner), "another spawner")
+    supervisor.start("shop/rae")
+    supervisor.await_row("shop/rae", state="ready", incarnation=1)
 
 
-def _pid(house: House, address: str) -> int | None:
-    rows = house.ask("supervisor", "child.list")["children"]
+def _pid(supervisor: ProbedSupervisor, address: str) -> int | None:
+    rows = supervisor.ask("supervisor", "child.list")["children"]
     return next((row["pid"] for row in rows if row["address"] == address), None)
 
 
@@ -247,9 +256,9 @@ def refused(*options: str) -> Result:
 
 def test_a_service_that_cannot_start_ends_the_supervisor(tmp_path: Path) -> None:
     (tmp_path / "system/mailboxes.db").mkdir(mode=0o700, parents=True)
-    house = House(tmp_path)
-    _, errors = house.process.communicate(timeout=60)
-    assert house.process.returncode == 70
+    supervisor = ProbedSupervisor(tmp_path)
+    _, errors = supervisor.process.communicate(timeout=60)
+    assert supervisor.process.returncode == 70
     assert "gave up" in errors
     assert "Traceback" not in errors
 

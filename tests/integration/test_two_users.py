@@ -18,7 +18,7 @@ from agiraph.http.client import Client, read_gateway_address
 from agiraph.http.discovery import is_held
 from agiraph.storage.home import Home
 from tests.integration.commands import Commands, await_nothing_left
-from tests.scenarios.house import processes_of
+from tests.scenarios.scenario_home import processes_of
 
 STRANGER = 61_234
 """A user id that no account has."""

@@ -13,7 +13,8 @@ import pytest
 from agiraph.http.discovery import is_held
 from tests.fakes.model_server import FakeModelServer, Script, call
 from tests.integration.commands import Commands, await_nothing_left
-from tests.integration.house import keep_port, until
+from tests.integration.probed_supervisor import keep_port
+from tests.integration.waiting import until
 
 SYSTEMCTL = """#!{python}
 import shlex, subprocess, sys

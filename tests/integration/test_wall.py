@@ -25,8 +25,8 @@ from agiraph.tools.command import CommandLimits, CommandResult, run_command
 from agiraph.tools.sandbox.probe import probe
 from agiraph.tools.sandbox.sandbox import find_sandbox
 from agiraph.tools.scopes.scope import Scope
-from tests.unit.tools.desk import Desk
-from tests.unit.tools.scopes.house import OTHER, House, build
+from tests.unit.tools.entity_tools import EntityTools
+from tests.unit.tools.scopes.home_layout import OTHER, HomeLayout, build
 
 FOUND = probe()
 pytestmark = pytest.mark.skipif(not FOUND.works, reason=FOUND.why or "no sandbox")
@@ -46,7 +46,7 @@ for name, told in ((f"{sys.argv[1]}-own", "its own"), (sys.argv[1], "the machine
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> House:
+def layout(tmp_path: Path) -> HomeLayout:
     return build(tmp_path.resolve() / "home")
 
 
@@ -75,7 +75,7 @@ def inside(tmp_path: Path) -> Inside:
 
 
 def test_an_agent_in_a_virtual_environment_of_its_own_runs_there(
-    house: House, tmp_path: Path
+    layout: HomeLayout, tmp_path: Path
 ) -> None:
     venv, link = tmp_path / "venvs/robot", tmp_path / "links/robot"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True)
@@ -94,84 +94,88 @@ def test_an_agent_in_a_virtual_environment_of_its_own_runs_there(
     link.parent.mkdir()
     link.symlink_to(program)
     agent = ExternalAgent("robot", AgentPreset(command=("robot",)), str(link))
-    scope = house.worker()
-    job = AgentLaunch(agent, "p", house.node.scratch, tmp_path, is_sandboxed=True)
+    scope = layout.worker()
+    job = AgentLaunch(agent, "p", layout.node.scratch, tmp_path, is_sandboxed=True)
     enclosure = find_sandbox(load_config().sandbox).enclose(
         scope, readable=sandbox_readable(agent, os.defpath), cwd=job.folder
     )
     argv = [*enclosure.words, *argv_of(job)]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=20, check=False)
-    assert (done.stdout, done.stderr) == (f"{house.node.scratch} [1]\n", "")
+    assert (done.stdout, done.stderr) == (f"{layout.node.scratch} [1]\n", "")
 
 
-def test_a_worker_sees_its_own_files_at_their_own_places(house: House, inside: Inside) -> None:
-    me = house.run.worker("ada-111111")
+def test_a_worker_sees_its_own_files_at_their_own_places(
+    layout: HomeLayout, inside: Inside
+) -> None:
+    me = layout.run.worker("ada-111111")
     command = (
-        f"pwd; cat draft.md ../_spec.md {house.run.plan} {me.notebook} {house.input_dir}/table.csv "
-        f"{house.run.node(OTHER).published}/sub/result.md; echo new > made.txt; "
-        f"echo noted >> {me.notebook}"
+        f"pwd; cat draft.md ../_spec.md {layout.run.plan} {me.notebook} "
+        f"{layout.input_dir}/table.csv {layout.run.node(OTHER).published}/sub/result.md; "
+        f"echo new > made.txt; echo noted >> {me.notebook}"
     )
-    finished = inside(house.worker(), command)
+    finished = inside(layout.worker(), command)
     assert finished.exit_code == 0, finished.output
-    assert finished.output.startswith(f"{house.node.scratch}\n")
-    assert (house.node.scratch / "made.txt").read_text() == "new\n"
+    assert finished.output.startswith(f"{layout.node.scratch}\n")
+    assert (layout.node.scratch / "made.txt").read_text() == "new\n"
     assert me.notebook.read_text().endswith("noted\n")
 
 
-def test_a_worker_sees_nothing_of_others(house: House, inside: Inside) -> None:
+def test_a_worker_sees_nothing_of_others(layout: HomeLayout, inside: Inside) -> None:
     """Neither another worker's files nor the agent's, the broker's or the person's."""
-    agent, other = house.agent, house.run.node(OTHER)
+    agent, other = layout.agent, layout.run.node(OTHER)
     hidden = (
-        *(other.scratch / "draft.md", other.spec, other.log, house.run.journal),
-        *(house.run.worker("ben-222222").notebook, house.run.worker("ben-222222").conversation),
+        *(other.scratch / "draft.md", other.spec, other.log, layout.run.journal),
+        *(layout.run.worker("ben-222222").notebook, layout.run.worker("ben-222222").conversation),
         *(agent.soul, agent.memory_file, agent.memory / "index.md", agent.conversation),
-        *(agent.record, agent.run("r0").plan, house.root / "system" / "token"),
+        *(agent.record, agent.run("r0").plan, layout.root / "system" / "token"),
         *(Path.home(), Path("/root"), Path("/etc/shadow"), Path("/var"), Path("/run")),
     )
     looks = "; ".join(f"test -e {path} && echo SEEN {path}" for path in hidden)
-    finished = inside(house.worker(), f"{looks}; find {house.root} -type f")
+    finished = inside(layout.worker(), f"{looks}; find {layout.root} -type f")
     assert "SEEN" not in finished.output
     found = {Path(line) for line in finished.output.splitlines()}
     assert not found & set(hidden)
-    assert house.node.scratch / "draft.md" in found
+    assert layout.node.scratch / "draft.md" in found
 
 
-def test_what_is_not_its_own_cannot_be_written(house: House, inside: Inside) -> None:
+def test_what_is_not_its_own_cannot_be_written(layout: HomeLayout, inside: Inside) -> None:
     places = (
-        *(house.node.published / "x", house.node.log, house.run.plan, house.run.path / "x"),
-        *(house.run.node(OTHER).published / "sub" / "result.md", house.input_dir / "table.csv"),
-        *(house.run.worker("ada-111111").conversation, Path("/usr/x"), Path("/etc/x")),
+        *(layout.node.published / "x", layout.node.log, layout.run.plan, layout.run.path / "x"),
+        *(layout.run.node(OTHER).published / "sub" / "result.md", layout.input_dir / "table.csv"),
+        *(layout.run.worker("ada-111111").conversation, Path("/usr/x"), Path("/etc/x")),
     )
     writes = "; ".join(f"(echo spoilt > {place}) 2>/dev/null" for place in places)
-    inside(house.worker(), writes)
+    inside(layout.worker(), writes)
     assert not [place for place in places if place.exists() and "spoilt" in place.read_text()]
 
 
 def test_no_other_process_and_no_foreign_environment_is_in_sight(
-    house: House, inside: Inside, monkeypatch: pytest.MonkeyPatch
+    layout: HomeLayout, inside: Inside, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", SECRET)
     command = "cat /proc/*/environ | tr '\\0' '\\n'; ls -d /proc/[0-9]*; ls -A /tmp /dev/shm"
-    finished = inside(house.worker(), command)
+    finished = inside(layout.worker(), command)
     assert SECRET not in finished.output
     assert f"/proc/{os.getpid()}\n" not in finished.output
     assert len([line for line in finished.output.splitlines() if line.startswith("/proc/")]) < 6
 
 
-def test_no_file_of_the_kernel_can_be_written(house: House, inside: Inside) -> None:
+def test_no_file_of_the_kernel_can_be_written(layout: HomeLayout, inside: Inside) -> None:
     """Root could, though without any privilege; by core_pattern alone a command would be out."""
     command = "find /proc -path '/proc/[0-9]*' -prune -o -type f -writable -print; echo looked"
-    assert inside(house.worker(), command).output == "looked\n"
+    assert inside(layout.worker(), command).output == "looked\n"
 
 
-def test_it_can_neither_reach_nor_kill_its_runner(house: House, inside: Inside) -> None:
-    finished = inside(house.worker(), "kill -9 -1; kill -9 $PPID; echo alive")
+def test_it_can_neither_reach_nor_kill_its_runner(layout: HomeLayout, inside: Inside) -> None:
+    finished = inside(layout.worker(), "kill -9 -1; kill -9 $PPID; echo alive")
     assert finished.exit_code == 0 or finished.exit_code == 137
 
 
-def test_nothing_outlives_a_command_whatever_session_it_began(house: House, inside: Inside) -> None:
+def test_nothing_outlives_a_command_whatever_session_it_began(
+    layout: HomeLayout, inside: Inside
+) -> None:
     command = "setsid sleep 86398.017 & setsid sleep 86398.017 & echo begun"
-    assert inside(house.worker(), command).output == "begun\n"
+    assert inside(layout.worker(), command).output == "begun\n"
     left = [
         one
         for one in psutil.process_iter(["cmdline"])
@@ -181,18 +185,20 @@ def test_nothing_outlives_a_command_whatever_session_it_began(house: House, insi
     assert alive == []
 
 
-def test_without_the_network_not_even_this_machine_answers(house: House, inside: Inside) -> None:
+def test_without_the_network_not_even_this_machine_answers(
+    layout: HomeLayout, inside: Inside
+) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         command = f"exec 3<>/dev/tcp/127.0.0.1/{port} && echo reached"
-        assert "reached" in inside(house.worker(), command).output
-        finished = inside(house.worker(), command, has_network=False)
+        assert "reached" in inside(layout.worker(), command).output
+        finished = inside(layout.worker(), command, has_network=False)
         assert "reached" not in finished.output
 
 
 @pytest.mark.skipif(not FOUND.can_scope, reason="Landlock here knows no scopes")
 def test_with_the_network_the_machines_abstract_sockets_are_out_of_reach(
-    house: House, inside: Inside
+    layout: HomeLayout, inside: Inside
 ) -> None:
     """D-Bus and X11 listen there; neither way to run something in the sandbox reaches them."""
     name = f"agiraph-test-{secrets.token_hex(8)}"
@@ -203,12 +209,12 @@ def test_with_the_network_the_machines_abstract_sockets_are_out_of_reach(
         server.listen()
         bare = subprocess.run(argv, capture_output=True, text=True, check=False)
         agent = subprocess.run(
-            [*wall.enclose(house.worker(), path=TOOLS).words, *argv],
+            [*wall.enclose(layout.worker(), path=TOOLS).words, *argv],
             capture_output=True,
             text=True,
             check=False,
         )
-        bash = inside(house.worker(), shlex.join(argv), path=TOOLS)
+        bash = inside(layout.worker(), shlex.join(argv), path=TOOLS)
     assert bare.stdout == "its own\nthe machine's\n", bare.stderr
     for said in (agent.stdout + agent.stderr, bash.output):
         assert said.startswith("its own\n"), said
@@ -217,7 +223,7 @@ def test_with_the_network_the_machines_abstract_sockets_are_out_of_reach(
 
 
 def test_the_routers_socket_is_a_file_that_no_command_sees(
-    house: House, inside: Inside, tmp_path: Path
+    layout: HomeLayout, inside: Inside, tmp_path: Path
 ) -> None:
     url = socket_url(Home(tmp_path / "home"))
     assert url.startswith("ipc:///"), "no abstract socket: that would be reached by its name"
@@ -226,26 +232,26 @@ def test_the_routers_socket_is_a_file_that_no_command_sees(
     try:
         path.touch()
         look = f"test -e {path} && echo seen; echo looked"
-        assert inside(house.worker(), look).output == "looked\n"
+        assert inside(layout.worker(), look).output == "looked\n"
     finally:
         path.unlink()
 
 
 def test_a_coordinator_writes_its_run_and_leaves_journals_alone(
-    house: House, inside: Inside
+    layout: HomeLayout, inside: Inside
 ) -> None:
     command = (
-        f"echo planned >> _plan.md; echo mine > report.md; (echo spoilt > {house.run.journal}); "
-        f"(echo spoilt > {house.node.scratch}/draft.md); (cat {house.agent.conversation}); "
-        f"echo kept >> {house.agent.memory_file}; cat {house.node.scratch}/draft.md"
+        f"echo planned >> _plan.md; echo mine > report.md; (echo spoilt > {layout.run.journal}); "
+        f"(echo spoilt > {layout.node.scratch}/draft.md); (cat {layout.agent.conversation}); "
+        f"echo kept >> {layout.agent.memory_file}; cat {layout.node.scratch}/draft.md"
     )
-    finished = inside(house.coordinator(), command)
+    finished = inside(layout.coordinator(), command)
     assert finished.exit_code == 0, finished.output
-    assert house.run.plan.read_text().endswith("planned\n")
-    assert (house.run.path / "report.md").read_text() == "mine\n"
-    assert house.agent.memory_file.read_text().endswith("kept\n")
-    assert "spoilt" not in house.run.journal.read_text()
-    assert "spoilt" not in (house.node.scratch / "draft.md").read_text()
+    assert layout.run.plan.read_text().endswith("planned\n")
+    assert (layout.run.path / "report.md").read_text() == "mine\n"
+    assert layout.agent.memory_file.read_text().endswith("kept\n")
+    assert "spoilt" not in layout.run.journal.read_text()
+    assert "spoilt" not in (layout.node.scratch / "draft.md").read_text()
     assert "conversation.jsonl: No such file" in finished.output
 
 
@@ -275,10 +281,10 @@ async def test_where_it_is_required_and_missing_bash_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("agiraph.tools.sandbox.probe.find_program", lambda: None)
-    desk = Desk(tmp_path)
-    desk.environment = {"PATH": os.defpath}
-    desk.limited("sandbox", required=True)
-    result = await desk.call("bash", command="touch done")
+    entity = EntityTools(tmp_path)
+    entity.environment = {"PATH": os.defpath}
+    entity.limited("sandbox", required=True)
+    result = await entity.call("bash", command="touch done")
     assert result.is_error
     assert "bubblewrap is not installed (apt install bubblewrap" in result.content
-    assert not (desk.node.scratch / "done").exists()
+    assert not (entity.node.scratch / "done").exists()

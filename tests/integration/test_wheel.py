@@ -76,18 +76,18 @@ def installed(
     built: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Installed]:
     folder = tmp_path_factory.mktemp("clean")
-    place = Installed(built[1], folder / "env", folder / "decoys", folder / "home")
-    _do("-m", "venv", "--without-pip", str(place.environment))
-    pip = ["-m", "pip", "--python", str(place.environment / "bin" / "python")]
+    clean_env = Installed(built[1], folder / "env", folder / "decoys", folder / "home")
+    _do("-m", "venv", "--without-pip", str(clean_env.environment))
+    pip = ["-m", "pip", "--python", str(clean_env.environment / "bin" / "python")]
     options = ["--quiet", "--no-index", "--no-deps", "--disable-pip-version-check"]
-    _do(*pip, "install", *options, str(place.wheel))
-    _link_declared(_metadata(place.wheel).get_all("Requires-Dist", []), folder / "declared")
-    (place.site / "declared.pth").write_text(f"{folder / 'declared'}\n")
+    _do(*pip, "install", *options, str(clean_env.wheel))
+    _link_declared(_metadata(clean_env.wheel).get_all("Requires-Dist", []), folder / "declared")
+    (clean_env.site / "declared.pth").write_text(f"{folder / 'declared'}\n")
     for name in FOLDERS:
-        (place.decoys / name).mkdir(parents=True)
-        (place.decoys / name / "__init__.py").write_text(f"raise SystemExit('decoy {name}')\n")
-    yield place
-    await_nothing_left(place.home)
+        (clean_env.decoys / name).mkdir(parents=True)
+        (clean_env.decoys / name / "__init__.py").write_text(f"raise SystemExit('decoy {name}')\n")
+    yield clean_env
+    await_nothing_left(clean_env.home)
 
 
 def test_only_agiraph_lands_in_site_packages(installed: Installed) -> None:

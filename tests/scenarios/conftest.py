@@ -1,4 +1,4 @@
-"""The homes of scenarios: a house for one test, or a place that many tests share."""
+"""The homes of scenarios: a home for one test, or a running home that many tests share."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -7,37 +7,37 @@ from typing import Any, Final
 
 import pytest
 
-from tests.fakes.model_server import Brain
+from tests.fakes.model_server import Responder
 from tests.fakes.site import FakeSite
-from tests.scenarios.house import SERVICES, House, JsonObject
-from tests.scenarios.place import MakePlace, Place, placed
+from tests.scenarios.live_home import LiveHome, MakeLiveHome, running_home
+from tests.scenarios.scenario_home import SERVICES, JsonObject, ScenarioHome
 
 NO_NOTES: Final[JsonObject] = {"knowledge": {"prompt_tokens": 0}}
-"""In places that earlier tests have used: no prompt contains the notes of their runs."""
+"""In homes that earlier tests have used: no prompt contains the notes of their runs."""
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[Callable[[Brain], House]]:
-    """Return a function that creates houses."""
-    houses: list[House] = []
+def make_home(tmp_path: Path) -> Iterator[Callable[[Responder], ScenarioHome]]:
+    """Return a function that creates scenario homes."""
+    homes: list[ScenarioHome] = []
 
-    def make(brain: Brain) -> House:
-        houses.append(House(tmp_path, brain))
-        return houses[-1]
+    def make(responder: Responder) -> ScenarioHome:
+        homes.append(ScenarioHome(tmp_path, responder))
+        return homes[-1]
 
     yield make
-    for made in houses:
+    for made in homes:
         made.close()
 
 
 @pytest.fixture(scope="module")
-def make_place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MakePlace]:
-    """Return a function that creates places with their own settings, which last for the module."""
+def make_live_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MakeLiveHome]:
+    """Return a function that creates running homes with their own settings, for one module."""
     with contextlib.ExitStack() as stack:
 
-        def make(settings: JsonObject | None = None, **options: Any) -> Place:
+        def make(settings: JsonObject | None = None, **options: Any) -> LiveHome:
             home = tmp_path_factory.mktemp("home")
-            return stack.enter_context(placed(home, settings=settings, **options))
+            return stack.enter_context(running_home(home, settings=settings, **options))
 
         yield make
 
@@ -51,16 +51,16 @@ def site() -> Iterator[FakeSite]:
 
 
 @pytest.fixture(autouse=True)
-def _stops_what_it_began() -> Iterator[None]:
-    before = {id(place): len(place.begun) for place in Place.standing}
+def _stop_started_agents() -> Iterator[None]:
+    before = {id(live_home): len(live_home.begun) for live_home in LiveHome.open_homes}
     yield
-    for place in Place.standing:
-        for agent in place.begun[before.get(id(place), 0) :]:
-            place.stop(agent)
+    for live_home in LiveHome.open_homes:
+        for agent in live_home.begun[before.get(id(live_home), 0) :]:
+            live_home.stop(agent)
 
 
 @pytest.fixture(scope="session")
-def _common(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+def _common(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveHome]:
     home = tmp_path_factory.mktemp("common")
     (home / "prices.yaml").write_text("openai/dear: {input: 0, output: 100}\n")
     refused = "{api: openai, base_url_env: OPENAI_BASE_URL, key_env: REFUSED_API_KEY}"
@@ -72,12 +72,12 @@ def _common(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     )
     settings = {"run": {"park_after_seconds": 0}, **NO_NOTES}
     key = {"REFUSED_API_KEY": "sk-wrong-0123456789"}
-    with placed(home, settings=settings, services=SERVICES, environ=key) as place:
-        yield place
+    with running_home(home, settings=settings, services=SERVICES, environ=key) as live_home:
+        yield live_home
 
 
 @pytest.fixture(scope="session")
-def _drowsy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+def _parking(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveHome]:
     settings = {
         "run": {"park_after_seconds": 0.2, "standstill_seconds": 0.5, "max_concurrent": 64},
         "models": {"fallbacks": {"weak/fake": ["openai/other"]}},
@@ -85,64 +85,64 @@ def _drowsy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         "web": {"search": "tavily"},
         **NO_NOTES,
     }
-    home = tmp_path_factory.mktemp("drowsy")
+    home = tmp_path_factory.mktemp("parking")
     # A service of its own: its failures count towards a circuit breaker that all its models share.
     service = "{api: anthropic, base_url_env: ANTHROPIC_BASE_URL, key_env: ANTHROPIC_API_KEY}"
     (home / "providers.yaml").write_text(f"weak: {service}\n")
-    with placed(home, settings=settings, services=SERVICES) as place:
-        yield place
+    with running_home(home, settings=settings, services=SERVICES) as live_home:
+        yield live_home
 
 
 @pytest.fixture(scope="session")
-def _rough(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+def _killable(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveHome]:
     settings = {
         "run": {"park_after_seconds": 0, "node_calls": 6},
         "supervisor": {"intensity": 100},
         "worktrees": {"workers": "all"},
         **NO_NOTES,
     }
-    home = tmp_path_factory.mktemp("rough")
-    with placed(home, settings=settings, services=SERVICES) as place:
-        yield place
+    home = tmp_path_factory.mktemp("killable")
+    with running_home(home, settings=settings, services=SERVICES) as live_home:
+        yield live_home
 
 
-def _lent(place: Place) -> Iterator[Place]:
-    """Yield a place to a module; stop the agents that are left at its end.
+def _module_share(live_home: LiveHome) -> Iterator[LiveHome]:
+    """Yield a running home to a module; stop the agents that are left at its end.
 
-    A coordinator that still answers a message would ask the brain of the next module.
+    A coordinator that still answers a message would ask the responder of the next module.
     """
-    yield place
-    for agent in {*place.begun, *place.working()}:
-        place.stop(agent)
-    assert "Traceback" not in place.traces()
+    yield live_home
+    for agent in {*live_home.begun, *live_home.working()}:
+        live_home.stop(agent)
+    assert "Traceback" not in live_home.traces()
 
 
 @pytest.fixture(scope="module")
-def place(_common: Place) -> Iterator[Place]:
-    """Return a place whose entities never park, and which other test files have used.
+def live_home(_common: LiveHome) -> Iterator[LiveHome]:
+    """Return a running home whose entities never park, and which other test files have used.
 
     Give no two agents of this folder the same name. The models openai/small and anthropic/small
     have a context of 26,000 tokens, a token of openai/dear costs a hundredth of a cent, and no
     model of the service `refused` answers.
     """
-    yield from _lent(_common)
+    yield from _module_share(_common)
 
 
 @pytest.fixture(scope="module")
-def drowsy_place(_drowsy: Place) -> Iterator[Place]:
-    """Return a place like `place`, whose entities park as soon as they have nothing to do.
+def parking_home(_parking: LiveHome) -> Iterator[LiveHome]:
+    """Return a running home like `live_home`, whose entities park as soon as they are idle.
 
     The service `weak`, of Anthropic's format, has the fallback openai/other there. Big teams work
     there all at once, and a refused call waits only for a moment.
     """
-    yield from _lent(_drowsy)
+    yield from _module_share(_parking)
 
 
 @pytest.fixture(scope="module")
-def rough_place(_rough: Place) -> Iterator[Place]:
-    """Return a place like `place`, whose services may be killed any number of times.
+def killable_home(_killable: LiveHome) -> Iterator[LiveHome]:
+    """Return a running home like `live_home`, whose services may be killed any number of times.
 
     Workers change a repository that is their input in worktrees; external agents may make six model
     calls a node.
     """
-    yield from _lent(_rough)
+    yield from _module_share(_killable)

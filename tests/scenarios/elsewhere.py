@@ -11,7 +11,7 @@ from actors.runtime.kinds import KINDS, resolve
 from actors.runtime.launch import ActorLaunch
 from agiraph.storage.home import Home
 from agiraph.storage.home_folders import make_folders
-from tests.scenarios.place import Place
+from tests.scenarios.live_home import LiveHome
 
 
 def machine_of(home: Path, incarnation: int) -> Path:
@@ -35,7 +35,7 @@ def supervise() -> None:
     run({**KINDS, "worker": "tests.scenarios.elsewhere:work"})
 
 
-class FarPlace(Place):
-    """A place whose workers run elsewhere."""
+class RemoteWorkersHome(LiveHome):
+    """A running home whose workers run elsewhere."""
 
     program = ("tests.scenarios.elsewhere:supervise",)

@@ -1,4 +1,4 @@
-"""Runs whose processes are killed after each of their writes: goals, brains and answers."""
+"""Runs whose processes are killed after each of their writes: goals, responders and answers."""
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from agiraph.agent.loop import UNKNOWN_OUTCOME
-from tests.fakes.model_server import Brain, Reply, Script, SeenRequest, call, calls, say
+from tests.fakes.model_server import Reply, Responder, Script, SeenRequest, call, calls, say
 from tests.scenarios.steps import (
     WAIT,
     ask,
@@ -30,19 +30,19 @@ LINE: Final = "grep -qsx one lines.txt || echo one >> lines.txt"
 class MortalRun:
     """A run: the parts of its models, the first of which answers when `gate` is open.
 
-    The brains are determined by the conversation alone, so repeated requests get the same answer.
+    The conversation alone determines the answers, so repeated requests get the same answer.
     `args` are further words of `agiraph run`; each question is answered with `answer`. `last_cycle`
     is the last cycle of a run in infinite mode.
     """
 
-    parts: Mapping[str, Brain]
+    parts: Mapping[str, Responder]
     args: Sequence[str] = ()
     answer: str = "Blue."
     last_cycle: int = 0
     gate: threading.Event = field(default_factory=threading.Event)
 
     def script(self) -> Script:
-        """Return the brain of all actors; the gate delays the coordinator's answers."""
+        """Return the responder of all actors; the gate delays the coordinator's answers."""
 
         def lead(seen: SeenRequest) -> Reply:
             reply = self.parts["coordinator"](seen)

@@ -1,4 +1,4 @@
-"""Steps of the models of scenarios: the calls that they make, and brains that play them."""
+"""Steps of the models of scenarios: the calls that they make, and responders that play them."""
 
 import json
 import re
@@ -10,10 +10,10 @@ from threading import Event
 from typing import Any
 
 from agiraph.core.turns import AssistantTurn, Turn, UserTurn
-from tests.fakes.model_server import Brain, Reply, Script, SeenRequest, call, calls
+from tests.fakes.model_server import Reply, Responder, Script, SeenRequest, call, calls
 
-Plays = Sequence[Reply | Brain]
-Steps = Plays | Brain
+Plays = Sequence[Reply | Responder]
+Steps = Plays | Responder
 Reaction = Callable[[SeenRequest], Reply | None]
 ASSIGNMENT = "# Assignment: "
 GOAL = "# Goal\n\n"
@@ -45,7 +45,7 @@ def finish(summary: str = "Done.", **more: Any) -> Reply:
     return call("finish", summary=summary, **more)
 
 
-def finish_with(tool: str) -> Brain:
+def finish_with(tool: str) -> Responder:
     """End the run with the latest result of a tool."""
     return lambda seen: finish(f"Done: {seen.result(tool)}")
 
@@ -83,19 +83,19 @@ WORK = [FACT, DONE]
 # --- coordinators --------------------------------------------------------------------------------
 
 
-def one_worker(name: str, task: str = "Write facts.md") -> list[Reply | Brain]:
+def one_worker(name: str, task: str = "Write facts.md") -> list[Reply | Responder]:
     """Return the steps of a coordinator that has one worker do one node."""
     return [spawn(name), node(f"{name}-facts", name, task=task), WAIT, finish_with("wait")]
 
 
-def workers(*names: str, **more: Any) -> list[Reply | Brain]:
+def workers(*names: str, **more: Any) -> list[Reply | Responder]:
     """Return the steps of a coordinator that has each of these workers do a node."""
     hired = [spawn(name, **more) for name in names]
     nodes = [node(f"{name}-facts", name) for name in names]
     return [calls(*hired), calls(*nodes), WAIT, finish_with("wait")]
 
 
-def led(name: str, command: str, *between: Reaction, checks: Sequence[str] = ()) -> Brain:
+def led(name: str, command: str, *between: Reaction, checks: Sequence[str] = ()) -> Responder:
     """Return a coordinator that has an external agent do one node, with these checks.
 
     `between` are called in order before it continues to wait; each returns None once it has
@@ -103,7 +103,7 @@ def led(name: str, command: str, *between: Reaction, checks: Sequence[str] = ())
     """
     about = {"task": "Write tool.py", **({"checks": [*checks]} if checks else {})}
 
-    def brain(seen: SeenRequest) -> Reply:
+    def responder(seen: SeenRequest) -> Reply:
         if seen.step == 0:
             return spawn(name, type="autonomous", agent_command=command)
         if seen.step == 1:
@@ -116,7 +116,7 @@ def led(name: str, command: str, *between: Reaction, checks: Sequence[str] = ())
             return finish(f"Done: {ended[0]}")
         return WAIT
 
-    return brain
+    return responder
 
 
 def once_told(words: str, reply: Reply) -> Reaction:
@@ -129,8 +129,8 @@ def once_told(words: str, reply: Reply) -> Reaction:
     return react
 
 
-def by_goal(goals: Mapping[str, Plays]) -> Brain:
-    """Return a coordinator's brain that plays the steps of its latest goal."""
+def by_goal(goals: Mapping[str, Plays]) -> Responder:
+    """Return a coordinator's responder that plays the steps of its latest goal."""
 
     def answer(seen: SeenRequest) -> Reply:
         at = max(n for n, turn in enumerate(seen.turns) if _goal(turn))
@@ -152,8 +152,8 @@ def _goal(turn: Turn) -> str:
 # --- workers -------------------------------------------------------------------------------------
 
 
-def by_node(coordinator: Plays, nodes: Mapping[str, Plays]) -> Brain:
-    """Return the brain of a coordinator, and of workers that play their current node."""
+def by_node(coordinator: Plays, nodes: Mapping[str, Plays]) -> Responder:
+    """Return the responder of a coordinator, and of workers that play their current node."""
 
     def work(seen: SeenRequest) -> Reply:
         name, step = place_of(seen)

@@ -23,8 +23,8 @@ from threading import Thread
 import pytest
 
 from tests.fakes.forked import FRONT_DOOR, begun
-from tests.integration.house import until
-from tests.scenarios.house import ROOT
+from tests.integration.waiting import until
+from tests.scenarios.scenario_home import ROOT
 
 OF_ANOTHER_TERMINAL = {"TMUX", "COLUMNS", "LINES"}
 NO_TMUX = shutil.which("tmux") is None

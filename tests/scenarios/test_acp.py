@@ -9,8 +9,8 @@ import pytest
 
 from agiraph.external.acp import LOST
 from tests.fakes import acp_agent
-from tests.scenarios.house import JsonObject, Outcome
-from tests.scenarios.place import Place, whole_lines
+from tests.scenarios.live_home import LiveHome, whole_lines
+from tests.scenarios.scenario_home import JsonObject, Outcome
 from tests.scenarios.steps import Reaction, led, once_told, tell
 
 Steps = list[JsonObject]
@@ -22,7 +22,7 @@ DONE_AFTER_ALL = [*BEGUN, {"local": "_result.md", "content": "Done after all.\n"
 
 
 @pytest.fixture
-def lead(place: Place, tmp_path: Path) -> Lead:
+def lead(live_home: LiveHome, tmp_path: Path) -> Lead:
     """Return a function that has the scripted agent play these turns on the node of worker NAME."""
     known: dict[str, Any] = {"driver": "acp", "command": ["python3", acp_agent.__file__]}
     shown = [str(Path(acp_agent.__file__).parent), str(tmp_path)]
@@ -32,14 +32,14 @@ def lead(place: Place, tmp_path: Path) -> Lead:
     ways = ("modes", "resumes", "forgets")
     known |= {"parameters": {way: {"yes": [way]} for way in ways}}
     presets = {"scripted": known, "moded": {**known, "rules": "asked", "mode": "default"}}
-    (place.home / "agents.yaml").write_text(json.dumps(presets))
+    (live_home.home / "agents.yaml").write_text(json.dumps(presets))
 
     def run(
         name: str, *turns: Steps, between: Sequence[Reaction] = (), command: str = "scripted"
     ) -> Outcome:
         script.write_text(json.dumps(turns))
-        place.plays(coordinator=led(name, command, *between))
-        return place.complete("Have it made")
+        live_home.plays(coordinator=led(name, command, *between))
+        return live_home.complete("Have it made")
 
     return run
 
@@ -97,9 +97,9 @@ def test_a_killed_agent_is_resumed_and_nothing_is_reported_twice(lead: Lead) -> 
 
 
 @pytest.fixture
-def denying(place: Place) -> Iterator[None]:
+def denying(live_home: LiveHome) -> Iterator[None]:
     """Keep a rule that denies commands with `date` while the test runs."""
-    rules = place.home / "approvals.yaml"
+    rules = live_home.home / "approvals.yaml"
     rules.write_text("rules:\n  - {name: no-date, tool: bash, pattern: '*date*', action: deny}\n")
     yield
     rules.unlink()

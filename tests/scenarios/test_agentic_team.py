@@ -10,9 +10,9 @@ from agiraph.core.team import EarlierTask
 from agiraph.http.api import CreateAgentRequest, TeamRequest
 from agiraph.http.client import Client
 from tests.fakes.model_server import Reply, SeenRequest
-from tests.integration.house import until
-from tests.scenarios.house import MODEL
-from tests.scenarios.place import MakePlace, Place, whole_lines
+from tests.integration.waiting import until
+from tests.scenarios.live_home import LiveHome, MakeLiveHome, whole_lines
+from tests.scenarios.scenario_home import MODEL
 from tests.scenarios.steps import held, program, publish, write
 from tests.scenarios.terminal import Terminal, needs_tmux
 
@@ -29,8 +29,8 @@ def finalize(final: str, message: str = "") -> Reply:
     return publish(result={"action": "finalize", "message": message, "final_response": final})
 
 
-def turns_of(place: Place, agent: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = place.json("team", "turns", agent)["turns"]
+def turns_of(live_home: LiveHome, agent: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = live_home.json("team", "turns", agent)["turns"]
     return found
 
 
@@ -39,7 +39,7 @@ def told_turns(log: Path) -> list[int]:
     return [one["data"]["turn"] for one in whole_lines(log) if one["type"] == "team.turn"]
 
 
-def test_roles_pass_messages_until_the_lead_finishes(place: Place) -> None:
+def test_roles_pass_messages_until_the_lead_finishes(live_home: LiveHome) -> None:
     seen: list[str] = []
 
     def lead(request: SeenRequest) -> Reply:
@@ -50,12 +50,12 @@ def test_roles_pass_messages_until_the_lead_finishes(place: Place) -> None:
             else to(DEVELOPER, "Implement endpoint + tests")
         )
 
-    place.plays(
+    live_home.plays(
         project_manager=lead,
         software_developer=[write("scratch/app.py", "x = 1\n"), to(QA, "Complete, validate")],
         qa_engineer=[to(LEAD, "Validation passed")],
     )
-    done = place.command("team", "Build an endpoint", "--name", "endpoint", "--json", *MODEL)
+    done = live_home.command("team", "Build an endpoint", "--name", "endpoint", "--json", *MODEL)
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert (told["status"], told["result"]) == ("completed", "Ready to ship\n")
@@ -73,44 +73,46 @@ def test_roles_pass_messages_until_the_lead_finishes(place: Place) -> None:
     }
     assert told["team"]["status"] == "finalized"
     agent = told["agent"]
-    place.begun.append(agent)
-    events = [one["data"] for one in place.json("events", agent, "--type", "team.turn")]
-    assert events == told["team"]["turns"] == turns_of(place, agent)
+    live_home.begun.append(agent)
+    events = [one["data"] for one in live_home.json("events", agent, "--type", "team.turn")]
+    assert events == told["team"]["turns"] == turns_of(live_home, agent)
     assert "app.py" in seen[1], "the files of others are named"
     assert "project_manager: " in done.stderr
 
 
 def test_whatever_is_killed_in_the_middle_of_a_turn_the_same_turn_goes_on(
-    rough_place: Place,
+    killable_home: LiveHome,
 ) -> None:
-    place, gate, last = rough_place, Event(), Event()
-    place.plays(
+    live_home, gate, last = killable_home, Event(), Event()
+    live_home.plays(
         project_manager=[to(DEVELOPER, "Count"), held(finalize("It is one."), last)],
         software_developer=[write("scratch/count", "1"), held(to(QA, "Counted"), gate)],
         qa_engineer=[to(LEAD, "Right")],
     )
-    with Client.for_home(place.home) as client:
+    with Client.for_home(live_home.home) as client:
         asked = CreateAgentRequest(
             goal="Count it", name="counted", model=MODEL[1], team=TeamRequest()
         )
         agent = client.create_agent(asked)
-    place.begun.append(agent.id)
-    place.server.wait_for(lambda seen: seen.is_for(DEVELOPER) and "count" in str(seen.turns[-1]))
-    place.kill("coordinator counted")
-    place.kill("worker software-developer-")
+    live_home.begun.append(agent.id)
+    live_home.server.wait_for(
+        lambda seen: seen.is_for(DEVELOPER) and "count" in str(seen.turns[-1])
+    )
+    live_home.kill("coordinator counted")
+    live_home.kill("worker software-developer-")
     for service in ("router", "broker", "spawner"):
-        place.kill(service)
+        live_home.kill(service)
     gate.set()
-    place.server.wait_for(lambda seen: seen.is_for(LEAD) and "Right" in seen.said)
+    live_home.server.wait_for(lambda seen: seen.is_for(LEAD) and "Right" in seen.said)
     for process in ("human", "recorder", "clock", "coordinator counted", "worker project-manager-"):
-        place.kill(process)
-    place.restart_supervisor()
+        live_home.kill(process)
+    live_home.restart_supervisor()
     last.set()
-    record = place.await_end(place.home / "agents" / agent.id)
+    record = live_home.await_end(live_home.home / "agents" / agent.id)
     assert record["result"] == "It is one."
-    ways = [(one["from_role"], one["to_role"]) for one in turns_of(place, agent.id)]
+    ways = [(one["from_role"], one["to_role"]) for one in turns_of(live_home, agent.id)]
     assert ways == [(LEAD, DEVELOPER), (DEVELOPER, QA), (QA, LEAD), (LEAD, "user")]
-    log = place.home / "agents" / agent.id / "events.jsonl"
+    log = live_home.home / "agents" / agent.id / "events.jsonl"
     until(lambda: 4 in told_turns(log), "the last turn is in the log, behind the agent's record")
     assert told_turns(log) == [1, 2, 3, 4], "each once"
 
@@ -123,7 +125,7 @@ open("_result.md", "w").write(decision)
 
 
 def test_a_failed_role_is_done_by_its_fallback_else_its_lead_is_told(
-    place: Place, tmp_path: Path
+    live_home: LiveHome, tmp_path: Path
 ) -> None:
     """The fallback of a command is another command or a model, of a model another model."""
     roles = {
@@ -134,18 +136,18 @@ def test_a_failed_role_is_done_by_its_fallback_else_its_lead_is_told(
     }
     commands = {"works": program(tmp_path, WORKS), "fails": "false"}
     presets = {name: {"command": [command], "attempts": 1} for name, command in commands.items()}
-    (place.home / "agents.yaml").write_text(json.dumps(presets))
+    (live_home.home / "agents.yaml").write_text(json.dumps(presets))
     file = tmp_path / "roles.yaml"
     file.write_text(json.dumps({"agentic_team": {"max_turns": 9, "roles": roles}}))
-    place.plays(
+    live_home.plays(
         project_manager=[*(to(role, "Do it") for role in roles), finalize("Unchecked")],
         **{f"{role}-fallback": [to(LEAD, "Done")] for role in (DEVELOPER, "devops_engineer")},
     )
     words = ("--roles", str(file), "--name", "helped", "--json", *MODEL)
-    done = place.command("team", "Do it", *words)
-    (place.home / "agents.yaml").unlink()
+    done = live_home.command("team", "Do it", *words)
+    (live_home.home / "agents.yaml").unlink()
     told = json.loads(done.stdout)
-    place.begun.append(told["agent"])
+    live_home.begun.append(told["agent"])
     turns = told["team"]["turns"]
     assert {one["from_agent"] for one in turns[::2]} == {MODEL[1]}, "the lead's"
     assert [(one["from_role"], one["from_agent"], one["success"]) for one in turns[1::2]] == [
@@ -158,54 +160,56 @@ def test_a_failed_role_is_done_by_its_fallback_else_its_lead_is_told(
     assert done.returncode == 0
 
 
-def test_a_team_that_does_not_finish_says_so_and_exits_with_1(place: Place) -> None:
-    place.plays(
+def test_a_team_that_does_not_finish_says_so_and_exits_with_1(live_home: LiveHome) -> None:
+    live_home.plays(
         project_manager=[to(DEVELOPER, "Do it")] * 3, software_developer=[to(LEAD, "No")] * 3
     )
-    done = place.command("team", "Do it", "--max-turns", "3", "--name", "endless", "--json")
+    done = live_home.command("team", "Do it", "--max-turns", "3", "--name", "endless", "--json")
     told = json.loads(done.stdout)
-    place.begun.append(told["agent"])
+    live_home.begun.append(told["agent"])
     assert (done.returncode, told["status"], told["team"]["status"]) == (1, "failed", "max_turns")
     assert told["reason"] == "the team has not finished: its 3 turns are used up"
     assert told["result"].endswith("project_manager to software_developer:\n\nDo it\n")
-    shown = place.json("show", told["agent"])
+    shown = live_home.json("show", told["agent"])
     assert (shown["status"], shown["reason"]) == ("failed", told["reason"])
 
 
 def test_a_role_without_a_usable_agent_is_refused_before_anything_runs(
-    place: Place, tmp_path: Path
+    live_home: LiveHome, tmp_path: Path
 ) -> None:
     roles = tmp_path / "roles.yaml"
     roles.write_text(
         "roles: {qa_engineer: {agent: nowhere/x}, devops_engineer: {agent: no-such}}\n"
     )
-    before = len(place.json("agents"))
-    refused = place.command("team", "Do it", "--roles", str(roles))
+    before = len(live_home.json("agents"))
+    refused = live_home.command("team", "Do it", "--roles", str(roles))
     assert refused.returncode == 2
     assert "role 'qa_engineer': agent 'nowhere/x': unknown provider 'nowhere'" in refused.stderr
     assert "role 'devops_engineer': agent 'no-such'" in refused.stderr
-    assert len(place.json("agents")) == before
-    checked = place.command("team", "validate", "--roles", str(roles))
+    assert len(live_home.json("agents")) == before
+    checked = live_home.command("team", "validate", "--roles", str(roles))
     assert (checked.returncode, "qa_engineer" in checked.stderr) == (1, True)
     roles.write_text("agentic_team: {lead_role: boss}\n")
-    refused = place.command("team", "validate", "--roles", str(roles))
+    refused = live_home.command("team", "validate", "--roles", str(roles))
     assert "unknown role in agentic_team.lead_role 'boss'" in refused.stderr
-    assert place.command("team", "validate").stdout == "5 roles can work, led by project_manager\n"
-    assert "software_architect" in place.command("team", "agents").stdout
-    assert place.json("team", "config")["max_turns"] == 12
-    health = place.json("team", "health")
+    assert (
+        live_home.command("team", "validate").stdout == "5 roles can work, led by project_manager\n"
+    )
+    assert "software_architect" in live_home.command("team", "agents").stdout
+    assert live_home.json("team", "config")["max_turns"] == 12
+    health = live_home.json("team", "health")
     assert (health["is_valid"], health["can_work_offline"], len(health["agents"])) == (
         *(True, False, 5),
     )
-    shown = place.command("team", "config")
+    shown = live_home.command("team", "config")
     roles.write_text(shown.stdout)
     assert "    title: QA Engineer\n" in shown.stdout
-    assert place.command("team", "validate", "--roles", str(roles)).returncode == 0
+    assert live_home.command("team", "validate", "--roles", str(roles)).returncode == 0
 
 
-def test_what_the_person_says_and_asked_before_is_in_the_next_turn(place: Place) -> None:
+def test_what_the_person_says_and_asked_before_is_in_the_next_turn(live_home: LiveHome) -> None:
     gate = Event()
-    place.plays(
+    live_home.plays(
         project_manager=[held(to(DEVELOPER, "Go"), gate), finalize("Blue, then.")],
         software_developer=[to(LEAD, "Done")],
     )
@@ -213,35 +217,37 @@ def test_what_the_person_says_and_asked_before_is_in_the_next_turn(place: Place)
     asked = CreateAgentRequest(
         goal="Another colour", name="painted", model=MODEL[1], team=TeamRequest(earlier=earlier)
     )
-    with Client.for_home(place.home) as client:
+    with Client.for_home(live_home.home) as client:
         agent = client.create_agent(asked)
-        place.begun.append(agent.id)
-        first = place.server.wait_for(lambda seen: seen.is_for(LEAD))
+        live_home.begun.append(agent.id)
+        first = live_home.server.wait_for(lambda seen: seen.is_for(LEAD))
         assert "It is red now." in first.system
         assert "The team's goal: Another colour" in first.said
         client.send(agent.id, "Make it blue")
     gate.set()
-    seen = place.server.wait_for(lambda seen: seen.is_for(DEVELOPER))
+    seen = live_home.server.wait_for(lambda seen: seen.is_for(DEVELOPER))
     assert "[Message from human]: Make it blue" in seen.said
-    assert place.await_end(place.home / "agents" / agent.id)["result"] == "Blue, then."
+    assert live_home.await_end(live_home.home / "agents" / agent.id)["result"] == "Blue, then."
 
 
-def test_a_turn_that_cannot_begin_ends_the_run(make_place: MakePlace) -> None:
-    place = make_place({"run": {"max_nodes": 2}})
-    place.plays(project_manager=[to(DEVELOPER, "Go")] * 3, software_developer=[to(LEAD, "No")] * 3)
-    done = place.command("team", "Go on", "--name", "bounded", "--json", *MODEL)
+def test_a_turn_that_cannot_begin_ends_the_run(make_live_home: MakeLiveHome) -> None:
+    live_home = make_live_home({"run": {"max_nodes": 2}})
+    live_home.plays(
+        project_manager=[to(DEVELOPER, "Go")] * 3, software_developer=[to(LEAD, "No")] * 3
+    )
+    done = live_home.command("team", "Go on", "--name", "bounded", "--json", *MODEL)
     told = json.loads(done.stdout)
-    place.begun.append(told["agent"])
+    live_home.begun.append(told["agent"])
     assert (done.returncode, told["status"]) == (1, "failed")
     assert "turn 3 cannot begin: " in told["reason"]
 
 
-def test_the_script_of_a_team_needs_no_key(place: Place, tmp_path: Path) -> None:
+def test_the_script_of_a_team_needs_no_key(live_home: LiveHome, tmp_path: Path) -> None:
     for name in ("a.py", "b.py", "c.txt"):
         (tmp_path / name).write_text("x")
     words = ("-m", "script/team", "-i", str(tmp_path), "--name", "measured", "--offline")
-    done = place.command("team", "Measure it", *words)
-    place.begun.append("measured")
+    done = live_home.command("team", "Measure it", *words)
+    live_home.begun.append("measured")
     assert done.returncode == 0, done.stderr
     assert "| .py | 2 |" in done.stdout
     assert "| all | 3 |" in done.stdout
@@ -250,7 +256,7 @@ def test_the_script_of_a_team_needs_no_key(place: Place, tmp_path: Path) -> None
 
 @needs_tmux
 def test_the_shell_is_a_prompt_with_commands_a_live_table_and_a_history(
-    place: Place, tmp_path: Path
+    live_home: LiveHome, tmp_path: Path
 ) -> None:
     saved, gate, never = tmp_path / "session.json", Event(), Event()
     said: dict[str, str] = {}
@@ -265,10 +271,10 @@ def test_the_shell_is_a_prompt_with_commands_a_live_table_and_a_history(
             return held(finalize("too late"), never)
         return to(DEVELOPER, "Go") if is_first else finalize(f"{task} answer", "fine")
 
-    place.plays(project_manager=lead, software_developer=[held(to(LEAD, "Done"), gate)])
+    live_home.plays(project_manager=lead, software_developer=[held(to(LEAD, "Done"), gate)])
     socket = tmp_path / "tmux"
-    words = ("agentic-shell", "--home", str(place.home), *MODEL)
-    with contextlib.closing(Terminal(socket, place.environ, *words, size=(100, 40))) as screen:
+    words = ("agentic-shell", "--home", str(live_home.home), *MODEL)
+    with contextlib.closing(Terminal(socket, live_home.environ, *words, size=(100, 40))) as screen:
         screen.await_screen("type a task, or /help", "team>")
         screen.type("First task")
         table = ("project_manager -> software_developer  1x  <- the last", "turn 2: software_dev")
@@ -284,7 +290,7 @@ def test_the_shell_is_a_prompt_with_commands_a_live_table_and_a_history(
         screen.type("/followup off")
         screen.await_screen("is not told of the ones before")
         screen.type("Third task")
-        place.server.wait_for(lambda seen: seen.is_for(LEAD) and "Third task" in seen.said)
+        live_home.server.wait_for(lambda seen: seen.is_for(LEAD) and "Third task" in seen.said)
         screen.keys("C-c")
         screen.await_screen("stopped", without="0 tokens")
         screen.keys("C-l")
@@ -298,6 +304,6 @@ def test_the_shell_is_a_prompt_with_commands_a_live_table_and_a_history(
     assert "First answer" in said["Second"], "a further task is told of the one before"
     assert "The person's earlier tasks" not in said["Fourth"], "unless it is not to be"
     assert len(json.loads(saved.read_text())["tasks"]) == 2
-    typed = [*map(json.loads, (place.home / "system/typed.jsonl").read_text().splitlines())]
+    typed = [*map(json.loads, (live_home.home / "system/typed.jsonl").read_text().splitlines())]
     assert typed[:3] == ["First task", "Second task", "/history"]
-    place.begun += [one["agent"] for one in json.loads(saved.read_text())["tasks"][:1]]
+    live_home.begun += [one["agent"] for one in json.loads(saved.read_text())["tasks"][:1]]

@@ -2,7 +2,7 @@
 
 from tests.fakes.model_server import Reply, SeenRequest, calls, say
 from tests.fakes.site import FakeSite
-from tests.scenarios.place import Place
+from tests.scenarios.live_home import LiveHome
 from tests.scenarios.steps import bash, finish, write
 
 FINDINGS = "# Languages\n\n1. Python\n2. TypeScript\n3. Rust\n"
@@ -14,9 +14,11 @@ print('bitcoin costs', answer['{key}']['usd'])
 """
 
 
-def test_a_single_agent_answers_and_leaves_a_full_trace(place: Place) -> None:
-    place.plays(coordinator=[calls(write("research.md", FINDINGS), text="I know."), finish(ANSWER)])
-    outcome = place.run("What are the top 3 programming languages in 2026?")
+def test_a_single_agent_answers_and_leaves_a_full_trace(live_home: LiveHome) -> None:
+    live_home.plays(
+        coordinator=[calls(write("research.md", FINDINGS), text="I know."), finish(ANSWER)]
+    )
+    outcome = live_home.run("What are the top 3 programming languages in 2026?")
     assert outcome.code == 0
     assert outcome.result["result"].strip() == ANSWER
     assert (outcome.run / "research.md").read_text() == FINDINGS
@@ -26,22 +28,22 @@ def test_a_single_agent_answers_and_leaves_a_full_trace(place: Place) -> None:
     assert "agent.completed" in types
     kinds = [record["kind"] for record in outcome.conversation()]
     assert (kinds.count("said"), kinds.count("tool.finished")) == (2, 2)
-    place.await_end(outcome.agent)
+    live_home.await_end(outcome.agent)
 
 
-def test_a_model_that_forgets_to_call_a_tool_is_reminded_once(place: Place) -> None:
-    place.plays(coordinator=[say("The answer is 4."), finish("4")])
-    assert place.complete("What is 2 + 2?").result["result"].strip() == "4"
+def test_a_model_that_forgets_to_call_a_tool_is_reminded_once(live_home: LiveHome) -> None:
+    live_home.plays(coordinator=[say("The answer is 4."), finish("4")])
+    assert live_home.complete("What is 2 + 2?").result["result"].strip() == "4"
 
 
-def test_a_model_that_never_calls_a_tool_ends_in_a_clear_failure(place: Place) -> None:
-    place.plays(coordinator=[say("It is 4."), say("As I said, 4.")])
-    outcome = place.lead("What is 2 + 2?")
+def test_a_model_that_never_calls_a_tool_ends_in_a_clear_failure(live_home: LiveHome) -> None:
+    live_home.plays(coordinator=[say("It is 4."), say("As I said, 4.")])
+    outcome = live_home.lead("What is 2 + 2?")
     assert (outcome.code, outcome.result["status"]) == (1, "failed")
     assert "stopped without finishing: As I said, 4." in outcome.progress
 
 
-def test_a_script_is_written_run_mended_and_run_again(place: Place, site: FakeSite) -> None:
+def test_a_script_is_written_run_mended_and_run_again(live_home: LiveHome, site: FakeSite) -> None:
     def writes(key: str) -> Reply:
         return write("btc_price.py", SCRIPT.format(url=site.url, key=key))
 
@@ -50,7 +52,7 @@ def test_a_script_is_written_run_mended_and_run_again(place: Place, site: FakeSi
         return finish(f"It works: {seen.result('bash').strip()}")
 
     run = bash("python3 btc_price.py")
-    place.plays(coordinator=[writes("btc"), run, writes("bitcoin"), run, end])
-    outcome = place.complete("Fetch the Bitcoin price")
+    live_home.plays(coordinator=[writes("btc"), run, writes("bitcoin"), run, end])
+    outcome = live_home.complete("Fetch the Bitcoin price")
     assert "64321.5" in outcome.result["result"]
     assert (outcome.run / "btc_price.py").exists()

@@ -10,7 +10,7 @@ from agiraph.core.turns import Usage
 from cli.exits import CLOSED_PIPE
 from tests.fakes.forked import Forked
 from tests.fakes.model_server import Reply, say
-from tests.scenarios.place import Place
+from tests.scenarios.live_home import LiveHome
 from tests.scenarios.steps import WORK, held, one_worker, publish
 
 LIMIT = 45_000
@@ -22,11 +22,11 @@ def gate() -> Event:
     return Event()
 
 
-def at_work(place: Place, name: str, gate: Event) -> str:
+def at_work(live_home: LiveHome, name: str, gate: Event) -> str:
     """Start an agent whose worker waits at the gate; return its id."""
-    place.plays(coordinator=one_worker("ada"), ada=[WORK[0], held(publish(), gate)])
-    agent = place.begin(name).name
-    place.await_step("ada", 1)
+    live_home.plays(coordinator=one_worker("ada"), ada=[WORK[0], held(publish(), gate)])
+    agent = live_home.begin(name).name
+    live_home.await_step("ada", 1)
     return agent
 
 
@@ -42,10 +42,10 @@ def read_until(process: Forked, text: str) -> str:
 
 
 def test_who_attaches_sees_what_was_done_and_the_end_with_its_result(
-    place: Place, gate: Event
+    live_home: LiveHome, gate: Event
 ) -> None:
-    agent = at_work(place, "joined", gate)
-    attached = place.start("attach", "joined")
+    agent = at_work(live_home, "joined", gate)
+    attached = live_home.start("attach", "joined")
     before = read_until(attached, "ada-facts")
     assert f"agent {agent}: working" in before
     gate.set()
@@ -55,27 +55,29 @@ def test_who_attaches_sees_what_was_done_and_the_end_with_its_result(
     assert "completed · " in err
 
 
-def test_ctrl_c_detaches_and_the_team_goes_on(place: Place, gate: Event) -> None:
-    agent = at_work(place, "left-alone", gate)
-    attached = place.start("attach", agent)
+def test_ctrl_c_detaches_and_the_team_goes_on(live_home: LiveHome, gate: Event) -> None:
+    agent = at_work(live_home, "left-alone", gate)
+    attached = live_home.start("attach", agent)
     read_until(attached, "ada-facts")
     attached.send_signal(signal.SIGINT)
     out, err = attached.communicate(60)
     assert (attached.wait(), out) == (130, "")
     assert f"agiraph attach {agent}" in err
-    assert place.json("show", agent)["status"] == "working"
+    assert live_home.json("show", agent)["status"] == "working"
     gate.set()
-    waited = place.command("wait", agent)
+    waited = live_home.command("wait", agent)
     assert (waited.returncode, waited.stdout, waited.stderr) == (0, "", "")
 
 
-def test_commands_that_follow_end_when_their_reader_has_gone(place: Place, gate: Event) -> None:
-    agent = at_work(place, "no-reader", gate)
+def test_commands_that_follow_end_when_their_reader_has_gone(
+    live_home: LiveHome, gate: Event
+) -> None:
+    agent = at_work(live_home, "no-reader", gate)
     followers = [
-        place.start("attach", agent),
-        place.start("events", agent, "--follow"),
-        place.start("events", agent, "--follow", "--json"),
-        place.start("logs", "broker", "--follow"),
+        live_home.start("attach", agent),
+        live_home.start("events", agent, "--follow"),
+        live_home.start("events", agent, "--follow", "--json"),
+        live_home.start("logs", "broker", "--follow"),
     ]
     read_until(followers[0], "ada-facts")
     for follower in followers[1:]:
@@ -86,37 +88,37 @@ def test_commands_that_follow_end_when_their_reader_has_gone(place: Place, gate:
             assert stream is not None
             stream.close()
     assert [follower.wait(60) for follower in followers] == [CLOSED_PIPE] * len(followers)
-    assert place.json("show", agent)["status"] == "working"
+    assert live_home.json("show", agent)["status"] == "working"
     gate.set()
-    assert place.command("wait", agent).returncode == 0
+    assert live_home.command("wait", agent).returncode == 0
 
 
-def test_who_attaches_late_or_waits_late_is_told_how_it_ended(place: Place) -> None:
-    place.plays(coordinator=[say("I do not know."), say("I still do not know.")])
-    agent = place.begin("at-a-loss")
-    place.await_end(agent, "failed")
-    waited = place.command("wait", agent.name)
+def test_who_attaches_late_or_waits_late_is_told_how_it_ended(live_home: LiveHome) -> None:
+    live_home.plays(coordinator=[say("I do not know."), say("I still do not know.")])
+    agent = live_home.begin("at-a-loss")
+    live_home.await_end(agent, "failed")
+    waited = live_home.command("wait", agent.name)
     assert (waited.returncode, waited.stdout) == (1, "")
     assert waited.stderr.startswith("agiraph: at-a-loss is failed: the coordinator stopped")
-    attached = place.command("attach", agent.name, "--json")
+    attached = live_home.command("attach", agent.name, "--json")
     assert attached.returncode == 1
     assert json.loads(attached.stdout)["reason"] in waited.stderr
 
 
-def test_the_end_of_a_budget_is_an_exit_code_of_its_own(place: Place) -> None:
+def test_the_end_of_a_budget_is_an_exit_code_of_its_own(live_home: LiveHome) -> None:
     reply = Reply(usage=Usage(input_tokens=LIMIT, output_tokens=10), text="Much")
-    place.plays(coordinator=[reply, reply])
-    spent = place.begin("spent-up", "--budget", f"{LIMIT}-tokens", "--when-spent", "stop")
-    place.await_end(spent, "failed")
-    assert place.command("wait", "spent-up").returncode == 3
-    assert place.command("attach", "spent-up").returncode == 3
+    live_home.plays(coordinator=[reply, reply])
+    spent = live_home.begin("spent-up", "--budget", f"{LIMIT}-tokens", "--when-spent", "stop")
+    live_home.await_end(spent, "failed")
+    assert live_home.command("wait", "spent-up").returncode == 3
+    assert live_home.command("attach", "spent-up").returncode == 3
 
 
-def test_who_waits_no_longer_leaves_the_team_at_work(place: Place, gate: Event) -> None:
-    agent = at_work(place, "slow", gate)
-    waited = place.command("wait", agent, "--timeout", "1s", "--json")
+def test_who_waits_no_longer_leaves_the_team_at_work(live_home: LiveHome, gate: Event) -> None:
+    agent = at_work(live_home, "slow", gate)
+    waited = live_home.command("wait", agent, "--timeout", "1s", "--json")
     assert waited.returncode == 1
     assert '"status": "working"' in waited.stdout
     assert "not finished within 1 seconds (--timeout)" in waited.stderr
     gate.set()
-    assert place.command("wait", agent).returncode == 0
+    assert live_home.command("wait", agent).returncode == 0

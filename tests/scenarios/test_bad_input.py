@@ -13,9 +13,9 @@ import zmq
 from agiraph.storage.home import Home
 from agiraph.storage.journal import read_journal
 from tests.fakes.model_server import Call, Reply, call, say
-from tests.integration.house import until
-from tests.scenarios.house import processes_of, words_of
-from tests.scenarios.place import Place
+from tests.integration.waiting import until
+from tests.scenarios.live_home import LiveHome
+from tests.scenarios.scenario_home import processes_of, words_of
 from tests.scenarios.steps import DONE, WAIT, bash, held, one_worker, spawn, tell, write
 
 MODEL = ("--model", "openai/fake")
@@ -23,17 +23,17 @@ ADD = ("triggers", "known", "add")
 
 
 @pytest.fixture(scope="module")
-def place(place: Place) -> Iterator[Place]:
-    """Yield a place with one ended agent, `known`, whose worker was `ada`."""
-    place.plays(coordinator=one_worker("ada"), ada=[bash("echo 1 > f"), DONE])
-    place.run("Know one thing", "--name", "known")
-    yield place
-    place.stop("known")
+def live_home(live_home: LiveHome) -> Iterator[LiveHome]:
+    """Yield a running home with one ended agent, `known`, whose worker was `ada`."""
+    live_home.plays(coordinator=one_worker("ada"), ada=[bash("echo 1 > f"), DONE])
+    live_home.run("Know one thing", "--name", "known")
+    yield live_home
+    live_home.stop("known")
 
 
-def told(place: Place, *args: str, code: int, **environ: str) -> str:
+def told(live_home: LiveHome, *args: str, code: int, **environ: str) -> str:
     """Run a command that must fail with `code`; return the line with the reason."""
-    done = place.command(*args, **environ)
+    done = live_home.command(*args, **environ)
     assert done.stdout == ""
     assert "Traceback" not in done.stderr
     assert "internal error" not in done.stderr
@@ -79,13 +79,13 @@ def agents_of(home: Path) -> list[str]:
     ],
 )
 def test_a_wrong_use_is_named_and_nothing_is_begun(
-    place: Place, args: tuple[str, ...], words: list[str]
+    live_home: LiveHome, args: tuple[str, ...], words: list[str]
 ) -> None:
-    before = agents_of(place.home)
-    line = told(place, *args, code=2)
+    before = agents_of(live_home.home)
+    line = told(live_home, *args, code=2)
     assert [word for word in words if word not in line] == []
-    assert agents_of(place.home) == before
-    assert place.json("triggers", "known") == []
+    assert agents_of(live_home.home) == before
+    assert live_home.json("triggers", "known") == []
 
 
 @pytest.mark.parametrize(
@@ -123,9 +123,9 @@ def test_a_wrong_use_is_named_and_nothing_is_begun(
     ],
 )
 def test_an_unknown_name_is_told_with_the_known_ones(
-    place: Place, args: tuple[str, ...], words: list[str]
+    live_home: LiveHome, args: tuple[str, ...], words: list[str]
 ) -> None:
-    line = told(place, *args, code=2)
+    line = told(live_home, *args, code=2)
     assert [word for word in words if word not in line] == []
 
 
@@ -138,22 +138,22 @@ def test_an_unknown_name_is_told_with_the_known_ones(
     ],
 )
 def test_what_its_state_does_not_allow_is_a_failure(
-    place: Place, args: tuple[str, ...], words: list[str]
+    live_home: LiveHome, args: tuple[str, ...], words: list[str]
 ) -> None:
-    line = told(place, *args, code=1)
+    line = told(live_home, *args, code=1)
     assert [word for word in words if word not in line] == []
 
 
 # --- homes and settings --------------------------------------------------------------------------
 
 
-def test_homes_that_cannot_be(place: Place, tmp_path: Path) -> None:
+def test_homes_that_cannot_be(live_home: LiveHome, tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()
-    assert str(file) in told(place, "run", "x", *MODEL, "--home", str(file), code=2)
-    assert str(file) in told(place, "run", "x", *MODEL, "--home", str(file / "in"), code=1)
-    assert "/proc/home" in told(place, "run", "x", *MODEL, "--home", "/proc/home", code=1)
-    line = told(place, "run", "x", *MODEL, "--detach", "--home", str(tmp_path / "new"), code=4)
+    assert str(file) in told(live_home, "run", "x", *MODEL, "--home", str(file), code=2)
+    assert str(file) in told(live_home, "run", "x", *MODEL, "--home", str(file / "in"), code=1)
+    assert "/proc/home" in told(live_home, "run", "x", *MODEL, "--home", "/proc/home", code=1)
+    line = told(live_home, "run", "x", *MODEL, "--detach", "--home", str(tmp_path / "new"), code=4)
     assert str(tmp_path / "new") in line
     assert "agiraph up" in line
     assert not (tmp_path / "new").exists()
@@ -168,63 +168,63 @@ def test_homes_that_cannot_be(place: Place, tmp_path: Path) -> None:
     ],
 )
 def test_settings_that_cannot_be_read(
-    place: Place, tmp_path: Path, text: str, words: list[str]
+    live_home: LiveHome, tmp_path: Path, text: str, words: list[str]
 ) -> None:
     settings = tmp_path / "agiraph.yaml"
     settings.write_text(text)
     others = () if text.startswith("run:") else (("_supervisor",),)
     for args in (("run", "x", *MODEL), ("config", "show"), *others):
-        line = told(place, *args, "--home", str(tmp_path), code=2)
+        line = told(live_home, *args, "--home", str(tmp_path), code=2)
         assert [word for word in (str(settings), *words) if word not in line] == []
     assert [path.name for path in tmp_path.iterdir()] == ["agiraph.yaml"]
 
 
 @pytest.mark.parametrize("name", ["agiraph.yaml", "providers.yaml", "prices.yaml", "agents.yaml"])
-def test_settings_that_are_no_text(place: Place, tmp_path: Path, name: str) -> None:
+def test_settings_that_are_no_text(live_home: LiveHome, tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(b"caf\xe9: 1\n")
-    line = told(place, "run", "x", *MODEL, "--home", str(tmp_path), code=2)
+    line = told(live_home, "run", "x", *MODEL, "--home", str(tmp_path), code=2)
     assert line == f"agiraph: {tmp_path / name}: is not UTF-8 text (byte 3)"
 
 
 # --- a goal that is too long ---------------------------------------------------------------------
 
 
-def test_a_goal_longer_than_the_window_is_refused_before_any_call(place: Place) -> None:
-    place.plays(coordinator=[])
-    before = agents_of(place.home)
+def test_a_goal_longer_than_the_window_is_refused_before_any_call(live_home: LiveHome) -> None:
+    live_home.plays(coordinator=[])
+    before = agents_of(live_home.home)
     for args in (("--model", "openai/small"), ("--agent", "known", "--model", "openai/small")):
-        done = place.command("run", "-", *args, stdin="word " * 200_000)
+        done = live_home.command("run", "-", *args, stdin="word " * 200_000)
         assert done.returncode == 2, done.stderr
         words = "the goal is too long for openai/small: about 249,999 tokens, its window has 26,000"
         assert words in done.stderr
-    assert (place.server.requests, agents_of(place.home)) == ([], before)
+    assert (live_home.server.requests, agents_of(live_home.home)) == ([], before)
 
 
-def test_a_long_goal_is_shortened_in_lists(place: Place) -> None:
-    place.plays(coordinator=[call("finish", summary="done")])
-    outcome = place.lead("word " * 2_000, "--name", "wordy")
+def test_a_long_goal_is_shortened_in_lists(live_home: LiveHome) -> None:
+    live_home.plays(coordinator=[call("finish", summary="done")])
+    outcome = live_home.lead("word " * 2_000, "--name", "wordy")
     assert outcome.code == 0
-    [row] = [line for line in place.command("agents").stdout.splitlines() if "wordy" in line]
+    [row] = [line for line in live_home.command("agents").stdout.splitlines() if "wordy" in line]
     assert len(row) < 600
-    assert len(place.json("show", "wordy")["goal"]) == 9_999
+    assert len(live_home.json("show", "wordy")["goal"]) == 9_999
 
 
 # --- names as they are shown ---------------------------------------------------------------------
 
 
-def test_a_file_is_found_by_the_name_or_id_of_its_node(place: Place) -> None:
-    [node] = place.json("board", "known")
+def test_a_file_is_found_by_the_name_or_id_of_its_node(live_home: LiveHome) -> None:
+    [node] = live_home.json("board", "known")
     for named in (node["id"], node["name"], node["folder"]):
-        done = place.command("files", "known", f"nodes/{named}/published/f")
+        done = live_home.command("files", "known", f"nodes/{named}/published/f")
         assert (done.returncode, done.stdout) == (0, "1\n")
-    told(place, "files", "known", f"nodes/{node['id']}/../../../../agent.json", code=2)
-    told(place, "files", "known", "nodes/nope/published/f", code=2)
+    told(live_home, "files", "known", f"nodes/{node['id']}/../../../../agent.json", code=2)
+    told(live_home, "files", "known", "nodes/nope/published/f", code=2)
 
 
-def test_a_node_is_in_the_same_stage_in_the_list_and_by_itself(place: Place) -> None:
-    [heading, row] = place.command("board", "known").stdout.splitlines()
-    [node] = place.json("board", "known")
-    shown = place.command("board", "known", node["id"]).stdout.splitlines()
+def test_a_node_is_in_the_same_stage_in_the_list_and_by_itself(live_home: LiveHome) -> None:
+    [heading, row] = live_home.command("board", "known").stdout.splitlines()
+    [node] = live_home.json("board", "known")
+    shown = live_home.command("board", "known", node["id"]).stdout.splitlines()
     [line] = [line for line in shown if line.startswith("stage ")]
     assert line.split() == ["stage", row.split()[heading.split().index("STAGE")]]
 
@@ -232,28 +232,28 @@ def test_a_node_is_in_the_same_stage_in_the_list_and_by_itself(place: Place) -> 
 # --- keys, money and time ------------------------------------------------------------------------
 
 
-def test_a_wrong_key_and_no_key_at_all(place: Place) -> None:
-    assert place.environ["REFUSED_API_KEY"] == "sk-wrong-0123456789"
-    done = place.command("run", "x", "--model", "refused/fake", "--name", "turned-away")
+def test_a_wrong_key_and_no_key_at_all(live_home: LiveHome) -> None:
+    assert live_home.environ["REFUSED_API_KEY"] == "sk-wrong-0123456789"
+    done = live_home.command("run", "x", "--model", "refused/fake", "--name", "turned-away")
     line = done.stderr.splitlines()[-1]
     assert done.returncode == 1
     assert done.stderr.count("bad_key") == 1
     assert "; set a valid key; " in line
     assert "sk-wrong-0123456789" not in line
     assert "REFUSED_API_KEY" in line
-    assert place.json("show", "turned-away")["status"] == "failed"
-    place.stop("turned-away")
-    before = agents_of(place.home)
-    line = told(place, "run", "x", "--model", "moonshot/fake", code=2)
+    assert live_home.json("show", "turned-away")["status"] == "failed"
+    live_home.stop("turned-away")
+    before = agents_of(live_home.home)
+    line = told(live_home, "run", "x", "--model", "moonshot/fake", code=2)
     assert line == "agiraph: model moonshot/fake cannot be called: MOONSHOT_API_KEY is not set"
-    assert agents_of(place.home) == before
+    assert agents_of(live_home.home) == before
 
 
-def test_ctrl_c_leaves_nothing_behind(place: Place, tmp_path: Path) -> None:
+def test_ctrl_c_leaves_nothing_behind(live_home: LiveHome, tmp_path: Path) -> None:
     gate = threading.Event()
     begun = bash("touch begun; sleep 300.031")
-    place.plays(coordinator=one_worker("cleo"), cleo=[begun, Reply(text="late", gate=gate)])
-    process = place.start("run", "x", *MODEL, "--home", str(tmp_path))
+    live_home.plays(coordinator=one_worker("cleo"), cleo=[begun, Reply(text="late", gate=gate)])
+    process = live_home.start("run", "x", *MODEL, "--home", str(tmp_path))
     until(lambda: [*tmp_path.glob("agents/*/runs/*/nodes/*/scratch/begun")], "the command runs")
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=30)
@@ -289,9 +289,9 @@ WRONG = [
 ]
 
 
-def test_a_model_is_told_what_was_wrong_and_goes_on(place: Place) -> None:
-    place.plays(coordinator=[*(step for step, _ in WRONG), call("finish", summary="learned")])
-    outcome = place.lead("x")
+def test_a_model_is_told_what_was_wrong_and_goes_on(live_home: LiveHome) -> None:
+    live_home.plays(coordinator=[*(step for step, _ in WRONG), call("finish", summary="learned")])
+    outcome = live_home.lead("x")
     assert (outcome.code, outcome.result["result"]) == (0, "learned\n")
     finished = [r for r in outcome.conversation() if r["kind"] == "tool.finished"]
     for record, (_, words) in zip(finished, WRONG, strict=False):
@@ -300,10 +300,10 @@ def test_a_model_is_told_what_was_wrong_and_goes_on(place: Place) -> None:
     assert not outcome.events("worker.spawned")
 
 
-def test_a_worker_whose_model_falls_silent_fails_its_node(place: Place) -> None:
+def test_a_worker_whose_model_falls_silent_fails_its_node(live_home: LiveHome) -> None:
     silent = [say("Done, I think."), say("Yes, done.")]
-    place.plays(coordinator=one_worker("eve"), eve=silent)
-    outcome = place.complete("x")
+    live_home.plays(coordinator=one_worker("eve"), eve=silent)
+    outcome = live_home.complete("x")
     reason = "the model answered without a tool call, also after a reminder"
     assert [failed["reason"] for failed in outcome.data("node.failed")] == [reason]
     assert reason in outcome.result["result"]
@@ -317,28 +317,28 @@ def running(word: str) -> bool:
 # --- noise on the wire, and a disk that is full --------------------------------------------------
 
 
-def test_noise_at_the_routers_socket_disturbs_nobody(place: Place) -> None:
+def test_noise_at_the_routers_socket_disturbs_nobody(live_home: LiveHome) -> None:
     gate = threading.Event()
-    place.plays(coordinator=one_worker("gus"), gus=[held(bash("echo 1 > f"), gate), DONE])
+    live_home.plays(coordinator=one_worker("gus"), gus=[held(bash("echo 1 > f"), gate), DONE])
 
     def meanwhile() -> None:
-        place.server.wait_for(lambda seen: seen.is_for("gus"))
-        shout(place)
+        live_home.server.wait_for(lambda seen: seen.is_for("gus"))
+        shout(live_home)
         gate.set()
 
     def router() -> tuple[int, int]:
-        [row] = [row for row in place.json("ps") if row["address"] == "router"]
+        [row] = [row for row in live_home.json("ps") if row["address"] == "router"]
         return row["incarnation"], row["pid"]
 
     before = router()
-    outcome = place.complete("x", meanwhile=meanwhile)
+    outcome = live_home.complete("x", meanwhile=meanwhile)
     assert len(outcome.completions()) == 1
     assert router() == before
 
 
-def shout(place: Place) -> None:
+def shout(live_home: LiveHome) -> None:
     """Send the router frames that no endpoint sends."""
-    [listening] = (place.home / "system/run").glob("*.sock")
+    [listening] = (live_home.home / "system/run").glob("*.sock")
     frames = [
         b"",
         b"\x00",

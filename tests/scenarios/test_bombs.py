@@ -7,7 +7,7 @@ import pytest
 from agiraph.tools.sandbox.probe import probe
 from tests.fakes.model_server import calls
 from tests.integration.test_command_limits import FORKS, MEMORY, filled
-from tests.scenarios.place import MakePlace
+from tests.scenarios.live_home import MakeLiveHome
 from tests.scenarios.steps import DONE, FACT, bash, one_worker
 
 FOUND = probe()
@@ -19,12 +19,12 @@ MARK = "86394"
 
 @pytest.mark.parametrize("mode", ["none", pytest.param("bwrap", marks=SANDBOXED)])
 def test_bombs_of_a_worker_are_results_and_nothing_is_restarted(
-    make_place: MakePlace, mode: str
+    make_live_home: MakeLiveHome, mode: str
 ) -> None:
-    place = make_place({"shell": LIMITS, "sandbox": {"mode": mode}})
+    live_home = make_live_home({"shell": LIMITS, "sandbox": {"mode": mode}})
     bombs = [calls(bash(filled(bomb, MARK))) for bomb in (FORKS, MEMORY)]
-    place.plays(coordinator=one_worker("ada"), ada=[*bombs, calls(FACT), DONE])
-    outcome = place.complete("Write")
+    live_home.plays(coordinator=one_worker("ada"), ada=[*bombs, calls(FACT), DONE])
+    outcome = live_home.complete("Write")
     assert outcome.published("ada-facts") == {"facts.md": "one fact"}
     previews = [told["preview"] for told in outcome.data("tool.result") if told["tool"] == "bash"]
     of_tasks, of_memory = previews

@@ -7,9 +7,9 @@ import pytest
 
 from agiraph.core.turns import Usage
 from tests.fakes.model_server import Reply, say
-from tests.integration.house import until
-from tests.scenarios.house import processes_of
-from tests.scenarios.place import Place
+from tests.integration.waiting import until
+from tests.scenarios.live_home import LiveHome
+from tests.scenarios.scenario_home import processes_of
 from tests.scenarios.steps import DONE, FACT, WAIT, Steps, finish, node, program, spawn
 
 LIMIT = 45_000
@@ -17,9 +17,9 @@ TOKENS = ("--budget", f"{LIMIT}-tokens")
 
 
 @pytest.fixture
-def place(drowsy_place: Place) -> Place:
-    """Return a place whose entities park as soon as they have nothing to do."""
-    return drowsy_place
+def live_home(parking_home: LiveHome) -> LiveHome:
+    """Return a running home whose entities park as soon as they have nothing to do."""
+    return parking_home
 
 
 def dear(reply: Reply, tokens: int) -> Reply:
@@ -33,49 +33,49 @@ def team(first: int, fact: int = 100) -> dict[str, Steps]:
     return {"coordinator": leads, "ada": [dear(FACT, fact), DONE]}
 
 
-def test_more_is_asked_for_and_given_though_everything_was_killed(place: Place) -> None:
-    place.plays(**team(first=LIMIT - 500))
-    agent = place.begin("spend", *TOKENS)
-    question = place.await_question("spend")
+def test_more_is_asked_for_and_given_though_everything_was_killed(live_home: LiveHome) -> None:
+    live_home.plays(**team(first=LIMIT - 500))
+    agent = live_home.begin("spend", *TOKENS)
+    question = live_home.await_question("spend")
     assert question["kind"] == "budget"
     assert question["options"] == ["raise by 45,000 tokens", "raise by 225,000 tokens", "stop here"]
     assert "44,500 tokens of the 45,000 tokens of this run are spent" in question["question"]
-    assert place.json("show", "spend")["status"] == "waiting_for_human"
+    assert live_home.json("show", "spend")["status"] == "waiting_for_human"
     until(
-        lambda: place.has_parked(agent.name),
+        lambda: live_home.has_parked(agent.name),
         "who waits for money has no process",
     )
-    for process in processes_of(place.home):
+    for process in processes_of(live_home.home):
         process.kill()
-    place.restart_supervisor()
-    assert [row["id"] for row in place.json("questions", "spend")] == [question["id"]]
-    assert place.json("show", "spend")["status"] == "waiting_for_human"
-    assert place.states(agent.name)[f"{agent.name}/coordinator"] == "waiting_for_human"
-    wrong = place.command("respond", question["id"], "as you like")
+    live_home.restart_supervisor()
+    assert [row["id"] for row in live_home.json("questions", "spend")] == [question["id"]]
+    assert live_home.json("show", "spend")["status"] == "waiting_for_human"
+    assert live_home.states(agent.name)[f"{agent.name}/coordinator"] == "waiting_for_human"
+    wrong = live_home.command("respond", question["id"], "as you like")
     assert (wrong.returncode, "raise by $5" in wrong.stderr) == (2, True)
-    place.json("respond", question["id"], "2")
-    place.await_end(agent)
-    assert len(place.server.requests) == 6, "every step was asked for once"
-    told = place.json("usage", "spend", "--budgets")
+    live_home.json("respond", question["id"], "2")
+    live_home.await_end(agent)
+    assert len(live_home.server.requests) == 6, "every step was asked for once"
+    told = live_home.json("usage", "spend", "--budgets")
     [budget] = told["budgets"]
     assert (budget["scope"], budget["tokens"], budget["raises"]) == ("run", 6 * LIMIT, 1)
     assert budget["spent_tokens"] == told["total"]["input_tokens"] + told["total"]["output_tokens"]
-    assert len(place.json("questions", "spend", "--all")) == 1
+    assert len(live_home.json("questions", "spend", "--all")) == 1
 
 
-def test_all_who_lack_the_same_ask_once_and_stop_here_ends_it(place: Place) -> None:
-    place.plays(**team(first=100, fact=LIMIT - 10_000))
-    agent = place.begin("spend-it-all", *TOKENS)
-    place.json("respond", place.await_question("spend-it-all")["id"], "3")
-    assert "out_of_budget" in place.await_end(agent, "failed")["reason"]
-    assert len(place.json("questions", "spend-it-all", "--all")) == 1
+def test_all_who_lack_the_same_ask_once_and_stop_here_ends_it(live_home: LiveHome) -> None:
+    live_home.plays(**team(first=100, fact=LIMIT - 10_000))
+    agent = live_home.begin("spend-it-all", *TOKENS)
+    live_home.json("respond", live_home.await_question("spend-it-all")["id"], "3")
+    assert "out_of_budget" in live_home.await_end(agent, "failed")["reason"]
+    assert len(live_home.json("questions", "spend-it-all", "--all")) == 1
 
 
-def test_with_nobody_there_to_ask_it_is_exit_code_3(place: Place) -> None:
-    place.plays(**team(first=LIMIT - 500))
-    outcome = place.lead("Spend alone", *TOKENS)
+def test_with_nobody_there_to_ask_it_is_exit_code_3(live_home: LiveHome) -> None:
+    live_home.plays(**team(first=LIMIT - 500))
+    outcome = live_home.lead("Spend alone", *TOKENS)
     assert (outcome.code, outcome.result["status"]) == (3, "failed")
-    assert not place.json("questions", outcome.result["agent"], "--all")
+    assert not live_home.json("questions", outcome.result["agent"], "--all")
 
 
 CALLER = """\
@@ -95,10 +95,12 @@ open("_result.md", "w").write(said)
 """
 
 
-def test_an_outside_agent_without_money_is_started_again_when_there_is_more(place: Place) -> None:
-    agents = place.home / "agents.yaml"
+def test_an_outside_agent_without_money_is_started_again_when_there_is_more(
+    live_home: LiveHome,
+) -> None:
+    agents = live_home.home / "agents.yaml"
     caller = {
-        "command": [program(place.home, CALLER, "caller")],
+        "command": [program(live_home.home, CALLER, "caller")],
         "wire": "anthropic",
         "attempts": 1,
         "files": {".caller/settings.json": '{"base": "{door}/anthropic"}'},
@@ -107,58 +109,60 @@ def test_an_outside_agent_without_money_is_started_again_when_there_is_more(plac
     agents.write_text(json.dumps({"caller": caller}))
     hire = spawn("cal", type="autonomous", agent_command="caller")
     writes = dear(say("It is written."), LIMIT)
-    place.plays(
+    live_home.plays(
         coordinator=[hire, node("facts", "cal"), WAIT, finish()], **{"*": lambda seen: writes}
     )
-    agent = place.begin("spend-outside", *TOKENS)
-    question = place.await_question("spend-outside")
+    agent = live_home.begin("spend-outside", *TOKENS)
+    question = live_home.await_question("spend-outside")
     assert question["kind"] == "budget"
-    place.json("respond", question["id"], "2")
-    place.await_end(agent)
-    [done] = place.json("board", "spend-outside")
+    live_home.json("respond", question["id"], "2")
+    live_home.await_end(agent)
+    [done] = live_home.json("board", "spend-outside")
     assert (done["status"], done["summary"]) == ("completed", "It is written.")
     agents.unlink()
 
 
-def test_an_agents_own_budget_is_set_and_whoever_waits_for_more_goes_on(place: Place) -> None:
-    place.plays(coordinator=[dear(finish(), LIMIT - 500), finish("Done again.")])
+def test_an_agents_own_budget_is_set_and_whoever_waits_for_more_goes_on(
+    live_home: LiveHome,
+) -> None:
+    live_home.plays(coordinator=[dear(finish(), LIMIT - 500), finish("Done again.")])
     name = "spend-by-and-by"
-    agent = place.begin(name)
-    place.await_end(agent)
-    unpriced = place.command("budget", name, "5")
+    agent = live_home.begin(name)
+    live_home.await_end(agent)
+    unpriced = live_home.command("budget", name, "5")
     said = "the price of openai/fake is not" in unpriced.stderr
     assert (unpriced.returncode, said) == (2, True)
     hourly = ("triggers", name, "add", "Look", "--every", "1h", "--name", "hourly", "--budget")
-    assert place.command(*hourly, "$5").returncode == 2
-    assert place.json("triggers", name) == []
-    place.json(*hourly, "90k-tokens")
-    place.json("budget", name, "40k-tokens", "--trigger", "hourly", "--per-day")
-    assert place.json("budget", name, f"{LIMIT}-tokens")["left_tokens"] == 500
-    place.command("kill", "broker")
-    told = place.json("budget", name)
+    assert live_home.command(*hourly, "$5").returncode == 2
+    assert live_home.json("triggers", name) == []
+    live_home.json(*hourly, "90k-tokens")
+    live_home.json("budget", name, "40k-tokens", "--trigger", "hourly", "--per-day")
+    assert live_home.json("budget", name, f"{LIMIT}-tokens")["left_tokens"] == 500
+    live_home.command("kill", "broker")
+    told = live_home.json("budget", name)
     assert {(one["scope"], one["period"], one["name"], one["tokens"]) for one in told} == {
         ("agent", "total", name, LIMIT),
         ("trigger", "day", "hourly", 40_000),
         ("trigger", "total", "hourly", 90_000),
     }
     assert all(one["is_own"] for one in told)
-    unknown = place.command("budget", name, "1k-tokens", "--trigger", "daily")
+    unknown = live_home.command("budget", name, "1k-tokens", "--trigger", "daily")
     assert "unknown trigger 'daily' (known: t-" in unknown.stderr
-    place.json("run", "Spend more", "--agent", name, "--detach")
-    question = place.await_question(name)
+    live_home.json("run", "Spend more", "--agent", name, "--detach")
+    question = live_home.await_question(name)
     assert "45,000 tokens of the agent" in question["question"]
-    line = place.command("budget", name, "200k-tokens").stdout
+    line = live_home.command("budget", name, "200k-tokens").stdout
     assert line.startswith("spend-by-and-by: 200,000 tokens in all (44,500 tokens spent, 155,500")
-    until(lambda: place.json("show", name)["status"] == "completed", "the second run is over")
-    [asked] = place.json("questions", name, "--all")
+    until(lambda: live_home.json("show", name)["status"] == "completed", "the second run is over")
+    [asked] = live_home.json("questions", name, "--all")
     assert (asked["status"], asked["answered_via"]) == ("answered", "budget")
-    assert place.json("budget", name, "--remove")["tokens"] is None
-    assert {one["scope"] for one in place.json("budget", name)} == {"trigger"}
+    assert live_home.json("budget", name, "--remove")["tokens"] is None
+    assert {one["scope"] for one in live_home.json("budget", name)} == {"trigger"}
     triggers = [("trigger", tokens) for tokens in (90_000, 40_000)]
     agents = [("agent", tokens) for tokens in (LIMIT, 200_000, None)]
 
     def set_budgets() -> list[tuple[str, int | None]]:
-        rows = place.json("events", name, "--type", "human.budget")
+        rows = live_home.json("events", name, "--type", "human.budget")
         return [(row["data"]["scope"], row["data"]["tokens"]) for row in rows]
 
     until(

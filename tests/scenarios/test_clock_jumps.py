@@ -6,7 +6,7 @@ from itertools import accumulate, cycle
 import pytest
 
 from tests.fakes.model_server import Reply, Script, SeenRequest
-from tests.scenarios.place import Place, placed
+from tests.scenarios.live_home import LiveHome, running_home
 from tests.scenarios.steps import (
     DONE,
     FACT,
@@ -21,65 +21,65 @@ DAY = 86400.0
 JUMPS = (40 * DAY, -80 * DAY, 3600.0, -7200.0, 400 * DAY, -360 * DAY, -1.0, 1.0)
 
 
-class ShiftedPlace(Place):
-    """A place in which a test sets the clock of all processes."""
+class ShiftedClockHome(LiveHome):
+    """A running home in which a test sets the clock of all processes."""
 
     program = ("tests.scenarios.turned_clock:supervise_shifted",)
 
 
-def jumps(place: Place, script: Script) -> None:
+def jumps(live_home: LiveHome, script: Script) -> None:
     """Let the model play a script, and set the clock at each of its calls."""
     shifts = accumulate(cycle(JUMPS))
 
-    def brain(seen: SeenRequest) -> Reply:
-        shift(place.home, next(shifts))
+    def responder(seen: SeenRequest) -> Reply:
+        shift(live_home.home, next(shifts))
         return script(seen)
 
-    place.plays(brain)
+    live_home.plays(responder)
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+def live_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveHome]:
     home = tmp_path_factory.mktemp("home")
     shift(home, 0)
     settings = {"run": {"park_after_seconds": 0.3, "node_timeout_seconds": 600}}
-    with placed(home, ShiftedPlace, settings) as made:
+    with running_home(home, ShiftedClockHome, settings) as made:
         yield made
 
 
-def test_jumps_of_the_clock_end_no_work_and_repeat_none(place: Place) -> None:
+def test_jumps_of_the_clock_end_no_work_and_repeat_none(live_home: LiveHome) -> None:
     work = [bash("echo once >> done.txt"), FACT, tell("human", "Soon."), bash("cat done.txt")]
     lead = one_worker("ada")
-    jumps(place, Script({"coordinator": lead, "ada": [*work, DONE]}))
-    outcome = place.complete("Find one fact")
+    jumps(live_home, Script({"coordinator": lead, "ada": [*work, DONE]}))
+    outcome = live_home.complete("Find one fact")
     assert outcome.published("ada-facts")["facts.md"] == "one fact"
-    results = [result for seen in place.server.requests for result in seen.results("bash")]
+    results = [result for seen in live_home.server.requests for result in seen.results("bash")]
     assert results[-1].startswith("once\n[exit code 0]")
-    assert all(row["restarts"] == 0 for row in place.json("ps"))
+    assert all(row["restarts"] == 0 for row in live_home.json("ps"))
     assert not outcome.events("model.retried")
 
 
-def test_a_question_waits_over_a_jump_and_its_answer_is_taken(place: Place) -> None:
+def test_a_question_waits_over_a_jump_and_its_answer_is_taken(live_home: LiveHome) -> None:
     steps = [ask("PostgreSQL or SQLite?"), FACT, DONE]
-    jumps(place, Script({"coordinator": one_worker("ada"), "ada": steps}))
-    agent = place.begin("asks")
-    question = place.await_question(agent.name)
+    jumps(live_home, Script({"coordinator": one_worker("ada"), "ada": steps}))
+    agent = live_home.begin("asks")
+    question = live_home.await_question(agent.name)
     for jump in (400 * DAY, -400 * DAY):
-        shift(place.home, jump)
-        assert place.json("questions", agent.name)
-    place.json("respond", question["id"], "SQLite")
-    place.await_end(agent)
+        shift(live_home.home, jump)
+        assert live_home.json("questions", agent.name)
+    live_home.json("respond", question["id"], "SQLite")
+    live_home.await_end(agent)
 
 
 @pytest.mark.parametrize("jump", [40 * DAY, -40 * DAY])
-def test_a_worker_that_died_continues_after_a_jump(place: Place, jump: float) -> None:
+def test_a_worker_that_died_continues_after_a_jump(live_home: LiveHome, jump: float) -> None:
     def die(seen: SeenRequest) -> Reply:
-        shift(place.home, jump)
-        place.kill("ada")
+        shift(live_home.home, jump)
+        live_home.kill("ada")
         return FACT
 
-    place.plays(coordinator=one_worker("ada"), ada=[bash("true"), die, DONE])
-    shift(place.home, 0)
-    outcome = place.complete("Find one fact")
+    live_home.plays(coordinator=one_worker("ada"), ada=[bash("true"), die, DONE])
+    shift(live_home.home, 0)
+    outcome = live_home.complete("Find one fact")
     assert outcome.published("ada-facts")["facts.md"] == "one fact"
     assert not outcome.events("node.failed")

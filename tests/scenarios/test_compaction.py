@@ -12,9 +12,9 @@ import pytest
 
 from agiraph.core.turns import ToolTurn, UserTurn
 from tests.fakes.model_server import Reply, SeenRequest, call, calls, say, too_long
-from tests.integration.house import until
-from tests.scenarios.house import JsonObject, Outcome
-from tests.scenarios.place import Place, whole_lines
+from tests.integration.waiting import until
+from tests.scenarios.live_home import LiveHome, whole_lines
+from tests.scenarios.scenario_home import JsonObject, Outcome
 from tests.scenarios.steps import bash, finish, held, one_worker, write
 
 WINDOW = 26_000
@@ -104,64 +104,64 @@ def assert_complete(outcome: Outcome, journal: list[JsonObject], researched: str
     assert len(flushes) == len(compactions), "things were saved before each"
 
 
-def assert_within_window(place: Place, actor: str) -> None:
+def assert_within_window(live_home: LiveHome, actor: str) -> None:
     """Assert that no request was larger than the window, by the count of the service itself."""
-    sizes = [len(str(dict(seen.body))) // 4 for seen in place.server.seen_by(actor)]
+    sizes = [len(str(dict(seen.body))) // 4 for seen in live_home.server.seen_by(actor)]
     assert max(sizes) <= WINDOW
 
 
 @pytest.mark.parametrize("api", ["anthropic", "openai"])
-def test_ten_companies_in_a_small_window(place: Place, api: str) -> None:
+def test_ten_companies_in_a_small_window(live_home: LiveHome, api: str) -> None:
     analyst = Analyst("finish", "work")
-    place.plays(coordinator=analyst)
+    live_home.plays(coordinator=analyst)
 
     def meanwhile() -> None:
         assert analyst.held["work"].wait(60)
-        assert place.command("send", f"ten-{api}", WISH).returncode == 0
+        assert live_home.command("send", f"ten-{api}", WISH).returncode == 0
         analyst.gates["work"].set()
 
     name = f"ten-{api}"
-    outcome = place.lead(GOAL, "--model", f"{api}/small", "--name", name, meanwhile=meanwhile)
+    outcome = live_home.lead(GOAL, "--model", f"{api}/small", "--name", name, meanwhile=meanwhile)
     researched = (outcome.run / "researched.txt").read_text()
     assert_complete(outcome, outcome.conversation(), researched)
-    assert_within_window(place, "coordinator")
+    assert_within_window(live_home, "coordinator")
     for n in range(1, COMPANIES + 1):
         assert (outcome.run / f"company-{n}.md").read_text() == f"# C{n}\nfine"
     assert (outcome.run / "_output.md").read_text().split() == [f"C{n}" for n in range(1, 11)]
     notes = [*outcome.agent.glob("memory/knowledge/companies.md"), *outcome.run.glob("notes.md")]
     assert "company-1.md" in notes[0].read_text()
-    last = place.server.seen_by("coordinator")[-1]
+    last = live_home.server.seen_by("coordinator")[-1]
     assert WISH in last.said, "the human's words are still there"
     assert GOAL in last.said
 
 
-def lead_through(place: Place, analyst: Analyst, title: str, name: str) -> Outcome:
+def lead_through(live_home: LiveHome, analyst: Analyst, title: str, name: str) -> Outcome:
     """Run it; kill the process with this title at each point where the analyst waits."""
 
     def meanwhile() -> None:
         for point, gate in analyst.gates.items():
             assert analyst.held[point].wait(60), point
-            place.kill(title)
+            live_home.kill(title)
             gate.set()
 
-    return place.lead(GOAL, *SMALL, "--name", name, meanwhile=meanwhile)
+    return live_home.lead(GOAL, *SMALL, "--name", name, meanwhile=meanwhile)
 
 
-def test_the_coordinator_dies_in_a_compaction_and_after_it(place: Place) -> None:
+def test_the_coordinator_dies_in_a_compaction_and_after_it(live_home: LiveHome) -> None:
     analyst = Analyst("finish", "summary", "after")
-    place.plays(coordinator=analyst)
-    outcome = lead_through(place, analyst, "coordinator dies-of-it", "dies-of-it")
+    live_home.plays(coordinator=analyst)
+    outcome = lead_through(live_home, analyst, "coordinator dies-of-it", "dies-of-it")
     researched = (outcome.run / "researched.txt").read_text()
     assert_complete(outcome, outcome.conversation(), researched)
 
 
-def test_a_worker_dies_before_a_compaction_and_in_it(place: Place) -> None:
+def test_a_worker_dies_before_a_compaction_and_in_it(live_home: LiveHome) -> None:
     analyst = Analyst("publish", "flush", "summary")
-    place.plays(coordinator=one_worker("ada", task=GOAL), ada=analyst)
-    outcome = lead_through(place, analyst, "worker ada", "its-worker-dies")
-    assert_within_window(place, "ada")
+    live_home.plays(coordinator=one_worker("ada", task=GOAL), ada=analyst)
+    outcome = lead_through(live_home, analyst, "worker ada", "its-worker-dies")
+    assert_within_window(live_home, "ada")
     published = outcome.published("ada-facts")
-    journal = whole_lines(place.worker(outcome.agent, "ada") / "conversation.jsonl")
+    journal = whole_lines(live_home.worker(outcome.agent, "ada") / "conversation.jsonl")
     assert_complete(outcome, journal, published["researched.txt"])
     assert {f"company-{n}.md" for n in range(1, COMPANIES + 1)} <= set(published)
 
@@ -178,12 +178,12 @@ def is_long(seen: SeenRequest) -> bool:
     ("refuses", "cause"), [(has_no_summary, ""), (is_long, "refused")], ids=["summary", "length"]
 )
 def test_what_a_service_refuses_is_done_without(
-    place: Place, refuses: Callable[[SeenRequest], bool], cause: str
+    live_home: LiveHome, refuses: Callable[[SeenRequest], bool], cause: str
 ) -> None:
     """There is no summary; or the service accepts less than it claims, and receives less."""
     analyst = Analyst("finish")
-    place.plays(coordinator=lambda seen: too_long() if refuses(seen) else analyst(seen))
-    outcome = place.complete(GOAL, *SMALL)
+    live_home.plays(coordinator=lambda seen: too_long() if refuses(seen) else analyst(seen))
+    outcome = live_home.complete(GOAL, *SMALL)
     researched = (outcome.run / "researched.txt").read_text()
     assert researched.split() == [str(n) for n in range(1, COMPANIES + 1)]
     compacted = outcome.data("memory.compacted")
@@ -193,10 +193,10 @@ def test_what_a_service_refuses_is_done_without(
         assert not any(event["summary"] for event in compacted)
 
 
-def test_a_coordinator_at_rest_makes_room_only_when_it_is_spoken_to(place: Place) -> None:
+def test_a_coordinator_at_rest_makes_room_only_when_it_is_spoken_to(live_home: LiveHome) -> None:
     pages = [bash(RESEARCH.format(n=n)) for n in range(1, 9)]
 
-    def brain(seen: SeenRequest) -> Reply:
+    def responder(seen: SeenRequest) -> Reply:
         if kind_of(seen) == "summary":
             return say("All was read.")
         if kind_of(seen) == "flush":
@@ -207,14 +207,14 @@ def test_a_coordinator_at_rest_makes_room_only_when_it_is_spoken_to(place: Place
             return calls(*pages, finish("Read."))
         return say("That was all.")
 
-    place.plays(coordinator=brain)
-    outcome = place.run("Read", "--name", "rests", *SMALL)
-    asked = len(place.server.requests)
-    assert place.command("send", "rests", "And now?").returncode == 0
+    live_home.plays(coordinator=responder)
+    outcome = live_home.run("Read", "--name", "rests", *SMALL)
+    asked = len(live_home.server.requests)
+    assert live_home.command("send", "rests", "And now?").returncode == 0
     until(
         lambda: [r for r in outcome.conversation() if r.get("text") == "Nothing more."],
         "the answer",
     )
-    kinds = [kind_of(seen) for seen in place.server.requests]
+    kinds = [kind_of(seen) for seen in live_home.server.requests]
     assert kinds[:asked] == ["work"], "its context is full, and at rest nothing is asked"
     assert kinds[asked:] == ["summary", "work"], "there is no room left to save things in"

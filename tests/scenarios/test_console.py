@@ -10,9 +10,9 @@ import pytest
 
 from cli.output.formats import format_short_count
 from tests.fakes.model_server import Reply, SeenRequest
-from tests.integration.house import until
-from tests.scenarios.house import MODEL
-from tests.scenarios.place import Place
+from tests.integration.waiting import until
+from tests.scenarios.live_home import LiveHome
+from tests.scenarios.scenario_home import MODEL
 from tests.scenarios.steps import (
     WAIT,
     ask,
@@ -35,19 +35,19 @@ pytestmark = needs_tmux
 
 
 @pytest.fixture
-def place(rough_place: Place) -> Place:
-    """Return the place whose services may be killed."""
-    return rough_place
+def live_home(killable_home: LiveHome) -> LiveHome:
+    """Return the running home whose services may be killed."""
+    return killable_home
 
 
 @pytest.fixture
-def terminal(place: Place, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Terminals]:
+def terminal(live_home: LiveHome, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Terminals]:
     """Return a function that creates terminals, which are closed after the test."""
     made: list[Terminal] = []
 
     def make(*args: str, environ: Mapping[str, str] = NO_MORE, **options: Any) -> Terminal:
         socket = tmp_path_factory.mktemp("t") / "s"
-        made.append(Terminal(socket, {**place.environ, **environ}, *args, **options))
+        made.append(Terminal(socket, {**live_home.environ, **environ}, *args, **options))
         return made[-1]
 
     yield make
@@ -56,23 +56,25 @@ def terminal(place: Place, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 
 def test_a_question_is_answered_with_one_key_on_a_small_screen(
-    place: Place, terminal: Terminals
+    live_home: LiveHome, terminal: Terminals
 ) -> None:
     asks = ask("Which database?", options=["PostgreSQL", "SQLite"])
-    place.plays(coordinator=one_worker("ada"), ada=[asks, FACT, DONE])
-    agent = place.begin("asker")
+    live_home.plays(coordinator=one_worker("ada"), ada=[asks, FACT, DONE])
+    agent = live_home.begin("asker")
     screen = terminal("console", "asker", is_program=True)
     shown = screen.await_screen("ada asks: Which database?", "1  PostgreSQL", "● live")
     assert all(len(line) <= 80 for line in shown.splitlines())
     screen.keys("2")
-    assert "SQLite" in place.await_step("ada", 1).result("ask_human")
+    assert "SQLite" in live_home.await_step("ada", 1).result("ask_human")
     screen.await_screen("completed", without="1  PostgreSQL")
-    place.await_end(agent)
+    live_home.await_end(agent)
     screen.keys("C-q")
     screen.await_screen("[left with 0]")
 
 
-def test_a_worker_is_spoken_to_and_its_words_stream_in(place: Place, terminal: Terminals) -> None:
+def test_a_worker_is_spoken_to_and_its_words_stream_in(
+    live_home: LiveHome, terminal: Terminals
+) -> None:
     gate, heard = threading.Event(), threading.Event()
     long = Reply(text="Once upon a time there was a table.", text_gate=gate)
 
@@ -82,8 +84,8 @@ def test_a_worker_is_spoken_to_and_its_words_stream_in(place: Place, terminal: T
             return long if not gate.is_set() else DONE
         return bash(f"echo {seen.step} > fact.md; sleep 1")
 
-    place.plays(coordinator=one_worker("bea"), bea=[bea] * 60)
-    agent = place.begin("listener")
+    live_home.plays(coordinator=one_worker("bea"), bea=[bea] * 60)
+    agent = live_home.begin("listener")
     wide = terminal("console", "listener", size=(120, 40))
     wide.await_screen("● live", "● bea")
     wide.keys("C-n")
@@ -97,73 +99,75 @@ def test_a_worker_is_spoken_to_and_its_words_stream_in(place: Place, terminal: T
     wide.keys("Escape")
     gate.set()
     wide.await_screen("completed")
-    place.await_end(agent)
+    live_home.await_end(agent)
     wide.type("/quit")
     wide.await_screen("[left with 0]")
 
 
 def test_the_console_goes_on_through_the_death_of_the_gateway_and_of_the_router(
-    place: Place, terminal: Terminals
+    live_home: LiveHome, terminal: Terminals
 ) -> None:
     gate = threading.Event()
-    place.plays(coordinator=one_worker("cleo"), cleo=[held(FACT, gate), FACT, DONE])
-    agent = place.begin("lasting")
-    place.await_step("cleo", 0)
+    live_home.plays(coordinator=one_worker("cleo"), cleo=[held(FACT, gate), FACT, DONE])
+    agent = live_home.begin("lasting")
+    live_home.await_step("cleo", 0)
     one, two = (
         terminal("console", "lasting"),
         terminal("console", "lasting", environ={"NO_COLOR": "1"}),
     )
     for screen in (one, two):
         screen.await_screen("● live", "coordinator>")
-    place.kill("agiraph: human")
+    live_home.kill("agiraph: human")
     one.type("@cleo first word")
-    place.kill("agiraph: router")
+    live_home.kill("agiraph: router")
     one.type("@cleo second word")
     for screen in (one, two):
         screen.await_screen("● live", "first word", "second word")
     gate.set()
-    seen = place.await_step("cleo", 1)
+    seen = live_home.await_step("cleo", 1)
     assert seen.said.count("first word") == 1
     assert seen.said.count("second word") == 1
     for screen in (one, two):
         shown = screen.await_screen("completed", "second word")
         assert shown.count("second word") == 1
     assert not set(re.findall(r"\x1b\[[34]8;", two.raw()))
-    place.await_end(agent)
+    live_home.await_end(agent)
     one.keys("C-q")
     one.await_screen("[left with 0]")
 
 
 def test_the_console_finds_its_place_again_after_the_supervisor_was_killed(
-    place: Place, terminal: Terminals
+    live_home: LiveHome, terminal: Terminals
 ) -> None:
     gate = threading.Event()
-    place.plays(coordinator=one_worker("dora"), dora=[held(FACT, gate), DONE, DONE])
-    agent = place.begin("phoenix")
-    place.await_step("dora", 0)
+    live_home.plays(coordinator=one_worker("dora"), dora=[held(FACT, gate), DONE, DONE])
+    agent = live_home.begin("phoenix")
+    live_home.await_step("dora", 0)
     screen = terminal("console", "phoenix")
     screen.await_screen("● live")
-    place.restart_supervisor()
+    live_home.restart_supervisor()
     screen.await_screen("reconnecting")
     screen.type("@dora still there?")
     screen.await_screen("● live", "still there?")
     gate.set()
     screen.await_screen("completed")
-    place.await_end(agent)
-    seen = [request for request in place.server.seen_by("dora") if "still there?" in request.said]
+    live_home.await_end(agent)
+    seen = [
+        request for request in live_home.server.seen_by("dora") if "still there?" in request.said
+    ]
     assert all(request.said.count("still there?") == 1 for request in seen)
     screen.keys("C-c", "C-c")
     screen.await_screen("[left with 0]")
 
 
 def test_who_worked_and_what_was_spent_stay_when_the_run_has_ended(
-    place: Place, terminal: Terminals
+    live_home: LiveHome, terminal: Terminals
 ) -> None:
-    place.plays(coordinator=one_worker("ada"), ada=[FACT, DONE])
-    agent = place.begin("spent")
-    place.await_end(agent)
-    until(lambda: len(place.states(agent.name)) == 1, "the worker's process is gone")
-    tokens = f"{format_short_count(place.json('show', 'spent')['tokens'])} tokens"
+    live_home.plays(coordinator=one_worker("ada"), ada=[FACT, DONE])
+    agent = live_home.begin("spent")
+    live_home.await_end(agent)
+    until(lambda: len(live_home.states(agent.name)) == 1, "the worker's process is gone")
+    tokens = f"{format_short_count(live_home.json('show', 'spent')['tokens'])} tokens"
     screen = terminal("console", "spent", size=(160, 50))
     screen.await_screen("▾ 1 finished", "■ ada", tokens, "● live")
     screen.keys("C-p", "C-p")
@@ -177,11 +181,11 @@ def test_who_worked_and_what_was_spent_stay_when_the_run_has_ended(
 
 
 def test_each_event_of_a_run_is_one_line_of_the_terminal_and_so_is_its_progress(
-    place: Place, terminal: Terminals
+    live_home: LiveHome, terminal: Terminals
 ) -> None:
     gate = threading.Event()
     plan = [spawn("ada"), node("facts", "ada", task="図表" * 60), WAIT, finish("図表")]
-    place.plays(coordinator=plan, ada=[held(FACT, gate), DONE])
+    live_home.plays(coordinator=plan, ada=[held(FACT, gate), DONE])
     screen = terminal("run", "図表" * 40, *MODEL, "--name", "wide")
     first = screen.await_screen("0 of 1 nodes · ada: facts")
     until(lambda: screen.screen() != first, "the time goes on")
@@ -192,14 +196,14 @@ def test_each_event_of_a_run_is_one_line_of_the_terminal_and_so_is_its_progress(
         assert not [line for line in shown.splitlines() if line.startswith("図表")]
     gate.set()
     screen.await_screen("completed · ", "[left with 0]")
-    place.stop("wide")
+    live_home.stop("wide")
 
 
-def test_top_watches_pauses_kills_and_opens(place: Place, terminal: Terminals) -> None:
+def test_top_watches_pauses_kills_and_opens(live_home: LiveHome, terminal: Terminals) -> None:
     gate = threading.Event()
-    place.plays(coordinator=one_worker("eve"), eve=[held(FACT, gate), DONE, DONE])
-    agent = place.begin("topped")
-    place.await_step("eve", 0)
+    live_home.plays(coordinator=one_worker("eve"), eve=[held(FACT, gate), DONE, DONE])
+    agent = live_home.begin("topped")
+    live_home.await_step("eve", 0)
     screen = terminal("top", "topped", "--sort", "entity", "--every", "0.2")
     shown = screen.await_screen("topped/eve", "waits for", "TOKENS")
     assert all(len(line) <= 80 for line in shown.splitlines())
@@ -212,6 +216,6 @@ def test_top_watches_pauses_kills_and_opens(place: Place, terminal: Terminals) -
     screen.keys("C-q")
     screen.await_screen("topped/eve", "agiraph top")
     gate.set()
-    place.await_end(agent)
+    live_home.await_end(agent)
     screen.keys("q")
     screen.await_screen("[left with 0]")

@@ -12,9 +12,9 @@ import pytest
 from agiraph.core.turns import AssistantTurn
 from agiraph.http.api import ApiError, ConversationMessageView, NotReachable, SentView
 from agiraph.http.client import Client
-from tests.fakes.model_server import Brain, Reply, SeenRequest, call, calls
-from tests.integration.house import until
-from tests.scenarios.place import Place
+from tests.fakes.model_server import Reply, Responder, SeenRequest, call, calls
+from tests.integration.waiting import until
+from tests.scenarios.live_home import LiveHome
 from tests.scenarios.steps import WAIT, finish, held, node, publish, spawn, tell, write
 
 GOAL = "Research AI chip companies and write a report"
@@ -46,9 +46,9 @@ THREAD = [
 
 
 @pytest.fixture
-def place(rough_place: Place) -> Place:
-    """Return a place whose processes may be killed."""
-    return rough_place
+def live_home(killable_home: LiveHome) -> LiveHome:
+    """Return a running home whose processes may be killed."""
+    return killable_home
 
 
 def did(seen: SeenRequest, words: str) -> bool:
@@ -88,7 +88,7 @@ def _synthesis() -> Reply:
     return calls(tell("human", STAGE_DONE), closing, *nodes)
 
 
-def research(node: str, *before: Brain) -> Brain:
+def research(node: str, *before: Responder) -> Responder:
     """Return a worker that plays `before`, researches, then writes once it has prices."""
 
     def work(seen: SeenRequest) -> Reply:
@@ -107,7 +107,7 @@ def research(node: str, *before: Brain) -> Brain:
     return work
 
 
-def says_once(to: str, content: str, answer: str, turn: threading.Event) -> Brain:
+def says_once(to: str, content: str, answer: str, turn: threading.Event) -> Responder:
     """Return a step that sends a text when its turn comes, then waits for the answer."""
 
     def step(seen: SeenRequest) -> Reply:
@@ -121,8 +121,8 @@ def says_once(to: str, content: str, answer: str, turn: threading.Event) -> Brai
 class Person:
     """The person of the dialogue, over the HTTP API."""
 
-    def __init__(self, place: Place, agent: str) -> None:
-        self.place = place
+    def __init__(self, live_home: LiveHome, agent: str) -> None:
+        self.live_home = live_home
         self.agent = agent
 
     def thread(self) -> list[ConversationMessageView]:
@@ -151,7 +151,7 @@ class Person:
 
         def tried() -> object:
             try:
-                with Client.for_home(self.place.home) as client:
+                with Client.for_home(self.live_home.home) as client:
                     return act(client)
             except (NotReachable, ApiError) as error:
                 if isinstance(error, ApiError) and error.status < 500:
@@ -161,19 +161,19 @@ class Person:
         return until(tried, "the gateway answers")
 
 
-def heard(place: Place, name: str, words: str) -> SeenRequest:
+def heard(live_home: LiveHome, name: str, words: str) -> SeenRequest:
     """Wait until the model of an entity receives a conversation with these words."""
-    return place.server.wait_for(lambda seen: seen.is_for(name) and words in seen.said)
+    return live_home.server.wait_for(lambda seen: seen.is_for(name) and words in seen.said)
 
 
 @pytest.mark.parametrize("storm", [False, True], ids=["in peace", "while processes are killed"])
-def test_the_dialogue_of_section_8_8(place: Place, storm: bool) -> None:
+def test_the_dialogue_of_section_8_8(live_home: LiveHome, storm: bool) -> None:
     alices_turn, bobs_turn = threading.Event(), threading.Event()
     name = "stormy" if storm else "chips"
     asks = says_once("human", FOCUS, DATA_CENTER, alices_turn)
     tells = says_once("coordinator", HARD, FORWARDED, bobs_turn)
 
-    place.plays(
+    live_home.plays(
         coordinator=coordinator,
         Alice=research("nvidia", asks),
         Bob=research("amd", tells),
@@ -183,13 +183,13 @@ def test_the_dialogue_of_section_8_8(place: Place, storm: bool) -> None:
 
     def struck(title: str) -> None:
         if storm:
-            place.kill(title)
+            live_home.kill(title)
 
-    home = place.begin(name, goal=GOAL)
-    person = Person(place, home.name)
+    home = live_home.begin(name, goal=GOAL)
+    person = Person(live_home, home.name)
 
     person.hears("coordinator", ON_IT)
-    place.await_call(home, "wait")
+    live_home.await_call(home, "wait")
     struck("human")
     assert person.says(QUALCOMM) == ("coordinator",)
     person.hears("coordinator", GOT_IT)
@@ -198,28 +198,28 @@ def test_the_dialogue_of_section_8_8(place: Place, storm: bool) -> None:
     asked = person.hears("Alice", FOCUS)
     struck(f"coordinator {name}")
     assert person.says(DATA_CENTER, to="alice") == ("Alice",)
-    seen = heard(place, "Alice", DATA_CENTER)
+    seen = heard(live_home, "Alice", DATA_CENTER)
     assert f'[Message from human]: (replying to your "{FOCUS}") {DATA_CENTER}' in seen.said
     assert _last(person).in_reply_to == asked.id
     bobs_turn.set()
-    heard(place, "coordinator", HARD)
+    heard(live_home, "coordinator", HARD)
     scarce = person.hears("coordinator", SCARCE)
-    struck(f"worker {place.worker(home, 'bob').name}")
+    struck(f"worker {live_home.worker(home, 'bob').name}")
     struck("human")
     person.says(MLPERF)
     assert _last(person).in_reply_to == scarce.id
     struck(f"coordinator {name}")
-    seen = heard(place, "Bob", FORWARDED)
+    seen = heard(live_home, "Bob", FORWARDED)
     assert f'[Message from coordinator]: (replying to your "{HARD}") {FORWARDED}' in seen.said
     person.hears("coordinator", STAGE_DONE)
     struck("human")
     assert set(person.says(PRICING, to="*")) == {"coordinator", *TEAM}
     for entity in ("coordinator", *TEAM):
-        assert f"[Message from human]: {PRICING}" in heard(place, entity, PRICING).said
-    place.await_end(home)
+        assert f"[Message from human]: {PRICING}" in heard(live_home, entity, PRICING).said
+    live_home.await_end(home)
     assert [(m.sender, m.to, m.content) for m in person.thread()] == THREAD
     assert len(_nodes(person)) == 8
-    assert not place.server.problems
+    assert not live_home.server.problems
     [journal] = home.glob("runs/*/journal.jsonl")
     assert journal.read_text().count('"stage.reconvened"') == 1
 

@@ -22,9 +22,9 @@ from cli.main import agiraph
 from tests.fakes.many_agents import multiplied
 from tests.fakes.model_server import Reply, SeenRequest, say
 from tests.fakes.session import SMALL, WIDE, Session, Size
-from tests.scenarios.house import ROOT
-from tests.scenarios.place import Place, placed
+from tests.scenarios.live_home import LiveHome, running_home
 from tests.scenarios.plays import PLAYS, Play, commands_in, does_something, faults_of, path_of
+from tests.scenarios.scenario_home import ROOT
 from tests.scenarios.steps import DONE, FACT, Plays, ask, finish, one_worker
 from tests.scenarios.terminal import Terminal, needs_tmux
 
@@ -36,7 +36,7 @@ NAMES = {"done": "done", "node": "ada-facts", "asks": "asks", "question": "q-3fa
 Codes = Callable[[Play], tuple[int, ...]]
 
 
-def brain(seen: SeenRequest) -> Reply:
+def responder(seen: SeenRequest) -> Reply:
     """Play a team that does one node, a coordinator that asks, and one that has nothing to do."""
     steps: Plays = [finish("Nothing to do.")]
     if seen.is_for("ada"):
@@ -62,21 +62,21 @@ def full() -> Iterator[Full]:
     """Yield a home of hundreds of agents without running processes; one waits for an answer."""
     with tempfile.TemporaryDirectory(prefix="full") as folder:
         home = Path(folder).resolve()
-        with placed(home, settings=SETTINGS) as place:
-            place.plays(brain)
-            done = place.complete("Do a node", "--name", "done")
-            asks = place.begin("asks", goal="Ask me")
-            question = place.await_question(asks.name)["id"]
+        with running_home(home, settings=SETTINGS) as live_home:
+            live_home.plays(responder)
+            done = live_home.complete("Do a node", "--name", "done")
+            asks = live_home.begin("asks", goal="Ask me")
+            question = live_home.await_question(asks.name)["id"]
         multiplied(home, done.agent.name, AGENTS)
         yield Full(home, {**NAMES, "question": question})
 
 
 @pytest.fixture(scope="module")
-def running(full: Full) -> Iterator[Place]:
+def running(full: Full) -> Iterator[LiveHome]:
     """Yield the same home with its supervisor, which runs from then on."""
-    with placed(full.home) as place:
-        place.plays(brain)
-        yield place
+    with running_home(full.home) as live_home:
+        live_home.plays(responder)
+        yield live_home
 
 
 @pytest.fixture(scope="module")
@@ -155,7 +155,7 @@ def test_each_command_with_nothing_running(ann: Mapping[str, Session], full: Ful
 
 
 def test_each_command_of_two_people_at_once_among_hundreds_of_agents(
-    seats: Mapping[str, Session], full: Full, running: Place
+    seats: Mapping[str, Session], full: Full, running: LiveHome
 ) -> None:
     environ = {**running.server.env("openai"), **of(full.home)}
     at_once(seats, environ, full.names, lambda play: play.codes)
@@ -169,7 +169,7 @@ def test_each_command_of_two_people_at_once_among_hundreds_of_agents(
     ids=["console", "top"],
 )
 def test_each_full_screen_fits_the_terminal(
-    running: Place, tmp_path: Path, command: str, shows: tuple[str, ...], leave: str, size: Size
+    running: LiveHome, tmp_path: Path, command: str, shows: tuple[str, ...], leave: str, size: Size
 ) -> None:
     terminal = Terminal(tmp_path / "s", running.environ, *command.split(), size=size)
     with closing(terminal):

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.model_server import Reply, SeenRequest, call, calls, say
-from tests.integration.house import until
-from tests.scenarios.elsewhere import FarPlace, machine_of
-from tests.scenarios.place import placed, whole_lines
+from tests.integration.waiting import until
+from tests.scenarios.elsewhere import RemoteWorkersHome, machine_of
+from tests.scenarios.live_home import running_home, whole_lines
 from tests.scenarios.steps import (
     DONE,
     WAIT,
@@ -37,19 +37,19 @@ def _free_port() -> int:
 
 
 @pytest.fixture(scope="module")
-def far(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FarPlace]:
+def far(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RemoteWorkersHome]:
     home = tmp_path_factory.mktemp("home")
     settings = {
         "hosts": {"listen": f"tcp://127.0.0.1:{_free_port()}"},
         "run": {"park_after_seconds": 0.2, "standstill_seconds": 0.5},
     }
-    with placed(home, FarPlace, settings) as place:
-        assert isinstance(place, FarPlace)
-        yield place
+    with running_home(home, RemoteWorkersHome, settings) as live_home:
+        assert isinstance(live_home, RemoteWorkersHome)
+        yield live_home
 
 
 def test_a_worker_whose_machine_is_lost_continues_on_another_from_the_copy_at_home(
-    far: FarPlace, tmp_path: Path
+    far: RemoteWorkersHome, tmp_path: Path
 ) -> None:
     (tmp_path / "rows.bin").write_bytes(LARGE)
     (tmp_path / "rows.txt").write_text("a,b\n")
@@ -92,7 +92,7 @@ def test_a_worker_whose_machine_is_lost_continues_on_another_from_the_copy_at_ho
     )
 
 
-def test_who_has_parked_continues_elsewhere_with_all_of_its_scratch(far: FarPlace) -> None:
+def test_who_has_parked_continues_elsewhere_with_all_of_its_scratch(far: RemoteWorkersHome) -> None:
     large = "head -c 3000000 /dev/zero > large.bin; ln -s large.bin link; mkdir empty"
     far.plays(
         coordinator=one_worker("cleo"),
@@ -114,7 +114,7 @@ def test_who_has_parked_continues_elsewhere_with_all_of_its_scratch(far: FarPlac
 
 
 def test_workers_elsewhere_that_wait_for_each_other_are_noticed_and_one_that_asks_is_not(
-    far: FarPlace,
+    far: RemoteWorkersHome,
 ) -> None:
     def coordinator(seen: SeenRequest) -> Reply:
         if seen.step == 0:
@@ -135,6 +135,6 @@ def test_workers_elsewhere_that_wait_for_each_other_are_noticed_and_one_that_ask
     assert found[0]["seq"] > answered[0]["seq"], "a question is no standstill"
 
 
-def _are_at_rest(far: FarPlace, agent: str) -> bool:
+def _are_at_rest(far: RemoteWorkersHome, agent: str) -> bool:
     states = far.states(agent)
     return sorted(states.values()) == ["idle", "parked", "waiting_for_human"]

@@ -9,9 +9,9 @@ import pytest
 from agiraph.core.event_types import BY_NAME
 from agiraph.http.client import Client
 from tests.fakes.model_server import Reply, SeenRequest, call, calls, say
-from tests.integration.house import until
-from tests.scenarios.house import JsonObject
-from tests.scenarios.place import Place, whole_lines
+from tests.integration.waiting import until
+from tests.scenarios.live_home import LiveHome, whole_lines
+from tests.scenarios.scenario_home import JsonObject
 from tests.scenarios.steps import WAIT, ask, finish, held, node, publish, spawn, tell, write
 
 # An untroubled run of this size does not cause these; their own tests do.
@@ -61,10 +61,10 @@ def lead(seen: SeenRequest) -> Reply:
 
 
 @pytest.fixture(scope="module")
-def agent(place: Place) -> Path:
+def agent(live_home: LiveHome) -> Path:
     """Return the folder of an agent whose eventful run has ended well."""
     gate = threading.Event()
-    place.plays(
+    live_home.plays(
         coordinator=lead,
         ada=[
             held(write("facts.md", "facts"), gate),
@@ -74,20 +74,20 @@ def agent(place: Place) -> Path:
             publish("the facts"),
         ],
     )
-    folder = place.begin("full")
-    place.await_step("ada", 0)
-    place.json("pause", "full")
+    folder = live_home.begin("full")
+    live_home.await_step("ada", 0)
+    live_home.json("pause", "full")
     until(lambda: {"agent.paused", "worker.paused"} <= types(folder), "everybody stands still")
-    place.json("resume", "full")
-    with Client.for_home(place.home) as client:
+    live_home.json("resume", "full")
+    with Client.for_home(live_home.home) as client:
         client.nudge(folder.name, "Be quick")
-    place.json("send", "full", "Hello")
+    live_home.json("send", "full", "Hello")
     gate.set()
-    question = place.await_question("full")
-    place.kill("agiraph: coordinator full")
-    place.command("respond", question["id"], "yes")
+    question = live_home.await_question("full")
+    live_home.kill("agiraph: coordinator full")
+    live_home.command("respond", question["id"], "yes")
     until(lambda: "agent.completed" in types(folder), "the end")
-    place.await_end(folder)
+    live_home.await_end(folder)
     return folder
 
 
@@ -129,12 +129,12 @@ def test_a_kill_of_the_coordinator_tells_nothing_twice_and_hides_nothing(agent: 
 
 
 def test_a_coordinator_that_is_woken_for_nothing_says_nothing_again(
-    place: Place, agent: Path
+    live_home: LiveHome, agent: Path
 ) -> None:
     ready = of_type(agent, "child.ready")
-    place.kill("agiraph: coordinator full")
+    live_home.kill("agiraph: coordinator full")
     until(lambda: of_type(agent, "child.ready") > ready, "the next incarnation")
-    place.json("send", "full", "Anything new?")
+    live_home.json("send", "full", "Anything new?")
     until(
         lambda: [e for e in log(agent) if e["data"].get("content") == "Anything new?"], "it is said"
     )

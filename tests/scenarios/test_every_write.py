@@ -19,10 +19,10 @@ from agiraph.agent.loop import UNKNOWN_OUTCOME
 from agiraph.core.event_types import RUN_ENDS
 from agiraph.core.models import ENDED_AGENT
 from tests.fakes.mortal import DEATH, WRITES, order_death
-from tests.integration.house import until
+from tests.integration.waiting import until
 from tests.scenarios.conftest import NO_NOTES
+from tests.scenarios.live_home import LiveHome, running_home, whole_lines
 from tests.scenarios.mortal_runs import RULES, RUNS, MortalRun
-from tests.scenarios.place import Place, placed, whole_lines
 
 WITHIN_SECONDS: Final = 90.0
 SEED: Final = 20
@@ -47,8 +47,8 @@ class Death:
     after: int
 
 
-class MortalPlace(Place):
-    """A place whose processes die where a test says so; its supervisor is started again."""
+class DyingProcessHome(LiveHome):
+    """A running home whose processes die where a test says so; its supervisor is started again."""
 
     program = ("tests.fakes.mortal:supervise",)
     was_late = False
@@ -107,7 +107,7 @@ class MortalPlace(Place):
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MortalPlace]:
+def live_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DyingProcessHome]:
     home = tmp_path_factory.mktemp("mortal") / "home"
     home.mkdir()
     (home / "approvals.yaml").write_text(RULES)
@@ -116,15 +116,15 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MortalPlace]:
         "worktrees": {"workers": "all"},
         **NO_NOTES,
     }
-    with placed(home, MortalPlace, settings) as standing:
-        assert isinstance(standing, MortalPlace)
+    with running_home(home, DyingProcessHome, settings) as standing:
+        assert isinstance(standing, DyingProcessHome)
         yield standing
 
 
-def undisturbed(place: MortalPlace, run: str) -> tuple[dict[str, Any], list[Death]]:
+def undisturbed(live_home: DyingProcessHome, run: str) -> tuple[dict[str, Any], list[Death]]:
     """Return the outcome of an undisturbed run, and each write of it."""
-    outcome = outcome_of(place.play(run, f"{run}-undisturbed", None))
-    writes = Counter((place.home / WRITES).read_text().splitlines())
+    outcome = outcome_of(live_home.play(run, f"{run}-undisturbed", None))
+    writes = Counter((live_home.home / WRITES).read_text().splitlines())
     deaths = [Death(file, n + 1) for file, most in sorted(writes.items()) for n in range(most)]
     return outcome, deaths
 
@@ -192,13 +192,13 @@ def sampled(deaths: list[Death]) -> list[Death]:
 
 
 def assert_survives(
-    place: MortalPlace, run: str, usual: dict[str, Any], deaths: list[Death]
+    live_home: DyingProcessHome, run: str, usual: dict[str, Any], deaths: list[Death]
 ) -> None:
     """Play a run once for each death, and compare the outcomes."""
     different, late = [], 0
     for number, death in enumerate(deaths):
-        outcome = outcome_of(place.play(run, f"{run}-{number}", death))
-        late += place.was_late
+        outcome = outcome_of(live_home.play(run, f"{run}-{number}", death))
+        late += live_home.was_late
         different += [
             f"{death}: {key}: {shown(outcome[key], part)}"
             for key, part in usual.items()
@@ -215,15 +215,15 @@ def shown(found: Any, usual: Any) -> str:
     return f"{found}, usually {usual}"
 
 
-def test_a_process_may_die_after_a_write_to_any_file(place: MortalPlace) -> None:
-    outcome, deaths = undisturbed(place, "team")
+def test_a_process_may_die_after_a_write_to_any_file(live_home: DyingProcessHome) -> None:
+    outcome, deaths = undisturbed(live_home, "team")
     assert outcome["status"] == "completed", outcome
-    assert_survives(place, "team", outcome, sampled(deaths))
+    assert_survives(live_home, "team", outcome, sampled(deaths))
 
 
 @pytest.mark.machines
 @pytest.mark.parametrize("run", RUNS)
-def test_a_process_may_die_after_every_write(place: MortalPlace, run: str) -> None:
-    outcome, deaths = undisturbed(place, run)
+def test_a_process_may_die_after_every_write(live_home: DyingProcessHome, run: str) -> None:
+    outcome, deaths = undisturbed(live_home, run)
     assert outcome["status"] in ("completed", "idle"), outcome
-    assert_survives(place, run, outcome, deaths)
+    assert_survives(live_home, run, outcome, deaths)

@@ -4,14 +4,14 @@ import hashlib
 import json
 
 from tests.fakes.model_server import call, calls, say
-from tests.scenarios.place import Place
+from tests.scenarios.live_home import LiveHome
 from tests.scenarios.steps import UNTIL_KILLED, WAIT, finish, publish, spawn, write
 
 CHECKS = ["grep -q forty-two report.md", "test $(wc -l < report.md) -eq 1"]
 
 
-def test_a_result_that_fails_its_check_is_refused_until_it_passes(place: Place) -> None:
-    place.plays(
+def test_a_result_that_fails_its_check_is_refused_until_it_passes(live_home: LiveHome) -> None:
+    live_home.plays(
         coordinator=[
             call("create_work_node", name="report", role="ada", task="Report", checks=CHECKS),
             WAIT,
@@ -26,15 +26,15 @@ def test_a_result_that_fails_its_check_is_refused_until_it_passes(place: Place) 
             ]
         },
     )
-    outcome = place.complete("Find the answer", "--name", "checked")
-    second, third = place.server.seen_by("ada-1")[1:3]
+    outcome = live_home.complete("Find the answer", "--name", "checked")
+    second, third = live_home.server.seen_by("ada-1")[1:3]
     assert "grep -q forty-two report.md" in second.said, "its spec names the checks"
     refused = third.result("publish")
     assert "1 of 2 checks of this node failed, 1 passed" in refused
     assert "$ grep -q forty-two report.md\n\n[exit code 1]" in refused
     assert outcome.published("report") == {"report.md": "forty-two\n"}
     assert [event["has_passed"] for event in outcome.data("node.checked")] == [False, True]
-    shown = place.json("board", "checked", "report")
+    shown = live_home.json("board", "checked", "report")
     evidence = shown["evidence"]
     assert shown["checks"] == [check["command"] for check in evidence["checks"]] == CHECKS
     assert {check["exit_code"] for check in evidence["checks"]} == {0}
@@ -45,18 +45,18 @@ def test_a_result_that_fails_its_check_is_refused_until_it_passes(place: Place) 
     folder = next((outcome.run / "nodes").glob("report-*"))
     assert digest in (folder / "_status.md").read_text()
     assert json.loads((folder / "_evidence.json").read_text())["evidence"] == evidence
-    told = place.command("board", "checked", "report").stdout
+    told = live_home.command("board", "checked", "report").stdout
     assert f"{digest}  report.md" in told
     assert max(map(len, told.splitlines())) < 100
 
 
-def test_a_kill_in_the_middle_of_the_checks_runs_none_of_them_twice(place: Place) -> None:
+def test_a_kill_in_the_middle_of_the_checks_runs_none_of_them_twice(live_home: LiveHome) -> None:
     checks = ["echo one >> ran.txt", f"{UNTIL_KILLED}; echo two >> ran.txt"]
     proof, verdict = (
         call("create_work_node", name=name, worker=worker, task="Prove", checks=checks)
         for name, worker in (("proof", "eve"), ("verdict", "solo"))
     )
-    place.plays(
+    live_home.plays(
         coordinator=[
             calls(spawn("eve"), spawn("solo", mode="single_inference")),
             calls(proof, verdict),
@@ -68,13 +68,13 @@ def test_a_kill_in_the_middle_of_the_checks_runs_none_of_them_twice(place: Place
     )
 
     def meanwhile() -> None:
-        folder = place.agent("proven")
+        folder = live_home.agent("proven")
         for node, worker in (("proof", "eve"), ("verdict", "solo")):
-            place.kill_in_command(folder, node, worker)
+            live_home.kill_in_command(folder, node, worker)
 
-    outcome = place.complete("Prove it", "--name", "proven", meanwhile=meanwhile)
+    outcome = live_home.complete("Prove it", "--name", "proven", meanwhile=meanwhile)
     told = [event for event in outcome.events() if event["type"].startswith(("node.", "child."))]
-    assert [len(place.server.seen_by(name)) for name in ("eve", "solo")] == [1, 1], told
+    assert [len(live_home.server.seen_by(name)) for name in ("eve", "solo")] == [1, 1], told
     assert len(outcome.events("node.checked")) == 2, told
     ran = {"ran.txt": "one\ntwo\n"}
     assert outcome.published("proof") == {"a.md": "a", **ran}

@@ -11,9 +11,9 @@ import pytest
 from actors.runtime.processes import is_alive
 from agiraph.external import process_guard
 from tests.fakes.model_server import call, calls, say
-from tests.integration.house import until
-from tests.scenarios.house import MODEL, JsonObject, Outcome, words_of
-from tests.scenarios.place import Place, whole_lines
+from tests.integration.waiting import until
+from tests.scenarios.live_home import LiveHome, whole_lines
+from tests.scenarios.scenario_home import MODEL, JsonObject, Outcome, words_of
 from tests.scenarios.steps import (
     WAIT,
     WORK,
@@ -31,9 +31,9 @@ from tests.scenarios.steps import (
 
 
 @pytest.fixture
-def place(rough_place: Place) -> Place:
-    """Return a place whose processes may be killed, where a node has six model calls."""
-    return rough_place
+def live_home(killable_home: LiveHome) -> LiveHome:
+    """Return a running home whose processes may be killed, where a node has six model calls."""
+    return killable_home
 
 
 AGENT = """\
@@ -53,11 +53,13 @@ open("_result.md", "w").write("Wrote tool.py, which prints 42.\\n")
 """
 
 
-def test_a_command_does_a_node_and_speaks_with_its_team(place: Place, tmp_path: Path) -> None:
-    command = preset(place.home, "writer", program(tmp_path, AGENT))
+def test_a_command_does_a_node_and_speaks_with_its_team(
+    live_home: LiveHome, tmp_path: Path
+) -> None:
+    command = preset(live_home.home, "writer", program(tmp_path, AGENT))
     go_on = tell("ann", "go on")
-    place.plays(coordinator=led("ann", command, once_told("half of it is done", go_on)))
-    outcome = place.complete("Have a tool written")
+    live_home.plays(coordinator=led("ann", command, once_told("half of it is done", go_on)))
+    outcome = live_home.complete("Have a tool written")
     published = outcome.published("ann-tool")
     assert published["tool.py"] == "print(6 * 7)\n"
     assert published["_result.md"] == "Wrote tool.py, which prints 42.\n"
@@ -96,20 +98,20 @@ while True:
 """
 
 
-def stubborn(place: Place, command: str, *words: str) -> str:
+def stubborn(live_home: LiveHome, command: str, *words: str) -> str:
     """Make that program, which ends at its second start, an external agent; return its name."""
-    return preset(place.home, "stubborn", command, "2", *words, removed=[".stubborn"])
+    return preset(live_home.home, "stubborn", command, "2", *words, removed=[".stubborn"])
 
 
-def folder_of(place: Place, agent: str, node: str) -> Path:
+def folder_of(live_home: LiveHome, agent: str, node: str) -> Path:
     """Return the folder of a node, once it is there."""
-    found = place.agent(agent)
+    found = live_home.agent(agent)
     return until(lambda: next(found.glob(f"runs/*/nodes/{node}-*"), None), f"the node {node}")
 
 
-def working_in(place: Place, agent: str, node: str) -> Path:
+def working_in(live_home: LiveHome, agent: str, node: str) -> Path:
     """Return the folder of a node when its agent is at work."""
-    folder = folder_of(place, agent, node)
+    folder = folder_of(live_home, agent, node)
     until((folder / "scratch/ready").exists, "the agent is at work")
     return folder
 
@@ -135,19 +137,19 @@ def gone(processes: list[psutil.Process]) -> None:
 
 
 def test_a_killed_worker_leaves_no_agent_and_its_next_incarnation_goes_on(
-    place: Place, tmp_path: Path
+    live_home: LiveHome, tmp_path: Path
 ) -> None:
     command = program(tmp_path, STUBBORN)
-    place.plays(coordinator=led("bea", stubborn(place, command)))
+    live_home.plays(coordinator=led("bea", stubborn(live_home, command)))
 
     def meanwhile() -> None:
-        folder = working_in(place, "killed", "bea-tool")
+        folder = working_in(live_home, "killed", "bea-tool")
         before = of_folder(folder)
         assert len(agents_of(folder, command)) == 1
-        place.kill("worker bea-")
+        live_home.kill("worker bea-")
         gone(before)
 
-    outcome = place.complete("Have a tool written", "--name", "killed", meanwhile=meanwhile)
+    outcome = live_home.complete("Have a tool written", "--name", "killed", meanwhile=meanwhile)
     published = outcome.published("bea-tool")
     assert published["_result.md"].startswith("done at start 2: half")
     assert published["starts"] == "xx"
@@ -155,19 +157,19 @@ def test_a_killed_worker_leaves_no_agent_and_its_next_incarnation_goes_on(
 
 
 def test_a_killed_agent_is_started_again_and_one_that_fails_for_good_fails_its_node(
-    place: Place, tmp_path: Path
+    live_home: LiveHome, tmp_path: Path
 ) -> None:
     command = program(tmp_path, STUBBORN)
-    place.plays(coordinator=led("cal", stubborn(place, command, "fails")))
+    live_home.plays(coordinator=led("cal", stubborn(live_home, command, "fails")))
 
     def meanwhile() -> None:
-        folder = working_in(place, "failing", "cal-tool")
+        folder = working_in(live_home, "failing", "cal-tool")
         before = of_folder(folder)
         for process in agents_of(folder, command):
             process.kill()
         gone(before)
 
-    outcome = place.lead("Have a tool written", "--name", "failing", meanwhile=meanwhile)
+    outcome = live_home.lead("Have a tool written", "--name", "failing", meanwhile=meanwhile)
     [failed] = outcome.data("node.failed")
     reason = failed["reason"]
     assert reason == "stubborn failed 3 times; at last: exit code 1: out of paper"
@@ -177,20 +179,20 @@ def test_a_killed_agent_is_started_again_and_one_that_fails_for_good_fails_its_n
 
 
 def test_an_agent_is_paused_and_stopped_with_all_it_has_started(
-    place: Place, tmp_path: Path
+    live_home: LiveHome, tmp_path: Path
 ) -> None:
     command = program(tmp_path, STUBBORN)
-    place.plays(coordinator=led("dan", stubborn(place, command)))
-    agent = place.begin("halted-outside")
-    folder = working_in(place, "halted-outside", "dan-tool")
+    live_home.plays(coordinator=led("dan", stubborn(live_home, command)))
+    agent = live_home.begin("halted-outside")
+    folder = working_in(live_home, "halted-outside", "dan-tool")
     everyone = [one for one in of_folder(folder) if process_guard.START not in words_of(one)]
     assert len(everyone) >= 2
-    worker = f"{agent.name}/{place.worker(agent, 'dan').name}"
-    place.command("pause", worker)
+    worker = f"{agent.name}/{live_home.worker(agent, 'dan').name}"
+    live_home.command("pause", worker)
     until(lambda: {one.status() for one in everyone} == {psutil.STATUS_STOPPED}, "all are paused")
-    place.command("resume", worker)
+    live_home.command("resume", worker)
     until(lambda: psutil.STATUS_STOPPED not in {o.status() for o in everyone}, "all are resumed")
-    place.stop(agent.name)
+    live_home.stop(agent.name)
     gone(everyone)
 
 
@@ -207,15 +209,17 @@ print("It is blue.")
 """
 
 
-def test_a_question_to_the_human_is_answered_into_the_inbox(place: Place, tmp_path: Path) -> None:
-    curious = preset(place.home, "curious", program(tmp_path, CURIOUS))
-    place.plays(coordinator=led("eli", curious))
-    agent = place.begin("curious-outside")
-    question = place.await_question("curious-outside")
+def test_a_question_to_the_human_is_answered_into_the_inbox(
+    live_home: LiveHome, tmp_path: Path
+) -> None:
+    curious = preset(live_home.home, "curious", program(tmp_path, CURIOUS))
+    live_home.plays(coordinator=led("eli", curious))
+    agent = live_home.begin("curious-outside")
+    question = live_home.await_question("curious-outside")
     assert (question["question"], question["from"]) == ("Which colour?", "eli")
-    place.json("respond", question["id"], "blue")
-    place.await_end(agent)
-    result = folder_of(place, "curious-outside", "eli-tool") / "published/_result.md"
+    live_home.json("respond", question["id"], "blue")
+    live_home.await_end(agent)
+    result = folder_of(live_home, "curious-outside", "eli-tool") / "published/_result.md"
     assert result.read_text() == "It is blue.\n", "its last message takes the place of a result"
 
 
@@ -242,11 +246,13 @@ else:
 """
 
 
-def test_no_node_is_completed_without_a_result_and_its_checks(place: Place, tmp_path: Path) -> None:
+def test_no_node_is_completed_without_a_result_and_its_checks(
+    live_home: LiveHome, tmp_path: Path
+) -> None:
     checks = ["python3 tool.py | grep -x 42"]
-    hasty = preset(place.home, "hasty", program(tmp_path, HASTY))
-    place.plays(coordinator=led("fay", hasty, checks=checks))
-    outcome = place.complete("Have a tool written", "--name", "hasty")
+    hasty = preset(live_home.home, "hasty", program(tmp_path, HASTY))
+    live_home.plays(coordinator=led("fay", hasty, checks=checks))
+    outcome = live_home.complete("Have a tool written", "--name", "hasty")
     published = outcome.published("fay-tool")
     assert published["tool.py"] == "print(42)"
     assert published["_result.md"] == "Now it prints 42.\n"
@@ -269,20 +275,20 @@ print("robot 1.0 has started; https://robot.example/docs")
 
 
 def test_a_log_is_a_result_only_beside_files_and_what_an_agent_keeps_is_none(
-    place: Place, tmp_path: Path
+    live_home: LiveHome, tmp_path: Path
 ) -> None:
     robot = {"command": [program(tmp_path, SILENT)], "leaves": [".robot"], "stdout": "log"}
     presets = {
         name: robot | {"environment": {"WORKS": works}, "attempts": 2}
         for name, works in {"works": "yes", "idles": ""}.items()
     }
-    (place.home / "agents.yaml").write_text(json.dumps(presets))
-    place.plays(coordinator=led("gil", "works"))
-    outcome = place.lead("Have a tool written", "--name", "silent")
+    (live_home.home / "agents.yaml").write_text(json.dumps(presets))
+    live_home.plays(coordinator=led("gil", "works"))
+    outcome = live_home.lead("Have a tool written", "--name", "silent")
     assert set(outcome.published("gil-tool")) == {"tool.py", "_result.md"}
-    place.plays(coordinator=led("hal", "idles"))
-    outcome = place.lead("Have a tool written", "--name", "idle")
-    (place.home / "agents.yaml").unlink()
+    live_home.plays(coordinator=led("hal", "idles"))
+    outcome = live_home.lead("Have a tool written", "--name", "idle")
+    (live_home.home / "agents.yaml").unlink()
     [failed] = outcome.data("node.failed")
     reason = failed["reason"]
     assert reason.startswith("idles failed 2 times; at last: it ended without a result: it wrote")
@@ -302,25 +308,29 @@ def plan_with(folder: Path, agent: str) -> str:
     return str(plan)
 
 
-def test_a_plan_with_an_agent_that_is_not_here_is_refused(place: Place, tmp_path: Path) -> None:
+def test_a_plan_with_an_agent_that_is_not_here_is_refused(
+    live_home: LiveHome, tmp_path: Path
+) -> None:
     plan = plan_with(tmp_path, "cluade-code")
-    done = place.command("run", "A tool", "--plan", plan, *MODEL)
+    done = live_home.command("run", "A tool", "--plan", plan, *MODEL)
     assert done.returncode == 2
     message = "unknown external agent 'cluade-code', did you mean 'claude-code'"
     assert message in " ".join(done.stderr.split())
     assert "Traceback" not in done.stderr
 
 
-def test_a_plan_with_a_command_is_done(place: Place, tmp_path: Path) -> None:
+def test_a_plan_with_a_command_is_done(live_home: LiveHome, tmp_path: Path) -> None:
     command = program(tmp_path, "#!/bin/sh\ncat _task.md > copy.md; echo Copied.\n")
-    place.plays(coordinator=[WAIT, finish("Copied")])
-    outcome = place.complete("A copy", "--plan", plan_with(tmp_path, command), "--name", "planned")
+    live_home.plays(coordinator=[WAIT, finish("Copied")])
+    outcome = live_home.complete(
+        "A copy", "--plan", plan_with(tmp_path, command), "--name", "planned"
+    )
     [done] = outcome.data("node.completed")
     assert done["summary"] == "Copied."
 
 
 def test_a_command_line_that_a_model_writes_is_refused_by_each_tool(
-    place: Place, tmp_path: Path
+    live_home: LiveHome, tmp_path: Path
 ) -> None:
     mark = tmp_path / "ran"
     hostile = {"type": "autonomous", "agent_command": f"sh -c 'touch {mark}'"}
@@ -333,8 +343,8 @@ def test_a_command_line_that_a_model_writes_is_refused_by_each_tool(
     )
     leads: Plays = [tries, node("part", "max"), WAIT, finish_with("wait")]
     led_by_max = [calls(spawn("zoe", **hostile), node("zoe-tool", **hostile)), *WORK]
-    place.plays(coordinator=leads, max=led_by_max)
-    outcome = place.complete("Have a tool written", "--name", "hostile")
+    live_home.plays(coordinator=leads, max=led_by_max)
+    outcome = live_home.complete("Have a tool written", "--name", "hostile")
     [worker] = (outcome.run / "workers").iterdir()
     records = [*outcome.conversation(), *whole_lines(worker / "conversation.jsonl")]
     found = [
@@ -347,34 +357,34 @@ def test_a_command_line_that_a_model_writes_is_refused_by_each_tool(
 
 
 @pytest.fixture
-def rules(place: Place) -> Iterator[Path]:
+def rules(live_home: LiveHome) -> Iterator[Path]:
     """Return the file of the home's approval rules, which is removed afterwards."""
-    file = place.home / "approvals.yaml"
+    file = live_home.home / "approvals.yaml"
     yield file
     file.unlink(missing_ok=True)
 
 
 def test_an_agent_that_does_not_ask_is_refused_while_there_are_rules(
-    place: Place, rules: Path, tmp_path: Path
+    live_home: LiveHome, rules: Path, tmp_path: Path
 ) -> None:
     """Hired by a model, or named by a person's plan; and when its rules are added after it."""
-    robot = preset(place.home, "robot", program(tmp_path, CURIOUS))
-    place.plays(coordinator=led("eve", robot))
+    robot = preset(live_home.home, "robot", program(tmp_path, CURIOUS))
+    live_home.plays(coordinator=led("eve", robot))
 
     def meanwhile() -> None:
-        folder_of(place, "ruled-outside", "eve-tool")
-        place.await_question("ruled-outside")
+        folder_of(live_home, "ruled-outside", "eve-tool")
+        live_home.await_question("ruled-outside")
         rules.write_text("rules: [{name: no-date, tool: bash, pattern: 'date*', action: deny}]\n")
-        place.kill("worker eve-")
+        live_home.kill("worker eve-")
 
-    outcome = place.lead("A tool", "--name", "ruled-outside", meanwhile=meanwhile)
+    outcome = live_home.lead("A tool", "--name", "ruled-outside", meanwhile=meanwhile)
     [failed] = outcome.data("node.failed")
     assert "'robot' is refused, because rules cannot be enforced" in failed["reason"]
-    done = place.command("run", "A tool", "--plan", plan_with(tmp_path, robot), *MODEL)
+    done = live_home.command("run", "A tool", "--plan", plan_with(tmp_path, robot), *MODEL)
     assert done.returncode == 2
     assert "robot does not ask before it acts: the rule 'no-date'" in " ".join(done.stderr.split())
-    place.plays(coordinator=[spawn("ned", type="autonomous", agent_command=robot), finish()])
-    outcome = place.complete("Have a tool written", "--name", "ruled")
+    live_home.plays(coordinator=[spawn("ned", type="autonomous", agent_command=robot), finish()])
+    outcome = live_home.complete("Have a tool written", "--name", "ruled")
     assert any("set `rule_exempt: true` for robot" in str(r) for r in outcome.conversation())
 
 
@@ -407,16 +417,16 @@ say(type="turn.completed", usage={"input_tokens": 250 if again else 100, "output
     ids=["has-read-it", "has-not"],
 )
 def test_an_agent_has_a_further_turn_for_what_it_has_not_read_itself(
-    place: Place, tmp_path: Path, command: str, used: list[int]
+    live_home: LiveHome, tmp_path: Path, command: str, used: list[int]
 ) -> None:
     agent: JsonObject = {"driver": "codex", "command": [program(tmp_path, READER)]}
     agent |= {"start": [command], "resume": ["resume"], "readable": [str(tmp_path)]}
     agent |= {"account": "own"}
-    agents = place.home / "agents.yaml"
+    agents = live_home.home / "agents.yaml"
     agents.write_text(json.dumps({"reader": agent}))
     blue = once_told("which colour?", tell("fay", "blue"))
-    place.plays(coordinator=led("fay", "reader", blue))
-    outcome = place.complete("Have a tool written")
+    live_home.plays(coordinator=led("fay", "reader", blue))
+    outcome = live_home.complete("Have a tool written")
     agents.unlink()
     ended = list(outcome.data("outside.ended"))
     assert [one["goes_on"] for one in ended] == [True, False][-len(used) :]
@@ -463,7 +473,7 @@ for number in range(20):
 
 
 @pytest.fixture
-def caller(place: Place, tmp_path: Path) -> Iterator[str]:
+def caller(live_home: LiveHome, tmp_path: Path) -> Iterator[str]:
     """Yield the name of an agent that makes model calls until it is refused, and then hangs.
 
     It accepts no prompt in the middle of its turn; `lasting` is the same with a session that can be
@@ -473,45 +483,45 @@ def caller(place: Place, tmp_path: Path) -> Iterator[str]:
     agent |= {"parameters": {"way": {way: [way] for way in ("waits", "heeds", "ends")}}}
     environment = {"DOOR": "{door}/openai/v1/chat/completions", "TOKEN": "{token}"}
     agent |= {"wire": "openai", "environment": environment, "readable": [str(tmp_path)]}
-    agents = place.home / "agents.yaml"
+    agents = live_home.home / "agents.yaml"
     lasting = agent | {"driver": "codex", "start": ["waits"], "resume": ["resume", "{prompt}"]}
     agents.write_text(json.dumps({"caller": agent, "lasting": lasting}))
     yield "caller"
     agents.unlink()
 
 
-def calls_of(place: Place, outcome: Outcome, node: str) -> int:
+def calls_of(live_home: LiveHome, outcome: Outcome, node: str) -> int:
     """Return the number of calls of a node in `agiraph usage`."""
-    rows = place.json("usage", outcome.result["agent"], "--by", "node")
+    rows = live_home.json("usage", outcome.result["agent"], "--by", "node")
     return next(int(row["calls"]) for row in rows if row["name"] == node)
 
 
 def test_an_agent_is_ended_at_a_bound_of_its_node_also_after_its_worker_was_killed(
-    place: Place, caller: str
+    live_home: LiveHome, caller: str
 ) -> None:
-    place.plays(coordinator=led("gus", f"{caller} way=waits"), **{"*": [say("fine")] * 9})
+    live_home.plays(coordinator=led("gus", f"{caller} way=waits"), **{"*": [say("fine")] * 9})
 
     def meanwhile() -> None:
-        working_in(place, "bound", "gus-tool")  # it has made two calls
-        place.kill("worker gus-")
+        working_in(live_home, "bound", "gus-tool")  # it has made two calls
+        live_home.kill("worker gus-")
 
-    outcome = place.lead("Have a tool written", "--name", "bound", meanwhile=meanwhile)
+    outcome = live_home.lead("Have a tool written", "--name", "bound", meanwhile=meanwhile)
     [failed] = outcome.data("node.failed")
     reason = "6 calls of the node's 6 calls are used, and what is left does not cover another call"
     assert failed["reason"] == reason
     assert len(outcome.events("outside.started")) == 2, "and no third time"
     [ended] = outcome.data("outside.ended")
     assert (ended["account"], ended["calls"]) == ("door", 4)
-    assert calls_of(place, outcome, "gus-tool") == 6
+    assert calls_of(live_home, outcome, "gus-tool") == 6
     assert not outcome.events("human.question")
 
 
 @pytest.mark.parametrize("way", ["heeds", "ends"])
 def test_what_an_agent_has_for_a_result_at_a_bound_is_published_in_part(
-    place: Place, caller: str, way: str
+    live_home: LiveHome, caller: str, way: str
 ) -> None:
-    place.plays(coordinator=led("hal", f"{caller} way={way}"), **{"*": [say("fine")] * 9})
-    outcome = place.complete("Have a tool written")
+    live_home.plays(coordinator=led("hal", f"{caller} way={way}"), **{"*": [say("fine")] * 9})
+    outcome = live_home.complete("Have a tool written")
     [done] = outcome.data("node.completed")
     assert done["summary"] == "half of it"
     assert done["bound"].startswith("6 calls of the node's 6 calls are used")
@@ -522,10 +532,10 @@ def test_what_an_agent_has_for_a_result_at_a_bound_is_published_in_part(
 
 @pytest.mark.usefixtures("caller")
 def test_an_agent_that_hears_nothing_in_its_turn_is_interrupted_to_be_told_of_a_bound(
-    place: Place,
+    live_home: LiveHome,
 ) -> None:
-    place.plays(coordinator=led("ida", "lasting"), **{"*": [say("fine")] * 9})
-    outcome = place.complete("Have a tool written")
+    live_home.plays(coordinator=led("ida", "lasting"), **{"*": [say("fine")] * 9})
+    outcome = live_home.complete("Have a tool written")
     [done] = outcome.data("node.completed")
     assert (done["summary"], done.get("missing")) == ("half of it", None)
     started, ended = outcome.events("outside.started"), outcome.events("outside.ended")

@@ -14,8 +14,8 @@ from agiraph.core.ids import AgentId
 from agiraph.http.api import ChangeView, EntityChangeView, EventsChangeView, HomeView
 from agiraph.http.api import StreamedTextView as Piece
 from agiraph.http.client import Client, read_gateway_address
-from tests.integration.house import until
-from tests.scenarios.place import Place
+from tests.integration.waiting import until
+from tests.scenarios.live_home import LiveHome
 from tests.scenarios.steps import DONE, FACT, led, one_worker, preset, program
 
 CHANGE: TypeAdapter[ChangeView] = TypeAdapter(ChangeView)
@@ -23,8 +23,8 @@ STORY = "Once upon a time there was a table."
 SECONDS = 30
 
 
-def opened(place: Place, path: str) -> ClientConnection:
-    url, token = read_gateway_address(place.home)
+def opened(live_home: LiveHome, path: str) -> ClientConnection:
+    url, token = read_gateway_address(live_home.home)
     headers = {"Authorization": f"Bearer {token}"}
     return connect(f"ws{url[4:]}{path}", additional_headers=headers, proxy=None)
 
@@ -69,43 +69,43 @@ def has_completed(change: ChangeView) -> bool:
 
 
 def test_text_streams_to_all_who_watch_and_changes_are_told_through_a_dead_gateway(
-    rough_place: Place,
+    killable_home: LiveHome,
 ) -> None:
-    place, gate, end = rough_place, threading.Event(), threading.Event()
+    live_home, gate, end = killable_home, threading.Event(), threading.Event()
     last = replace(DONE, gate=end)
-    place.plays(
+    live_home.plays(
         coordinator=one_worker("gus"), gus=[replace(FACT, text=STORY, text_gate=gate), last]
     )
-    with opened(place, "/changes") as changes:
+    with opened(live_home, "/changes") as changes:
         assert isinstance(CHANGE.validate_json(changes.recv(timeout=SECONDS)), HomeView)
-        agent = place.begin("followed")
-        with opened(place, "/agents/followed/stream") as first:
+        agent = live_home.begin("followed")
+        with opened(live_home, "/agents/followed/stream") as first:
             begun = piece_of("gus", first)
             assert STORY.startswith(begun.text)
-            with opened(place, "/agents/followed/stream?entity=gus") as late:
+            with opened(live_home, "/agents/followed/stream?entity=gus") as late:
                 so_far = piece_of("gus", late)
                 assert (so_far.at, so_far.text, so_far.call) == (0, begun.text, begun.call)
-                place.kill("agiraph: broker")
+                live_home.kill("agiraph: broker")
                 anew = piece_of("gus", late)
                 assert (anew.at, anew.call) == (0, begun.call)
                 gate.set()
                 assert told(first, begun) == told(late, anew) == STORY
         found = changes_until(changes, waits_for_its_model)
-        place.kill("agiraph: human")
+        live_home.kill("agiraph: human")
         with suppress(ConnectionClosed):
             while True:
                 changes.recv(timeout=SECONDS)
     grown = [one for one in found if isinstance(one, EventsChangeView)]
-    seen = max(one.seq for one in grown if one.agent == agent.name)  # others of this place end yet
-    until(lambda: place.command("ps").returncode == 0, "the gateway answers again")
-    with opened(place, "/changes") as again:
+    seen = max(one.seq for one in grown if one.agent == agent.name)  # others of this home end yet
+    until(lambda: live_home.command("ps").returncode == 0, "the gateway answers again")
+    with opened(live_home, "/changes") as again:
         home = CHANGE.validate_json(again.recv(timeout=SECONDS))
         assert isinstance(home, HomeView)
         assert home.agents[AgentId(agent.name)] >= seen
         end.set()
         changes_until(again, has_completed)
-    place.await_end(agent)
-    with Client.for_home(place.home) as client:
+    live_home.await_end(agent)
+    with Client.for_home(live_home.home) as client:
         [team] = client.overview(agents=["followed"])
         timeline = client.timeline("followed")
         coarse = client.timeline("followed", resolution_seconds=60)
@@ -134,15 +134,17 @@ echo Looked. > _result.md
 """
 
 
-def test_what_an_external_agent_writes_is_streamed_too(rough_place: Place, tmp_path: Path) -> None:
-    place = rough_place
-    slow = preset(place.home, "slow", program(tmp_path, SLOW))
-    place.plays(coordinator=led("hal", slow))
-    agent = place.begin("overheard")
-    with opened(place, "/agents/overheard/stream?entity=hal") as watching:
+def test_what_an_external_agent_writes_is_streamed_too(
+    killable_home: LiveHome, tmp_path: Path
+) -> None:
+    live_home = killable_home
+    slow = preset(live_home.home, "slow", program(tmp_path, SLOW))
+    live_home.plays(coordinator=led("hal", slow))
+    agent = live_home.begin("overheard")
+    with opened(live_home, "/agents/overheard/stream?entity=hal") as watching:
         begun = piece_of("hal", watching)
         assert begun.text.startswith("I look")
         [task] = agent.rglob("_task.md")
         (task.parent / "go").touch()
         assert told(watching, begun).strip() == "I look at it."
-    place.await_end(agent)
+    live_home.await_end(agent)

@@ -14,11 +14,11 @@ import psutil
 import pytest
 
 from agiraph.storage.disk_space import WAITS
-from tests.fakes.model_server import Brain, Reply, SeenRequest
+from tests.fakes.model_server import Reply, Responder, SeenRequest
 from tests.fakes.small_disk import SmallDisk, small_disk
-from tests.integration.house import until
-from tests.scenarios.house import JsonObject, processes_of
-from tests.scenarios.place import Place, placed
+from tests.integration.waiting import until
+from tests.scenarios.live_home import LiveHome, running_home
+from tests.scenarios.scenario_home import JsonObject, processes_of
 from tests.scenarios.steps import DONE, bash, one_worker, publish
 
 LINES = 8
@@ -35,14 +35,14 @@ def disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SmallDisk]:
 
 
 @pytest.fixture(scope="module")
-def full_place(disk: SmallDisk) -> Iterator[Place]:
+def full_disk_home(disk: SmallDisk) -> Iterator[LiveHome]:
     home = disk.path / "home"
     home.mkdir()
-    with placed(home, settings=SETTINGS) as made:
+    with running_home(home, settings=SETTINGS) as made:
         yield made
 
 
-def scribe(disk: SmallDisk) -> list[Reply | Brain]:
+def scribe(disk: SmallDisk) -> list[Reply | Responder]:
     """Return the steps of a worker that writes a line a step; in the third, the disk fills up."""
 
     def third(seen: SeenRequest) -> Reply:
@@ -53,36 +53,38 @@ def scribe(disk: SmallDisk) -> list[Reply | Brain]:
         # A failed write of the model's own command is the model's problem.
         return bash(f"until echo {number} >> lines.txt; do sleep 0.1; done")
 
-    steps: list[Reply | Brain] = [append(number) for number in range(1, LINES + 1)]
+    steps: list[Reply | Responder] = [append(number) for number in range(1, LINES + 1)]
     steps[2] = third
     return [*steps, publish("all lines stand")]
 
 
-def who_waits(place: Place) -> list[str]:
-    rows: list[JsonObject] = place.json("ps")
+def who_waits(live_home: LiveHome) -> list[str]:
+    rows: list[JsonObject] = live_home.json("ps")
     return [row["address"] for row in rows if row["doing"] == WAITS]
 
 
-def test_a_disk_that_fills_up_stops_nobody_for_good(full_place: Place, disk: SmallDisk) -> None:
-    place = full_place
+def test_a_disk_that_fills_up_stops_nobody_for_good(
+    full_disk_home: LiveHome, disk: SmallDisk
+) -> None:
+    live_home = full_disk_home
     hire, assign, wait, finish = one_worker("ada")
     # A message of the human ends a wait too, so there are two.
-    place.plays(coordinator=[hire, assign, wait, wait, finish], ada=scribe(disk))
+    live_home.plays(coordinator=[hire, assign, wait, wait, finish], ada=scribe(disk))
     before: list[JsonObject] = []
 
     def meanwhile() -> None:
-        until(lambda: who_waits(place), "somebody waits for room")
-        before.extend(place.json("ps"))
-        refused, told = place.command("send", "slow", "never"), place.command("ps")
+        until(lambda: who_waits(live_home), "somebody waits for room")
+        before.extend(live_home.json("ps"))
+        refused, told = live_home.command("send", "slow", "never"), live_home.command("ps")
         assert (refused.returncode, told.returncode) == (1, 0)
         assert "Traceback" not in refused.stderr
-        for said in (refused.stderr, told.stderr, place.command("doctor").stdout):
+        for said in (refused.stderr, told.stderr, live_home.command("doctor").stdout):
             assert "is full" in said
         disk.free()
-        until(lambda: not who_waits(place), "everybody goes on")
-        place.json("send", "slow", "there is room")
+        until(lambda: not who_waits(live_home), "everybody goes on")
+        live_home.json("send", "slow", "there is room")
 
-    outcome = place.complete("Write lines", "--name", "slow", meanwhile=meanwhile)
+    outcome = live_home.complete("Write lines", "--name", "slow", meanwhile=meanwhile)
     lines = outcome.published("ada-facts")["lines.txt"].split()
     assert lines == [str(number) for number in range(1, LINES + 1)]
     assert len(outcome.completions()) == 1
@@ -92,19 +94,19 @@ def test_a_disk_that_fills_up_stops_nobody_for_good(full_place: Place, disk: Sma
     heard = Counter(event["data"]["content"] for event in outcome.events("message.sent"))
     assert heard["there is room"] == 1
     assert heard["never"] == 0
-    after = {row["address"]: row["incarnation"] for row in place.json("ps")}
+    after = {row["address"]: row["incarnation"] for row in live_home.json("ps")}
     ended = [row for row in before if after.get(row["address"], 0) != row["incarnation"]]
     assert not [row for row in ended if "/" not in row["address"]], "no service has ended"
     assert not outcome.events("child.crashed")
 
 
 def test_a_run_with_its_own_supervisor_says_that_it_waits_and_goes_on(
-    full_place: Place, disk: SmallDisk
+    full_disk_home: LiveHome, disk: SmallDisk
 ) -> None:
-    place, home = full_place, disk.path / "own"
+    live_home, home = full_disk_home, disk.path / "own"
     fill = bash("head -c 30000000 /dev/zero > big")
-    place.plays(coordinator=one_worker("hal"), hal=[fill, bash("true"), DONE])
-    process = place.start("run", "x", "--model", "openai/fake", "--home", str(home))
+    live_home.plays(coordinator=one_worker("hal"), hal=[fill, bash("true"), DONE])
+    process = live_home.start("run", "x", "--model", "openai/fake", "--home", str(home))
     assert process.stderr is not None
     said: list[str] = []
     for line in process.stderr:
@@ -120,14 +122,14 @@ def test_a_run_with_its_own_supervisor_says_that_it_waits_and_goes_on(
 
 
 def test_nothing_is_begun_on_a_disk_that_is_full_already(
-    full_place: Place, disk: SmallDisk
+    full_disk_home: LiveHome, disk: SmallDisk
 ) -> None:
     home = disk.path / "late"
     (home / "system" / "logs").mkdir(parents=True)
     disk.fill()
     try:
         for words in (("run", "x", "--model", "openai/fake"), ("up",)):
-            done = full_place.process(*words, "--home", str(home))
+            done = full_disk_home.process(*words, "--home", str(home))
             assert done.returncode == 1
             assert "Traceback" not in done.stderr
             assert "no space left on device" in done.stderr.splitlines()[-1].lower()
@@ -137,10 +139,10 @@ def test_nothing_is_begun_on_a_disk_that_is_full_already(
 
 
 def test_who_is_killed_while_the_disk_is_full_comes_back_when_there_is_room(
-    full_place: Place, disk: SmallDisk
+    full_disk_home: LiveHome, disk: SmallDisk
 ) -> None:
-    place = full_place
-    before = {row["address"]: row for row in place.json("ps")}
+    live_home = full_disk_home
+    before = {row["address"]: row for row in live_home.json("ps")}
     killed = ("recorder", "router", "broker")
     disk.fill()
     try:
@@ -152,7 +154,7 @@ def test_who_is_killed_while_the_disk_is_full_comes_back_when_there_is_room(
         disk.free()
 
     def after() -> dict[str, JsonObject]:
-        listed = place.command("ps", "--json")
+        listed = live_home.command("ps", "--json")
         rows = json.loads(listed.stdout) if listed.returncode == 0 else []
         return {row["address"]: row for row in rows}
 

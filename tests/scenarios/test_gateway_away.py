@@ -5,47 +5,47 @@ import signal
 
 import pytest
 
-from tests.integration.house import until
-from tests.scenarios.place import MakePlace, Place
+from tests.integration.waiting import until
+from tests.scenarios.live_home import LiveHome, MakeLiveHome
 from tests.scenarios.steps import WORK, one_worker
 
-NOBODY = "no supervisor"
+NO_SUPERVISOR = "no supervisor"
 
 
 @pytest.fixture(scope="module")
-def known(make_place: MakePlace) -> Place:
+def known(make_live_home: MakeLiveHome) -> LiveHome:
     times = {"intensity": 100, "beat_seconds": 0.2, "suspect_seconds": 2, "hung_seconds": 4}
-    place = make_place({"run": {"park_after_seconds": 0}, "supervisor": times})
-    place.plays(coordinator=one_worker("ada"), ada=WORK)
-    place.run("Know", "--name", "known")
-    return place
+    live_home = make_live_home({"run": {"park_after_seconds": 0}, "supervisor": times})
+    live_home.plays(coordinator=one_worker("ada"), ada=WORK)
+    live_home.run("Know", "--name", "known")
+    return live_home
 
 
-def gateway_of(place: Place) -> int:
-    return next(int(row["pid"]) for row in place.json("ps") if row["address"] == "human")
+def gateway_of(live_home: LiveHome) -> int:
+    return next(int(row["pid"]) for row in live_home.json("ps") if row["address"] == "human")
 
 
 @pytest.mark.parametrize("args", [("ps",), ("board", "known"), ("send", "known", "hello")])
-def test_a_killed_gateway_is_waited_for(known: Place, args: tuple[str, ...]) -> None:
+def test_a_killed_gateway_is_waited_for(known: LiveHome, args: tuple[str, ...]) -> None:
     gateway = gateway_of(known)
     os.kill(gateway, signal.SIGKILL)
     done = known.process(*args)
     assert done.returncode == 0, done.stderr
-    assert NOBODY not in done.stderr
+    assert NO_SUPERVISOR not in done.stderr
     assert gateway_of(known) != gateway
 
 
-def test_a_gateway_that_hangs_is_waited_for_until_its_successor_answers(known: Place) -> None:
+def test_a_gateway_that_hangs_is_waited_for_until_its_successor_answers(known: LiveHome) -> None:
     gateway = gateway_of(known)
     os.kill(gateway, signal.SIGSTOP)
     done = known.process("ps", "--json")
     assert done.returncode == 0, done.stderr
-    assert NOBODY not in done.stderr
+    assert NO_SUPERVISOR not in done.stderr
     assert gateway_of(known) != gateway
 
 
 def test_a_gateway_that_stays_away_is_named_with_its_state(
-    known: Place, monkeypatch: pytest.MonkeyPatch
+    known: LiveHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("cli.options.shared.AWAY_SECONDS", 0.0)
     address = known.home / "human" / "address.json"
@@ -60,7 +60,7 @@ def test_a_gateway_that_stays_away_is_named_with_its_state(
     finally:
         address.write_text(before)
     assert done.returncode == 1
-    assert NOBODY not in done.stderr
+    assert NO_SUPERVISOR not in done.stderr
     assert "its gateway (pid 4194305) has ended and is being restarted" in done.stderr
     assert "start one with" not in done.stderr
     assert "is being restarted: book.db is damaged: key " in done.stderr

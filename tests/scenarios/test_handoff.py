@@ -8,7 +8,7 @@ import signal
 import pytest
 
 from tests.fakes.model_server import call, calls
-from tests.scenarios.place import MakePlace, Place
+from tests.scenarios.live_home import LiveHome, MakeLiveHome
 from tests.scenarios.steps import (
     WAIT,
     WORK,
@@ -31,11 +31,11 @@ CONFIG = {
 
 
 @pytest.fixture(scope="module")
-def place(make_place: MakePlace) -> Place:
-    return make_place(CONFIG)
+def live_home(make_live_home: MakeLiveHome) -> LiveHome:
+    return make_live_home(CONFIG)
 
 
-def test_the_rest_is_handed_on_to_a_node_that_goes_on(place: Place) -> None:
+def test_the_rest_is_handed_on_to_a_node_that_goes_on(live_home: LiveHome) -> None:
     missing = "companies 7 to 10, from input/list.md"
     leads: Plays = [
         node("report", role="ada"),
@@ -47,13 +47,15 @@ def test_the_rest_is_handed_on_to_a_node_that_goes_on(place: Place) -> None:
     first = [write("six.md", "six companies"), call("check_board")]
     second = [call("read_ref", ref_name="report"), write("four.md", "four companies")]
     six = publish("six of ten", missing=missing)
-    place.plays(coordinator=leads, **{"ada-1": [*first, six, *second, publish("the other four")]})
-    outcome = place.complete("Report on ten companies", "--name", "cut")
+    live_home.plays(
+        coordinator=leads, **{"ada-1": [*first, six, *second, publish("the other four")]}
+    )
+    outcome = live_home.complete("Report on ten companies", "--name", "cut")
     row = outcome.result["result"]
     assert "[in part; missing: companies 7 to 10" in row
     assert "published in part because the node's 3 model turns are used up" in row
     assert "report-rest" in row
-    third, fourth = place.server.seen_by("ada-1")[2:4]
+    third, fourth = live_home.server.seen_by("ada-1")[2:4]
     assert "seconds of this node's 1800 are left" in third.said
     assert "This is your last turn on this node" in third.said
     assert fourth.said.count("This is your last turn") == 1
@@ -61,30 +63,30 @@ def test_the_rest_is_handed_on_to_a_node_that_goes_on(place: Place) -> None:
     assert outcome.published("report-rest-") == {"four.md": "four companies"}
 
 
-def test_what_a_worker_leaves_at_its_end_is_named(place: Place) -> None:
+def test_what_a_worker_leaves_at_its_end_is_named(live_home: LiveHome) -> None:
     drafts = [write("draft.md", "a draft"), write("draft.md", "a longer draft")]
     leads: Plays = [node("report", role="bob"), WAIT, finish_with("wait")]
-    place.plays(coordinator=leads, **{"bob-1": [*drafts, write("more.md", "more")]})
-    outcome = place.lead("Report", "--name", "left")
+    live_home.plays(coordinator=leads, **{"bob-1": [*drafts, write("more.md", "more")]})
+    outcome = live_home.lead("Report", "--name", "left")
     row = outcome.result["result"]
     assert "its last turn published nothing" in row
     assert "/scratch/: draft.md, more.md; to go on" in row
 
 
-def test_a_worker_that_never_comes_to_an_end_is_given_up(place: Place) -> None:
-    place.plays(coordinator=one_worker("fay"), fay=lambda seen: bash(f"echo {seen.step}"))
-    outcome = place.lead("Go on for ever", "--name", "endless")
+def test_a_worker_that_never_comes_to_an_end_is_given_up(live_home: LiveHome) -> None:
+    live_home.plays(coordinator=one_worker("fay"), fay=lambda seen: bash(f"echo {seen.step}"))
+    outcome = live_home.lead("Go on for ever", "--name", "endless")
     assert "the node's 3 model turns are used up" in outcome.result["result"]
-    assert len(place.server.seen_by("fay")) == 3
+    assert len(live_home.server.seen_by("fay")) == 3
 
 
-def test_a_worker_whose_context_is_full_publishes_in_part_and_hands_on(place: Place) -> None:
+def test_a_worker_whose_context_is_full_publishes_in_part_and_hands_on(live_home: LiveHome) -> None:
     pages = (bash(f"seq {n}0000 {n}9999") for n in range(1, 8))
     half = publish("half of it", missing="the other half")
     steps = [calls(write("half.md", "half"), *pages), half]
-    place.plays(coordinator=one_worker("gus"), gus=steps)
-    outcome = place.lead("Read it all", "--name", "full-context")
-    asked = place.server.seen_by("gus")
+    live_home.plays(coordinator=one_worker("gus"), gus=steps)
+    outcome = live_home.lead("Read it all", "--name", "full-context")
+    asked = live_home.server.seen_by("gus")
     assert len(asked) == 2
     assert "This is your last turn on this node: its context is full" in asked[1].said
     row = outcome.result["result"]
@@ -95,20 +97,20 @@ def test_a_worker_whose_context_is_full_publishes_in_part_and_hands_on(place: Pl
 
 
 def test_a_worker_that_is_given_up_leaves_notes_and_its_coordinator_plans_again(
-    place: Place,
+    live_home: LiveHome,
 ) -> None:
     again = [spawn("bob"), node("bob-facts", "bob"), call("wait", nodes=["bob-facts"]), finish()]
     sleeper = bash("sleep 300.018")
     leads = [*one_worker("ada")[:3], *again]
-    place.plays(coordinator=leads, ada=[sleeper, sleeper], bob=WORK)
+    live_home.plays(coordinator=leads, ada=[sleeper, sleeper], bob=WORK)
 
     def meanwhile() -> None:
-        place.await_call(place.worker(place.agent("again"), "ada"), "bash")
-        place.kill("worker ada", signal.SIGSEGV)
-        place.await_step("ada", 1)
-        place.kill("worker ada", signal.SIGSEGV)
+        live_home.await_call(live_home.worker(live_home.agent("again"), "ada"), "bash")
+        live_home.kill("worker ada", signal.SIGSEGV)
+        live_home.await_step("ada", 1)
+        live_home.kill("worker ada", signal.SIGSEGV)
 
-    outcome = place.complete("Find a fact", "--name", "again", meanwhile=meanwhile)
+    outcome = live_home.complete("Find a fact", "--name", "again", meanwhile=meanwhile)
     assert outcome.published("bob-facts") == {"facts.md": "one fact"}
     failed = outcome.data("node.failed")[0]["reason"]
     assert "2 times within 60 s (last: killed by SIGSEGV" in failed

@@ -18,9 +18,9 @@ from actors.runtime.processes import kill_all
 from cli.exits import CLOSED_PIPE
 from tests.fakes.forked import FRONT_DOOR, begun
 from tests.fakes.front_door import run_here
-from tests.integration.house import until
-from tests.scenarios.house import ROOT, JsonObject, processes_of
-from tests.scenarios.place import Place, placed
+from tests.integration.waiting import until
+from tests.scenarios.live_home import LiveHome, running_home
+from tests.scenarios.scenario_home import ROOT, JsonObject, processes_of
 from tests.scenarios.steps import WORK, ask, held, one_worker, tell
 
 START = "start one with: agiraph up"
@@ -118,40 +118,40 @@ class Rest:
 @pytest.fixture(scope="module")
 def rest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rest]:
     home = tmp_path_factory.mktemp("rest")
-    with placed(home, settings={"run": {"park_after_seconds": 0.2}}) as place:
-        _fill(place)
-        seen = {args: place.json(*args) for args in READING}
-        events = place.json("events", "known")
-        environ = dict(place.environ)
+    with running_home(home, settings={"run": {"park_after_seconds": 0.2}}) as live_home:
+        _fill(live_home)
+        seen = {args: live_home.json(*args) for args in READING}
+        events = live_home.json("events", "known")
+        environ = dict(live_home.environ)
     yield Rest(home, environ, seen, events)
     assert processes_of(home) == []
 
 
-def _fill(place: Place) -> None:
+def _fill(live_home: LiveHome) -> None:
     """Create an ended agent, an agent that asks, and an archived agent."""
-    place.plays(coordinator=one_worker("ada"), ada=[tell("human", "Soon."), *WORK])
-    place.run("Know the facts", "--name", "known")
-    place.json("triggers", "known", "add", "Look again", "--cron", "0 9 * * MON")
-    place.json("budget", "known", "2m-tokens")
-    place.run("Forget it", "--name", "gone")
-    place.json("archive", "gone")
-    place.plays(coordinator=one_worker("ada"), ada=ASKS)
-    asks = place.begin("knocks")
-    until(lambda: place.has_parked(asks.name, 2), "coordinator and worker parked")
-    until(lambda: all(r["pid"] is None for r in _team(place)), "the other team has parked")
+    live_home.plays(coordinator=one_worker("ada"), ada=[tell("human", "Soon."), *WORK])
+    live_home.run("Know the facts", "--name", "known")
+    live_home.json("triggers", "known", "add", "Look again", "--cron", "0 9 * * MON")
+    live_home.json("budget", "known", "2m-tokens")
+    live_home.run("Forget it", "--name", "gone")
+    live_home.json("archive", "gone")
+    live_home.plays(coordinator=one_worker("ada"), ada=ASKS)
+    asks = live_home.begin("knocks")
+    until(lambda: live_home.has_parked(asks.name, 2), "coordinator and worker parked")
+    until(lambda: all(r["pid"] is None for r in _team(live_home)), "the other team has parked")
 
 
-def _steer_by_beginnings(place: Place) -> None:
-    [paused] = place.json("pause", "bus/ad")
+def _steer_by_beginnings(live_home: LiveHome) -> None:
+    [paused] = live_home.json("pause", "bus/ad")
     assert paused["address"].startswith("busy-")
     for named in ("kno", "ad"):
-        refused = place.command("pause", named)
+        refused = live_home.command("pause", named)
         assert (refused.returncode, refused.stdout) == (2, "")
         assert f"entity '{named}' could be any of " in refused.stderr
 
 
-def _team(place: Place) -> list[JsonObject]:
-    return [row for row in place.json("ps") if "/" in row["address"]]
+def _team(live_home: LiveHome) -> list[JsonObject]:
+    return [row for row in live_home.json("ps") if "/" in row["address"]]
 
 
 def contents(home: Path) -> dict[str, tuple[str, int]]:
@@ -325,16 +325,16 @@ def test_the_servers_of_tools_are_asked_without_a_supervisor(rest: Rest, tmp_pat
 
 def test_a_home_whose_processes_were_all_killed_reads_the_same(rest: Rest, tmp_path: Path) -> None:
     """The database's last writes are then beside it, in a log that no process has merged."""
-    with placed(tmp_path, settings={"run": {"park_after_seconds": 0.2}}) as place:
-        _fill(place)
+    with running_home(tmp_path, settings={"run": {"park_after_seconds": 0.2}}) as live_home:
+        _fill(live_home)
         gate = threading.Event()
-        place.plays(coordinator=one_worker("ada"), ada=[held(WORK[0], gate), *WORK[1:]])
-        place.begin("busy")
-        place.await_step("ada", 0)
-        _steer_by_beginnings(place)
-        seen = {args: place.json(*args) for args in (("questions",), ("usage", "known"))}
-        kill_all(processes_of(place.home))
-        place.supervisor.communicate()
+        live_home.plays(coordinator=one_worker("ada"), ada=[held(WORK[0], gate), *WORK[1:]])
+        live_home.begin("busy")
+        live_home.await_step("ada", 0)
+        _steer_by_beginnings(live_home)
+        seen = {args: live_home.json(*args) for args in (("questions",), ("usage", "known"))}
+        kill_all(processes_of(live_home.home))
+        live_home.supervisor.communicate()
         assert (tmp_path / "human/book.db-wal").stat().st_size
         before = contents(tmp_path)
         for args, printed in seen.items():
@@ -347,7 +347,7 @@ def test_a_home_whose_processes_were_all_killed_reads_the_same(rest: Rest, tmp_p
         assert states["busy"] == "stopped"
         assert contents(tmp_path) == before
         gate.set()
-        place.supervisor = place.start_supervisor()
+        live_home.supervisor = live_home.start_supervisor()
 
 
 def test_a_home_that_does_not_exist_is_not_made(rest: Rest, tmp_path: Path) -> None:
@@ -377,15 +377,15 @@ def test_a_supervisor_that_starts_meanwhile_is_asked_instead(
 ) -> None:
     from agiraph.readmodel import home_copy as copies
 
-    with placed(tmp_path) as place:
-        assert place.supervisor.stdin is not None
-        place.supervisor.stdin.close()
-        place.supervisor.communicate()
+    with running_home(tmp_path) as live_home:
+        assert live_home.supervisor.stdin is not None
+        live_home.supervisor.stdin.close()
+        live_home.supervisor.communicate()
         copy = copies.copy_if_there
 
         def start(source: Path, target: Path) -> None:
-            if place.supervisor.poll() is not None:
-                place.supervisor = place.start_supervisor()
+            if live_home.supervisor.poll() is not None:
+                live_home.supervisor = live_home.start_supervisor()
             copy(source, target)
 
         monkeypatch.setattr(copies, "copy_if_there", start)

@@ -12,9 +12,10 @@ import psutil
 from agiraph.core.hosts import read_invitation
 from tests.fakes.forked import Forked
 from tests.fakes.model_server import Reply, SeenRequest, calls
-from tests.integration.house import ROOT, await_gone, until
 from tests.integration.machine import LISTENS
-from tests.scenarios.place import Place, placed, whole_lines
+from tests.integration.probed_supervisor import ROOT
+from tests.integration.waiting import await_gone, until
+from tests.scenarios.live_home import LiveHome, running_home, whole_lines
 from tests.scenarios.steps import (
     DONE,
     WAIT,
@@ -33,11 +34,11 @@ NO_PARKING = "run: {park_after_seconds: 0}\n"
 
 
 @contextmanager
-def joined(place: Place, folder: Path) -> Iterator[psutil.Process]:
+def joined(live_home: LiveHome, folder: Path) -> Iterator[psutil.Process]:
     """Let a host in this folder, with the folder's name, join the home and run."""
     name = folder.name
-    line = place.json("host", "invite", "--name", name, "--label", "far")["line"]
-    environ = {key: value for key, value in place.environ.items() if key != "AGIRAPH_HOME"}
+    line = live_home.json("host", "invite", "--name", name, "--label", "far")["line"]
+    environ = {key: value for key, value in live_home.environ.items() if key != "AGIRAPH_HOME"}
     with open(folder.with_name(f"{name}.said"), "ab") as said:
         process = Forked(
             ("host", "join", line, "--folder", str(folder)),
@@ -49,7 +50,7 @@ def joined(place: Place, folder: Path) -> Iterator[psutil.Process]:
         until(
             lambda: (
                 (name, "ready")
-                in {(row["name"], row["state"]) for row in place.json("host", "list")}
+                in {(row["name"], row["state"]) for row in live_home.json("host", "list")}
             ),
             f"{name} has joined",
         )
@@ -92,12 +93,12 @@ def test_a_worker_is_moved_between_two_steps_and_outlives_the_loss_of_its_machin
         return held(write("last.md", "1"), gate)
 
     with (
-        placed(home) as place,
-        joined(place, machines / "north") as north,
-        joined(place, machines / "south") as south,
+        running_home(home) as live_home,
+        joined(live_home, machines / "north") as north,
+        joined(live_home, machines / "south") as south,
     ):
         hosts = {"north": north, "south": south}
-        place.plays(
+        live_home.plays(
             coordinator=[
                 spawn("ada"),
                 node("ada-facts", "ada"),
@@ -108,30 +109,30 @@ def test_a_worker_is_moved_between_two_steps_and_outlives_the_loss_of_its_machin
         )
 
         def row() -> dict[str, str]:
-            [found] = [one for one in place.json("ps") if "/ada-" in one["address"]]
+            [found] = [one for one in live_home.json("ps") if "/ada-" in one["address"]]
             return dict(found)
 
         def meanwhile() -> None:
-            place.await_step("ada", 1)
+            live_home.await_step("ada", 1)
             first = row()["host"]
             [second] = hosts.keys() - {first}
-            out, said = place.start("move", row()["address"], second).communicate(timeout=60)
+            out, said = live_home.start("move", row()["address"], second).communicate(timeout=60)
             assert f"continues on {second}" in out, said
             moved.set()
             until(asked.is_set, "ada's next step")
             assert row()["host"] == second
             agent = row()["address"].partition("/")[0]
-            assert [one["host"] for one in place.json("workers", agent)] == [second]
-            assert f" {second} " in place.command("board", agent).stdout
+            assert [one["host"] for one in live_home.json("workers", agent)] == [second]
+            assert f" {second} " in live_home.command("board", agent).stdout
             for process in _family(hosts[second].pid):
                 os.kill(process.pid, signal.SIGKILL)
             until(lambda: row()["host"] == first and row()["pid"], f"ada is on {first} again")
             gate.set()
 
-        outcome = place.complete("Find facts", "--input", str(given), meanwhile=meanwhile)
+        outcome = live_home.complete("Find facts", "--input", str(given), meanwhile=meanwhile)
         [node_folder] = (outcome.run / "nodes").iterdir()
         published = {file.name: file.stat().st_size for file in node_folder.glob("published/*")}
-        steps = [seen.step for seen in place.server.seen_by("ada")]
+        steps = [seen.step for seen in live_home.server.seen_by("ada")]
         assert steps == list(range(len(steps))), "no step was done twice"
         wanted = {"large.bin": LARGE, "rows.txt": 4, "steps": len(steps) - 3, "last.md": 1}
         assert published == wanted
@@ -139,9 +140,9 @@ def test_a_worker_is_moved_between_two_steps_and_outlives_the_loss_of_its_machin
         assert event["data"]["to"] in hosts
         texts = [(outcome.run / "_messages" / name).read_text() for name in outcome.messages()]
         assert len([text for text in texts if "I have begun." in text]) == 1
-        line = place.json("host", "invite")["line"]
+        line = live_home.json("host", "invite")["line"]
         forged = read_invitation(line, 0).model_copy(update={"secret": curve_keys()[1]}).line()
-        told = place.process("host", "join", forged, "--folder", str(machines / "west"))
+        told = live_home.process("host", "join", forged, "--folder", str(machines / "west"))
         assert "does not know this invitation" in told.stderr
         audit = home / "human/audit.jsonl"
         lines = until(
@@ -149,4 +150,4 @@ def test_a_worker_is_moved_between_two_steps_and_outlives_the_loss_of_its_machin
         )
         refused = {"status": 403, "who": None, "client": "127.0.0.1"}
         assert lines[-1].items() >= {**refused, "reason": "its key is not known"}.items()
-        assert "its key is not known" in place.command("audit", "--refused").stdout
+        assert "its key is not known" in live_home.command("audit", "--refused").stdout

@@ -12,8 +12,8 @@ import pytest
 from agiraph.http.client import Client
 from agiraph.http.errors import ApiError, NotReachable
 from tests.fakes.model_server import Reply, SeenRequest, calls
-from tests.integration.house import until
-from tests.scenarios.place import Place, whole_lines
+from tests.integration.waiting import until
+from tests.scenarios.live_home import LiveHome, whole_lines
 from tests.scenarios.steps import DONE, WAIT, ask, finish, one_worker, tell, write
 
 CHOICE = ["PostgreSQL", "SQLite"]
@@ -21,9 +21,9 @@ ASK = ask("PostgreSQL or SQLite?", options=CHOICE, urgent=True)
 
 
 @pytest.fixture
-def place(rough_place: Place) -> Place:
-    """Return a place whose processes may be killed."""
-    return rough_place
+def live_home(killable_home: LiveHome) -> LiveHome:
+    """Return a running home whose processes may be killed."""
+    return killable_home
 
 
 def chosen(seen: SeenRequest) -> Reply:
@@ -31,30 +31,32 @@ def chosen(seen: SeenRequest) -> Reply:
     return calls(write("db.md", seen.result("ask_human")), DONE)
 
 
-def both_questions(place: Place, agent: str) -> dict[str, str]:
+def both_questions(live_home: LiveHome, agent: str) -> dict[str, str]:
     """Wait until two questions of an agent are open; return their ids by their texts."""
-    until(lambda: len(place.json("questions", agent)) == 2, "both")
-    return {question["question"]: question["id"] for question in place.json("questions", agent)}
+    until(lambda: len(live_home.json("questions", agent)) == 2, "both")
+    return {question["question"]: question["id"] for question in live_home.json("questions", agent)}
 
 
-def refused(place: Place, *args: str) -> str:
+def refused(live_home: LiveHome, *args: str) -> str:
     """Return the reason why a command fails."""
-    done = place.command(*args)
+    done = live_home.command(*args)
     assert done.returncode == 1
     return done.stderr
 
 
-def test_a_question_is_answered_over_the_api_though_the_gateway_is_killed(place: Place) -> None:
-    place.plays(coordinator=one_worker("ada"), ada=[ASK, chosen])
-    agent = place.begin("api")
-    question = place.await_question("api")
+def test_a_question_is_answered_over_the_api_though_the_gateway_is_killed(
+    live_home: LiveHome,
+) -> None:
+    live_home.plays(coordinator=one_worker("ada"), ada=[ASK, chosen])
+    agent = live_home.begin("api")
+    question = live_home.await_question("api")
     facts = {"from": "ada", "options": CHOICE, "urgency": "urgent", "kind": "question"}
     assert question | facts | {"status": "open"} == question
-    place.kill("human")
+    live_home.kill("human")
 
     def answer() -> bool:
         try:
-            with Client.for_home(place.home) as client:
+            with Client.for_home(live_home.home) as client:
                 answered = client.answer(question["id"], "PostgreSQL", by="Eve", via="web")
                 assert (answered.answered_by, answered.answered_via) == ("Eve", "web")
         except NotReachable:
@@ -62,57 +64,59 @@ def test_a_question_is_answered_over_the_api_though_the_gateway_is_killed(place:
         return True
 
     until(answer, "the gateway takes the answer")
-    with Client.for_home(place.home) as client, pytest.raises(ApiError) as second:
+    with Client.for_home(live_home.home) as client, pytest.raises(ApiError) as second:
         client.answer(question["id"], "SQLite")
     assert second.value.status == 409
     assert "answered by Eve at " in str(second.value)
     assert "over web: PostgreSQL" in str(second.value)
-    place.await_end(agent)
-    assert place.await_step("ada", 1).result("ask_human").startswith("PostgreSQL")
+    live_home.await_end(agent)
+    assert live_home.await_step("ada", 1).result("ask_human").startswith("PostgreSQL")
     [note] = agent.glob("runs/*/nodes/*/published/db.md")
     assert "PostgreSQL" in note.read_text()
-    with Client.for_home(place.home) as client:
+    with Client.for_home(live_home.home) as client:
         waits = [(one.entity, one.wait) for one in client.timeline("api").critical if one.wait]
     assert waits == [("ada", "human")]
 
 
-def test_a_question_is_answered_by_command_though_the_gateway_is_killed(place: Place) -> None:
-    place.plays(coordinator=one_worker("bob"), bob=[ASK, chosen])
-    agent = place.begin("cli")
-    question = place.await_question("cli")
-    assert "PostgreSQL or SQLite?" in place.command("questions", "cli").stdout
-    place.kill("human")
-    place.retried("respond", question["id"], "2")
-    late = refused(place, "respond", question["id"], "PostgreSQL")
+def test_a_question_is_answered_by_command_though_the_gateway_is_killed(
+    live_home: LiveHome,
+) -> None:
+    live_home.plays(coordinator=one_worker("bob"), bob=[ASK, chosen])
+    agent = live_home.begin("cli")
+    question = live_home.await_question("cli")
+    assert "PostgreSQL or SQLite?" in live_home.command("questions", "cli").stdout
+    live_home.kill("human")
+    live_home.retried("respond", question["id"], "2")
+    late = refused(live_home, "respond", question["id"], "PostgreSQL")
     assert "was answered by human" in late
     assert "over cli: SQLite" in late
-    place.await_end(agent)
-    assert place.await_step("bob", 1).result("ask_human") == "SQLite"
-    [answered] = place.json("questions", "cli", "--all")
+    live_home.await_end(agent)
+    assert live_home.await_step("bob", 1).result("ask_human") == "SQLite"
+    [answered] = live_home.json("questions", "cli", "--all")
     assert (answered["answered_via"], answered["status"]) == ("cli", "answered")
     types = [event["type"] for event in whole_lines(agent / "events.jsonl")]
     asked = ["human.question", "human.response"]
     assert [kind for kind in types if kind.startswith("human.")] == asked
 
 
-def test_several_questions_are_open_at_once_and_not_waited_for(place: Place) -> None:
+def test_several_questions_are_open_at_once_and_not_waited_for(live_home: LiveHome) -> None:
     def both(seen: SeenRequest) -> Reply:
         is_known = "Which colour?) blue" in seen.said and "Which size?) small" in seen.said
         return DONE if is_known else WAIT
 
     two = calls(ask("Which colour?", wait=False), ask("Which size?", wait=False))
-    place.plays(coordinator=one_worker("cleo"), cleo=[two, *[both] * 5])
-    agent = place.begin("several")
-    ids = both_questions(place, "several")
-    place.json("respond", ids["Which size?"], "small")
-    place.kill(f"worker {place.worker(agent, 'cleo').name}")
-    place.json("respond", ids["Which colour?"], "blue")
-    place.await_end(agent)
-    assert place.server.seen_by("cleo")[-1].said.count("Which size?) small") == 1
+    live_home.plays(coordinator=one_worker("cleo"), cleo=[two, *[both] * 5])
+    agent = live_home.begin("several")
+    ids = both_questions(live_home, "several")
+    live_home.json("respond", ids["Which size?"], "small")
+    live_home.kill(f"worker {live_home.worker(agent, 'cleo').name}")
+    live_home.json("respond", ids["Which colour?"], "blue")
+    live_home.await_end(agent)
+    assert live_home.server.seen_by("cleo")[-1].said.count("Which size?) small") == 1
 
 
 def test_who_waits_for_an_answer_hears_what_else_the_human_says_and_outlives_a_kill(
-    place: Place,
+    live_home: LiveHome,
 ) -> None:
     def told(seen: SeenRequest) -> Reply:
         assert "has not answered this yet" in seen.result("ask_human")
@@ -122,74 +126,80 @@ def test_who_waits_for_an_answer_hears_what_else_the_human_says_and_outlives_a_k
     def settled(seen: SeenRequest) -> Reply:
         return DONE if "Which database?) SQLite" in seen.said else WAIT
 
-    place.plays(coordinator=one_worker("fay"), fay=[ask("Which database?"), told, *[settled] * 4])
-    agent = place.begin("otherwise")
-    question = place.await_question("otherwise")
-    place.command("send", "otherwise", "What is it for?", "--to", "fay")
-    place.await_step("fay", 1)
-    place.kill(f"worker {place.worker(agent, 'fay').name}")
-    place.json("respond", question["id"], "SQLite")
-    place.await_end(agent)
-    assert place.server.seen_by("fay")[-1].said.count("Which database?) SQLite") == 1
+    live_home.plays(
+        coordinator=one_worker("fay"), fay=[ask("Which database?"), told, *[settled] * 4]
+    )
+    agent = live_home.begin("otherwise")
+    question = live_home.await_question("otherwise")
+    live_home.command("send", "otherwise", "What is it for?", "--to", "fay")
+    live_home.await_step("fay", 1)
+    live_home.kill(f"worker {live_home.worker(agent, 'fay').name}")
+    live_home.json("respond", question["id"], "SQLite")
+    live_home.await_end(agent)
+    assert live_home.server.seen_by("fay")[-1].said.count("Which database?) SQLite") == 1
 
 
-def test_nobody_having_answered_is_not_a_refusal_and_the_default_holds(place: Place) -> None:
+def test_nobody_having_answered_is_not_a_refusal_and_the_default_holds(live_home: LiveHome) -> None:
     question = ask("Which?", deadline="1s", default="SQLite")
-    place.plays(coordinator=one_worker("dan"), dan=[question, chosen])
-    agent = place.begin("unanswered")
-    until(lambda: place.json("questions", "unanswered", "--all"), "it was asked")
-    place.kill("human")
-    result = place.await_step("dan", 1).result("ask_human")
+    live_home.plays(coordinator=one_worker("dan"), dan=[question, chosen])
+    agent = live_home.begin("unanswered")
+    until(lambda: live_home.json("questions", "unanswered", "--all"), "it was asked")
+    live_home.kill("human")
+    result = live_home.await_step("dan", 1).result("ask_human")
     assert result.startswith("[unanswered] Nobody answered by ")
     assert result.endswith("that is no refusal. Your default holds: SQLite")
-    place.await_end(agent)
-    [expired] = json.loads(place.retried("questions", "unanswered", "--all", "--json"))
+    live_home.await_end(agent)
+    [expired] = json.loads(live_home.retried("questions", "unanswered", "--all", "--json"))
     assert (expired["status"], expired["answer"]) == ("expired", None)
-    late = refused(place, "respond", expired["id"], "PostgreSQL")
+    late = refused(live_home, "respond", expired["id"], "PostgreSQL")
     assert "unanswered: the default holds, SQLite" in late
 
 
-def test_a_coordinator_with_an_open_question_may_rest_until_it_is_answered(place: Place) -> None:
+def test_a_coordinator_with_an_open_question_may_rest_until_it_is_answered(
+    live_home: LiveHome,
+) -> None:
     rests = Reply(text="I wait for your answer.")
-    place.plays(coordinator=[ask("Which year?", wait=False), rests, finish("2026 it is")])
-    agent = place.begin("resting")
-    place.json("respond", place.await_question("resting")["id"], "2026")
-    assert place.await_end(agent)["result"] == "2026 it is"
-    assert len(place.server.seen_by("coordinator")) == 3
+    live_home.plays(coordinator=[ask("Which year?", wait=False), rests, finish("2026 it is")])
+    agent = live_home.begin("resting")
+    live_home.json("respond", live_home.await_question("resting")["id"], "2026")
+    assert live_home.await_end(agent)["result"] == "2026 it is"
+    assert len(live_home.server.seen_by("coordinator")) == 3
 
 
 def test_a_coordinator_that_was_spoken_to_still_waits_and_the_end_of_its_run_ends_the_question(
-    place: Place,
+    live_home: LiveHome,
 ) -> None:
     says = Reply(text="It is for the shop.")
-    place.plays(coordinator=[ask("Which database?"), says, finish("Done without it.")])
-    agent = place.begin("spoken")
-    question = place.await_question("spoken")
-    place.json("send", "spoken", "What is it for?")
-    place.await_step("coordinator", 1)
-    until(lambda: place.json("show", "spoken")["status"] == "waiting_for_human", "it waits again")
-    until(lambda: "waits for you" in _activity(place, agent), "ps says so")
-    place.json("send", "spoken", "Finish without it.")
-    place.await_end(agent)
-    late = refused(place, "respond", question["id"], "SQLite")
+    live_home.plays(coordinator=[ask("Which database?"), says, finish("Done without it.")])
+    agent = live_home.begin("spoken")
+    question = live_home.await_question("spoken")
+    live_home.json("send", "spoken", "What is it for?")
+    live_home.await_step("coordinator", 1)
+    until(
+        lambda: live_home.json("show", "spoken")["status"] == "waiting_for_human", "it waits again"
+    )
+    until(lambda: "waits for you" in _activity(live_home, agent), "ps says so")
+    live_home.json("send", "spoken", "Finish without it.")
+    live_home.await_end(agent)
+    late = refused(live_home, "respond", question["id"], "SQLite")
     assert "was withdrawn: its run has ended" in late
-    assert place.json("questions", "spoken") == []
-    until(lambda: "waits for you" not in _activity(place, agent), "it waits for nothing")
-    assert len(place.server.seen_by("coordinator")) == 3
+    assert live_home.json("questions", "spoken") == []
+    until(lambda: "waits for you" not in _activity(live_home, agent), "it waits for nothing")
+    assert len(live_home.server.seen_by("coordinator")) == 3
 
 
-def _activity(place: Place, agent: Path) -> str:
+def _activity(live_home: LiveHome, agent: Path) -> str:
     """Return the activity of an agent's coordinator in `agiraph ps`."""
-    rows = {row["address"]: row for row in place.json("ps")}
+    rows = {row["address"]: row for row in live_home.json("ps")}
     return str(rows[f"{agent.name}/coordinator"]["doing"])
 
 
-def test_a_question_of_a_worker_that_left_the_team_is_withdrawn(place: Place) -> None:
+def test_a_question_of_a_worker_that_left_the_team_is_withdrawn(live_home: LiveHome) -> None:
     leads = [*one_worker("eve")[:2], ask("Enough?"), finish("x")]
-    place.plays(coordinator=leads, eve=[ask("Which?")])
-    agent = place.begin("orphan")
-    place.json("respond", both_questions(place, "orphan")["Enough?"], "yes")
-    place.await_end(agent)
-    until(lambda: place.json("questions", "orphan") == [], "no question is left")
-    found = {q["question"]: q["status"] for q in place.json("questions", "orphan", "--all")}
+    live_home.plays(coordinator=leads, eve=[ask("Which?")])
+    agent = live_home.begin("orphan")
+    live_home.json("respond", both_questions(live_home, "orphan")["Enough?"], "yes")
+    live_home.await_end(agent)
+    until(lambda: live_home.json("questions", "orphan") == [], "no question is left")
+    found = {q["question"]: q["status"] for q in live_home.json("questions", "orphan", "--all")}
     assert found == {"Which?": "withdrawn", "Enough?": "answered"}

@@ -16,8 +16,8 @@ import pytest
 
 from agiraph.tools.sandbox.probe import probe
 from tests.fakes.model_server import Reply, call, calls
-from tests.scenarios.house import Outcome
-from tests.scenarios.place import Place
+from tests.scenarios.live_home import LiveHome
+from tests.scenarios.scenario_home import Outcome
 from tests.scenarios.steps import (
     WORK,
     Plays,
@@ -180,22 +180,22 @@ LOOKS = [
 ]  # fmt: skip
 
 
-def attacks(place: Place, person: Path, names: int) -> list[Reply]:
+def attacks(live_home: LiveHome, person: Path, names: int) -> list[Reply]:
     """Return the steps of a coordinator that plants `names` names, and touches them."""
-    token = place.home / "system" / "token"
+    token = live_home.home / "system" / "token"
     return [
         bash(coordinator_attack(person / "diary.txt", token, person / "papers", names)),
         *LOOKS,
     ]
 
 
-def assert_nothing_got_out(place: Place, outcome: Outcome, token: str) -> None:
+def assert_nothing_got_out(live_home: LiveHome, outcome: Outcome, token: str) -> None:
     """Assert that the run ended well, and that no secret reached a model or the home."""
     assert outcome.code == 0, outcome.progress
-    for seen in place.server.requests:
+    for seen in live_home.server.requests:
         assert SECRET not in str(seen.body)
         assert token not in str(seen.body)
-    for base, _, names in os.walk(place.home / "agents"):
+    for base, _, names in os.walk(live_home.home / "agents"):
         for path in (Path(base, name) for name in names):
             if not path.is_symlink() and path.is_file() and path.stat().st_size < 1 << 24:
                 data = path.read_bytes()
@@ -204,14 +204,14 @@ def assert_nothing_got_out(place: Place, outcome: Outcome, token: str) -> None:
 
 
 def test_nothing_that_a_team_plants_leads_a_process_of_the_house_outside(
-    place: Place, person: Path
+    live_home: LiveHome, person: Path
 ) -> None:
-    token = (place.home / "system" / "token").read_text().strip()
+    token = (live_home.home / "system" / "token").read_text().strip()
     steps: dict[str, Plays] = {
-        FIRST: [*attacks(place, person, NAMES), *one_worker("eve", "Plant")],
-        SECOND: [*attacks(place, person, FEWER_NAMES), finish("done")],
+        FIRST: [*attacks(live_home, person, NAMES), *one_worker("eve", "Plant")],
+        SECOND: [*attacks(live_home, person, FEWER_NAMES), finish("done")],
     }
-    place.plays(
+    live_home.plays(
         coordinator=by_goal(steps),
         eve=[
             bash(worker_attack(person / "diary.txt", person / "papers")),
@@ -227,12 +227,12 @@ def test_nothing_that_a_team_plants_leads_a_process_of_the_house_outside(
             publish("planted"),
         ],
     )
-    first = place.lead(FIRST, "--name", "injected")
-    assert_nothing_got_out(place, first, token)
+    first = live_home.lead(FIRST, "--name", "injected")
+    assert_nothing_got_out(live_home, first, token)
     assert "real.md" in first.published("eve-facts")
     assert [event["type"] for event in first.events()].count("agent.completed") == 1
-    second = place.lead(SECOND, "--agent", "injected")
-    assert_nothing_got_out(place, second, token)
-    place.plays(coordinator=one_worker("amy"), amy=WORK)
-    other = place.lead("Work beside them", "--name", "undisturbed")
+    second = live_home.lead(SECOND, "--agent", "injected")
+    assert_nothing_got_out(live_home, second, token)
+    live_home.plays(coordinator=one_worker("amy"), amy=WORK)
+    other = live_home.lead("Work beside them", "--name", "undisturbed")
     assert other.published("amy-facts") == {"facts.md": "one fact"}

@@ -5,9 +5,9 @@ from collections import Counter
 from collections.abc import Callable
 
 from tests.fakes.model_server import calls
-from tests.integration.house import until
-from tests.scenarios.house import Outcome
-from tests.scenarios.place import Place
+from tests.integration.waiting import until
+from tests.scenarios.live_home import LiveHome
+from tests.scenarios.scenario_home import Outcome
 from tests.scenarios.steps import DONE, FACT, WORK, Steps, finish, held, one_worker, tell
 
 TELL = tell("human", "I have begun.")
@@ -27,65 +27,67 @@ def assert_once(outcome: Outcome, *nodes: str) -> None:
         assert outcome.published(node) == {"facts.md": "one fact"}
 
 
-def plays(place: Place, worker: str) -> threading.Event:
+def plays(live_home: LiveHome, worker: str) -> threading.Event:
     """Let a worker find a fact; return the gate of its model's second answer."""
     gate = threading.Event()
-    place.plays(coordinator=one_worker(worker), **{worker: [calls(TELL, FACT), held(DONE, gate)]})
+    live_home.plays(
+        coordinator=one_worker(worker), **{worker: [calls(TELL, FACT), held(DONE, gate)]}
+    )
     return gate
 
 
-def lead(place: Place, worker: str, kill: Callable[[], object], *args: str) -> Outcome:
+def lead(live_home: LiveHome, worker: str, kill: Callable[[], object], *args: str) -> Outcome:
     """Run a goal, and call `kill` while the worker's model thinks; no work is lost or doubled."""
-    gate = plays(place, worker)
+    gate = plays(live_home, worker)
 
     def meanwhile() -> None:
-        place.await_step(worker, 1)
+        live_home.await_step(worker, 1)
         kill()
         gate.set()
 
-    outcome = place.lead("Find a fact", *args, meanwhile=meanwhile)
+    outcome = live_home.lead("Find a fact", *args, meanwhile=meanwhile)
     assert_once(outcome, f"{worker}-facts")
     return outcome
 
 
-def test_a_worker_dies_while_its_model_thinks(place: Place) -> None:
-    lead(place, "ada", lambda: place.kill("worker ada"))
-    assert len(place.server.seen_by("ada")) == 2, "the answer was kept for the next incarnation"
+def test_a_worker_dies_while_its_model_thinks(live_home: LiveHome) -> None:
+    lead(live_home, "ada", lambda: live_home.kill("worker ada"))
+    assert len(live_home.server.seen_by("ada")) == 2, "the answer was kept for the next incarnation"
 
 
-def test_the_broker_dies_while_calls_are_in_flight(place: Place) -> None:
+def test_the_broker_dies_while_calls_are_in_flight(live_home: LiveHome) -> None:
     def kill() -> None:
-        place.kill("agiraph: broker")
-        until(lambda: len(place.server.seen_by("eve")) > 2, "eve's call is asked again")
+        live_home.kill("agiraph: broker")
+        until(lambda: len(live_home.server.seen_by("eve")) > 2, "eve's call is asked again")
 
-    lead(place, "eve", kill)
+    lead(live_home, "eve", kill)
 
 
-def test_the_spawner_dies_under_a_run(place: Place) -> None:
+def test_the_spawner_dies_under_a_run(live_home: LiveHome) -> None:
     gate = threading.Event()
     parts: dict[str, Steps] = {"fay": [calls(TELL, FACT), held(DONE, gate)], "late": WORK}
     leads = [*one_worker("fay")[:3], *one_worker("late")[:3], finish("Both done")]
-    place.plays(coordinator=leads, **parts)
+    live_home.plays(coordinator=leads, **parts)
 
     def meanwhile() -> None:
-        place.await_step("fay", 1)
-        place.kill("agiraph: spawner")
+        live_home.await_step("fay", 1)
+        live_home.kill("agiraph: spawner")
         gate.set()
 
-    outcome = place.lead("Find two facts", meanwhile=meanwhile)
+    outcome = live_home.lead("Find two facts", meanwhile=meanwhile)
     assert_once(outcome, "fay-facts", "late-facts")
 
 
-def test_the_gateway_dies_under_a_run_that_is_watched(place: Place) -> None:
-    lead(place, "gus", lambda: place.kill("agiraph: human"))
+def test_the_gateway_dies_under_a_run_that_is_watched(live_home: LiveHome) -> None:
+    lead(live_home, "gus", lambda: live_home.kill("agiraph: human"))
 
 
-def test_the_gateway_dies_before_a_run_has_reached_it(place: Place) -> None:
-    gate = plays(place, "jo")
+def test_the_gateway_dies_before_a_run_has_reached_it(live_home: LiveHome) -> None:
+    gate = plays(live_home, "jo")
     gate.set()
-    outcome = place.lead("Find a fact", meanwhile=lambda: place.kill("agiraph: human"))
+    outcome = live_home.lead("Find a fact", meanwhile=lambda: live_home.kill("agiraph: human"))
     assert_once(outcome, "jo-facts")
 
 
-def test_the_supervisor_dies_and_the_next_one_goes_on(place: Place) -> None:
-    lead(place, "ian", place.restart_supervisor)
+def test_the_supervisor_dies_and_the_next_one_goes_on(live_home: LiveHome) -> None:
+    lead(live_home, "ian", live_home.restart_supervisor)

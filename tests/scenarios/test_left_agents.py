@@ -6,20 +6,22 @@ import threading
 import pytest
 
 from tests.integration.commands import await_nothing_left
-from tests.integration.house import until
-from tests.scenarios.house import MODEL
-from tests.scenarios.place import Place
+from tests.integration.waiting import until
+from tests.scenarios.live_home import LiveHome
+from tests.scenarios.scenario_home import MODEL
 from tests.scenarios.steps import finish, held
 from tests.scenarios.terminal import Terminal, needs_tmux
-from tests.scenarios.two_runs import WITHIN_SECONDS, MakeHouse, Two, two
+from tests.scenarios.two_runs import WITHIN_SECONDS, MakeHome, Two, two
 
 
 def await_status(both: Two, name: str, status: str) -> None:
     until(lambda: both.status(name) == status, f"the {name} is {status}")
 
 
-def test_an_agent_stops_with_its_command_though_others_use_the_supervisor(house: MakeHouse) -> None:
-    with two(house) as both:
+def test_an_agent_stops_with_its_command_though_others_use_the_supervisor(
+    make_home: MakeHome,
+) -> None:
+    with two(make_home) as both:
         both.begin_second()
         both.kill_first()
         await_status(both, "first", "stopped")
@@ -30,10 +32,12 @@ def test_an_agent_stops_with_its_command_though_others_use_the_supervisor(house:
         both.finish(both.second, "second")
 
 
-def test_a_later_run_names_what_is_unfinished_and_resumes_it_when_told_to(house: MakeHouse) -> None:
-    with two(house) as both:
+def test_a_later_run_names_what_is_unfinished_and_resumes_it_when_told_to(
+    make_home: MakeHome,
+) -> None:
+    with two(make_home) as both:
         both.kill_first()
-        await_nothing_left(both.house.home)
+        await_nothing_left(both.make_home.home)
         both.begin_second()
         assert both.status("first") == "stopped"
         said = both.finish(both.second, "second")
@@ -45,21 +49,21 @@ def test_a_later_run_names_what_is_unfinished_and_resumes_it_when_told_to(house:
         both.await_asked("first", times=2)
         both.await_asked("second", times=2)
         third.kill()
-        await_nothing_left(both.house.home)
+        await_nothing_left(both.make_home.home)
         fourth = both.start("run", "--resume", "--agent", "first", "--json")
         both.await_asked("first", times=3)
         assert "unfinished: do-the-second " in both.finish(fourth, "first")
 
 
-def test_what_was_detached_goes_on_in_a_later_run_which_says_so(house: MakeHouse) -> None:
-    with two(house) as both:
+def test_what_was_detached_goes_on_in_a_later_run_which_says_so(make_home: MakeHome) -> None:
+    with two(make_home) as both:
         detached = ("run", "Do the second", "--name", "apart", "--detach", *MODEL)
         both.start(*detached).communicate(WITHIN_SECONDS)
         both.await_asked("second")
         both.gates.open["first"].set()
         said = both.finish(both.first, "first")
         assert "unfinished" not in said
-        await_nothing_left(both.house.home)
+        await_nothing_left(both.make_home.home)
         third = both.start("run", "Do the first", "--json", *MODEL)
         said = third.communicate(WITHIN_SECONDS)[1]
         assert "also at work in this home: apart" in said
@@ -71,23 +75,23 @@ def test_what_was_detached_goes_on_in_a_later_run_which_says_so(house: MakeHouse
     [(("d", "Enter"), "agiraph attach", "working"), (("C-c",), "stopping the team", "stopped")],
 )
 def test_ctrl_c_on_a_standing_supervisor_asks_whether_to_detach(
-    place: Place,
+    live_home: LiveHome,
     tmp_path_factory: pytest.TempPathFactory,
     answer: tuple[str, ...],
     said: str,
     status: str,
 ) -> None:
     gate, name = threading.Event(), f"interrupted-{status}"
-    place.plays(lambda seen: held(finish("the end"), gate))
+    live_home.plays(lambda seen: held(finish("the end"), gate))
     command = ("run", "Do it", "--name", name, *MODEL)
-    place.begun.append(name)
+    live_home.begun.append(name)
     socket = tmp_path_factory.mktemp("t") / "s"
-    with contextlib.closing(Terminal(socket, place.environ, *command)) as screen:
-        place.server.wait_for(lambda seen: "Do it" in seen.said)
+    with contextlib.closing(Terminal(socket, live_home.environ, *command)) as screen:
+        live_home.server.wait_for(lambda seen: "Do it" in seen.said)
         screen.await_screen("model openai/fake")
         screen.keys("C-c")
         screen.await_screen("detach (the team continues) or stop it?")
         screen.keys(*answer)
         screen.await_screen(said, "[left with 130]")
-    assert place.json("show", name)["status"] == status
+    assert live_home.json("show", name)["status"] == status
     gate.set()

@@ -14,9 +14,9 @@ import pytest
 from tests.fakes.forked import Forked
 from tests.fakes.front_door import run_here
 from tests.fakes.odd_files import UNREADABLE
-from tests.integration.house import until
-from tests.scenarios.house import ROOT, JsonObject, processes_of
-from tests.scenarios.place import Place, placed
+from tests.integration.waiting import until
+from tests.scenarios.live_home import LiveHome, running_home
+from tests.scenarios.scenario_home import ROOT, JsonObject, processes_of
 from tests.scenarios.steps import ask, finish, one_worker
 
 START_SECONDS = 60
@@ -101,7 +101,7 @@ class LostFiles:
         Fails if a process does not start and its cause does not name the file, or if a person would
         see a traceback.
         """
-        function, *words = Place.program
+        function, *words = LiveHome.program
         process = Forked(
             (*words, "--until-eof"),
             cwd=self.home,
@@ -138,13 +138,13 @@ def lost(tmp_path_factory: pytest.TempPathFactory) -> LostFiles:
     """A home that was stopped in the middle of a run, and had two supervisors before."""
     home = tmp_path_factory.mktemp("lost") / "home"
     home.mkdir()
-    with placed(home, settings={"run": {"park_after_seconds": 0}}) as place:
-        place.plays(coordinator=one_worker("ada"), ada=[ask("Which one?")])
-        agent = place.begin("halfway")
-        place.await_question(agent.name)
-        place.restart_supervisor()
-        place.await_question(agent.name)
-        environ = dict(place.environ)
+    with running_home(home, settings={"run": {"park_after_seconds": 0}}) as live_home:
+        live_home.plays(coordinator=one_worker("ada"), ada=[ask("Which one?")])
+        agent = live_home.begin("halfway")
+        live_home.await_question(agent.name)
+        live_home.restart_supervisor()
+        live_home.await_question(agent.name)
+        environ = dict(live_home.environ)
     whole = home.rename(home.with_name("whole"))
     for folder in ("logs", "run"):
         shutil.rmtree(whole / "system" / folder)
@@ -183,19 +183,21 @@ def test_a_home_with_a_line_that_is_nested_too_deeply_names_the_file_and_so_does
     lost.check_start(path)
 
 
-def test_a_running_home_outlasts_the_loss_of_the_files_by_which_it_is_found(place: Place) -> None:
-    place.plays(coordinator=[finish()])
-    place.run("Begin")
+def test_a_running_home_outlasts_the_loss_of_the_files_by_which_it_is_found(
+    live_home: LiveHome,
+) -> None:
+    live_home.plays(coordinator=[finish()])
+    live_home.run("Begin")
     for name in ("system/lock", "system/token", "system/supervisor.json", "human/address.json"):
-        (place.home / name).unlink()
-    second = place.command("up")
+        (live_home.home / name).unlink()
+    second = live_home.command("up")
     assert (second.returncode, second.stderr) == (0, "the supervisor runs already\n")
-    until(lambda: (place.home / "human/address.json").exists(), "the address is written again")
-    assert place.json("agents")
+    until(lambda: (live_home.home / "human/address.json").exists(), "the address is written again")
+    assert live_home.json("agents")
     for name in ("system/token", "human/address.json"):
-        (place.home / name).unlink()
-        os.mkfifo(place.home / name)
-    assert place.json("agents")
+        (live_home.home / name).unlink()
+        os.mkfifo(live_home.home / name)
+    assert live_home.json("agents")
 
 
 @pytest.mark.machines

@@ -17,9 +17,9 @@ from agiraph.http.api import CreateAgentRequest
 from agiraph.http.client import Client
 from agiraph.http.errors import ApiError
 from tests.fakes.model_server import SeenRequest, call, calls
-from tests.integration.house import until
-from tests.scenarios.house import ROOT
-from tests.scenarios.place import Place, placed
+from tests.integration.waiting import until
+from tests.scenarios.live_home import LiveHome, running_home
+from tests.scenarios.scenario_home import ROOT
 from tests.scenarios.steps import WAIT, finish, node, one_worker, publish, spawn, workers, write
 
 TOKEN = "a-token-of-this-test"
@@ -30,8 +30,8 @@ END = (write("facts.md", "done"), publish("done"))
 DONE = calls(*END)
 
 
-class McpPlace(Place):
-    """A place with servers of tools."""
+class McpHome(LiveHome):
+    """A running home with servers of tools."""
 
     def traces(self) -> str:
         """Return the logs without the output of the servers themselves."""
@@ -56,7 +56,7 @@ def state(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def place(state: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+def live_home(state: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveHome]:
     servers = {
         "fake": fake(state / "fake", grant=["*"], repeatable=["die"]),
         "lent": fake(state / "lent", timeout_seconds=0.5),
@@ -64,7 +64,7 @@ def place(state: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pla
     }
     settings = {"mcp": {"servers": servers}, "supervisor": {"intensity": 100}}
     home = tmp_path_factory.mktemp("home")
-    with placed(home, McpPlace, settings, environ={"FAKE_TOKEN": TOKEN}) as made:
+    with running_home(home, McpHome, settings, environ={"FAKE_TOKEN": TOKEN}) as made:
         yield made
     pids = [int(pid) for file in state.rglob("pids") for pid in file.read_text().split()]
     assert not [pid for pid in pids if psutil.pid_exists(pid)], "a server was left behind"
@@ -74,7 +74,7 @@ def lines(file: Path) -> list[str]:
     return file.read_text().split("\n")[:-1] if file.exists() else []
 
 
-def test_a_worker_uses_the_tools_that_are_granted_to_it(place: Place, state: Path) -> None:
+def test_a_worker_uses_the_tools_that_are_granted_to_it(live_home: LiveHome, state: Path) -> None:
     def look(seen: SeenRequest) -> Any:
         assert '"total": 5' in seen.result("fake__add")
         assert "untrusted" in seen.result("fake__add")
@@ -93,26 +93,30 @@ def test_a_worker_uses_the_tools_that_are_granted_to_it(place: Place, state: Pat
         call("fake__read_resource", uri="note://first"),
         call("fake__get_prompt", name="greet", arguments={"name": "Ada"}),
     )
-    place.plays(coordinator=one_worker("ada"), ada=[uses, look])
-    outcome = place.complete("Add two numbers")
+    live_home.plays(coordinator=one_worker("ada"), ada=[uses, look])
+    outcome = live_home.complete("Add two numbers")
     told = {event["tool"]: event for event in outcome.data("tool.result")}
     assert not told["fake__add"]["is_error"]
     assert told["fake__fail"]["is_error"]
     assert told["lent__add"]["is_error"], "nobody has granted it"
     assert len(lines(state / "lent/pids")) == 1, "one server for everybody"
-    everything = [*place.home.rglob("*.jsonl"), *place.home.rglob("*.log")]
+    everything = [*live_home.home.rglob("*.jsonl"), *live_home.home.rglob("*.log")]
     assert not [file for file in everything if TOKEN in file.read_text(errors="replace")]
 
 
-def test_a_coordinator_gives_tools_to_the_workers_it_creates(place: Place, state: Path) -> None:
+def test_a_coordinator_gives_tools_to_the_workers_it_creates(
+    live_home: LiveHome, state: Path
+) -> None:
     hire, *rest = workers("bob", tools=["lent__add", "lent__act_slowly"])
     uses = calls(
         call("lent__add", a=1, b=1),
         call("lent__act_slowly", until="never"),
         call("lent__add_note", text="not granted"),
     )
-    place.plays(coordinator=[spawn("bad", tools=["lent__no_such"]), hire, *rest], bob=[uses, DONE])
-    outcome = place.complete("Lend tools")
+    live_home.plays(
+        coordinator=[spawn("bad", tools=["lent__no_such"]), hire, *rest], bob=[uses, DONE]
+    )
+    outcome = live_home.complete("Lend tools")
     texts = [record.get("content", "") for record in outcome.conversation()]
     assert any("unknown tool 'lent__no_such'" in text for text in texts)
     [conversation] = outcome.run.glob("workers/bob-*/conversation.jsonl")
@@ -122,12 +126,12 @@ def test_a_coordinator_gives_tools_to_the_workers_it_creates(place: Place, state
     assert lines(state / "lent/acts")[-1] == "cancelled acted", "its server was told"
 
 
-def test_a_tool_that_nobody_can_give_is_refused_with_what_there_is(place: Place) -> None:
+def test_a_tool_that_nobody_can_give_is_refused_with_what_there_is(live_home: LiveHome) -> None:
     role = {"name": "cleo", "prompt": "Add", "tools": ["keyless__x"]}
     launch = call("launch_roles", stage={"roles": [role]})
     lend = [spawn("one", tools=["missing__x"]), spawn("two", tools=["keyless__x"]), launch]
-    place.plays(coordinator=[calls(*lend), finish("done")])
-    outcome = place.lead("Lend what is not there")
+    live_home.plays(coordinator=[calls(*lend), finish("done")])
+    outcome = live_home.lead("Lend what is not there")
     results = [r["content"] for r in outcome.conversation() if r["kind"] == "tool.finished"]
     assert "unknown server of tools 'missing' (known: fake, keyless, lent)" in results[0]
     for refusal in results[1:3]:
@@ -146,29 +150,31 @@ def test_a_tool_that_nobody_can_give_is_refused_with_what_there_is(place: Place)
     ],
 )
 def test_an_agent_that_is_to_have_a_tool_that_there_is_not_is_not_created(
-    place: Place, tool: str, reason: str
+    live_home: LiveHome, tool: str, reason: str
 ) -> None:
-    before = sorted((place.home / "agents").iterdir())
+    before = sorted((live_home.home / "agents").iterdir())
     asked = CreateAgentRequest(goal="x", model="openai/fake", tools=[tool])
-    with Client.for_home(place.home) as client, pytest.raises(ApiError) as refused:
+    with Client.for_home(live_home.home) as client, pytest.raises(ApiError) as refused:
         client.create_agent(asked)
     assert (refused.value.status, reason in str(refused.value)) == (422, True)
-    assert sorted((place.home / "agents").iterdir()) == before
+    assert sorted((live_home.home / "agents").iterdir()) == before
 
 
-def test_a_list_of_servers_asks_each_of_them(place: Place) -> None:
-    rows = {row["name"]: row for row in place.json("mcp", "list")}
+def test_a_list_of_servers_asks_each_of_them(live_home: LiveHome) -> None:
+    rows = {row["name"]: row for row in live_home.json("mcp", "list")}
     states = {"fake": "ready", "lent": "ready", "keyless": "unusable"}
     assert {name: row["state"] for name, row in rows.items()} == states
     assert "NO_SUCH_VARIABLE is not set" in rows["keyless"]["problem"]
     assert "lent__add" in [tool["name"] for tool in rows["lent"]["tools"]]
-    kept = {row["name"]: row["state"] for row in place.json("mcp", "list", "--kept")}
+    kept = {row["name"]: row["state"] for row in live_home.json("mcp", "list", "--kept")}
     assert kept["keyless"] == "unusable"
 
 
-def test_a_server_that_cannot_be_started_is_told_of_and_the_work_goes_on(place: Place) -> None:
-    place.plays(coordinator=one_worker("nadia"), nadia=[DONE])
-    outcome = place.complete("Work without a server")
+def test_a_server_that_cannot_be_started_is_told_of_and_the_work_goes_on(
+    live_home: LiveHome,
+) -> None:
+    live_home.plays(coordinator=one_worker("nadia"), nadia=[DONE])
+    outcome = live_home.complete("Work without a server")
     [conversation] = outcome.run.glob("workers/nadia-*/conversation.jsonl")
     reason = "server 'keyless': the variable NO_SUCH_VARIABLE is not set"
     assert reason in conversation.read_text()
@@ -178,10 +184,12 @@ def test_a_server_that_cannot_be_started_is_told_of_and_the_work_goes_on(place: 
     assert "nadia          works without some tools: server 'keyless'" in outcome.progress
 
 
-def test_what_may_be_repeated_is_asked_again_and_nothing_else_is(place: Place, state: Path) -> None:
+def test_what_may_be_repeated_is_asked_again_and_nothing_else_is(
+    live_home: LiveHome, state: Path
+) -> None:
     folder = state / "fake"
     before = len(lines(folder / "count"))
-    place.plays(
+    live_home.plays(
         coordinator=one_worker("cleo"),
         cleo=[
             call("fake__count", until="counted"),
@@ -190,22 +198,22 @@ def test_what_may_be_repeated_is_asked_again_and_nothing_else_is(place: Place, s
             calls(call("fake__die", times=1), *END),
         ],
     )
-    agent = place.begin("killed-host")
+    agent = live_home.begin("killed-host")
     until(lambda: len(lines(folder / "count")) > before, "the call has begun")
     step = until(
-        lambda: [row["step"] for row in place.json("ps") if "counting" in str(row.get("step"))],
+        lambda: [row["step"] for row in live_home.json("ps") if "counting" in str(row.get("step"))],
         "its progress is shown",
     )
     assert "fake__count" in step[0]
-    place.kill("agiraph: tools/fake")
+    live_home.kill("agiraph: tools/fake")
     until(lambda: len(lines(folder / "count")) > before + 1, "it was asked again")
     (folder / "counted").touch()
 
     until(lambda: "begun first" in lines(folder / "acts"), "the first act has begun")
-    place.kill("agiraph: tools/fake")
+    live_home.kill("agiraph: tools/fake")
     until(lambda: "begun second" in lines(folder / "acts"), "the model went on")
     os.kill(int(lines(folder / "pids")[-1]), 9)
-    place.await_end(agent)
+    live_home.await_end(agent)
     said = next(agent.glob("runs/*/workers/cleo-*/conversation.jsonl")).read_text()
     assert said.count("its outcome is unknown") == 2
     assert "tools/fake died while this call ran" in said
@@ -216,47 +224,47 @@ def test_what_may_be_repeated_is_asked_again_and_nothing_else_is(place: Place, s
 
 
 def test_what_a_call_returned_is_found_by_the_next_incarnation_of_its_asker(
-    place: Place, state: Path
+    live_home: LiveHome, state: Path
 ) -> None:
     folder = state / "fake"
     act = call("fake__act_slowly", until="released", text="kept")
-    place.plays(coordinator=one_worker("dora"), dora=[act, DONE])
-    agent = place.begin("killed-asker")
+    live_home.plays(coordinator=one_worker("dora"), dora=[act, DONE])
+    agent = live_home.begin("killed-asker")
     until(lambda: "begun kept" in lines(folder / "acts"), "the act has begun")
-    place.kill("agiraph: worker dora")
+    live_home.kill("agiraph: worker dora")
     (folder / "released").touch()
-    assert "kept in full" in place.await_step("dora", 1).result("fake__act_slowly")
-    place.await_end(agent)
+    assert "kept in full" in live_home.await_step("dora", 1).result("fake__act_slowly")
+    live_home.await_end(agent)
     assert lines(folder / "acts").count("begun kept") == 1
 
 
-def test_an_interruption_cancels_the_call(place: Place, state: Path) -> None:
+def test_an_interruption_cancels_the_call(live_home: LiveHome, state: Path) -> None:
     folder = state / "fake"
     act = call("fake__act_slowly", until="never", text="dropped")
-    place.plays(coordinator=one_worker("emil"), emil=[act, DONE])
-    agent = place.begin("interrupted-act")
+    live_home.plays(coordinator=one_worker("emil"), emil=[act, DONE])
+    agent = live_home.begin("interrupted-act")
     until(lambda: "begun dropped" in lines(folder / "acts"), "the act has begun")
-    place.command("send", "interrupted-act", "Stop it.", "--to", "emil", "--mode", "interrupt")
-    assert place.await_step("emil", 1).result("fake__act_slowly") == INTERRUPTED_CALL
+    live_home.command("send", "interrupted-act", "Stop it.", "--to", "emil", "--mode", "interrupt")
+    assert live_home.await_step("emil", 1).result("fake__act_slowly") == INTERRUPTED_CALL
     until(lambda: "cancelled dropped" in lines(folder / "acts"), "its server was told")
-    place.await_end(agent)
+    live_home.await_end(agent)
 
 
 def test_a_new_tool_is_there_for_the_next_node_and_changes_nothing_in_this_one(
-    place: Place,
+    live_home: LiveHome,
 ) -> None:
-    catalog = place.home / "system/tools/fake.json"
+    catalog = live_home.home / "system/tools/fake.json"
 
     def use(_seen: SeenRequest) -> Any:
         until(lambda: "fake__grown" in catalog.read_text(), "the host has noticed")
         return calls(call("fake__grown"), *END)
 
     nodes = calls(node("one", "gwen"), node("two", "gwen"))
-    place.plays(
+    live_home.plays(
         coordinator=[spawn("gwen"), nodes, WAIT, finish()], gwen=[call("fake__grow"), use, DONE]
     )
-    place.complete("Grow")
-    asked = [seen for seen in place.server.requests if seen.is_for("gwen")]
+    live_home.complete("Grow")
+    asked = [seen for seen in live_home.server.requests if seen.is_for("gwen")]
     names = [tuple(seen.tools) for seen in asked]
     assert names[0] == names[1], "the prompt's beginning stays as it was"
     assert "fake__grown" not in names[0]

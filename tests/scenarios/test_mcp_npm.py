@@ -12,8 +12,8 @@ import pytest
 from agiraph.tools.sandbox.probe import probe
 from tests.fakes.model_server import SeenRequest, call, calls
 from tests.fakes.real_agents import Release, program_of
-from tests.integration.house import until
-from tests.scenarios.place import MakePlace, Place
+from tests.integration.waiting import until
+from tests.scenarios.live_home import LiveHome, MakeLiveHome
 from tests.scenarios.steps import one_worker, publish, write
 
 SERVER = "@modelcontextprotocol/server"
@@ -75,7 +75,7 @@ def docs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def place(docs: Path, everything: Everything, make_place: MakePlace) -> Place:
+def live_home(docs: Path, everything: Everything, make_live_home: MakeLiveHome) -> LiveHome:
     program = str(program_of(FILES))
     modules = str(Path(program).parents[2])
     files: dict[str, Any] = {"command": program, "args": [str(docs)], "grant": ["*"]}
@@ -83,10 +83,10 @@ def place(docs: Path, everything: Everything, make_place: MakePlace) -> Place:
         wall = {"wrap": "bwrap", "writable": [str(docs)], "readable": [modules], "network": False}
         files |= wall
     over_http = {"url": everything.url, "grant": ["*"], "headers": {"X-Team": "blue"}}
-    return make_place({"mcp": {"servers": {"files": files, "all": over_http}}})
+    return make_live_home({"mcp": {"servers": {"files": files, "all": over_http}}})
 
 
-def test_a_worker_uses_servers_that_others_wrote(place: Place, docs: Path) -> None:
+def test_a_worker_uses_servers_that_others_wrote(live_home: LiveHome, docs: Path) -> None:
     def look(seen: SeenRequest) -> Any:
         assert "80 degrees" in seen.results("files__read_text_file")[0]
         assert "Access denied" in seen.results("files__read_text_file")[1]
@@ -95,7 +95,7 @@ def test_a_worker_uses_servers_that_others_wrote(place: Place, docs: Path) -> No
         assert "image" in seen.result("all__get-tiny-image")
         return calls(*END)
 
-    place.plays(
+    live_home.plays(
         coordinator=one_worker("olga"),
         olga=[
             calls(
@@ -111,24 +111,24 @@ def test_a_worker_uses_servers_that_others_wrote(place: Place, docs: Path) -> No
             look,
         ],
     )
-    place.complete("Use what others wrote")
+    live_home.complete("Use what others wrote")
     assert (docs / "new.txt").read_text() == "by a team"
-    rows = {row["name"]: row for row in place.json("mcp", "list", "--kept")}
+    rows = {row["name"]: row for row in live_home.json("mcp", "list", "--kept")}
     assert rows["files"]["state"] == "ready"
     assert rows["files"]["grant"] == ["*"]
     assert "files__read_text_file" in [tool["name"] for tool in rows["files"]["tools"]]
-    assert "all__echo" in place.command("mcp", "list", "--json").stdout
-    shown = place.command("mcp", "list").stdout
+    assert "all__echo" in live_home.command("mcp", "list", "--json").stdout
+    shown = live_home.command("mcp", "list").stdout
     assert "read_text_file" in shown
 
 
 def test_a_server_that_began_anew_is_connected_with_again(
-    place: Place, everything: Everything
+    live_home: LiveHome, everything: Everything
 ) -> None:
     everything.restart()
-    place.plays(
+    live_home.plays(
         coordinator=one_worker("pia"), pia=[call("all__echo", message="still there"), calls(*END)]
     )
-    outcome = place.complete("Speak again")
+    outcome = live_home.complete("Speak again")
     [conversation] = outcome.run.glob("workers/pia-*/conversation.jsonl")
     assert "Echo: still there" in conversation.read_text()

@@ -16,21 +16,21 @@ from mcp.client.streamable_http import streamable_http_client
 from agiraph import AgenticTeamMCPClient, InvalidInput
 from tests.fakes.forked import Forked
 from tests.fakes.model_server import call, say
-from tests.integration.house import all_gone, until
-from tests.scenarios.house import ROOT, processes_of, title_of
-from tests.scenarios.place import Place
+from tests.integration.waiting import all_gone, until
+from tests.scenarios.live_home import LiveHome
+from tests.scenarios.scenario_home import ROOT, processes_of, title_of
 from tests.scenarios.steps import WAIT, ask, finish, publish, write
 
 TALK = Callable[["Client"], Awaitable[None]]
 
 
-def over_pipes(place: Place, talk: TALK, *options: str) -> None:
+def over_pipes(live_home: LiveHome, talk: TALK, *options: str) -> None:
     """Talk with `agiraph mcp serve` over its stdin and stdout."""
     parameters = StdioServerParameters(
         command=sys.executable,
-        args=["-P", "-m", "agiraph", "mcp", "serve", "--home", str(place.home), *options],
-        env={**place.environ, "PYTHONPATH": str(ROOT)},
-        cwd=place.home,
+        args=["-P", "-m", "agiraph", "mcp", "serve", "--home", str(live_home.home), *options],
+        env={**live_home.environ, "PYTHONPATH": str(ROOT)},
+        cwd=live_home.home,
     )
 
     async def main() -> None:
@@ -41,10 +41,10 @@ def over_pipes(place: Place, talk: TALK, *options: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def url(place: Place) -> Iterator[str]:
+def url(live_home: LiveHome) -> Iterator[str]:
     """Yield the URL at which `agiraph mcp serve --http` listens."""
-    words = ("mcp", "serve", "--http", "127.0.0.1:0", "--home", str(place.home))
-    process = Forked(words, cwd=place.home, env={**place.environ, "PYTHONPATH": str(ROOT)})
+    words = ("mcp", "serve", "--http", "127.0.0.1:0", "--home", str(live_home.home))
+    process = Forked(words, cwd=live_home.home, env={**live_home.environ, "PYTHONPATH": str(ROOT)})
     assert process.stderr is not None
     said = process.stderr.readline()
     assert "agiraph mcp ready: http://127.0.0.1:" in said, said
@@ -84,8 +84,8 @@ async def refused(client: Client, tool: str, **arguments: Any) -> str:
     return str(result.content[0])
 
 
-def test_a_client_runs_a_team_to_its_end_and_reads_what_it_made(place: Place) -> None:
-    place.plays(
+def test_a_client_runs_a_team_to_its_end_and_reads_what_it_made(live_home: LiveHome) -> None:
+    live_home.plays(
         coordinator=[
             call("create_work_node", name="facts", task="Write facts.md"),
             ask("Which tea?", options=["green", "black"]),
@@ -135,17 +135,17 @@ def test_a_client_runs_a_team_to_its_end_and_reads_what_it_made(place: Place) ->
         assert agent in [one["agent"] for one in (await told(client, "agents"))["agents"]]
 
     def supervisors() -> list[int]:
-        return [p.pid for p in processes_of(place.home) if "supervisor" in title_of(p)]
+        return [p.pid for p in processes_of(live_home.home) if "supervisor" in title_of(p)]
 
     [before] = supervisors()
-    over_pipes(place, talk, "--start")
+    over_pipes(live_home, talk, "--start")
     assert heard, "progress was told"
     assert supervisors() == [before], "the one that runs is used, and goes on"
 
 
-def test_a_client_gives_a_team_of_roles_a_task(place: Place) -> None:
+def test_a_client_gives_a_team_of_roles_a_task(live_home: LiveHome) -> None:
     decided = {"action": "finalize", "message": "approved", "final_response": "Green tea."}
-    place.plays(project_manager=[publish(result=decided)])
+    live_home.plays(project_manager=[publish(result=decided)])
     heard: list[str | None] = []
 
     async def progress(progress: float, total: float | None, message: str | None) -> None:
@@ -163,22 +163,22 @@ def test_a_client_gives_a_team_of_roles_a_task(place: Place) -> None:
         )
         assert done.structured_content is not None
         found = done.structured_content
-        place.begun.append(found["agent"])
+        live_home.begun.append(found["agent"])
         assert (found["status"], found["final_output"]) == ("finalized", "Green tea.")
         assert [turn["to_role"] for turn in found["turns"]] == ["user"]
 
-    over_pipes(place, talk)
+    over_pipes(live_home, talk)
     assert heard == ["project_manager to user: approved"]
 
 
-async def test_a_python_program_gives_a_team_a_task_in_memory(place: Place) -> None:
+async def test_a_python_program_gives_a_team_a_task_in_memory(live_home: LiveHome) -> None:
     decided = {"action": "finalize", "message": "approved", "final_response": "Services A and B."}
-    place.plays(project_manager=[publish(result=decided)])
+    live_home.plays(project_manager=[publish(result=decided)])
     heard: list[str] = []
-    client = AgenticTeamMCPClient(home=place.home, model="openai/fake")
+    client = AgenticTeamMCPClient(home=live_home.home, model="openai/fake")
     task = "Design a microservice architecture"
     result = await client.execute_task(task, max_turns=3, on_progress=heard.append)
-    place.begun.append(result.agent)
+    live_home.begun.append(result.agent)
     assert (result.status, result.final_output) == ("finalized", "Services A and B.")
     assert (result.max_turns, heard) == (3, ["project_manager to user: approved"])
     async with client:
@@ -195,11 +195,11 @@ async def test_a_python_program_gives_a_team_a_task_in_memory(place: Place) -> N
             await client.execute_task(" ")
 
 
-def test_over_http_everybody_has_what_his_token_allows(place: Place, url: str) -> None:
+def test_over_http_everybody_has_what_his_token_allows(live_home: LiveHome, url: str) -> None:
     assert httpx.post(url, json={}, verify=False).status_code == 401
     wrong = httpx.post(url, json={}, headers={"Authorization": "Bearer agt_wrong"}, verify=False)
     assert wrong.status_code == 401
-    token = place.json("tokens", "add", "reader-of-mcp", "--scope", "read")["token"]
+    token = live_home.json("tokens", "add", "reader-of-mcp", "--scope", "read")["token"]
 
     async def talk(client: Client) -> None:
         assert isinstance((await told(client, "agents"))["agents"], list)
@@ -209,7 +209,7 @@ def test_over_http_everybody_has_what_his_token_allows(place: Place, url: str) -
 
 
 def test_without_a_supervisor_the_tools_say_what_to_do_and_start_brings_one(
-    tmp_path: Path, place: Place
+    tmp_path: Path, live_home: LiveHome
 ) -> None:
     async def talk(client: Client) -> None:
         assert "no supervisor runs on home" in await refused(client, "agents")
@@ -220,8 +220,8 @@ def test_without_a_supervisor_the_tools_say_what_to_do_and_start_brings_one(
 
     started: list[psutil.Process] = []
     (tmp_path / "empty").mkdir()
-    lonely = Place.__new__(Place)
-    lonely.home, lonely.environ = tmp_path / "empty", place.environ
+    lonely = LiveHome.__new__(LiveHome)
+    lonely.home, lonely.environ = tmp_path / "empty", live_home.environ
     over_pipes(lonely, talk)
     lonely.home = tmp_path / "new"
     lonely.home.mkdir()

@@ -3,9 +3,9 @@
 import json
 import threading
 
-from tests.fakes.model_server import Brain, Reply, SeenRequest, call, calls, say
-from tests.scenarios.house import Outcome
-from tests.scenarios.place import Place
+from tests.fakes.model_server import Reply, Responder, SeenRequest, call, calls, say
+from tests.scenarios.live_home import LiveHome
+from tests.scenarios.scenario_home import Outcome
 from tests.scenarios.steps import bash, by_goal, finish, held, write
 
 WITHIN_SECONDS = 90
@@ -19,7 +19,7 @@ NOTES = (
 MAIN = "# What I remember\n\n- Async patterns of Python: knowledge/python-asyncio.md\n"
 
 
-def mind(gates: list[threading.Event]) -> Brain:
+def mind(gates: list[threading.Event]) -> Responder:
     """Return the model of both runs; each run's gate delays its second answer."""
 
     def use(seen: SeenRequest) -> Reply:
@@ -52,21 +52,21 @@ def mind(gates: list[threading.Event]) -> Brain:
 
 
 def test_a_second_goal_finds_what_the_first_one_learned_though_both_runs_were_killed(
-    place: Place,
+    live_home: LiveHome,
 ) -> None:
     gates = [threading.Event(), threading.Event()]
-    place.plays(mind(gates))
+    live_home.plays(mind(gates))
     name = "learner"
 
     def run(number: int, goal: str, tool: str, *who: str) -> Outcome:
         def meanwhile() -> None:
-            place.server.wait_for(
+            live_home.server.wait_for(
                 lambda seen: goal in seen.said and bool(seen.results(tool)), WITHIN_SECONDS
             )
-            place.kill(f"coordinator {name}")
+            live_home.kill(f"coordinator {name}")
             gates[number].set()
 
-        outcome = place.run(goal, *who, meanwhile=meanwhile)
+        outcome = live_home.run(goal, *who, meanwhile=meanwhile)
         assert (outcome.code, outcome.result["status"]) == (0, "completed"), outcome.progress
         return outcome
 
@@ -78,7 +78,7 @@ def test_a_second_goal_finds_what_the_first_one_learned_though_both_runs_were_ki
     second = run(1, SCRAPER, "memory_search", "--agent", name)
     assert second.agent == first.agent
     assert "Semaphore" in (second.run / "scraper.py").read_text()
-    asked = [seen for seen in place.server.requests if SCRAPER in seen.said]
+    asked = [seen for seen in live_home.server.requests if SCRAPER in seen.said]
     assert all("Async patterns of Python: knowledge/python-asyncio.md" in s.system for s in asked)
     assert all("Run " + first.result["run"] in s.system for s in asked), "the daily log is told"
     assert len({seen.system for seen in asked}) == 1, "the prompt never changes in a run"

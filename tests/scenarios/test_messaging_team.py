@@ -7,7 +7,7 @@ from pathlib import Path
 from agiraph.core.turns import AssistantTurn
 from tests.fakes.model_server import Reply, SeenRequest, call, calls
 from tests.fakes.replies import Step
-from tests.scenarios.place import Place
+from tests.scenarios.live_home import LiveHome
 from tests.scenarios.steps import WAIT, bash, finish, node, publish, spawn, tell, write
 
 BROKEN = "def reverse_words(text):\n    return text[::-1]\n"
@@ -74,9 +74,11 @@ COORDINATOR: list[Step] = [
 ]
 
 
-def test_coder_and_tester_find_and_mend_a_bug_by_message(place: Place, tmp_path: Path) -> None:
-    place.plays(coordinator=COORDINATOR, cody=coder, tess=examiner, dot=WRITER)
-    outcome = place.complete("Make a package with code, tests and docs")
+def test_coder_and_tester_find_and_mend_a_bug_by_message(
+    live_home: LiveHome, tmp_path: Path
+) -> None:
+    live_home.plays(coordinator=COORDINATOR, cody=coder, tess=examiner, dot=WRITER)
+    outcome = live_home.complete("Make a package with code, tests and docs")
     log = outcome.messages()
     there, back = "cody_to_tess.md", "tess_to_cody.md"
     assert [name.split("_", 1)[1] for name in log] == [there, back, there, back]

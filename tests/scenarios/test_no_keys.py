@@ -18,9 +18,9 @@ import pytest
 from agiraph.tools.sandbox.probe import probe
 from tests.fakes.forked import Forked
 from tests.fakes.model_server import call
-from tests.integration.house import until
-from tests.scenarios.house import title_of
-from tests.scenarios.place import MakePlace, Place
+from tests.integration.waiting import until
+from tests.scenarios.live_home import LiveHome, MakeLiveHome
+from tests.scenarios.scenario_home import title_of
 from tests.scenarios.steps import DONE, FACT, WAIT, bash, finish, node, preset, program, spawn
 
 FOUND = probe()
@@ -33,8 +33,8 @@ AT_WORK = "touch begun; until test -e go; do sleep 0.05; done"
 AGENT = f"#!/bin/bash\n{AT_WORK}\necho It is done. > _result.md\n"
 
 
-class KeyedPlace(Place):
-    """A place whose provider has a key that no other data contains.
+class SecretKeyHome(LiveHome):
+    """A running home whose provider has a key that no other data contains.
 
     Its processes are started as programs: forked ones contain their parent's memory.
     """
@@ -48,8 +48,8 @@ class KeyedPlace(Place):
 
 
 @pytest.fixture(scope="module")
-def keyed(make_place: MakePlace) -> Place:
-    return make_place(kind=KeyedPlace)
+def keyed(make_live_home: MakeLiveHome) -> LiveHome:
+    return make_live_home(kind=SecretKeyHome)
 
 
 def holds(pid: int, wanted: bytes) -> bool:
@@ -74,9 +74,9 @@ def _is_in(memory: int, start: int, end: int, wanted: bytes) -> bool:
     return False
 
 
-def holders(place: Place) -> tuple[dict[str, bool], list[str]]:
+def holders(live_home: LiveHome) -> tuple[dict[str, bool], list[str]]:
     """Return whether each process of a home contains the key, and the unreadable processes."""
-    supervisor = psutil.Process(place.supervisor.pid)
+    supervisor = psutil.Process(live_home.supervisor.pid)
     seen: dict[str, bool] = {}
     hidden = []
     for process in [supervisor, *supervisor.children(recursive=True)]:
@@ -91,7 +91,7 @@ def holders(place: Place) -> tuple[dict[str, bool], list[str]]:
 
 
 @LINUX_ONLY
-def test_nobody_but_broker_and_supervisor_holds_a_key(keyed: Place, tmp_path: Path) -> None:
+def test_nobody_but_broker_and_supervisor_holds_a_key(keyed: LiveHome, tmp_path: Path) -> None:
     command = preset(keyed.home, "looking", program(tmp_path, AGENT))
     hired = [spawn("ada"), spawn("ann", type="autonomous", agent_command=command)]
     leads = [*hired, node("shell", "ada"), node("agent", "ann"), WAIT, finish()]
@@ -123,7 +123,7 @@ def test_nobody_but_broker_and_supervisor_holds_a_key(keyed: Place, tmp_path: Pa
 
 
 @pytest.mark.skipif(not FOUND.works, reason=FOUND.why or "no sandbox")
-def test_a_shell_in_a_run_sees_nothing_of_others(keyed: Place) -> None:
+def test_a_shell_in_a_run_sees_nothing_of_others(keyed: LiveHome) -> None:
     """A worker looks for all visible files of the home after another worker has worked there."""
     look = f"find {keyed.home} -type f; cat {keyed.home}/system/token {keyed.home}/human/*.json"
     mark = "only-mine-4711"

@@ -5,9 +5,9 @@ from pathlib import Path
 from agiraph.http.api import CreateAgentRequest, TeamRequest
 from agiraph.http.client import Client
 from tests.fakes.model_server import Reply
-from tests.integration.house import until
-from tests.scenarios.house import MODEL, processes_of
-from tests.scenarios.place import Place, whole_lines
+from tests.integration.waiting import until
+from tests.scenarios.live_home import LiveHome, whole_lines
+from tests.scenarios.scenario_home import MODEL, processes_of
 from tests.scenarios.steps import (
     DONE,
     WAIT,
@@ -30,87 +30,87 @@ CHOOSES: Plays = [
 ]
 
 
-def asked_and_parked(place: Place, name: str, ada: Plays = CHOOSES) -> tuple[Path, str]:
+def asked_and_parked(live_home: LiveHome, name: str, ada: Plays = CHOOSES) -> tuple[Path, str]:
     """Start a team whose worker asks; return its folder and the question's id when all parked."""
-    place.plays(coordinator=one_worker("ada"), ada=ada)
-    agent = place.begin(name)
-    until(lambda: place.has_parked(agent.name, 2), "coordinator and worker parked")
-    assert not [title for title in place.titles() if "ada" in title or agent.name in title]
-    return agent, str(place.await_question(agent.name)["id"])
+    live_home.plays(coordinator=one_worker("ada"), ada=ada)
+    agent = live_home.begin(name)
+    until(lambda: live_home.has_parked(agent.name, 2), "coordinator and worker parked")
+    assert not [title for title in live_home.titles() if "ada" in title or agent.name in title]
+    return agent, str(live_home.await_question(agent.name)["id"])
 
 
-def test_a_question_is_answered_while_nobody_has_a_process(drowsy_place: Place) -> None:
-    place = drowsy_place
-    agent, question = asked_and_parked(place, "answered-parked")
-    before = len(place.server.requests)
-    place.json("respond", question, "PostgreSQL")
-    place.await_end(agent)
-    assert place.command("respond", question, "SQLite").returncode == 1
-    assert len(place.server.requests) == before + 3
+def test_a_question_is_answered_while_nobody_has_a_process(parking_home: LiveHome) -> None:
+    live_home = parking_home
+    agent, question = asked_and_parked(live_home, "answered-parked")
+    before = len(live_home.server.requests)
+    live_home.json("respond", question, "PostgreSQL")
+    live_home.await_end(agent)
+    assert live_home.command("respond", question, "SQLite").returncode == 1
+    assert len(live_home.server.requests) == before + 3
     [published] = agent.glob("runs/*/nodes/*/published/db.md")
     assert "PostgreSQL" in published.read_text()
 
 
-def test_a_question_outlives_the_death_of_everything(drowsy_place: Place) -> None:
-    place = drowsy_place
-    agent, question = asked_and_parked(place, "outlives")
-    for process in processes_of(place.home):
+def test_a_question_outlives_the_death_of_everything(parking_home: LiveHome) -> None:
+    live_home = parking_home
+    agent, question = asked_and_parked(live_home, "outlives")
+    for process in processes_of(live_home.home):
         process.kill()
-    place.restart_supervisor()
-    assert [*place.states(agent.name).values()] == ["parked", "waiting_for_human"]
-    assert place.has_parked(agent.name, 2)
-    assert place.json("show", agent.name)["status"] == "waiting_for_human"
-    [worker] = place.json("workers", agent.name)
+    live_home.restart_supervisor()
+    assert [*live_home.states(agent.name).values()] == ["parked", "waiting_for_human"]
+    assert live_home.has_parked(agent.name, 2)
+    assert live_home.json("show", agent.name)["status"] == "waiting_for_human"
+    [worker] = live_home.json("workers", agent.name)
     assert worker["status"] == "waiting_for_human"
-    assert [row["id"] for row in place.json("questions", agent.name)] == [question]
-    place.json("respond", question, "PostgreSQL")
-    place.await_end(agent)
+    assert [row["id"] for row in live_home.json("questions", agent.name)] == [question]
+    live_home.json("respond", question, "PostgreSQL")
+    live_home.await_end(agent)
 
 
 def test_an_approval_is_given_while_nobody_has_a_process_and_after_a_stop(
-    drowsy_place: Place,
+    parking_home: LiveHome,
 ) -> None:
-    place = drowsy_place
-    rules = place.home / "approvals.yaml"
+    live_home = parking_home
+    rules = live_home.home / "approvals.yaml"
     rules.write_text('rules: [{tool: bash, action: ask, pattern: "echo*"}]')
-    agent, question = asked_and_parked(place, "approved", [bash("echo x >> marks.txt"), DONE])
-    place.json("stop", agent.name)
-    place.json("respond", question, "allow once")
-    place.json("resume", agent.name)
-    place.await_end(agent)
+    agent, question = asked_and_parked(live_home, "approved", [bash("echo x >> marks.txt"), DONE])
+    live_home.json("stop", agent.name)
+    live_home.json("respond", question, "allow once")
+    live_home.json("resume", agent.name)
+    live_home.await_end(agent)
     rules.unlink()
     [marks] = agent.glob("runs/*/nodes/*/published/marks.txt")
     assert marks.read_text() == "x\n"
-    assert len(place.json("questions", agent.name, "--all")) == 1
+    assert len(live_home.json("questions", agent.name, "--all")) == 1
 
 
 def test_workers_that_write_to_each_other_do_not_wake_their_parked_coordinator(
-    drowsy_place: Place,
+    parking_home: LiveHome,
 ) -> None:
-    place = drowsy_place
+    live_home = parking_home
 
     def talks(name: str, to: str, text: str) -> Plays:
         return [ask(f"May {name} start?"), tell(to, text), ask(f"What else, {name}?")]
 
-    place.plays(
+    live_home.plays(
         coordinator=[spawn("ada"), node("a", "ada"), spawn("bob"), node("b", "bob"), WAIT],
         ada=talks("ada", "bob", "Which columns?"),
         bob=talks("bob", "ada", "Three of them."),
     )
-    agent = place.begin("talk")
+    agent = live_home.begin("talk")
 
     def questions() -> dict[str, str]:
-        return {row["question"]: row["id"] for row in place.json("questions", agent.name)}
+        return {row["question"]: row["id"] for row in live_home.json("questions", agent.name)}
 
     def coordinator() -> tuple[str, int]:
-        rows = {row["address"]: row for row in place.json("ps")}
+        rows = {row["address"]: row for row in live_home.json("ps")}
         row = rows[f"{agent.name}/coordinator"]
         return row["state"], row["incarnation"]
 
-    until(lambda: place.has_parked(agent.name, 3), "all three have parked")
+    until(lambda: live_home.has_parked(agent.name, 3), "all three have parked")
     before = coordinator()
     for name in ("ada", "bob"):
-        place.json("respond", questions()[f"May {name} start?"], "yes")
+        live_home.json("respond", questions()[f"May {name} start?"], "yes")
         until(lambda: f"What else, {name}?" in questions(), f"{name} has written and asks again")  # noqa: B023
     assert coordinator() == before
     events = whole_lines(agent / "events.jsonl")
@@ -119,51 +119,51 @@ def test_workers_that_write_to_each_other_do_not_wake_their_parked_coordinator(
 
 
 def test_an_agent_that_is_stopped_and_resumed_does_not_say_its_last_words_again(
-    drowsy_place: Place,
+    parking_home: LiveHome,
 ) -> None:
-    place = drowsy_place
-    place.plays(coordinator=[finish(), Reply(text="You are welcome.")])
-    agent = place.begin("last-words")
-    place.await_end(agent)
+    live_home = parking_home
+    live_home.plays(coordinator=[finish(), Reply(text="You are welcome.")])
+    agent = live_home.begin("last-words")
+    live_home.await_end(agent)
     address = f"{agent.name}/coordinator"
 
     def said() -> list[str]:
-        return [row["content"] for row in place.json("messages", agent.name)]
+        return [row["content"] for row in live_home.json("messages", agent.name)]
 
-    place.json("send", agent.name, "Thanks!")
+    live_home.json("send", agent.name, "Thanks!")
     until(lambda: "You are welcome." in said(), "its answer")
     before = said()
-    place.json("stop", agent.name)
-    place.json("resume", agent.name)
-    until(lambda: place.states(agent.name)[address] == "parked", "its rest")
+    live_home.json("stop", agent.name)
+    live_home.json("resume", agent.name)
+    until(lambda: live_home.states(agent.name)[address] == "parked", "its rest")
     assert said() == before
 
 
-def test_a_wake_is_told_as_a_wake_and_a_restart_as_a_restart(drowsy_place: Place) -> None:
-    place = drowsy_place
-    agent, question = asked_and_parked(place, "woken")
-    place.json("respond", question, "PostgreSQL")
-    place.await_end(agent)
-    until(lambda: len(place.states(agent.name)) == 1, "the worker's process is gone")
-    told = place.command("events", agent.name).stdout
+def test_a_wake_is_told_as_a_wake_and_a_restart_as_a_restart(parking_home: LiveHome) -> None:
+    live_home = parking_home
+    agent, question = asked_and_parked(live_home, "woken")
+    live_home.json("respond", question, "PostgreSQL")
+    live_home.await_end(agent)
+    until(lambda: len(live_home.states(agent.name)) == 1, "the worker's process is gone")
+    told = live_home.command("events", agent.name).stdout
     assert "exit code" not in told
     for name in ("ada", "coordinator"):
         assert told.count(f"{name}: its process is ready") > 1, "it was woken"
     assert "restarted" not in told
-    assert {row["restarts"] for row in place.json("ps", agent.name)} == {0}
-    until(lambda: place.has_parked(agent.name), "the coordinator has parked")
-    place.json("restart", f"{agent.name}/coordinator")
+    assert {row["restarts"] for row in live_home.json("ps", agent.name)} == {0}
+    until(lambda: live_home.has_parked(agent.name), "the coordinator has parked")
+    live_home.json("restart", f"{agent.name}/coordinator")
     restarted = "coordinator: its process was restarted"
-    until(lambda: restarted in place.command("events", agent.name).stdout, "a restart is told")
+    until(lambda: restarted in live_home.command("events", agent.name).stdout, "a restart is told")
 
 
-def test_a_team_of_roles_that_has_ended_its_work_has_no_process(drowsy_place: Place) -> None:
-    place = drowsy_place
+def test_a_team_of_roles_that_has_ended_its_work_has_no_process(parking_home: LiveHome) -> None:
+    live_home = parking_home
     done = {"action": "finalize", "final_response": "Ready to ship"}
-    place.plays(project_manager=[publish(result=done)])
-    with Client.for_home(place.home) as client:
+    live_home.plays(project_manager=[publish(result=done)])
+    with Client.for_home(live_home.home) as client:
         asked = CreateAgentRequest(goal="Ship it", model=MODEL[1], team=TeamRequest())
         agent = client.create_agent(asked)
-    place.begun.append(agent.id)
-    place.await_end(place.home / "agents" / agent.id)
-    until(lambda: place.has_parked(agent.id), "its coordinator has parked")
+    live_home.begun.append(agent.id)
+    live_home.await_end(live_home.home / "agents" / agent.id)
+    until(lambda: live_home.has_parked(agent.id), "its coordinator has parked")

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from agiraph.board.plans.graph import Graph
 from tests.fakes.model_server import Reply, Script, SeenRequest, call, say
-from tests.integration.house import until
-from tests.scenarios.place import Place
+from tests.integration.waiting import until
+from tests.scenarios.live_home import LiveHome
 from tests.scenarios.steps import WAIT, by_node, finish, node, publish, write
 
 GRAPH = """
@@ -30,11 +30,11 @@ def worker(seen: SeenRequest) -> Reply:
     return publish("found it")
 
 
-def test_a_graph_in_a_file_is_carried_out_in_its_order(place: Place, tmp_path: Path) -> None:
+def test_a_graph_in_a_file_is_carried_out_in_its_order(live_home: LiveHome, tmp_path: Path) -> None:
     plan = tmp_path / "plan.yaml"
     plan.write_text(GRAPH)
-    place.plays(Script({"coordinator": COORDINATOR, "*": worker}))
-    outcome = place.complete("Do it", "--plan", str(plan))
+    live_home.plays(Script({"coordinator": COORDINATOR, "*": worker}))
+    outcome = live_home.complete("Do it", "--plan", str(plan))
     done = [event["name"] for event in outcome.data("node.completed")]
     assert sorted(done[:2]) == ["a", "b"]
     assert done[2:] == ["both"]
@@ -42,13 +42,13 @@ def test_a_graph_in_a_file_is_carried_out_in_its_order(place: Place, tmp_path: P
 
 
 def test_a_plan_cannot_be_finished_before_its_nodes_have_ended(
-    place: Place, tmp_path: Path
+    live_home: LiveHome, tmp_path: Path
 ) -> None:
     plan = tmp_path / "plan.yaml"
     plan.write_text(GRAPH)
     turns = [finish("Nothing to do."), WAIT, node("extra"), finish("All is done.")]
-    place.plays(Script({"coordinator": turns, "*": worker}))
-    outcome = place.complete("Do it", "--plan", str(plan))
+    live_home.plays(Script({"coordinator": turns, "*": worker}))
+    outcome = live_home.complete("Do it", "--plan", str(plan))
     assert {event["name"] for event in outcome.data("node.completed")} >= {"a", "b", "both"}
     refused, finished = (
         event["preview"] for event in outcome.data("tool.result") if event["tool"] == "finish"
@@ -59,7 +59,7 @@ def test_a_plan_cannot_be_finished_before_its_nodes_have_ended(
     assert outcome.result["incomplete"] == []
 
 
-def test_a_run_fails_whose_plan_was_given_up(place: Place, tmp_path: Path) -> None:
+def test_a_run_fails_whose_plan_was_given_up(live_home: LiveHome, tmp_path: Path) -> None:
     plan = tmp_path / "plan.yaml"
     plan.write_text(GRAPH)
     turns = [
@@ -68,8 +68,8 @@ def test_a_run_fails_whose_plan_was_given_up(place: Place, tmp_path: Path) -> No
         WAIT,
         finish("Only B."),
     ]
-    place.plays(Script({"coordinator": turns, "*": worker}))
-    outcome = place.lead("Do it", "--plan", str(plan))
+    live_home.plays(Script({"coordinator": turns, "*": worker}))
+    outcome = live_home.lead("Do it", "--plan", str(plan))
     assert (outcome.code, outcome.result["status"]) == (1, "failed")
     assert "gave up nodes of the plan: a (cancelled: A is gone), both (" in outcome.result["reason"]
     assert (outcome.result["result"].strip(), outcome.result["failure_class"]) == (
@@ -77,37 +77,37 @@ def test_a_run_fails_whose_plan_was_given_up(place: Place, tmp_path: Path) -> No
         "plan",
     )
     agent = outcome.result["agent"]
-    nodes = {row["name"]: row["failure_class"] for row in place.json("board", agent)}
+    nodes = {row["name"]: row["failure_class"] for row in live_home.json("board", agent)}
     assert nodes == {"a": None, "b": None, "both": "dependency"}
-    assert place.json("show", agent)["failure_class"] == "plan"
-    [run] = place.json("show", agent, "--runs")
+    assert live_home.json("show", agent)["failure_class"] == "plan"
+    [run] = live_home.json("show", agent, "--runs")
     assert run["failure_class"] == "plan"
 
 
 def test_an_estimate_of_a_plan_is_a_range_from_earlier_runs_and_begins_nothing(
-    place: Place, tmp_path: Path
+    live_home: LiveHome, tmp_path: Path
 ) -> None:
     plan = tmp_path / "plan.yaml"
     plan.write_text(GRAPH)
-    place.plays(Script({"coordinator": COORDINATOR, "*": worker}))
-    place.complete("Do it once", "--plan", str(plan), "--model", "openai/dear")
-    place.server.requests.clear()
-    agents = place.json("agents")
+    live_home.plays(Script({"coordinator": COORDINATOR, "*": worker}))
+    live_home.complete("Do it once", "--plan", str(plan), "--model", "openai/dear")
+    live_home.server.requests.clear()
+    agents = live_home.json("agents")
     asked = ("run", "Do it again", "--plan", str(plan), "--estimate", "--model", "openai/dear")
-    told = place.json(*asked)
+    told = live_home.json(*asked)
     low, high = told["tokens"]
     assert 0 < low < high
     assert 0 < told["usd"][0] <= told["usd"][1]
     assert "3 nodes; from " in told["basis"]
-    shown = place.command(*asked)
+    shown = live_home.command(*asked)
     assert (shown.returncode, shown.stdout.startswith("estimate: ")) == (0, True)
-    assert (place.json("agents"), place.server.requests) == (agents, [])
-    wrong = place.command("run", "x", "--estimate", "--model", "nope/x")
+    assert (live_home.json("agents"), live_home.server.requests) == (agents, [])
+    wrong = live_home.command("run", "x", "--estimate", "--model", "nope/x")
     assert (wrong.returncode, wrong.stdout) == (2, "")
 
 
 def test_a_plan_that_is_reconvened_gives_the_coordinator_a_turn_before_each_stage(
-    place: Place, tmp_path: Path
+    live_home: LiveHome, tmp_path: Path
 ) -> None:
     stages = [
         {"name": name, "roles": [{"id": role, "name": "ada", "prompt": f"Do the {role}"}]}
@@ -117,8 +117,8 @@ def test_a_plan_that_is_reconvened_gives_the_coordinator_a_turn_before_each_stag
     plan.write_text(json.dumps({"stages": stages, "contract": {"coordinator_reconvenes": True}}))
     turns = [WAIT, call("reconvene", assessment="Enough is known."), WAIT]
     turns += [say("The draft is good."), WAIT, finish("All is done.")]
-    place.plays(Script({"coordinator": turns, "*": worker}))
-    outcome = place.complete("Do it", "--plan", str(plan))
+    live_home.plays(Script({"coordinator": turns, "*": worker}))
+    outcome = live_home.complete("Do it", "--plan", str(plan))
     order = ("stage.started", "node.completed", "stage.reconvened")
     happened = [event["data"] for event in outcome.events() if event["type"] in order]
     shown = [data.get("stage") or data["name"] for data in happened]
@@ -134,16 +134,16 @@ def test_a_plan_that_is_reconvened_gives_the_coordinator_a_turn_before_each_stag
 
 
 def test_a_plan_that_cannot_be_followed_is_refused_before_anything_starts(
-    place: Place, tmp_path: Path
+    live_home: LiveHome, tmp_path: Path
 ) -> None:
     plan = tmp_path / "plan.yaml"
     plan.write_text("nodes:\n- id: a\n  task: x\n  deps:\n  - zzz\n")
-    before = sorted(place.home.glob("agents/*"))
-    done = place.command("run", "Do it", "--model", "openai/fake", "--plan", str(plan))
+    before = sorted(live_home.home.glob("agents/*"))
+    done = live_home.command("run", "Do it", "--model", "openai/fake", "--plan", str(plan))
     assert (done.returncode, done.stdout) == (2, "")
     told = f"agiraph: {plan}:5: nodes[0].deps[0]: unknown node 'zzz' (known: a)\n"
     assert done.stderr == told
-    assert sorted(place.home.glob("agents/*")) == before
+    assert sorted(live_home.home.glob("agents/*")) == before
 
 
 STRUCTURED = """
@@ -174,12 +174,12 @@ def scorer(seen: SeenRequest) -> Reply:
 
 
 def test_a_result_fits_its_schema_and_a_failed_node_is_done_again(
-    place: Place, tmp_path: Path
+    live_home: LiveHome, tmp_path: Path
 ) -> None:
     plan = tmp_path / "plan.yaml"
     plan.write_text(STRUCTURED)
-    place.plays(Script({"coordinator": [WAIT, finish("Scored.")], "*": scorer}))
-    outcome = place.complete("Score it", "--plan", str(plan))
+    live_home.plays(Script({"coordinator": [WAIT, finish("Scored.")], "*": scorer}))
+    outcome = live_home.complete("Score it", "--plan", str(plan))
     [again] = outcome.data("node.retried")
     assert again["because"] == "retry 1 of 1"
     assert again["not_before"] > 0
@@ -203,7 +203,7 @@ nodes:
 """
 
 
-def test_a_plan_branches_and_repeats_by_the_results(place: Place, tmp_path: Path) -> None:
+def test_a_plan_branches_and_repeats_by_the_results(live_home: LiveHome, tmp_path: Path) -> None:
     plan = tmp_path / "plan.yaml"
     plan.write_text(FLOW)
 
@@ -215,8 +215,8 @@ def test_a_plan_branches_and_repeats_by_the_results(place: Place, tmp_path: Path
             return say("both")
         return say(f"seen: {seen.said.splitlines()[2]}")
 
-    place.plays(Script({"coordinator": [WAIT, finish("Summed up.")], "*": one}))
-    outcome = place.complete("Look", "--plan", str(plan))
+    live_home.plays(Script({"coordinator": [WAIT, finish("Summed up.")], "*": one}))
+    outcome = live_home.complete("Look", "--plan", str(plan))
     [expanded] = outcome.data("node.expanded")
     assert expanded["copies"] == ["look-1", "look-2"]
     [skipped] = outcome.data("node.skipped")
@@ -248,25 +248,26 @@ def planner(seen: SeenRequest) -> Reply:
 
 
 def test_a_static_plan_is_made_approved_and_run_and_can_be_exported(
-    place: Place, tmp_path: Path
+    live_home: LiveHome, tmp_path: Path
 ) -> None:
-    place.plays(Script({"planner": planner, "coordinator": COORDINATOR, "*": worker}))
-    agent = place.begin("static", "--planning", "static", "--approve-plan", goal="Find it out")
-    first = place.await_question("static")
+    live_home.plays(Script({"planner": planner, "coordinator": COORDINATOR, "*": worker}))
+    agent = live_home.begin("static", "--planning", "static", "--approve-plan", goal="Find it out")
+    first = live_home.await_question("static")
     assert "└─ report (worker): Do the report" in first["question"]
-    place.kill("coordinator static")
-    place.json("respond", first["id"], "Add a review.")
+    live_home.kill("coordinator static")
+    live_home.json("respond", first["id"], "Add a review.")
     [second] = until(
-        lambda: [q for q in place.json("questions", "static") if q["id"] != first["id"]], "changes"
+        lambda: [q for q in live_home.json("questions", "static") if q["id"] != first["id"]],
+        "changes",
     )
     assert "└─ review (worker): Do the review" in second["question"]
     [file] = agent.glob("runs/*/_plan.yaml")
     file.write_text(file.read_text().replace("Do the review", "Read it again"))
-    place.json("respond", second["id"], "approve")
-    place.await_end(agent)
-    assert len(place.server.seen_by("planner")) == 3, "no answer was asked for twice"
+    live_home.json("respond", second["id"], "approve")
+    live_home.await_end(agent)
+    assert len(live_home.server.seen_by("planner")) == 3, "no answer was asked for twice"
     again = tmp_path / "again.yaml"
-    again.write_text(place.command("plan", "export", "static").stdout)
+    again.write_text(live_home.command("plan", "export", "static").stdout)
     graph = Graph.load(again)
     assert [(node.id, tuple(node.deps)) for node in graph.nodes] == [
         ("search", ()),
@@ -274,10 +275,10 @@ def test_a_static_plan_is_made_approved_and_run_and_can_be_exported(
         ("review", ("report",)),
     ]
     assert graph.nodes[2].task == "Read it again"
-    assert place.command("plan", "check", str(again)).returncode == 0
+    assert live_home.command("plan", "check", str(again)).returncode == 0
 
 
-def test_the_managers_of_a_hybrid_plan_lead_teams_of_their_own(place: Place) -> None:
+def test_the_managers_of_a_hybrid_plan_lead_teams_of_their_own(live_home: LiveHome) -> None:
     skeleton = [
         {"id": "search", "task": "Search", "role": "manager", "deps": []},
         {"id": "report", "task": "Report", "role": "worker", "deps": ["search"]},
@@ -287,8 +288,8 @@ def test_the_managers_of_a_hybrid_plan_lead_teams_of_their_own(place: Place) -> 
     nodes = {"search": [node("detail", role="digger"), WAIT, *make], "detail": make, "report": make}
     work = by_node(COORDINATOR, nodes)
     plan = say(json.dumps({"nodes": skeleton}))
-    place.plays(lambda seen: plan if seen.is_for("planner") else work(seen))
-    outcome = place.complete("Find it out", "--planning", "hybrid")
+    live_home.plays(lambda seen: plan if seen.is_for("planner") else work(seen))
+    outcome = live_home.complete("Find it out", "--planning", "hybrid")
     done = [event["name"] for event in outcome.data("node.completed")]
     assert done == ["detail", "search", "report"]
     parents = {event["name"]: event.get("parent_node") for event in outcome.data("node.created")}
@@ -296,11 +297,13 @@ def test_the_managers_of_a_hybrid_plan_lead_teams_of_their_own(place: Place) -> 
     assert not parents["report"]
 
 
-def test_a_plan_for_a_goal_is_written_and_nothing_is_run(place: Place, tmp_path: Path) -> None:
-    place.plays(Script({"planner": planner}))
+def test_a_plan_for_a_goal_is_written_and_nothing_is_run(
+    live_home: LiveHome, tmp_path: Path
+) -> None:
+    live_home.plays(Script({"planner": planner}))
     file = tmp_path / "plan.yaml"
-    done = place.command("plan", "Find it out", "--model", "openai/fake", "--output", str(file))
+    done = live_home.command("plan", "Find it out", "--model", "openai/fake", "--output", str(file))
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
     assert [node.id for node in Graph.load(file).nodes] == ["search", "report"]
-    assert place.command("plan", "show", str(file)).stdout.startswith("search (worker): Do the")
-    assert len(place.server.seen_by("planner")) == 2
+    assert live_home.command("plan", "show", str(file)).stdout.startswith("search (worker): Do the")
+    assert len(live_home.server.seen_by("planner")) == 2

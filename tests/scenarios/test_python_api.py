@@ -37,8 +37,8 @@ from agiraph.mcp.registered import registered_names
 from agiraph.sdk.runtime import RuntimeOptions
 from agiraph.storage.home import Home
 from tests.fakes.model_server import Reply, SeenRequest, call, calls, say
-from tests.scenarios.house import ROOT, processes_of
-from tests.scenarios.place import Place
+from tests.scenarios.live_home import LiveHome
+from tests.scenarios.scenario_home import ROOT, processes_of
 from tests.scenarios.steps import WAIT, Plays, by_node, held, node, spawn
 
 MODEL = "openai/fake"
@@ -50,12 +50,12 @@ class Firm(BaseModel):
     staff: int = Field(ge=0)
 
 
-def runtime(place: Place) -> Runtime:
-    return Runtime(MODEL, home=place.home, timeout=SECONDS)
+def runtime(live_home: LiveHome) -> Runtime:
+    return Runtime(MODEL, home=live_home.home, timeout=SECONDS)
 
 
-def test_an_output_that_does_not_fit_is_asked_for_again(place: Place) -> None:
-    place.plays(
+def test_an_output_that_does_not_fit_is_asked_for_again(live_home: LiveHome) -> None:
+    live_home.plays(
         coordinator=[
             call("finish", summary="Acme has 7 people"),
             call("finish", summary='{"name": "Acme", "staff": -7}'),
@@ -66,13 +66,13 @@ def test_an_output_that_does_not_fit_is_asked_for_again(place: Place) -> None:
             ),
         ]
     )
-    result = runtime(place).run(Task("Describe Acme", Firm, name="acme"))
+    result = runtime(live_home).run(Task("Describe Acme", Firm, name="acme"))
     assert result.output == Firm(name="Acme", staff=7)
     assert [e.data["is_error"] for e in result.logs if e.type == "tool.result"][:2] == [True, True]
 
 
-def test_a_stream_tells_of_nodes_messages_and_questions(place: Place) -> None:
-    place.plays(
+def test_a_stream_tells_of_nodes_messages_and_questions(live_home: LiveHome) -> None:
+    live_home.plays(
         coordinator=[
             calls(call("spawn_worker", name="ada"), call("spawn_worker", name="bob")),
             call("create_work_node", name="facts", task="Write facts.md", worker="ada"),
@@ -87,7 +87,7 @@ def test_a_stream_tells_of_nodes_messages_and_questions(place: Place) -> None:
         ],
     )
     seen: list[RunEvent] = []
-    for event in runtime(place).run_stream(Task("Find facts", name="streamed")):
+    for event in runtime(live_home).run_stream(Task("Find facts", name="streamed")):
         seen.append(event)
         if event.type == "question":
             event.answer("blue")
@@ -103,27 +103,27 @@ def test_a_stream_tells_of_nodes_messages_and_questions(place: Place) -> None:
     assert "node.completed" in str(end.result.logs)
 
 
-async def test_it_works_inside_a_running_event_loop(place: Place) -> None:
+async def test_it_works_inside_a_running_event_loop(live_home: LiveHome) -> None:
     async def decide(question: QuestionAsked) -> str:
         await asyncio.sleep(0)
         return f"answered {question.question}"
 
-    place.plays(
+    live_home.plays(
         coordinator=[
             call("ask_human", question="how many"),
             lambda seen: call("finish", summary=seen.result("ask_human")),
         ]
     )
-    made = Runtime(MODEL, home=place.home, on_question=decide)
+    made = Runtime(MODEL, home=live_home.home, on_question=decide)
     first = await made.arun(Task("Ask", name="asked"))
     assert "answered how many" in first.output
-    place.plays(coordinator=[call("finish", summary="[1, 2]")])
+    live_home.plays(coordinator=[call("finish", summary="[1, 2]")])
     async with made:
         assert made.run(Task("Count", "json", name="counted")).output == [1, 2]  # sync, in a loop
 
 
-def test_a_failed_run_has_its_failed_nodes_and_a_late_one_is_stopped(place: Place) -> None:
-    place.plays(
+def test_a_failed_run_has_its_failed_nodes_and_a_late_one_is_stopped(live_home: LiveHome) -> None:
+    live_home.plays(
         coordinator=[
             call("spawn_worker", name="ada"),
             call("create_work_node", name="facts", task="x", worker="ada", max_iterations=1),
@@ -133,16 +133,16 @@ def test_a_failed_run_has_its_failed_nodes_and_a_late_one_is_stopped(place: Plac
         ada=[call("bash", command="true")] * 9,
     )
     with pytest.raises(RunFailed, match="does not fit") as failed:
-        runtime(place).run(Task("Fail", "json", name="failing"))
+        runtime(live_home).run(Task("Fail", "json", name="failing"))
     [failure] = failed.value.failures
     assert (failure.node, failure.failure_class) == ("facts", "iterations")
     assert failed.value.failure_class == "output"
-    place.plays(coordinator=[call("ask_human", question="?")])
+    live_home.plays(coordinator=[call("ask_human", question="?")])
     with pytest.raises(RunTimeout, match="within 1 seconds") as late:
-        Runtime(MODEL, home=place.home).run(Task("Wait", name="overdue", timeout=1))
+        Runtime(MODEL, home=live_home.home).run(Task("Wait", name="overdue", timeout=1))
     assert late.value.result is not None
     assert "tool.called" in str(late.value.result.logs)
-    assert place.server.problems == []
+    assert live_home.server.problems == []
 
 
 FOUND: Plays = [
@@ -157,80 +157,80 @@ def chain(**second: Any) -> Scheduler:
     return Scheduler(Graph([Node(id="first", task="Look"), last]))
 
 
-def asked_coordinator(place: Place) -> list[SeenRequest]:
-    return [seen for seen in place.server.requests if seen.is_for("coordinator")]
+def asked_coordinator(live_home: LiveHome) -> list[SeenRequest]:
+    return [seen for seen in live_home.server.requests if seen.is_for("coordinator")]
 
 
-def test_a_graph_is_carried_out_without_a_model_that_leads(place: Place) -> None:
-    place.plays(**{"worker-1": [*FOUND, *FOUND]})
+def test_a_graph_is_carried_out_without_a_model_that_leads(live_home: LiveHome) -> None:
+    live_home.plays(**{"worker-1": [*FOUND, *FOUND]})
     scheduler = chain()
     assert (scheduler.ready(), scheduler.ready(["first"])) == (["first"], ["second"])
-    result = Executor(MODEL, home=place.home, timeout=SECONDS).run(scheduler)
+    result = Executor(MODEL, home=live_home.home, timeout=SECONDS).run(scheduler)
     assert (result.output, result.incomplete) == ("found it", ())
     assert [(node.id, [*node.deps]) for node in result.graph.nodes] == [
         ("first", []),
         ("second", ["first"]),
     ]
     assert result.graph.statuses == {"first": "completed", "second": "completed"}
-    assert asked_coordinator(place) == []
-    assert "suggest_next" not in place.server.requests[0].tools
-    assert place.server.problems == []
+    assert asked_coordinator(live_home) == []
+    assert "suggest_next" not in live_home.server.requests[0].tools
+    assert live_home.server.problems == []
 
 
-def test_a_graph_is_carried_out_through_a_kill_of_its_coordinator(place: Place) -> None:
+def test_a_graph_is_carried_out_through_a_kill_of_its_coordinator(live_home: LiveHome) -> None:
     gate = threading.Event()
-    place.plays(**{"worker-1": [held(FOUND[0], gate), *FOUND[1:], *FOUND]})  # type: ignore[arg-type]
+    live_home.plays(**{"worker-1": [held(FOUND[0], gate), *FOUND[1:], *FOUND]})  # type: ignore[arg-type]
     name = ""
-    for event in Executor(MODEL, home=place.home, timeout=SECONDS).run_stream(chain()):
+    for event in Executor(MODEL, home=live_home.home, timeout=SECONDS).run_stream(chain()):
         if event.type == "run_start":
             name = event.agent_id
         elif event.type == "node_start" and event.node_id == "first":
-            place.kill(f"coordinator {name}")
+            live_home.kill(f"coordinator {name}")
             gate.set()
     assert isinstance(event, RunEnd)
     assert (event.status, event.result.output) == ("completed", "found it")
-    assert asked_coordinator(place) == []
+    assert asked_coordinator(live_home) == []
 
 
-def test_a_summary_of_a_graph_is_one_call(place: Place) -> None:
+def test_a_summary_of_a_graph_is_one_call(live_home: LiveHome) -> None:
     leads: Plays = [lambda seen: call("finish", summary="both" if "found it" in seen.said else "?")]
-    place.plays(coordinator=leads, **{"worker-1": [*FOUND, *FOUND]})
-    result = Executor(MODEL, summary=True, home=place.home, timeout=SECONDS).run(chain())
-    assert (result.output, len(asked_coordinator(place))) == ("both", 1)
+    live_home.plays(coordinator=leads, **{"worker-1": [*FOUND, *FOUND]})
+    result = Executor(MODEL, summary=True, home=live_home.home, timeout=SECONDS).run(chain())
+    assert (result.output, len(asked_coordinator(live_home))) == ("both", 1)
 
 
-def test_a_manager_of_a_graph_reaches_the_model_of_the_coordinator(place: Place) -> None:
+def test_a_manager_of_a_graph_reaches_the_model_of_the_coordinator(live_home: LiveHome) -> None:
     asks: Plays = [
         call("send_message", to="coordinator", content="Is it urgent?"),
         call("wait"),
         lambda seen: call("publish", summary="urgent" if "Yes, today" in seen.said else "?"),
     ]
     leads: Plays = [call("send_message", to="second", content="Yes, today"), say("Answered.")]
-    place.plays(coordinator=leads, **{"worker-1": FOUND, "second": asks})
-    result = Executor(MODEL, home=place.home, timeout=SECONDS).run(chain(role="manager"))
-    assert (result.output, len(asked_coordinator(place))) == ("urgent", 2)
+    live_home.plays(coordinator=leads, **{"worker-1": FOUND, "second": asks})
+    result = Executor(MODEL, home=live_home.home, timeout=SECONDS).run(chain(role="manager"))
+    assert (result.output, len(asked_coordinator(live_home))) == ("urgent", 2)
     assert result.files["second/summary.md"].read_text() == "urgent\n"
 
 
-def test_a_graph_fails_with_a_node_unless_it_is_optional(place: Place) -> None:
+def test_a_graph_fails_with_a_node_unless_it_is_optional(live_home: LiveHome) -> None:
     def gives_up(seen: SeenRequest) -> Reply:
         is_first = "# Assignment: first" in seen.said
         return FOUND[seen.step] if is_first and seen.step < 2 else say("I cannot.")  # type: ignore[return-value]
 
-    place.plays(**{"worker-1": gives_up})
-    executor = Executor(MODEL, home=place.home, timeout=SECONDS)
+    live_home.plays(**{"worker-1": gives_up})
+    executor = Executor(MODEL, home=live_home.home, timeout=SECONDS)
     with pytest.raises(RunFailed, match=r"were not completed: second \(failed: the model answered"):
         executor.run(chain())
     result = executor.run(chain(optional=True))
     assert (result.output, result.incomplete) == ("found it", ("second",))
-    assert asked_coordinator(place) == []
+    assert asked_coordinator(live_home) == []
 
 
-def test_a_team_works_side_by_side(place: Place) -> None:
+def test_a_team_works_side_by_side(live_home: LiveHome) -> None:
     leads: Plays = [call("wait"), call("finish", summary="both are done")]
-    place.plays(coordinator=leads, ada=FOUND, bob=FOUND)
+    live_home.plays(coordinator=leads, ada=FOUND, bob=FOUND)
     roles = [Role("ada", "Look here"), Role("bob", "Look there", title="surveyor")]
-    done = team("Look everywhere", roles, MODEL, home=place.home, timeout=SECONDS)
+    done = team("Look everywhere", roles, MODEL, home=live_home.home, timeout=SECONDS)
     assert {node.role for node in done.graph.nodes} == {"worker", "surveyor"}
 
 
@@ -248,7 +248,7 @@ async def give_up() -> str:
     os._exit(3)
 
 
-def test_functions_are_tools_and_die_alone(place: Place) -> None:
+def test_functions_are_tools_and_die_alone(live_home: LiveHome) -> None:
     def used(seen: SeenRequest, name: str) -> str:
         [found] = [one for one in seen.tools if one.endswith(name)]
         return found
@@ -257,7 +257,7 @@ def test_functions_are_tools_and_die_alone(place: Place) -> None:
         assert "its outcome is unknown" in seen.said
         return call(used(seen, "head_count"), firm="Acme", at_least=9)
 
-    place.plays(
+    live_home.plays(
         coordinator=[
             lambda seen: call(used(seen, "head_count"), firm="Acme"),
             lambda seen: call(used(seen, "give_up")) if "4" in seen.said else call("finish"),
@@ -266,7 +266,7 @@ def test_functions_are_tools_and_die_alone(place: Place) -> None:
             lambda seen: call("finish", summary=seen.said),
         ]
     )
-    made = Runtime(MODEL, home=place.home, timeout=SECONDS, tools=[head_count, give_up])
+    made = Runtime(MODEL, home=live_home.home, timeout=SECONDS, tools=[head_count, give_up])
     result = made.run(Task("Count", name="counting"))
     assert "9" in result.output
     assert "head_count: ValueError: a firm has a name\n" in result.output
@@ -274,23 +274,23 @@ def test_functions_are_tools_and_die_alone(place: Place) -> None:
     assert [name.partition("__")[2] for name in called] == [
         "head_count", "give_up", "head_count", "head_count", ""
     ]  # fmt: skip
-    assert registered_names(Home(place.home)) == []
+    assert registered_names(Home(live_home.home)) == []
     assert head_count("Acme") == 4
 
 
-def test_a_function_needs_types_and_a_docstring(place: Place) -> None:
+def test_a_function_needs_types_and_a_docstring(live_home: LiveHome) -> None:
     def untyped(x):  # type: ignore[no-untyped-def]
         """Do something."""
 
     with pytest.raises(InvalidInput, match="parameter 'x' of the tool 'untyped' needs a type"):
         tool(untyped)
     with pytest.raises(InvalidInput, match="is no tool"):
-        Runtime(MODEL, home=place.home, tools=[len]).run(Task("x"))
+        Runtime(MODEL, home=live_home.home, tools=[len]).run(Task("x"))
 
 
-def test_a_static_plan_is_made_and_approved_first(place: Place) -> None:
+def test_a_static_plan_is_made_and_approved_first(live_home: LiveHome) -> None:
     rows = [{"id": "only", "task": "Look", "role": "worker", "deps": []}]
-    place.plays(
+    live_home.plays(
         planner=[say(json.dumps({"nodes": rows}))],
         coordinator=[call("wait"), call("finish", summary="done")],
         **{
@@ -307,16 +307,21 @@ def test_a_static_plan_is_made_and_approved_first(place: Place) -> None:
         return "approve"
 
     made = Runtime(
-        MODEL, "static", home=place.home, on_question=approve, approve_plan=True, timeout=SECONDS
+        MODEL,
+        "static",
+        home=live_home.home,
+        on_question=approve,
+        approve_plan=True,
+        timeout=SECONDS,
     )
     result = made.run(Task("Look", name="planned"))
     assert (result.output, result.graph.statuses) == ("done", {"only": "completed"})
     assert "only (worker): Look" in asked[0].question
 
 
-def test_a_model_that_cannot_be_asked_is_an_invalid_input(place: Place) -> None:
+def test_a_model_that_cannot_be_asked_is_an_invalid_input(live_home: LiveHome) -> None:
     with pytest.raises(InvalidInput, match="unknown provider 'nowhere'"):
-        Runtime("nowhere/x", home=place.home).run(Task("Do it"))
+        Runtime("nowhere/x", home=live_home.home).run(Task("Do it"))
 
 
 def test_a_cycle_is_a_deadlock_that_names_it() -> None:
@@ -326,8 +331,8 @@ def test_a_cycle_is_a_deadlock_that_names_it() -> None:
     assert found.value.cycle == ("a", "b")
 
 
-def test_a_cycle_that_nobody_breaks_ends_the_run(drowsy_place: Place) -> None:
-    place = drowsy_place
+def test_a_cycle_that_nobody_breaks_ends_the_run(parking_home: LiveHome) -> None:
+    live_home = parking_home
     leads: Plays = [
         calls(spawn("ada"), spawn("ben")),
         calls(node("left", "ada"), node("right", "ben")),
@@ -337,9 +342,9 @@ def test_a_cycle_that_nobody_breaks_ends_the_run(drowsy_place: Place) -> None:
         "left": [node("for-ben", "ben", wait=True)],
         "right": [node("for-ada", "ada", wait=True)],
     }
-    place.plays(by_node(leads, nodes))
+    live_home.plays(by_node(leads, nodes))
     with pytest.raises(DeadlockError, match="'for-ada' is kept for ada, who holds 'left'") as found:
-        runtime(place).run(Task("Do both", name="ringed"))
+        runtime(live_home).run(Task("Do both", name="ringed"))
     assert sorted(found.value.cycle) == ["for-ada", "for-ben", "left", "right"]
     assert found.value.result is not None
     assert found.value.result.graph.statuses["left"] == "cancelled"
@@ -403,11 +408,11 @@ def test_what_is_made_with_a_runtime_takes_all_of_its_options() -> None:
     assert own == [*RuntimeOptions.__annotations__]
 
 
-def test_a_program_that_ends_within_a_stream_ends(place: Place, tmp_path: Path) -> None:
-    place.plays(coordinator=[call("ask_human", question="?")])
+def test_a_program_that_ends_within_a_stream_ends(live_home: LiveHome, tmp_path: Path) -> None:
+    live_home.plays(coordinator=[call("ask_human", question="?")])
     (tmp_path / "program.py").write_text(
         "from agiraph import Runtime, Task\n"
-        f"runtime = Runtime({MODEL!r}, home={str(place.home)!r})\n"
+        f"runtime = Runtime({MODEL!r}, home={str(live_home.home)!r})\n"
         "stream = runtime.run_stream(Task('x', name='left'))\n"
         "print(next(stream).type)\n"
     )
@@ -420,8 +425,8 @@ def test_a_program_that_ends_within_a_stream_ends(place: Place, tmp_path: Path) 
         check=False,
     )
     assert (program.stdout, program.stderr, program.returncode) == ("run_start\n", "", 0)
-    left = place.agent("left").name
-    assert place.states(left) == {f"{left}/coordinator": "stopped"}
+    left = live_home.agent("left").name
+    assert live_home.states(left) == {f"{left}/coordinator": "stopped"}
 
 
 def test_an_interrupt_of_a_program_leaves_no_process(tmp_path: Path) -> None:

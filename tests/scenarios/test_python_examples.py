@@ -11,8 +11,8 @@ import pytest
 from agiraph.mcp.registered import register, unregister
 from agiraph.settings.mcp_servers import McpServerConfig
 from tests.fakes.model_server import Reply, SeenRequest, call, calls, say
-from tests.scenarios.house import ROOT
-from tests.scenarios.place import Place
+from tests.scenarios.live_home import LiveHome
+from tests.scenarios.scenario_home import ROOT
 from tests.scenarios.steps import Plays, publish
 
 EXAMPLES = ROOT / "docs" / "examples"
@@ -113,36 +113,36 @@ PLAYS: dict[str, tuple[dict[str, Plays], str]] = {
 
 
 @pytest.fixture(scope="module")
-def servers(place: Place, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def servers(live_home: LiveHome, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     names = ("filesystem", "brave_search")
     for name in names:
         folder = tmp_path_factory.mktemp(name)
         args = ("-m", "tests.fakes.mcp_server", str(folder))
         register(
-            place.home, name, McpServerConfig(command=sys.executable, args=args, cwd=str(ROOT))
+            live_home.home, name, McpServerConfig(command=sys.executable, args=args, cwd=str(ROOT))
         )
     yield
     for name in names:
-        unregister(place.home, name)
+        unregister(live_home.home, name)
 
 
 @pytest.mark.usefixtures("servers")
 @pytest.mark.parametrize("name", PLAYS)
 def test_a_program_of_the_page_does_what_it_says(
     name: str,
-    place: Place,
+    live_home: LiveHome,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     parts, shown = PLAYS[name]
-    place.plays(**parts)
+    live_home.plays(**parts)
     (tmp_path / "notes.md").write_text("# Notes\n\nTwo words.\n")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("AGIRAPH_HOME", str(place.home))
+    monkeypatch.setenv("AGIRAPH_HOME", str(live_home.home))
     runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name="__main__")
     assert re.search(shown, capsys.readouterr().out)
-    assert place.server.problems == []
+    assert live_home.server.problems == []
 
 
 def test_the_page_has_each_program_as_it_is() -> None:

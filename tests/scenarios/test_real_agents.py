@@ -10,9 +10,9 @@ import pytest
 from actors.runtime.processes import is_alive
 from tests.fakes.model_server import Reply, SeenRequest, call, calls, say
 from tests.fakes.real_agents import CLAUDE, CODEX, program_of
-from tests.integration.house import until
-from tests.scenarios.house import MODEL, JsonObject, words_of
-from tests.scenarios.place import Place, whole_lines
+from tests.integration.waiting import until
+from tests.scenarios.live_home import LiveHome, whole_lines
+from tests.scenarios.scenario_home import MODEL, JsonObject, words_of
 from tests.scenarios.steps import (
     WAIT,
     Plays,
@@ -41,16 +41,16 @@ print(json.dumps(list(csv.DictReader(open(sys.argv[1])))))
 
 
 @pytest.fixture(scope="module")
-def place(place: Place) -> Iterator[Place]:
-    """Yield a place whose presets name the programs, and whose rules ask about `date`."""
+def live_home(live_home: LiveHome) -> Iterator[LiveHome]:
+    """Yield a running home whose presets name the programs, and whose rules ask about `date`."""
     where: dict[str, JsonObject] = {
         "claude-code": {"command": [str(program_of(CLAUDE))]},
         "codex": {"command": [str(program_of(CODEX))], "rule_exempt": True},
     }
-    agents, rules = place.home / "agents.yaml", place.home / "approvals.yaml"
+    agents, rules = live_home.home / "agents.yaml", live_home.home / "approvals.yaml"
     agents.write_text(json.dumps(where))
     rules.write_text(RULES)
-    yield place
+    yield live_home
     agents.unlink()
     rules.unlink()
 
@@ -66,14 +66,14 @@ def claude_writes(seen: SeenRequest) -> Reply:
     return steps[min(seen.step, len(steps) - 1)]
 
 
-def claudes_of(place: Place) -> list[psutil.Process]:
+def claudes_of(live_home: LiveHome) -> list[psutil.Process]:
     """Return the processes of Claude Code that work in this home."""
     program = str(program_of(CLAUDE))
     found = [one for one in psutil.process_iter() if words_of(one)[:1] == [program]]
-    return [one for one in found if str(place.home) in " ".join(one.environ().values())]
+    return [one for one in found if str(live_home.home) in " ".join(one.environ().values())]
 
 
-def test_claude_code_writes_a_tool_that_works(place: Place) -> None:
+def test_claude_code_writes_a_tool_that_works(live_home: LiveHome) -> None:
     """Scenario 8."""
     trial = "python3 nodes/csv2json-*/published/csv2json.py in.csv"
     leads: Plays = [
@@ -83,8 +83,8 @@ def test_claude_code_writes_a_tool_that_works(place: Place) -> None:
         bash(f"printf 'x,y\\n3,4\\n' > in.csv && {trial}"),
         finish_with("bash"),
     ]
-    place.plays(coordinator=leads, **{"*": claude_writes})
-    outcome = place.complete("Write a Python CLI tool that converts CSV to JSON")
+    live_home.plays(coordinator=leads, **{"*": claude_writes})
+    outcome = live_home.complete("Write a Python CLI tool that converts CSV to JSON")
     published = outcome.published("csv2json")
     assert published["csv2json.py"] == TOOL
     assert published["_result.md"] == "csv2json.py works."
@@ -93,11 +93,11 @@ def test_claude_code_writes_a_tool_that_works(place: Place) -> None:
     assert tools == ["Write", "Bash", "Write"]
     [ended] = outcome.data("outside.ended")
     assert (ended["problem"], ended["output_tokens"] > 0) == ("", True)
-    spent = place.json("usage", outcome.result["agent"])
+    spent = live_home.json("usage", outcome.result["agent"])
     assert next(row["output_tokens"] for row in spent if "/forge-" in row["key"]) > 0
 
 
-def test_a_team_of_four_kinds_survives_a_kill_of_claude_code(place: Place) -> None:
+def test_a_team_of_four_kinds_survives_a_kill_of_claude_code(live_home: LiveHome) -> None:
     gate = threading.Event()
 
     def claude(seen: SeenRequest) -> Reply:
@@ -139,16 +139,16 @@ def test_a_team_of_four_kinds_survives_a_kill_of_claude_code(place: Place) -> No
         "tex": in_text,
         "*": claude,
     }
-    place.plays(coordinator=leads, **parts)
+    live_home.plays(coordinator=leads, **parts)
 
     def meanwhile() -> None:
-        place.server.wait_for(lambda seen: "Write two.md" in seen.said and seen.step == 1)
-        [agent] = claudes_of(place)
+        live_home.server.wait_for(lambda seen: "Write two.md" in seen.said and seen.step == 1)
+        [agent] = claudes_of(live_home)
         agent.kill()
         until(lambda: not is_alive(agent), "it has ended")
         gate.set()
 
-    outcome = place.complete("Make four files", meanwhile=meanwhile)
+    outcome = live_home.complete("Make four files", meanwhile=meanwhile)
     assert len(outcome.completions()) == len(set(outcome.completions())) == 4
     assert outcome.published("two") == {"two.md": "two\n", "_result.md": "two.md is there."}
     problems = [event["problem"] for event in outcome.data("outside.ended")]
@@ -159,7 +159,9 @@ def test_a_team_of_four_kinds_survives_a_kill_of_claude_code(place: Place) -> No
     assert sessions[1] != "", "its session is resumed"
 
 
-def test_claude_code_requests_permission_is_interrupted_and_reads_its_human(place: Place) -> None:
+def test_claude_code_requests_permission_is_interrupted_and_reads_its_human(
+    live_home: LiveHome,
+) -> None:
     held = threading.Event()
 
     def claude(seen: SeenRequest) -> Reply:
@@ -172,16 +174,16 @@ def test_claude_code_requests_permission_is_interrupted_and_reads_its_human(plac
             return call("Write", file_path=path, content="Fertig.")
         return say("Fertig.")
 
-    place.plays(coordinator=led("lea", "claude-code"), **{"*": claude})
-    agent = place.begin("asked", "--model", "anthropic/fake")
-    question = place.await_question("asked")
+    live_home.plays(coordinator=led("lea", "claude-code"), **{"*": claude})
+    agent = live_home.begin("asked", "--model", "anthropic/fake")
+    question = live_home.await_question("asked")
     assert "date > marked.txt" in question["question"]
-    place.json("respond", question["id"], "1")
-    place.server.wait_for(lambda seen: "Write tool.py" in seen.said and seen.step == 1)
-    place.command("send", "asked", "Write it in German", "--to", "lea", "--mode", "interrupt")
-    place.server.wait_for(lambda seen: "in German" in seen.said and seen.step >= 1)
+    live_home.json("respond", question["id"], "1")
+    live_home.server.wait_for(lambda seen: "Write tool.py" in seen.said and seen.step == 1)
+    live_home.command("send", "asked", "Write it in German", "--to", "lea", "--mode", "interrupt")
+    live_home.server.wait_for(lambda seen: "in German" in seen.said and seen.step >= 1)
     held.set()
-    place.await_end(agent)
+    live_home.await_end(agent)
     [published] = agent.glob("runs/*/nodes/lea-tool-*/published")
     assert (published / "_result.md").read_text() == "Fertig."
     assert (published / "marked.txt").exists()
@@ -189,7 +191,7 @@ def test_claude_code_requests_permission_is_interrupted_and_reads_its_human(plac
     assert types.count("outside.started") == 1, "one process read it all"
 
 
-def test_a_worker_has_its_parts_built_by_claude_code(place: Place) -> None:
+def test_a_worker_has_its_parts_built_by_claude_code(live_home: LiveHome) -> None:
     """Scenario 4."""
     parts = {"backend": "main.py", "frontend": "App.jsx"}
 
@@ -215,12 +217,12 @@ def test_a_worker_has_its_parts_built_by_claude_code(place: Place) -> None:
         publish("The app: backend, frontend, Dockerfile."),
     ]
     hire = calls(spawn("lead"), spawn("api", **CLAUDE_CODE), spawn("web", **CLAUDE_CODE))
-    place.plays(
+    live_home.plays(
         coordinator=[hire, node("app", "lead"), WAIT, finish_with("wait")],
         lead=builder,
         **{"*": lambda seen: claude(seen) if seen.tools else say("FROM python:3.13")},
     )
-    outcome = place.complete("Create a full-stack todo app: API, frontend, Docker")
+    outcome = live_home.complete("Create a full-stack todo app: API, frontend, Docker")
     published = outcome.published("app")
     assert published["main.py"] == "backend\n"
     assert published["App.jsx"] == "frontend\n"
@@ -232,7 +234,7 @@ def test_a_worker_has_its_parts_built_by_claude_code(place: Place) -> None:
     assert len(outcome.completions()) == 4
 
 
-def test_codex_does_a_node_and_gets_what_came_too_late(place: Place) -> None:
+def test_codex_does_a_node_and_gets_what_came_too_late(live_home: LiveHome) -> None:
     def run(command: str) -> Reply:
         return call("exec_command", cmd=command)
 
@@ -240,7 +242,7 @@ def test_codex_does_a_node_and_gets_what_came_too_late(place: Place) -> None:
         if seen.step == 0:
             return run("echo 1 > codes.md; printf '@coordinator: which colour?\\n\\n' > _outbox.md")
         if seen.step == 1:
-            [folder] = place.agent("codes").glob("runs/*/nodes/cody-tool-*")
+            [folder] = live_home.agent("codes").glob("runs/*/nodes/cody-tool-*")
             inbox = folder / "scratch/_inbox.md"
             until(lambda: "blue" in inbox.read_text(), "the answer is in the inbox")
             return say("I have seen no answer.")
@@ -251,8 +253,8 @@ def test_codex_does_a_node_and_gets_what_came_too_late(place: Place) -> None:
         return say("It is done.")
 
     blue = once_told("which colour?", tell("cody", "blue"))
-    place.plays(coordinator=led("cody", "codex", blue), **{"*": codex})
-    outcome = place.complete(
+    live_home.plays(coordinator=led("cody", "codex", blue), **{"*": codex})
+    outcome = live_home.complete(
         "Have codes written", "--name", "codes", "--worker-model", "openai/fake"
     )
     published = {"codes.md": "1\n", "colour.md": "blue\n", "_result.md": "All in blue.\n"}
@@ -261,13 +263,13 @@ def test_codex_does_a_node_and_gets_what_came_too_late(place: Place) -> None:
     assert [one["goes_on"] for one in ended] == [True, False]
     assert {one["problem"] for one in ended} == {""}
     assert all(one["input_tokens"] > 0 for one in ended)
-    rows = place.json("usage", outcome.result["agent"], "--by", "node")
+    rows = live_home.json("usage", outcome.result["agent"], "--by", "node")
     [spent] = [row for row in rows if row["name"] == "cody-tool"]
     told = {kind: sum(one[kind] for one in ended) for kind in ("calls", "input_tokens")}
     assert told == {kind: spent[kind] for kind in told}, "of each start its own"
 
 
-def test_claude_code_and_codex_play_roles_of_a_team(place: Place) -> None:
+def test_claude_code_and_codex_play_roles_of_a_team(live_home: LiveHome) -> None:
     def decides(role: str, message: str) -> str:
         return json.dumps({"action": "message", "to_role": role, "message": message})
 
@@ -295,17 +297,17 @@ def test_claude_code_and_codex_play_roles_of_a_team(place: Place) -> None:
         is_developer = "(`software_developer`) in a team" in seen.said
         return claude(seen) if is_developer else codex(seen)
 
-    agents = place.home / "agents.yaml"
+    agents = live_home.home / "agents.yaml"
     before = json.loads(agents.read_text())
     roles = {"software_developer": {"agent": "claude"}, "qa_engineer": {"agent": "codex"}}
     agents.write_text(json.dumps(before | {"agentic_team": {"roles": roles, "max_turns": 6}}))
-    place.plays(project_manager=lead, **{"*": of_cli})
+    live_home.plays(project_manager=lead, **{"*": of_cli})
     try:
-        done = place.command("team", "Write an app", "--name", "clis", "--json", *MODEL)
+        done = live_home.command("team", "Write an app", "--name", "clis", "--json", *MODEL)
     finally:
         agents.write_text(json.dumps(before))
     told_of = json.loads(done.stdout)
-    place.begun.append(told_of["agent"])
+    live_home.begun.append(told_of["agent"])
     turns = told_of["team"]["turns"]
     assert [(turn["from_agent"], turn["to_agent"], turn["message"]) for turn in turns] == [
         (MODEL[1], "claude", "Write app.py"),

@@ -11,9 +11,9 @@ import pytest
 from agiraph.core.turns import Usage
 from tests.fakes.model_server import Reply, SeenRequest, call, say
 from tests.fakes.real_agents import CLAUDE_ACP, Release, program_of
-from tests.integration.house import until
-from tests.scenarios.house import Outcome, words_of
-from tests.scenarios.place import Place
+from tests.integration.waiting import until
+from tests.scenarios.live_home import LiveHome
+from tests.scenarios.scenario_home import Outcome, words_of
 from tests.scenarios.steps import led, working_folder
 
 pytestmark = [pytest.mark.slow, pytest.mark.releases]
@@ -29,10 +29,10 @@ rules:
 
 
 @pytest.fixture(params=RELEASES)
-def preset(request: pytest.FixtureRequest, place: Place) -> Iterator[str]:
+def preset(request: pytest.FixtureRequest, live_home: LiveHome) -> Iterator[str]:
     """Yield the name of a preset in a home that knows its program's path, and denies `date`."""
     name: str = request.param
-    agents, rules = place.home / "agents.yaml", place.home / "approvals.yaml"
+    agents, rules = live_home.home / "agents.yaml", live_home.home / "approvals.yaml"
     rules.write_text(RULES)
     row = {"command": [str(program_of(RELEASES[name]))], "rule_exempt": True}
     agents.write_text(json.dumps({name: row}))
@@ -44,14 +44,14 @@ def preset(request: pytest.FixtureRequest, place: Place) -> Iterator[str]:
 only_gemini = pytest.mark.parametrize("preset", ["gemini", "gemini-acp"], indirect=True)
 
 
-def agent_process(place: Place, preset: str) -> psutil.Process | None:
+def agent_process(live_home: LiveHome, preset: str) -> psutil.Process | None:
     """Return the agent's process that works in this home."""
     program = RELEASES[preset].program
     for process in psutil.process_iter():
         words = " ".join(words_of(process)[:4])
         if program in words and "node" in words and "process_guard" not in words:
             try:
-                if str(place.home) in process.cwd():
+                if str(live_home.home) in process.cwd():
                     return process
             except psutil.Error:
                 continue
@@ -59,13 +59,13 @@ def agent_process(place: Place, preset: str) -> psutil.Process | None:
 
 
 def test_it_writes_a_file_is_resumed_after_a_kill_and_runs_the_commands_that_no_rule_denies(
-    place: Place, preset: str
+    live_home: LiveHome, preset: str
 ) -> None:
     gate, asks = threading.Event(), preset == "gemini-acp"
     write, shell = CLAUDE_TOOLS if preset.startswith("claude") else GEMINI_TOOLS
     model = "anthropic/fake" if preset.endswith("acp") else "google/fake"
 
-    def brain(seen: SeenRequest) -> Reply:
+    def responder(seen: SeenRequest) -> Reply:
         if not seen.results(write):
             path = f"{working_folder(seen)}/tool.py"
             return call(write, file_path=path, content="print(6 * 7)\n")
@@ -81,23 +81,23 @@ def test_it_writes_a_file_is_resumed_after_a_kill_and_runs_the_commands_that_no_
         return say("It is done.")
 
     def meanwhile() -> None:
-        place.server.wait_for(lambda seen: bool(seen.results(write)), 60)
-        until(lambda: agent_process(place, preset), "the agent's process").kill()
+        live_home.server.wait_for(lambda seen: bool(seen.results(write)), 60)
+        until(lambda: agent_process(live_home, preset), "the agent's process").kill()
         gate.set()
 
-    place.plays(coordinator=led("forge", preset), **{"*": brain})
+    live_home.plays(coordinator=led("forge", preset), **{"*": responder})
     goal = f"Have a tool written by {preset}"
-    outcome = place.complete(goal, "--worker-model", model, meanwhile=meanwhile)
+    outcome = live_home.complete(goal, "--worker-model", model, meanwhile=meanwhile)
     published = outcome.published("forge-tool")
     assert (published["tool.py"], published["out.txt"]) == ("print(6 * 7)\n", "42\n")
     first, second = (e["session"] for e in outcome.data("outside.started"))
     assert (first, bool(second)) == ("", True)
     assert "marked.txt" not in published
-    assert any("no clocks here" in seen.said for seen in place.server.requests) == asks
+    assert any("no clocks here" in seen.said for seen in live_home.server.requests) == asks
     assert shell in tools_called(outcome) or "bash" in tools_called(outcome)
-    spent = place.json("usage", outcome.result["agent"])
+    spent = live_home.json("usage", outcome.result["agent"])
     assert next(row["output_tokens"] for row in spent if "/forge-" in row["key"]) > 0
-    requests = [seen for seen in place.server.requests if shell in seen.tools]
+    requests = [seen for seen in live_home.server.requests if shell in seen.tools]
     assert {(seen.api, seen.model) for seen in requests} == {(model.partition("/")[0], "fake")}
 
 
@@ -106,15 +106,17 @@ def tools_called(outcome: Outcome) -> list[str]:
 
 
 @only_gemini
-def test_without_money_it_ends_at_once_and_is_not_started_again(place: Place, preset: str) -> None:
+def test_without_money_it_ends_at_once_and_is_not_started_again(
+    live_home: LiveHome, preset: str
+) -> None:
     def gemini(seen: SeenRequest) -> Reply:
         longest = seen.body["generationConfig"]["maxOutputTokens"]
         expensive = Usage(input_tokens=10_000, output_tokens=longest)
         return replace(call("run_shell_command", command="true"), usage=expensive)
 
-    place.plays(coordinator=led("lea", preset), **{"*": gemini})
+    live_home.plays(coordinator=led("lea", preset), **{"*": gemini})
     goal = f"Spend all by {preset}"
-    outcome = place.lead(goal, "--worker-model", "google/fake", "--budget", f"{LIMIT}-tokens")
+    outcome = live_home.lead(goal, "--worker-model", "google/fake", "--budget", f"{LIMIT}-tokens")
     assert (outcome.code, outcome.result["status"]) == (3, "failed")
     refused = [one["kind"] for one in outcome.data("model.failed")]
     assert 1 <= refused.count("out_of_budget") <= 2

@@ -12,9 +12,9 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.fakes.model_server import Brain, Reply, SeenRequest, call, calls, say
-from tests.scenarios.house import Outcome, processes_of, title_of
-from tests.scenarios.place import MakePlace, Place
+from tests.fakes.model_server import Reply, Responder, SeenRequest, call, calls, say
+from tests.scenarios.live_home import LiveHome, MakeLiveHome
+from tests.scenarios.scenario_home import Outcome, processes_of, title_of
 from tests.scenarios.steps import (
     WAIT,
     Plays,
@@ -35,8 +35,8 @@ TELL_ALL: Plays = [WAIT, lambda seen: finish(seen.result("wait"))]
 
 
 @pytest.fixture(scope="module")
-def place(make_place: MakePlace) -> Place:
-    return make_place({"run": {"max_concurrent": 2, "park_after_seconds": 1}})
+def live_home(make_live_home: MakeLiveHome) -> LiveHome:
+    return make_live_home({"run": {"max_concurrent": 2, "park_after_seconds": 1}})
 
 
 def part(name: str, gate: threading.Event) -> list[Reply]:
@@ -57,13 +57,13 @@ def own(name: str, **more: Any) -> Reply:
     return node(name, role=name, **more)
 
 
-def lead(place: Place, brain: Brain, goal: str, name: str, **more: Any) -> Outcome:
-    """Run a goal to its end with this brain."""
-    place.plays(brain)
-    return place.complete(goal, "--name", name, **more)
+def lead(live_home: LiveHome, responder: Responder, goal: str, name: str, **more: Any) -> Outcome:
+    """Run a goal to its end with this responder."""
+    live_home.plays(responder)
+    return live_home.complete(goal, "--name", name, **more)
 
 
-def todo_app(gate: threading.Event) -> Brain:
+def todo_app(gate: threading.Event) -> Responder:
     def read_all(seen: SeenRequest) -> Reply:
         """Read every file that the parts have published, by the paths that `wait` names."""
         rows = json.loads(seen.result("wait"))["nodes"]
@@ -101,26 +101,28 @@ def parents(outcome: Outcome) -> dict[str, str | None]:
     return {node["name"]: names.get(node["parent_node"]) for node in created}
 
 
-def killed_or_parked(place: Place, title: str) -> None:
+def killed_or_parked(live_home: LiveHome, title: str) -> None:
     """kill -9 a process, unless it has parked meanwhile."""
-    for process in processes_of(place.home):
+    for process in processes_of(live_home.home):
         if title in title_of(process):
             with contextlib.suppress(psutil.NoSuchProcess):
                 process.kill()
 
 
-def test_the_todo_app_is_built_three_levels_deep_with_kills_in_the_middle(place: Place) -> None:
+def test_the_todo_app_is_built_three_levels_deep_with_kills_in_the_middle(
+    live_home: LiveHome,
+) -> None:
     gate = threading.Event()
 
     def meanwhile() -> None:
-        place.server.wait_for(lambda seen: place_of(seen) == ("backend", 2))
-        place.await_call(place.worker(place.agent("todo"), "builder-1"), "wait")
-        place.kill("coordinator todo")
-        place.server.wait_for(lambda seen: place_of(seen) == ("docker", 0))
-        killed_or_parked(place, "worker builder-1")
+        live_home.server.wait_for(lambda seen: place_of(seen) == ("backend", 2))
+        live_home.await_call(live_home.worker(live_home.agent("todo"), "builder-1"), "wait")
+        live_home.kill("coordinator todo")
+        live_home.server.wait_for(lambda seen: place_of(seen) == ("docker", 0))
+        killed_or_parked(live_home, "worker builder-1")
         gate.set()
 
-    outcome = lead(place, todo_app(gate), "A todo app", "todo", meanwhile=meanwhile)
+    outcome = lead(live_home, todo_app(gate), "A todo app", "todo", meanwhile=meanwhile)
     assert outcome.published("app-") == {"app.md": "the backend\nthe docker\n\nthe frontend"}
     assert outcome.published("backend-") == {"main.py": "the backend"}
     assert outcome.published("docker-") == {"answer.md": "the docker\n"}
@@ -132,13 +134,13 @@ def test_the_todo_app_is_built_three_levels_deep_with_kills_in_the_middle(place:
     assert shared["version"] == 2
     shown = json.loads((outcome.run / "_shared_values.json").read_text())
     assert shown["parts"]["value"] == shared["value"]
-    printed = place.command("files", outcome.result["agent"], "_shared_values.json").stdout
+    printed = live_home.command("files", outcome.result["agent"], "_shared_values.json").stdout
     assert all(f'"{name}"' in printed for name in PARTS), "people see it too"
     assert {"app", "backend"} <= {one["name"] for one in outcome.data("node.blocked")}
     assert len(outcome.events("shared.written")) == 2
 
 
-def test_a_parent_whose_part_failed_is_told_why_and_tries_again(place: Place) -> None:
+def test_a_parent_whose_part_failed_is_told_why_and_tries_again(live_home: LiveHome) -> None:
     gate = threading.Event()
 
     def again(seen: SeenRequest) -> Reply:
@@ -163,15 +165,15 @@ def test_a_parent_whose_part_failed_is_told_why_and_tries_again(place: Place) ->
         "slow": makes("slow", gate),
         "sound": makes("sound"),
     }
-    outcome = lead(place, by_node([own("whole"), *TELL_ALL], nodes), "Do it", "recursed")
+    outcome = lead(live_home, by_node([own("whole"), *TELL_ALL], nodes), "Do it", "recursed")
     rows = json.loads(outcome.published("whole-")["whole.json"])["nodes"]
     done = {"slow": "completed", "sound": "completed"}
     assert {row["name"]: row["status"] for row in rows} == done
-    said = [seen.said for seen in place.server.seen_by("coordinator")]
+    said = [seen.said for seen in live_home.server.seen_by("coordinator")]
     assert not any("flaky" in text for text in said), "its parent looks after it"
 
 
-def test_a_deadlock_is_told_to_the_coordinator_who_breaks_it(place: Place) -> None:
+def test_a_deadlock_is_told_to_the_coordinator_who_breaks_it(live_home: LiveHome) -> None:
     def told(seen: SeenRequest) -> Reply:
         assert json.loads(seen.result("wait"))["interrupted_by_message"]
         assert "[Board]: deadlock: " in seen.said
@@ -186,18 +188,18 @@ def test_a_deadlock_is_told_to_the_coordinator_who_breaks_it(place: Place) -> No
         "for-ben": makes("for-ben"),
         "for-ada": makes("for-ada"),
     }
-    outcome = lead(place, by_node(leads, nodes), "Do both", "crossed")
+    outcome = lead(live_home, by_node(leads, nodes), "Do both", "crossed")
     [found] = outcome.data("node.deadlock")
     assert sorted(found["cycle"]) == ["for-ada", "for-ben", "left", "right"]
     assert len(outcome.completions()) == 4
 
 
-def test_a_worker_that_leads_launches_a_stage_below_its_own_node(place: Place) -> None:
+def test_a_worker_that_leads_launches_a_stage_below_its_own_node(live_home: LiveHome) -> None:
     stage = {"name": "Build", "roles": [{"name": "ben", "prompt": "Build it"}]}
     leads: Plays = [spawn("ada", can_lead=True), node("app", "ada", labels=["web"]), *TELL_ALL]
     launch = call("launch_roles", stage=stage)
     nodes: dict[str, Plays] = {"app": [launch, WAIT, *makes("app")], "ben-build": makes("part")}
-    outcome = lead(place, by_node(leads, nodes), "Have it led", "led")
+    outcome = lead(live_home, by_node(leads, nodes), "Have it led", "led")
     created = {one["name"]: one for one in outcome.data("node.created")}
     assert "parent_node" in created["ben-build"]
     assert len(outcome.completions()) == 2

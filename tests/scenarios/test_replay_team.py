@@ -4,15 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.model_server import Brain, Reply, SeenRequest, call, calls
-from tests.scenarios.place import Place
+from tests.fakes.model_server import Reply, Responder, SeenRequest, call, calls
+from tests.scenarios.live_home import LiveHome
 from tests.scenarios.steps import WAIT, bash, finish_with, node, publish, spawn, tell, write
 
 TEAM = ("ada", "bob", "eve")
 BOARD = call("check_board")
 
 
-def member(name: str, *others: str) -> list[Reply | Brain]:
+def member(name: str, *others: str) -> list[Reply | Responder]:
     """Return the steps of a worker that reports its work to the others and the coordinator."""
     return [
         calls(*(tell(other, f"{name} begins") for other in others)),
@@ -42,17 +42,17 @@ def lead(seen: SeenRequest) -> Reply:
 
 @pytest.mark.slow
 def test_a_team_is_played_again_every_time_under_whatever_name(
-    place: Place, tmp_path: Path
+    live_home: LiveHome, tmp_path: Path
 ) -> None:
     file = tmp_path / "calls.jsonl"
     parts = {name: member(name, *(other for other in TEAM if other != name)) for name in TEAM}
-    place.plays(coordinator=lead, **parts)
-    assert place.lead("Gather facts", "--record", str(file)).code == 0
-    place.server.requests.clear()
+    live_home.plays(coordinator=lead, **parts)
+    assert live_home.lead("Gather facts", "--record", str(file)).code == 0
+    live_home.server.requests.clear()
     for name in ("r", "once-more-by-a-long-name"):
-        again = place.lead("Gather facts", "--model", f"replay/{file}", "--name", name)
+        again = live_home.lead("Gather facts", "--model", f"replay/{file}", "--name", name)
         assert again.code == 0, again.progress
         assert {name: again.published(f"{name}-fact") for name in TEAM} == {
             name: {f"{name}.md": f"a fact of {name}"} for name in TEAM
         }
-    assert place.server.requests == [], "no provider was asked"
+    assert live_home.server.requests == [], "no provider was asked"

@@ -2,16 +2,16 @@
 
 import threading
 
-from tests.fakes.model_server import Brain, Reply, SeenRequest, call, calls
-from tests.integration.house import until
-from tests.scenarios.place import Place
+from tests.fakes.model_server import Reply, Responder, SeenRequest, call, calls
+from tests.integration.waiting import until
+from tests.scenarios.live_home import LiveHome
 from tests.scenarios.steps import WAIT, Steps, finish, node, publish, spawn, tell, write
 
 COMPANIES = {"ada": "NVIDIA", "bob": "AMD", "cleo": "Intel"}
 
 
 REFS = {company.lower(): f"{company.lower()}-chips" for company in COMPANIES.values()}
-COORDINATOR: list[Reply | Brain] = [
+COORDINATOR: list[Reply | Responder] = [
     calls(
         spawn("ada", role="researcher", model="anthropic/fake"),
         spawn("bob", role="researcher", model="openai/fake"),
@@ -32,14 +32,14 @@ COORDINATOR: list[Reply | Brain] = [
     call("read_file", path="nodes/report/published/report.md"),
     lambda seen: finish(seen.result("read_file")),
 ]
-WRITER: list[Reply | Brain] = [
+WRITER: list[Reply | Responder] = [
     calls(*(call("read_ref", ref_name=ref) for ref in REFS)),
     lambda seen: write("report.md", "\n".join(["# Comparison", *seen.results("read_ref")])),
     publish("the comparison"),
 ]
 
 
-def researcher(meeting: threading.Barrier) -> Brain:
+def researcher(meeting: threading.Barrier) -> Responder:
     """Answer as a researcher; the first answer is given only when all three have asked."""
 
     def answer(seen: SeenRequest) -> Reply:
@@ -53,10 +53,12 @@ def researcher(meeting: threading.Barrier) -> Brain:
     return answer
 
 
-def test_three_researchers_work_in_parallel_and_a_writer_brings_it_together(place: Place) -> None:
+def test_three_researchers_work_in_parallel_and_a_writer_brings_it_together(
+    live_home: LiveHome,
+) -> None:
     research: Steps = researcher(threading.Barrier(3))
-    place.plays(coordinator=COORDINATOR, dora=WRITER, **dict.fromkeys(COMPANIES, research))
-    outcome = place.complete(
+    live_home.plays(coordinator=COORDINATOR, dora=WRITER, **dict.fromkeys(COMPANIES, research))
+    outcome = live_home.complete(
         "Compare the AI chips of NVIDIA, AMD and Intel",
         "--model",
         "anthropic/fake",
@@ -64,7 +66,7 @@ def test_three_researchers_work_in_parallel_and_a_writer_brings_it_together(plac
         "openai/fake",
     )
     assert len(outcome.events("worker.spawned")) == 4
-    assert {seen.api for seen in place.server.requests} == {"anthropic", "openai"}
+    assert {seen.api for seen in live_home.server.requests} == {"anthropic", "openai"}
     assert len(outcome.events("stage.reconvened")) == 1
     until(lambda: len(outcome.messages()) >= 4, "the messages are filed")
     assert len(outcome.messages()) == 4, outcome.messages()

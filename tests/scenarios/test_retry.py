@@ -4,8 +4,8 @@ import threading
 
 from agiraph.http.client import Client
 from tests.fakes.model_server import Reply, SeenRequest, say
-from tests.integration.house import until
-from tests.scenarios.place import Place
+from tests.integration.waiting import until
+from tests.scenarios.live_home import LiveHome
 from tests.scenarios.steps import DONE, FACT, WAIT, bash, finish, held, node, place_of, spawn, write
 from tests.scenarios.test_steering import runs
 
@@ -19,107 +19,107 @@ def works_later(seen: SeenRequest) -> Reply:
     return [FACT, DONE][min(step, 1)] if is_second else SILENT[min(step, 1)]
 
 
-def test_a_node_of_a_failed_run_is_tried_again_and_the_run_goes_on(place: Place) -> None:
+def test_a_node_of_a_failed_run_is_tried_again_and_the_run_goes_on(live_home: LiveHome) -> None:
     gives_up = [spawn("ada"), node("facts"), WAIT, *SILENT]
-    place.plays(coordinator=[*gives_up, WAIT, finish("There is a fact.")], **{"*": works_later})
-    agent = place.begin("tries")
-    place.await_end(agent, "failed")
-    [failed] = place.json("board", "tries")
+    live_home.plays(coordinator=[*gives_up, WAIT, finish("There is a fact.")], **{"*": works_later})
+    agent = live_home.begin("tries")
+    live_home.await_end(agent, "failed")
+    [failed] = live_home.json("board", "tries")
     assert (failed["status"], failed["attempt"]) == ("failed", 1)
-    again = place.command("retry", "tries", "facts", "--because", "The network is back")
+    again = live_home.command("retry", "tries", "facts", "--because", "The network is back")
     assert again.returncode == 0, again.stderr
     assert again.stdout.startswith("facts is tried again; it had failed: the model answered")
-    ended = place.command("wait", "tries")
+    ended = live_home.command("wait", "tries")
     assert ended.returncode == 0, ended.stderr
-    assert place.command("result", "tries").stdout == "There is a fact.\n"
-    detail = place.json("board", "tries", "facts")
+    assert live_home.command("result", "tries").stdout == "There is a fact.\n"
+    detail = live_home.json("board", "tries", "facts")
     assert (detail["status"], detail["attempt"]) == ("completed", 2)
-    told = place.await_step("coordinator", 5).said
+    told = live_home.await_step("coordinator", 5).said
     assert "I have node 'facts' tried again" in told
     assert "What is different now: The network is back" in told
-    types = [event["type"] for event in place.json("events", "tries")]
+    types = [event["type"] for event in live_home.json("events", "tries")]
     assert types.count("agent.reopened") == types.count("node.retried") == 1
-    done = place.command("retry", "tries", "facts")
+    done = live_home.command("retry", "tries", "facts")
     assert (done.returncode, "its result stands" in done.stderr) == (1, True)
 
 
-def test_a_run_that_was_stopped_in_between_goes_on(place: Place) -> None:
+def test_a_run_that_was_stopped_in_between_goes_on(live_home: LiveHome) -> None:
     steps = [spawn("ada"), node("facts"), WAIT, *SILENT, WAIT, finish("There is a fact.")]
-    place.plays(coordinator=steps, **{"*": works_later})
-    agent = place.begin("stopped-between")
-    place.await_end(agent, "failed")
-    place.command("stop", agent.name)
-    assert place.command("retry", agent.name, "facts").returncode == 0
-    attached = place.command("attach", agent.name)
+    live_home.plays(coordinator=steps, **{"*": works_later})
+    agent = live_home.begin("stopped-between")
+    live_home.await_end(agent, "failed")
+    live_home.command("stop", agent.name)
+    assert live_home.command("retry", agent.name, "facts").returncode == 0
+    attached = live_home.command("attach", agent.name)
     assert (attached.returncode, attached.stdout) == (0, "There is a fact.\n"), attached.stderr
     assert "facts is tried again" in attached.stderr
 
 
-def test_what_is_not_known_is_named(place: Place) -> None:
-    place.plays(coordinator=[finish()])
-    agent = place.begin("no-nodes")
-    place.await_end(agent)
-    unknown = place.command("retry", "no-nodes", "x")
+def test_what_is_not_known_is_named(live_home: LiveHome) -> None:
+    live_home.plays(coordinator=[finish()])
+    agent = live_home.begin("no-nodes")
+    live_home.await_end(agent)
+    unknown = live_home.command("retry", "no-nodes", "x")
     assert (unknown.returncode, "unknown node 'x'" in unknown.stderr) == (2, True)
-    nobody = place.command("retry", "nobody", "x")
+    nobody = live_home.command("retry", "nobody", "x")
     assert (nobody.returncode, "unknown agent 'nobody'" in nobody.stderr) == (2, True)
 
 
-def test_a_node_goes_to_another_worker_when_its_own_has_let_go_of_it(place: Place) -> None:
+def test_a_node_goes_to_another_worker_when_its_own_has_let_go_of_it(live_home: LiveHome) -> None:
     leads = [spawn("ada"), spawn("ben"), node("facts", "ada"), WAIT, WAIT, finish("There it is.")]
     slow = bash("echo from ada > begun.md; sleep 300.067")
-    place.plays(coordinator=leads, ada=[slow], ben=[FACT, DONE])
-    agent = place.begin("moves")
+    live_home.plays(coordinator=leads, ada=[slow], ben=[FACT, DONE])
+    agent = live_home.begin("moves")
     until(lambda: [*agent.glob("runs/*/nodes/*/scratch/begun.md")], "the command runs")
-    moved = place.command("assign", "moves", "facts", "--to", "ben", "--because", "too slow")
-    place.kill(f"worker {place.worker(agent, 'ada').name}")
-    place.kill("coordinator moves")
+    moved = live_home.command("assign", "moves", "facts", "--to", "ben", "--because", "too slow")
+    live_home.kill(f"worker {live_home.worker(agent, 'ada').name}")
+    live_home.kill("coordinator moves")
     assert moved.returncode == 0, moved.stderr
     assert moved.stdout.startswith("facts goes to ben")
-    place.await_end(agent)
+    live_home.await_end(agent)
     assert not runs("300.067")
-    detail = place.json("board", "moves", "facts")
+    detail = live_home.json("board", "moves", "facts")
     assert (detail["status"], detail["attempt"], detail["assigned_worker"]) == (
         "completed",
         2,
         "ben",
     )
     assert sorted(detail["published"]) == ["begun.md", "facts.md"]
-    said = place.await_step("ben", 0).said
+    said = live_home.await_step("ben", 0).said
     assert "This is attempt 2: an earlier one ended (it was taken from ada: too slow)" in said
     assert (
         "I have given node 'facts' to ben, because: too slow"
-        in place.await_step("coordinator", 5).said
+        in live_home.await_step("coordinator", 5).said
     )
-    types = [event["type"] for event in place.json("events", "moves")]
+    types = [event["type"] for event in live_home.json("events", "moves")]
     assert types.count("node.moved") == types.count("node.released") == 1
-    over = place.command("assign", "moves", "facts", "--to", "ada")
+    over = live_home.command("assign", "moves", "facts", "--to", "ada")
     assert (over.returncode, "is completed and cannot be moved" in over.stderr) == (1, True)
-    nobody = place.command("assign", "moves", "facts", "--to", "eve")
+    nobody = live_home.command("assign", "moves", "facts", "--to", "eve")
     assert (nobody.returncode, "unknown worker 'eve'" in nobody.stderr) == (2, True)
 
 
-def test_a_node_is_cancelled_with_the_command_that_runs_for_it(place: Place) -> None:
+def test_a_node_is_cancelled_with_the_command_that_runs_for_it(live_home: LiveHome) -> None:
     slow = bash("echo x > begun.md; sleep 300.071")
     leads = [spawn("cyd"), node("facts", "cyd"), WAIT, finish("It was not needed.")]
-    place.plays(coordinator=leads, cyd=[slow])
-    agent = place.begin("calls-off")
+    live_home.plays(coordinator=leads, cyd=[slow])
+    agent = live_home.begin("calls-off")
     until(lambda: [*agent.glob("runs/*/nodes/*/scratch/begun.md")], "the command runs")
-    cancelled = place.json("cancel", "calls-off", "facts", "--because", "not needed")
+    cancelled = live_home.json("cancel", "calls-off", "facts", "--because", "not needed")
     assert cancelled["status"] == "cancelled"
     assert cancelled["reason"] == "cancelled by the human: not needed"
-    place.await_end(agent)
+    live_home.await_end(agent)
     until(lambda: not runs("300.071"), "the command is ended")
     assert (
         "I have cancelled node 'facts', because: not needed"
-        in place.await_step("coordinator", 3).said
+        in live_home.await_step("coordinator", 3).said
     )
-    again = place.command("cancel", "calls-off", "facts")
+    again = live_home.command("cancel", "calls-off", "facts")
     assert again.returncode == 0, "it is cancelled, as was asked"
 
 
 def test_a_completed_node_is_done_once_more_and_what_it_had_published_is_kept(
-    place: Place,
+    live_home: LiveHome,
 ) -> None:
     gate = threading.Event()
     leads = [spawn("dan"), node("facts", "dan"), WAIT, held(WAIT, gate), WAIT, finish("Two.")]
@@ -128,27 +128,27 @@ def test_a_completed_node_is_done_once_more_and_what_it_had_published_is_kept(
         step, is_second = place_of(seen)[1], "This is attempt 2" in seen.said
         return [write("facts.md", "two" if is_second else "one"), DONE][min(step, 1)]
 
-    place.plays(coordinator=leads, dan=[writes] * 4)
-    agent = place.begin("once-more")
-    place.await_step("coordinator", 3)
-    again = place.command("retry", "once-more", "facts", "--because", "with sources")
+    live_home.plays(coordinator=leads, dan=[writes] * 4)
+    agent = live_home.begin("once-more")
+    live_home.await_step("coordinator", 3)
+    again = live_home.command("retry", "once-more", "facts", "--because", "with sources")
     assert (again.returncode, again.stdout) == (0, "facts is tried again\n"), again.stderr
-    worker = place.worker(agent, "dan")
+    worker = live_home.worker(agent, "dan")
     until(lambda: [*agent.glob("runs/*/nodes/*/attempts/1/facts.md")], "attempt 1 is put aside")
-    place.kill(f"worker {worker.name}")
+    live_home.kill(f"worker {worker.name}")
     gate.set()
-    place.await_end(agent)
-    detail = place.json("board", "once-more", "facts")
+    live_home.await_end(agent)
+    detail = live_home.json("board", "once-more", "facts")
     assert (detail["status"], detail["attempt"], detail["earlier_attempts"]) == (
         "completed",
         2,
         [1],
     )
-    with Client.for_home(place.home) as client:
+    with Client.for_home(live_home.home) as client:
         for attempt, text in ((1, "one"), (2, "two"), (None, "two")):
             found = client.node_files(
                 "once-more", "facts", "published", "facts.md", attempt=attempt
             )
             assert getattr(found, "content", "") == text
-    told = place.await_step("coordinator", 5).said
+    told = live_home.await_step("coordinator", 5).said
     assert "I have node 'facts' done again, which was completed." in told

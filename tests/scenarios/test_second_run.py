@@ -10,23 +10,23 @@ from agiraph.agent.prompts import new_run_turn
 from agiraph.agent.records import RunBegan
 from agiraph.core.ids import RunId
 from tests.fakes.model_server import Reply, SeenRequest, call, say
-from tests.integration.house import until
-from tests.scenarios.house import House, Outcome
-from tests.scenarios.place import Place, whole_lines
+from tests.integration.waiting import until
+from tests.scenarios.live_home import LiveHome, whole_lines
+from tests.scenarios.scenario_home import Outcome, ScenarioHome
 from tests.scenarios.steps import FACT, WAIT, WORK, by_goal, finish, held, one_worker, workers
 
 FIRST, SECOND = "Find the first fact", "Find the second fact"
 END = [finish(), say("Done.")]
 
 
-def lead_first(place: Place, name: str, *, is_stopped: bool = True) -> Outcome:
+def lead_first(live_home: LiveHome, name: str, *, is_stopped: bool = True) -> Outcome:
     """Let both goals be played, and run the first one to its end."""
     steps = {
         FIRST: [*one_worker("ada"), say("The first is done.")],
         SECOND: [*one_worker("ada", "Write facts.md again"), say("The second is done.")],
     }
-    place.plays(coordinator=by_goal(steps), ada=WORK)
-    outcome = (place.lead if is_stopped else place.run)(FIRST, "--name", name)
+    live_home.plays(coordinator=by_goal(steps), ada=WORK)
+    outcome = (live_home.lead if is_stopped else live_home.run)(FIRST, "--name", name)
     assert_complete(outcome, FIRST)
     return outcome
 
@@ -50,9 +50,9 @@ def goals_of(outcome: Outcome) -> list[str]:
     return [record["goal"] for record in outcome.conversation() if record["kind"] == "run.began"]
 
 
-def test_a_second_goal_begins_a_new_run_in_the_same_conversation(place: Place) -> None:
-    first = lead_first(place, "twice")
-    second = place.run(SECOND, "--agent", "twice")
+def test_a_second_goal_begins_a_new_run_in_the_same_conversation(live_home: LiveHome) -> None:
+    first = lead_first(live_home, "twice")
+    second = live_home.run(SECOND, "--agent", "twice")
     assert_complete(second, SECOND)
     assert second.agent == first.agent
     assert second.run != first.run
@@ -61,42 +61,44 @@ def test_a_second_goal_begins_a_new_run_in_the_same_conversation(place: Place) -
     now = (SECOND, second.result["run"], "completed")
     assert (record["goal"], record["run"], record["status"]) == now
     assert SECOND in (second.agent / "GOAL.md").read_text()
-    workers = [title for title in place.titles() if "worker ada" in title]
+    workers = [title for title in live_home.titles() if "worker ada" in title]
     assert not workers, "the workers of a run that has ended are let go"
-    runs = place.json("show", "twice", "--runs")
+    runs = live_home.json("show", "twice", "--runs")
     ended = [(FIRST, "completed"), (SECOND, "completed")]
     assert [(run["goal"], run["status"]) for run in runs] == ended
     older = first.result["run"]
-    assert place.json("show", "twice", "--run", older)["goal"] == FIRST
-    nodes = place.json("board", "twice", "--run", older) + place.json("board", "twice")
+    assert live_home.json("show", "twice", "--run", older)["goal"] == FIRST
+    nodes = live_home.json("board", "twice", "--run", older) + live_home.json("board", "twice")
     assert [node["task"] for node in nodes] == ["Write facts.md", "Write facts.md again"]
     assert nodes[0]["id"] != nodes[1]["id"]
-    assert place.command("files", "twice", "_output.md", "--run", older).stdout.startswith("Done")
+    assert live_home.command("files", "twice", "_output.md", "--run", older).stdout.startswith(
+        "Done"
+    )
 
 
-def test_a_parked_coordinator_is_woken_for_another_goal(drowsy_place: Place) -> None:
-    place = drowsy_place
-    place.plays(coordinator=by_goal({"Find": END}))
-    first = place.run(FIRST, "--name", "sleeper")
+def test_a_parked_coordinator_is_woken_for_another_goal(parking_home: LiveHome) -> None:
+    live_home = parking_home
+    live_home.plays(coordinator=by_goal({"Find": END}))
+    first = live_home.run(FIRST, "--name", "sleeper")
     agent = first.agent.name
-    until(lambda: [*place.states(agent).values()] == ["parked"], "the coordinator is parked")
-    second = place.run(SECOND, "--agent", "sleeper")
-    third = place.run("Find the third fact", "--agent", "sleeper")
+    until(lambda: [*live_home.states(agent).values()] == ["parked"], "the coordinator is parked")
+    second = live_home.run(SECOND, "--agent", "sleeper")
+    third = live_home.run("Find the third fact", "--agent", "sleeper")
     assert second.result["status"] == third.result["status"] == "completed"
     assert len({first.run, second.run, third.run}) == 3
     assert goals_of(third) == [SECOND, "Find the third fact"]
 
 
 def test_a_memory_that_has_outgrown_its_bounds_is_put_in_order_at_a_runs_beginning(
-    place: Place,
+    live_home: LiveHome,
 ) -> None:
     tidy = call("memory_write", path="2026-01-01.md", content="")
-    place.plays(coordinator=by_goal({FIRST: END, SECOND: [tidy, *END]}))
-    first = place.lead(FIRST, "--name", "tidy")
+    live_home.plays(coordinator=by_goal({FIRST: END, SECOND: [tidy, *END]}))
+    first = live_home.lead(FIRST, "--name", "tidy")
     assert "put your memory in order" not in json.dumps(first.conversation())
     for day in range(1, 20):
         (first.agent / f"memory/2026-01-{day:02}.md").write_text("# A day\n")
-    second = place.lead(SECOND, "--agent", "tidy")
+    second = live_home.lead(SECOND, "--agent", "tidy")
     contents = [record.get("content", "") for record in second.conversation()]
     [asked] = [text for text in contents if "put your memory in order" in text]
     assert "it has 20 daily logs, more than 14" in asked
@@ -104,58 +106,58 @@ def test_a_memory_that_has_outgrown_its_bounds_is_put_in_order_at_a_runs_beginni
     assert not (first.agent / "memory/2026-01-01.md").exists()
 
 
-def test_a_goal_for_an_agent_at_work_is_refused(place: Place) -> None:
+def test_a_goal_for_an_agent_at_work_is_refused(live_home: LiveHome) -> None:
     gate = threading.Event()
-    place.plays(coordinator=[held(finish("x"), gate)])
+    live_home.plays(coordinator=[held(finish("x"), gate)])
 
     def meanwhile() -> None:
-        place.await_step("coordinator", 0)
-        refused = place.command("run", SECOND, "--agent", "busy-runner")
+        live_home.await_step("coordinator", 0)
+        refused = live_home.command("run", SECOND, "--agent", "busy-runner")
         gate.set()
         assert refused.returncode == 1
         assert "agent 'busy-runner' is still at work in run" in refused.stderr
 
-    place.lead(FIRST, "--name", "busy-runner", meanwhile=meanwhile)
+    live_home.lead(FIRST, "--name", "busy-runner", meanwhile=meanwhile)
 
 
-def test_a_run_that_was_stopped_is_given_up_for_another_goal(place: Place) -> None:
+def test_a_run_that_was_stopped_is_given_up_for_another_goal(live_home: LiveHome) -> None:
     """Its workers, who would repeat their requests, do not."""
     gate, names = threading.Event(), ("ada", "bob", "cyd")
     busy = {name: [held(FACT, gate)] for name in names}
-    place.plays(coordinator=by_goal({FIRST: workers(*names), SECOND: [finish()]}), **busy)
-    place.begin("halted", goal=FIRST)
+    live_home.plays(coordinator=by_goal({FIRST: workers(*names), SECOND: [finish()]}), **busy)
+    live_home.begin("halted", goal=FIRST)
     for name in names:
-        place.await_step(name, 0)
-    place.command("stop", "halted")
-    outcome = place.run(SECOND, "--agent", "halted")
+        live_home.await_step(name, 0)
+    live_home.command("stop", "halted")
+    outcome = live_home.run(SECOND, "--agent", "halted")
     gate.set()
     assert outcome.result["status"] == "completed"
-    assert [len(place.server.seen_by(name)) for name in names] == [1, 1, 1]
-    statuses = [run["status"] for run in place.json("show", "halted", "--runs")]
+    assert [len(live_home.server.seen_by(name)) for name in names] == [1, 1, 1]
+    statuses = [run["status"] for run in live_home.json("show", "halted", "--runs")]
     assert statuses == ["stopped", "completed"]
 
 
-def test_a_coordinator_that_dies_in_its_second_run_comes_back_to_it(place: Place) -> None:
-    lead_first(place, "phoenix")
+def test_a_coordinator_that_dies_in_its_second_run_comes_back_to_it(live_home: LiveHome) -> None:
+    lead_first(live_home, "phoenix")
     gate = threading.Event()
     hire, assign, _, end = one_worker("ada", "Write facts.md again")
     steps = [hire, assign, held(WAIT, gate), end, say("Done.")]
-    place.plays(coordinator=by_goal({SECOND: steps}), ada=WORK)
+    live_home.plays(coordinator=by_goal({SECOND: steps}), ada=WORK)
 
     def meanwhile() -> None:
-        waited = place.server.wait_for(lambda seen: "work_node" in str(seen.turns[-2:]))
+        waited = live_home.server.wait_for(lambda seen: "work_node" in str(seen.turns[-2:]))
         assert SECOND in waited.said
-        place.kill("coordinator phoenix")
+        live_home.kill("coordinator phoenix")
         gate.set()
 
-    assert_complete(place.run(SECOND, "--agent", "phoenix", meanwhile=meanwhile), SECOND)
+    assert_complete(live_home.run(SECOND, "--agent", "phoenix", meanwhile=meanwhile), SECOND)
 
 
 def test_a_coordinator_that_dies_between_the_record_and_the_board_begins_the_run(
-    place: Place,
+    live_home: LiveHome,
 ) -> None:
-    first = lead_first(place, "between")
-    until(lambda: "coordinator between" not in " ".join(place.titles()), "it has ended")
+    first = lead_first(live_home, "between")
+    until(lambda: "coordinator between" not in " ".join(live_home.titles()), "it has ended")
     run = RunId("20990101-000000-abcdef")
     conversation = Conversation(first.agent / "conversation.jsonl")
     conversation.append(
@@ -170,8 +172,8 @@ def test_a_coordinator_that_dies_between_the_record_and_the_board_begins_the_run
         )
     )
     conversation.close()
-    place.command("resume", "between")
-    place.begun.append("between")
+    live_home.command("resume", "between")
+    live_home.begun.append("between")
     ended = until(
         lambda: [e for e in first.events("agent.completed") if e["run_id"] == run], "its end"
     )
@@ -181,20 +183,22 @@ def test_a_coordinator_that_dies_between_the_record_and_the_board_begins_the_run
 
 
 def test_a_coordinator_that_dies_before_it_has_read_the_order_begins_the_run_once(
-    place: Place,
+    live_home: LiveHome,
 ) -> None:
-    first = lead_first(place, "unread", is_stopped=False)
+    first = lead_first(live_home, "unread", is_stopped=False)
     title, address = f"coordinator {first.agent.name}", f"{first.agent.name}/coordinator"
 
     def mailbox() -> int:
-        return next(int(row["mailbox"]) for row in place.json("ps") if row["address"] == address)
+        return next(
+            int(row["mailbox"]) for row in live_home.json("ps") if row["address"] == address
+        )
 
     def meanwhile() -> None:
         until(lambda: mailbox() > 0, "the order is in its mailbox")
-        place.kill(title)
+        live_home.kill(title)
 
-    place.kill(title, signal.SIGSTOP)
-    second = place.run(SECOND, "--agent", "unread", meanwhile=meanwhile)
+    live_home.kill(title, signal.SIGSTOP)
+    second = live_home.run(SECOND, "--agent", "unread", meanwhile=meanwhile)
     assert_complete(second, SECOND)
     assert goals_of(second) == [SECOND]
 
@@ -204,13 +208,13 @@ def test_each_run_may_bring_its_own_supervisor_and_plan(tmp_path: Path) -> None:
     plan.write_text(json.dumps({"nodes": [{"id": "ada-facts", "task": "Write facts.md"}]}))
     leads = by_goal({"Find": [WAIT, *END]})
 
-    def brain(seen: SeenRequest) -> Reply:
+    def responder(seen: SeenRequest) -> Reply:
         return leads(seen) if seen.is_for("coordinator") else WORK[min(seen.step, 1)]
 
-    house = House(tmp_path, brain)
+    scenario_home = ScenarioHome(tmp_path, responder)
     try:
         for goal, agent in ((FIRST, "--name"), (SECOND, "--agent")):
             options = ("--plan", str(plan), "--model", "openai/fake", agent, "planner")
-            assert_complete(house.run(goal, *options), goal)
+            assert_complete(scenario_home.run(goal, *options), goal)
     finally:
-        house.close()
+        scenario_home.close()

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from agiraph import RunFailed, Runtime, Task
-from tests.integration.house import until
+from tests.integration.waiting import until
 from tests.scenarios.conftest import NO_NOTES
-from tests.scenarios.house import MODEL, House
-from tests.scenarios.place import MakePlace, Place
+from tests.scenarios.live_home import LiveHome, MakeLiveHome
+from tests.scenarios.scenario_home import MODEL, ScenarioHome
 from tests.scenarios.steps import finish, held
-from tests.scenarios.two_runs import MakeHouse
+from tests.scenarios.two_runs import MakeHome
 
 WITHIN_SECONDS = 60
 SETTINGS = {
@@ -25,21 +25,21 @@ SETTINGS = {
 IS_SUSPENDED = "the run is suspended: the service 'broker' cannot be kept running"
 
 
-def break_broker(house: House) -> Path:
+def break_broker(make_home: ScenarioHome) -> Path:
     """End the broker and damage a file that it reads at each start; return the file."""
-    table = house.home / "providers.yaml"
+    table = make_home.home / "providers.yaml"
     table.write_text("{[")
-    house.kill("broker", signal.SIGSEGV)
+    make_home.kill("broker", signal.SIGSEGV)
     return table
 
 
 @pytest.fixture(scope="module")
-def watched(make_place: MakePlace) -> Place:
-    return make_place(SETTINGS)
+def watched(make_live_home: MakeLiveHome) -> LiveHome:
+    return make_live_home(SETTINGS)
 
 
 def test_run_is_suspended_while_its_broker_does_not_start_and_then_continues(
-    watched: Place,
+    watched: LiveHome,
 ) -> None:
     gate = threading.Event()
     watched.plays(lambda seen: held(finish("done"), gate))
@@ -81,10 +81,10 @@ def test_run_is_suspended_while_its_broker_does_not_start_and_then_continues(
 
 
 def test_run_without_a_standing_supervisor_ends_with_the_cause_and_can_be_resumed(
-    house: MakeHouse,
+    make_home: MakeHome,
 ) -> None:
     gate = threading.Event()
-    made = house(lambda seen: held(finish("done"), gate))
+    made = make_home(lambda seen: held(finish("done"), gate))
     (made.home / "agiraph.yaml").write_text(json.dumps(SETTINGS))
     process = made.start("run", "x", "--name", "ended", "--json", *MODEL)
     made.server.wait_for(lambda seen: seen.is_for("coordinator"))
@@ -106,7 +106,7 @@ def test_run_without_a_standing_supervisor_ends_with_the_cause_and_can_be_resume
     assert (again.wait(), json.loads(out)["status"]) == (0, "completed"), err
 
 
-def test_python_program_gets_the_cause_of_a_suspended_run(watched: Place) -> None:
+def test_python_program_gets_the_cause_of_a_suspended_run(watched: LiveHome) -> None:
     gate = threading.Event()
     watched.plays(lambda seen: held(finish("done"), gate))
 

@@ -3,11 +3,11 @@
 import signal
 
 from agiraph.http.discovery import is_held
-from tests.scenarios.two_runs import WITHIN_SECONDS, MakeHouse, two
+from tests.scenarios.two_runs import WITHIN_SECONDS, MakeHome, two
 
 
-def test_the_first_to_end_leaves_the_supervisor_to_the_second(house: MakeHouse) -> None:
-    with two(house) as both:
+def test_the_first_to_end_leaves_the_supervisor_to_the_second(make_home: MakeHome) -> None:
+    with two(make_home) as both:
         both.begin_second()
         said = both.finish(both.first, "first")
         assert "the supervisor continues: another command uses it" in said
@@ -15,16 +15,16 @@ def test_the_first_to_end_leaves_the_supervisor_to_the_second(house: MakeHouse) 
         both.finish(both.second, "second")
 
 
-def test_the_second_goes_on_when_the_first_is_killed(house: MakeHouse) -> None:
-    with two(house) as both:
+def test_the_second_goes_on_when_the_first_is_killed(make_home: MakeHome) -> None:
+    with two(make_home) as both:
         both.begin_second()
         both.kill_first()
         both.finish(both.second, "second")
-        assert not is_held(both.house.home)
+        assert not is_held(both.make_home.home)
 
 
-def test_the_second_goes_on_when_the_first_is_interrupted(house: MakeHouse) -> None:
-    with two(house) as both:
+def test_the_second_goes_on_when_the_first_is_interrupted(make_home: MakeHome) -> None:
+    with two(make_home) as both:
         both.begin_second()
         both.first.send_signal(signal.SIGINT)
         _, err = both.first.communicate(WITHIN_SECONDS)
@@ -33,8 +33,8 @@ def test_the_second_goes_on_when_the_first_is_interrupted(house: MakeHouse) -> N
         both.finish(both.second, "second")
 
 
-def test_one_that_joins_and_leaves_takes_nothing_with_it(house: MakeHouse) -> None:
-    with two(house) as both:
+def test_one_that_joins_and_leaves_takes_nothing_with_it(make_home: MakeHome) -> None:
+    with two(make_home) as both:
         both.begin_second()
         said = both.finish(both.second, "second")
         assert "supervisor continues" not in said

@@ -6,17 +6,17 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.model_server import call, calls
-from tests.scenarios.place import Place
+from tests.scenarios.live_home import LiveHome
 from tests.scenarios.steps import one_worker, publish, write
 
 BREWING = "---\nname: brewing\ndescription: How tea is made here\n---\n\nThree minutes, no more.\n"
 
 
 @pytest.fixture
-def skilled(place: Place, tmp_path: Path) -> Iterator[Path]:
+def skilled(live_home: LiveHome, tmp_path: Path) -> Iterator[Path]:
     """Return an input folder with a guide; the home has a skill with a file of its own."""
     (tmp_path / "AGENTS.md").write_text("# Rules\n\nWrite in British English.\n")
-    folder = place.home / "skills" / "brewing"
+    folder = live_home.home / "skills" / "brewing"
     folder.mkdir(parents=True)
     (folder / "SKILL.md").write_text(BREWING)
     (folder / "table.csv").write_text("green,2\nblack,3\n")
@@ -26,8 +26,10 @@ def skilled(place: Place, tmp_path: Path) -> Iterator[Path]:
     folder.rmdir()
 
 
-def test_a_worker_is_told_of_skills_and_reads_what_it_needs(place: Place, skilled: Path) -> None:
-    place.plays(
+def test_a_worker_is_told_of_skills_and_reads_what_it_needs(
+    live_home: LiveHome, skilled: Path
+) -> None:
+    live_home.plays(
         coordinator=one_worker("ada", task="Make tea"),
         ada=[
             calls(
@@ -41,8 +43,8 @@ def test_a_worker_is_told_of_skills_and_reads_what_it_needs(place: Place, skille
             publish("tea"),
         ],
     )
-    outcome = place.lead("Make tea", "--input", str(skilled))
-    first, second = place.server.seen_by("ada")[:2]
+    outcome = live_home.lead("Make tea", "--input", str(skilled))
+    first, second = live_home.server.seen_by("ada")[:2]
     assert "How tea is made here" in first.system
     assert "Three minutes" not in first.system, "bodies are read on demand"
     skill, table, guide, unknown, outside = second.results("read_skill")
@@ -50,6 +52,6 @@ def test_a_worker_is_told_of_skills_and_reads_what_it_needs(place: Place, skille
     assert "black,3" in table
     assert "British English" in guide
     assert "brewing" in unknown, "the known ones are named"
-    token = (place.home / "system" / "token").read_text().strip()
+    token = (live_home.home / "system" / "token").read_text().strip()
     assert token not in outside
     assert "Three minutes" in outcome.published("ada-facts")["facts.md"]

@@ -9,7 +9,7 @@ import pytest
 
 from agiraph.agent.context_window import BYTES_PER_TOKEN
 from tests.fakes.model_server import Reply, SeenRequest, call, say
-from tests.scenarios.place import Place
+from tests.scenarios.live_home import LiveHome
 from tests.scenarios.steps import DONE, FACT, WAIT, finish, node, one_worker
 
 WINDOW = 8192
@@ -26,38 +26,40 @@ def size(seen: SeenRequest) -> int:
     return len(seen.raw) // BYTES_PER_TOKEN
 
 
-def test_a_team_works_in_a_small_window_and_reads_the_runbooks_that_it_needs(place: Place) -> None:
+def test_a_team_works_in_a_small_window_and_reads_the_runbooks_that_it_needs(
+    live_home: LiveHome,
+) -> None:
     read = call("read_runbook", tool="create_work_node")
     leads = [read, *one_worker("ada")]
-    place.plays(coordinator=leads, ada=[call("read_runbook", tool="publish"), FACT, DONE])
-    outcome = place.complete("Find one fact", *TINY)
+    live_home.plays(coordinator=leads, ada=[call("read_runbook", tool="publish"), FACT, DONE])
+    outcome = live_home.complete("Find one fact", *TINY)
     assert outcome.published("ada-facts") == {"facts.md": "one fact"}
-    assert max(map(size, place.server.requests)) < WINDOW * 3 // 4
-    shown = [seen.results("read_runbook") for seen in place.server.requests]
+    assert max(map(size, live_home.server.requests)) < WINDOW * 3 // 4
+    shown = [seen.results("read_runbook") for seen in live_home.server.requests]
     texts = {text.partition("\n")[0] for results in shown for text in results}
     assert len(texts) == 2, "of the coordinator and of the worker"
     assert any("refs: " in text for results in shown for text in results)
 
 
-def test_a_model_with_a_usual_window_is_shown_all_runbooks_at_once(place: Place) -> None:
-    place.plays(coordinator=[finish()])
-    place.complete("Do nothing")
-    (seen,) = place.server.requests
+def test_a_model_with_a_usual_window_is_shown_all_runbooks_at_once(live_home: LiveHome) -> None:
+    live_home.plays(coordinator=[finish()])
+    live_home.complete("Do nothing")
+    (seen,) = live_home.server.requests
     assert "### create_work_node" in seen.system
     assert "read_runbook" not in seen.tools
 
 
-def test_a_model_without_tools_writes_the_result(place: Place) -> None:
-    place.plays(lambda seen: say("Roses are red."))
-    outcome = place.complete("Write one line", *WRITER)
+def test_a_model_without_tools_writes_the_result(live_home: LiveHome) -> None:
+    live_home.plays(lambda seen: say("Roses are red."))
+    outcome = live_home.complete("Write one line", *WRITER)
     assert outcome.result["result"].strip() == "Roses are red."
-    (seen,) = place.server.requests
+    (seen,) = live_home.server.requests
     assert (seen.tools, size(seen) < 200) == ((), True)
     said = [event for event in outcome.events("message.sent") if event["data"]["to"] == "human"]
     assert not said, "the result is not said a second time"
 
 
-def test_a_team_without_tools_carries_out_a_plan(place: Place, tmp_path: Path) -> None:
+def test_a_team_without_tools_carries_out_a_plan(live_home: LiveHome, tmp_path: Path) -> None:
     plan = tmp_path / "plan.yaml"
     plan.write_text(PLAN)
 
@@ -66,22 +68,22 @@ def test_a_team_without_tools_carries_out_a_plan(place: Place, tmp_path: Path) -
             return say(f"All in all: {seen.said.count('blue')} blues.")
         return say("It is blue." if "of the sea" in seen.said else "It is blue, too.")
 
-    place.plays(write)
-    outcome = place.complete("Write of sea and sky", "--plan", str(plan), *WRITER)
+    live_home.plays(write)
+    outcome = live_home.complete("Write of sea and sky", "--plan", str(plan), *WRITER)
     assert outcome.published("sea") == {"answer.md": "It is blue.\n"}
     assert len(outcome.completions()) == 2
     assert outcome.result["result"].strip() == "All in all: 2 blues."
-    assert len(place.server.requests) == 3, "the coordinator is asked when the nodes have ended"
+    assert len(live_home.server.requests) == 3, "the coordinator is asked when the nodes have ended"
 
 
-def test_a_worker_without_tools_answers_in_one_call(place: Place) -> None:
+def test_a_worker_without_tools_answers_in_one_call(live_home: LiveHome) -> None:
     leads = [node("part"), WAIT, finish()]
 
-    def brain(seen: SeenRequest) -> Reply:
+    def responder(seen: SeenRequest) -> Reply:
         return leads[seen.step] if seen.tools else say("I am short.")
 
-    place.plays(brain)
-    outcome = place.complete("Have it written", "--worker-model", "openai/writer")
+    live_home.plays(responder)
+    outcome = live_home.complete("Have it written", "--worker-model", "openai/writer")
     assert outcome.published("part") == {"answer.md": "I am short.\n"}
 
 
@@ -98,10 +100,10 @@ def test_a_worker_without_tools_answers_in_one_call(place: Place) -> None:
     ],
 )
 def test_what_a_small_model_cannot_do_is_refused_before_anything_begins(
-    place: Place, model: tuple[str, str], args: tuple[str, ...], reason: str
+    live_home: LiveHome, model: tuple[str, str], args: tuple[str, ...], reason: str
 ) -> None:
     goal = () if args[0].startswith("x") else ("Do it",)
-    place.plays(lambda seen: say("never"))
-    done = place.command("run", *goal, *args, *model)
+    live_home.plays(lambda seen: say("never"))
+    done = live_home.command("run", *goal, *args, *model)
     assert (done.returncode, reason in done.stderr) == (2, True), done.stderr
-    assert not place.server.requests
+    assert not live_home.server.requests

@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from agiraph.core.turns import AssistantTurn
-from tests.fakes.model_server import Brain, Reply, SeenRequest, call, calls, say
-from tests.integration.house import until
-from tests.scenarios.house import JsonObject, Outcome
-from tests.scenarios.place import Place, whole_lines
+from tests.fakes.model_server import Reply, Responder, SeenRequest, call, calls, say
+from tests.integration.waiting import until
+from tests.scenarios.live_home import LiveHome, whole_lines
+from tests.scenarios.scenario_home import JsonObject, Outcome
 from tests.scenarios.steps import WAIT, finish, held, node, publish, write
 
 NVIDIA, AMD, VERDICT = "H100 has 80 GB", "MI300X has 192 GB", "AMD has more."
 
 
-def lead(*steps: tuple[Reply | Brain, set[str]]) -> Brain:
+def lead(*steps: tuple[Reply | Responder, set[str]]) -> Responder:
     """Return a coordinator that plays each step, then waits for all of the step's texts."""
 
     def think(seen: SeenRequest) -> Reply:
@@ -37,7 +37,7 @@ def single(name: str, **more: Any) -> Reply:
     return node(name, mode="single_inference", **more)
 
 
-def test_a_micro_managed_run_makes_one_call_a_node_through_kills(place: Place) -> None:
+def test_a_micro_managed_run_makes_one_call_a_node_through_kills(live_home: LiveHome) -> None:
     gate = threading.Event()
 
     def hand(seen: SeenRequest) -> Reply:
@@ -55,23 +55,23 @@ def test_a_micro_managed_run_makes_one_call_a_node_through_kills(place: Place) -
         (both, {VERDICT}),
         (finish(VERDICT), set()),
     )
-    place.plays(coordinator=micro, **{"*": hand})
+    live_home.plays(coordinator=micro, **{"*": hand})
 
     def meanwhile() -> None:
-        agent = place.agent("micro")
-        place.server.wait_for(lambda seen: "Do AMD" in seen.said)
-        place.await_call(agent, "wait")
-        place.kill("coordinator micro")
-        with frozen(place, "coordinator micro"):
+        agent = live_home.agent("micro")
+        live_home.server.wait_for(lambda seen: "Do AMD" in seen.said)
+        live_home.await_call(agent, "wait")
+        live_home.kill("coordinator micro")
+        with frozen(live_home, "coordinator micro"):
             gate.set()
-            place.kill(until(lambda: answered(agent, "MI300X"), "the answer stands"))
+            live_home.kill(until(lambda: answered(agent, "MI300X"), "the answer stands"))
         until(lambda: "node.completed" in types_of(agent), "it is taken in")
 
-    outcome = place.lead("Compare two chips", "--name", "micro", meanwhile=meanwhile)
+    outcome = live_home.lead("Compare two chips", "--name", "micro", meanwhile=meanwhile)
     assert_done(outcome, "nvidia", "amd", "both")
     assert VERDICT in outcome.result["result"]
     assert outcome.published("amd") == {"answer.md": f"{AMD}\n"}
-    assert len([seen for seen in place.server.requests if not seen.is_for("coordinator")]) == 3
+    assert len([seen for seen in live_home.server.requests if not seen.is_for("coordinator")]) == 3
 
 
 def worker_of(name: str, gate: threading.Event | None = None) -> list[Reply]:
@@ -84,7 +84,7 @@ def roles(*names: str) -> list[JsonObject]:
     return [{"name": name, "title": "searcher", "prompt": f"Find {name}"} for name in names]
 
 
-def over_a_stage(contract: JsonObject, *names: str) -> Brain:
+def over_a_stage(contract: JsonObject, *names: str) -> Responder:
     """Return a coordinator that closes a stage that ended without all of its nodes."""
     stage = {"name": "Search", "roles": roles(*names), "contract": contract}
     closing = call(
@@ -100,9 +100,9 @@ def over_a_stage(contract: JsonObject, *names: str) -> Brain:
     )
 
 
-def test_a_majority_goes_on_without_its_straggler_and_says_so(place: Place) -> None:
+def test_a_majority_goes_on_without_its_straggler_and_says_so(live_home: LiveHome) -> None:
     never, slow = threading.Event(), threading.Event()
-    place.plays(
+    live_home.plays(
         coordinator=over_a_stage({"checkpoint_policy": "majority"}, "ada", "bob", "cyd"),
         ada=worker_of("ada"),
         bob=worker_of("bob", slow),
@@ -110,37 +110,39 @@ def test_a_majority_goes_on_without_its_straggler_and_says_so(place: Place) -> N
     )
 
     def meanwhile() -> None:
-        agent = place.agent("majority")
+        agent = live_home.agent("majority")
         until(lambda: "node.completed" in types_of(agent), "the first has ended")
-        place.await_step("cyd", 1)
-        place.kill("coordinator majority")
+        live_home.await_step("cyd", 1)
+        live_home.kill("coordinator majority")
         slow.set()
 
-    outcome = place.lead("Search", "--name", "majority", meanwhile=meanwhile)
+    outcome = live_home.lead("Search", "--name", "majority", meanwhile=meanwhile)
     never.set()
     assert_done(outcome, "ada-search", "bob-search")
     assert went_on_without(outcome, why="majority", completed=2, of=3) == ["cyd-search"]
     assert '"went_on_without": ["cyd-search"]' in outcome.result["result"]
 
 
-def test_a_stage_whose_time_is_up_goes_on_and_a_restart_gives_it_no_more(place: Place) -> None:
+def test_a_stage_whose_time_is_up_goes_on_and_a_restart_gives_it_no_more(
+    live_home: LiveHome,
+) -> None:
     never = threading.Event()
     leads = over_a_stage({"timeout_seconds": 4}, "eva", "fay")
-    place.plays(coordinator=leads, eva=worker_of("eva"), fay=worker_of("fay", never))
+    live_home.plays(coordinator=leads, eva=worker_of("eva"), fay=worker_of("fay", never))
 
     def meanwhile() -> None:
-        agent = place.agent("late")
+        agent = live_home.agent("late")
         until(lambda: "node.completed" in types_of(agent), "the first has ended")
-        place.kill("coordinator late")
+        live_home.kill("coordinator late")
 
-    outcome = place.lead("Search", "--name", "late", meanwhile=meanwhile)
+    outcome = live_home.lead("Search", "--name", "late", meanwhile=meanwhile)
     never.set()
     assert_done(outcome, "eva-search")
     assert went_on_without(outcome, why="timeout", completed=1, of=2) == ["fay-search"]
 
 
 def test_a_launched_stage_keeps_who_persists_and_what_those_who_go_have_published(
-    place: Place,
+    live_home: LiveHome,
 ) -> None:
     gate = threading.Event()
     first = {"name": "Search", "roles": roles("Gus", "Hal")}
@@ -149,7 +151,7 @@ def test_a_launched_stage_keeps_who_persists_and_what_those_who_go_have_publishe
         {"name": "Ida", "title": "Report Writer", "prompt": "Write", "dependencies": ["Gus"]},
     ]
     then = {"name": "Write", "roles": second, "retire": ["Hal"]}
-    place.plays(
+    live_home.plays(
         coordinator=lead(
             (call("launch_roles", stage=first), {"gus is done", "hal is done"}),
             (call("reconvene", assessment="solid", decided="keep Gus, let Hal go"), set()),
@@ -162,16 +164,16 @@ def test_a_launched_stage_keeps_who_persists_and_what_those_who_go_have_publishe
     )
 
     def meanwhile() -> None:
-        place.await_step("Gus", 3)
-        place.kill("coordinator launched")
+        live_home.await_step("Gus", 3)
+        live_home.kill("coordinator launched")
         gate.set()
 
-    outcome = place.lead("Report", "--name", "launched", meanwhile=meanwhile)
+    outcome = live_home.lead("Report", "--name", "launched", meanwhile=meanwhile)
     assert_done(outcome, "gus-search", "hal-search", "gus-write", "ida-write")
     assert len(outcome.events("worker.spawned")) == 3
     assert outcome.data("worker.stopped")[0]["name"] == "Hal"
     assert outcome.published("hal-search") == {"hal.md": "what hal found"}
-    last = place.server.seen_by("Gus")[-1]
+    last = live_home.server.seen_by("Gus")[-1]
     assert "Find Gus" in last.said
     assert "Cross-reference" in last.said
     plan = (outcome.run / "_plan.md").read_text()
@@ -217,9 +219,9 @@ def answered(agent: Path, text: str) -> str | None:
 
 
 @contextlib.contextmanager
-def frozen(place: Place, title: str) -> Iterator[None]:
+def frozen(live_home: LiveHome, title: str) -> Iterator[None]:
     """Keep the process with this title, once it is there, from running inside the block."""
-    pid = place.kill(title, signal.SIGSTOP)
+    pid = live_home.kill(title, signal.SIGSTOP)
     try:
         yield
     finally:

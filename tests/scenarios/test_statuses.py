@@ -3,23 +3,23 @@
 import threading
 
 from tests.fakes.model_server import Reply, call
-from tests.integration.house import until
-from tests.scenarios.house import JsonObject, processes_of
-from tests.scenarios.place import Place
+from tests.integration.waiting import until
+from tests.scenarios.live_home import LiveHome
+from tests.scenarios.scenario_home import JsonObject, processes_of
 from tests.scenarios.steps import DONE, FACT, ask, finish, held, one_worker
 
 ENDS_CYCLE: Reply = call("end_cycle", notes="nothing new")
 
 
-def shown(place: Place, name: str) -> JsonObject:
+def shown(live_home: LiveHome, name: str) -> JsonObject:
     """Return the status of an agent (by its id) and of each entity, as each command shows it."""
-    [agent] = [row for row in place.json("agents") if row["id"] == name]
-    record = place.json("show", name)["status"]
-    workers = {f"worker {row['name']}": row["status"] for row in place.json("workers", name)}
+    [agent] = [row for row in live_home.json("agents") if row["id"] == name]
+    record = live_home.json("show", name)["status"]
+    workers = {f"worker {row['name']}": row["status"] for row in live_home.json("workers", name)}
     return {
         "agent": agent["status"],
         "record": record,
-        "entities": place.states(name),
+        "entities": live_home.states(name),
         **workers,
     }
 
@@ -29,76 +29,76 @@ def team(status: str, entities: dict[str, str]) -> JsonObject:
     return {"agent": status, "record": status, "entities": entities}
 
 
-def kill_everything(place: Place) -> None:
+def kill_everything(live_home: LiveHome) -> None:
     """Kill every process of the home, and start the supervisor again."""
-    for process in processes_of(place.home):
+    for process in processes_of(live_home.home):
         process.kill()
-    place.restart_supervisor()
+    live_home.restart_supervisor()
 
 
-def test_a_pause_is_shown_though_the_gateway_was_restarted(place: Place) -> None:
+def test_a_pause_is_shown_though_the_gateway_was_restarted(live_home: LiveHome) -> None:
     gate = threading.Event()
-    place.plays(coordinator=one_worker("ada"), ada=[held(FACT, gate), DONE])
-    agent = place.begin("held-up")
-    place.await_step("ada", 0)
-    ada = f"{agent.name}/{place.worker(agent, 'ada').name}"
+    live_home.plays(coordinator=one_worker("ada"), ada=[held(FACT, gate), DONE])
+    agent = live_home.begin("held-up")
+    live_home.await_step("ada", 0)
+    ada = f"{agent.name}/{live_home.worker(agent, 'ada').name}"
     both = dict.fromkeys((f"{agent.name}/coordinator", ada), "paused")
     paused = team("paused", both) | {"worker ada": "paused"}
-    place.json("pause", agent.name)
-    until(lambda: shown(place, agent.name) == paused, "all are paused")
-    place.command("restart", "human")
-    until(lambda: place.command("ps").returncode == 0, "the gateway is back")
-    assert shown(place, agent.name) == paused
-    kill_everything(place)
-    until(lambda: shown(place, agent.name) == paused, "they are paused in their next lives")
+    live_home.json("pause", agent.name)
+    until(lambda: shown(live_home, agent.name) == paused, "all are paused")
+    live_home.command("restart", "human")
+    until(lambda: live_home.command("ps").returncode == 0, "the gateway is back")
+    assert shown(live_home, agent.name) == paused
+    kill_everything(live_home)
+    until(lambda: shown(live_home, agent.name) == paused, "they are paused in their next lives")
     gate.set()
-    place.json("resume", agent.name)
-    place.await_end(agent)
+    live_home.json("resume", agent.name)
+    live_home.await_end(agent)
 
 
-def test_a_paused_agent_between_two_cycles_is_paused(drowsy_place: Place) -> None:
-    place = drowsy_place
-    place.plays(coordinator=[ENDS_CYCLE, finish()])
-    agent = place.begin("dozer", "--mode", "infinite", "--cycle", "10m")
+def test_a_paused_agent_between_two_cycles_is_paused(parking_home: LiveHome) -> None:
+    live_home = parking_home
+    live_home.plays(coordinator=[ENDS_CYCLE, finish()])
+    agent = live_home.begin("dozer", "--mode", "infinite", "--cycle", "10m")
     coordinator = f"{agent.name}/coordinator"
-    until(lambda: place.has_parked(agent.name), "the coordinator sleeps")
-    assert shown(place, agent.name) == team("idle", {coordinator: "parked"})
+    until(lambda: live_home.has_parked(agent.name), "the coordinator sleeps")
+    assert shown(live_home, agent.name) == team("idle", {coordinator: "parked"})
     paused = team("paused", {coordinator: "paused"})
-    place.json("pause", agent.name)
-    until(lambda: shown(place, agent.name) == paused, "it is paused")
-    kill_everything(place)
-    until(lambda: shown(place, agent.name) == paused, "it is paused in its next life")
-    place.json("resume", agent.name)
-    until(lambda: shown(place, agent.name)["agent"] == "idle", "it sleeps on")
-    place.stop(agent.name)
+    live_home.json("pause", agent.name)
+    until(lambda: shown(live_home, agent.name) == paused, "it is paused")
+    kill_everything(live_home)
+    until(lambda: shown(live_home, agent.name) == paused, "it is paused in its next life")
+    live_home.json("resume", agent.name)
+    until(lambda: shown(live_home, agent.name)["agent"] == "idle", "it sleeps on")
+    live_home.stop(agent.name)
 
 
-def test_who_was_paused_over_a_question_still_asks_once_resumed(drowsy_place: Place) -> None:
-    place = drowsy_place
-    place.plays(coordinator=[ask("Which year?"), finish()])
-    agent = place.begin("undecided")
-    question = place.await_question(agent.name)
+def test_who_was_paused_over_a_question_still_asks_once_resumed(parking_home: LiveHome) -> None:
+    live_home = parking_home
+    live_home.plays(coordinator=[ask("Which year?"), finish()])
+    agent = live_home.begin("undecided")
+    question = live_home.await_question(agent.name)
     coordinator = f"{agent.name}/coordinator"
     asks = team("waiting_for_human", {coordinator: "waiting_for_human"})
-    until(lambda: place.has_parked(agent.name), "it is parked")
-    assert shown(place, agent.name) == asks
-    place.json("pause", agent.name)
-    until(lambda: shown(place, agent.name)["agent"] == "paused", "it is paused")
-    place.json("resume", agent.name)
-    until(lambda: shown(place, agent.name) == asks, "it asks again")
-    place.json("respond", str(question["id"]), "2026")
-    place.await_end(agent)
+    until(lambda: live_home.has_parked(agent.name), "it is parked")
+    assert shown(live_home, agent.name) == asks
+    live_home.json("pause", agent.name)
+    until(lambda: shown(live_home, agent.name)["agent"] == "paused", "it is paused")
+    live_home.json("resume", agent.name)
+    until(lambda: shown(live_home, agent.name) == asks, "it asks again")
+    live_home.json("respond", str(question["id"]), "2026")
+    live_home.await_end(agent)
 
 
 def test_what_a_run_has_spent_is_the_same_everywhere_when_its_workers_are_gone(
-    place: Place,
+    live_home: LiveHome,
 ) -> None:
-    place.plays(coordinator=one_worker("ada"), ada=[FACT, DONE])
-    agent = place.begin("spender", "--model", "openai/dear")
-    place.await_end(agent)
-    until(lambda: len(place.states(agent.name)) == 1, "the worker's process is gone")
-    total = place.json("usage", agent.name, "--budgets")["total"]
-    record, [left] = place.json("show", agent.name), place.json("ps", agent.name)
+    live_home.plays(coordinator=one_worker("ada"), ada=[FACT, DONE])
+    agent = live_home.begin("spender", "--model", "openai/dear")
+    live_home.await_end(agent)
+    until(lambda: len(live_home.states(agent.name)) == 1, "the worker's process is gone")
+    total = live_home.json("usage", agent.name, "--budgets")["total"]
+    record, [left] = live_home.json("show", agent.name), live_home.json("ps", agent.name)
     assert record["tokens"] == total["input_tokens"] + total["output_tokens"]
     assert record["cost_usd"] == total["cost_usd"]
     assert 0 < left["tokens"] < record["tokens"]

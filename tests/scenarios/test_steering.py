@@ -9,9 +9,9 @@ from agiraph.agent.loop import INTERRUPTED_CALL
 from agiraph.core.ids import abbreviated
 from agiraph.tools.sandbox.probe import probe
 from tests.fakes.model_server import Reply, SeenRequest, call
-from tests.integration.house import until
-from tests.scenarios.house import JsonObject, words_of
-from tests.scenarios.place import Place, whole_lines
+from tests.integration.waiting import until
+from tests.scenarios.live_home import LiveHome, whole_lines
+from tests.scenarios.scenario_home import JsonObject, words_of
 from tests.scenarios.steps import DONE, FACT, ask, bash, finish, held, one_worker, write
 
 ANSWER = "(answer to your question"
@@ -27,20 +27,20 @@ def records(folder: Path, kind: str) -> list[JsonObject]:
     return [r for r in whole_lines(folder / "conversation.jsonl") if r["kind"] == kind]
 
 
-def test_a_message_reaches_a_busy_worker_at_its_next_step(place: Place) -> None:
+def test_a_message_reaches_a_busy_worker_at_its_next_step(live_home: LiveHome) -> None:
     gate = threading.Event()
-    place.plays(coordinator=one_worker("ada"), ada=[held(FACT, gate), DONE])
-    agent = place.begin("steered")
-    place.await_step("ada", 0)
-    assert place.json("send", "steered", "Only tables!", "--to", "ada")["to"] == ["ada"]
+    live_home.plays(coordinator=one_worker("ada"), ada=[held(FACT, gate), DONE])
+    agent = live_home.begin("steered")
+    live_home.await_step("ada", 0)
+    assert live_home.json("send", "steered", "Only tables!", "--to", "ada")["to"] == ["ada"]
     gate.set()
-    assert "[Message from human]: Only tables!" in place.await_step("ada", 1).said
-    place.await_end(agent)
-    assert len(place.server.seen_by("ada")) == 2
+    assert "[Message from human]: Only tables!" in live_home.await_step("ada", 1).said
+    live_home.await_end(agent)
+    assert len(live_home.server.seen_by("ada")) == 2
 
 
 def test_an_attached_file_is_read_by_a_worker_in_its_sandbox_and_not_changed(
-    place: Place, tmp_path: Path
+    live_home: LiveHome, tmp_path: Path
 ) -> None:
     gate = threading.Event()
     file = tmp_path / "prices.csv"
@@ -48,189 +48,197 @@ def test_an_attached_file_is_read_by_a_worker_in_its_sandbox_and_not_changed(
     folder = "../../../_attachments"
     copy = bash(f"cat {folder}/prices.csv > fact.md; echo tea,0 > {folder}/prices.csv; ls {folder}")
     read = call("read_file", path="_attachments/prices.csv")
-    place.plays(coordinator=one_worker("eve"), eve=[held(read, gate), copy, DONE])
-    agent = place.begin("attached")
-    place.await_step("eve", 0)
+    live_home.plays(coordinator=one_worker("eve"), eve=[held(read, gate), copy, DONE])
+    agent = live_home.begin("attached")
+    live_home.await_step("eve", 0)
     said = ("send", "attached", "Use these", "--to", "eve", "--attach", str(file))
     for _ in range(2):
-        place.json(*said)
+        live_home.json(*said)
     gate.set()
-    seen = place.await_step("eve", 1)
+    seen = live_home.await_step("eve", 1)
     assert seen.said.count("Use these\n\nAttached: _attachments/prices.csv (6 bytes)") == 2
     assert "tea,4" in seen.result("read_file")
-    assert place.await_step("eve", 2).result("bash").count("prices") >= 1
-    place.await_end(agent)
+    assert live_home.await_step("eve", 2).result("bash").count("prices") >= 1
+    live_home.await_end(agent)
     [kept] = agent.glob("runs/*/_attachments/prices.csv")
     [fact] = agent.glob("runs/*/nodes/*/published/fact.md")
     assert fact.read_text() == "tea,4\n"
     assert kept.read_text() == ("tea,4\n" if probe().works else "tea,0\n")
 
 
-def test_a_memory_is_edited_while_its_coordinator_works(place: Place, tmp_path: Path) -> None:
+def test_a_memory_is_edited_while_its_coordinator_works(
+    live_home: LiveHome, tmp_path: Path
+) -> None:
     gate = threading.Event()
     note = tmp_path / "note.md"
     note.write_text("At most one page.\n")
     read = call("memory_read", path="preferences/reports.md")
-    place.plays(coordinator=[held(call("check_board"), gate), read, finish()])
-    agent = place.begin("edited")
-    place.await_step("coordinator", 0)
-    place.json("memory", "edited", "preferences/reports.md", "--write", str(note))
+    live_home.plays(coordinator=[held(call("check_board"), gate), read, finish()])
+    agent = live_home.begin("edited")
+    live_home.await_step("coordinator", 0)
+    live_home.json("memory", "edited", "preferences/reports.md", "--write", str(note))
     gate.set()
-    assert "edited your memory: preferences/reports.md" in place.await_step("coordinator", 1).said
-    assert "At most one page." in place.await_step("coordinator", 2).result("memory_read")
-    place.await_end(agent)
-    [version] = place.json("memory", "edited", "preferences/reports.md", "--history")
+    assert (
+        "edited your memory: preferences/reports.md" in live_home.await_step("coordinator", 1).said
+    )
+    assert "At most one page." in live_home.await_step("coordinator", 2).result("memory_read")
+    live_home.await_end(agent)
+    [version] = live_home.json("memory", "edited", "preferences/reports.md", "--history")
     assert (version["by"], version["change"]) == ("human", "written")
     words = ("memory", "edited", "preferences/reports.md", "--edit")
-    assert "wrote" in place.command(*words, EDITOR="sed -i s/one/two/").stdout
-    assert "is unchanged" in place.command(*words, EDITOR="true").stdout
-    assert place.json(*words[:3])["content"] == "At most two page.\n"
-    place.json("memory", "edited", "preferences/reports.md", "--remove")
-    first = place.json("memory", "edited", "preferences/reports.md", "--version", "1")
+    assert "wrote" in live_home.command(*words, EDITOR="sed -i s/one/two/").stdout
+    assert "is unchanged" in live_home.command(*words, EDITOR="true").stdout
+    assert live_home.json(*words[:3])["content"] == "At most two page.\n"
+    live_home.json("memory", "edited", "preferences/reports.md", "--remove")
+    first = live_home.json("memory", "edited", "preferences/reports.md", "--version", "1")
     assert first["content"] == "At most one page.\n"
 
 
-def test_an_interruption_cuts_a_streaming_answer_off(place: Place) -> None:
+def test_an_interruption_cuts_a_streaming_answer_off(live_home: LiveHome) -> None:
     gate = threading.Event()
     long = Reply(text="Once upon a time there was a very long answer.", text_gate=gate)
 
     def bob(seen: SeenRequest) -> Reply:
         return DONE if "Enough!" in seen.said and "fact" in seen.said else long
 
-    place.plays(coordinator=one_worker("bob"), bob=[FACT, bob, bob, bob])
-    agent = place.begin("cut-off")
-    place.await_step("bob", 1)
-    place.json("send", "cut-off", "Enough!", "--to", "bob", "--mode", "interrupt")
-    place.await_end(agent)
+    live_home.plays(coordinator=one_worker("bob"), bob=[FACT, bob, bob, bob])
+    agent = live_home.begin("cut-off")
+    live_home.await_step("bob", 1)
+    live_home.json("send", "cut-off", "Enough!", "--to", "bob", "--mode", "interrupt")
+    live_home.await_end(agent)
     gate.set()
-    said = records(place.worker(agent, "bob"), "said")
+    said = records(live_home.worker(agent, "bob"), "said")
     partial = [one["text"] for one in said if one["interrupted"]]
     assert all("Once upon".startswith(text[:9]) for text in partial)
-    assert len(place.server.seen_by("bob")) == 3
+    assert len(live_home.server.seen_by("bob")) == 3
 
 
-def test_an_interruption_ends_a_running_command(place: Place) -> None:
+def test_an_interruption_ends_a_running_command(live_home: LiveHome) -> None:
     sleeper = bash("echo a fact > fact.md; sleep 300.047")
-    place.plays(coordinator=one_worker("cleo"), cleo=[sleeper, DONE])
-    agent = place.begin("interrupted")
+    live_home.plays(coordinator=one_worker("cleo"), cleo=[sleeper, DONE])
+    agent = live_home.begin("interrupted")
     until(lambda: [*agent.glob("runs/*/nodes/*/scratch/fact.md")], "the command runs")
-    place.json("send", "interrupted", "Stop it", "--to", "cleo", "--mode", "interrupt")
-    seen = place.await_step("cleo", 1)
+    live_home.json("send", "interrupted", "Stop it", "--to", "cleo", "--mode", "interrupt")
+    seen = live_home.await_step("cleo", 1)
     assert seen.result("bash") == INTERRUPTED_CALL
     assert "[Message from human]: Stop it" in seen.said
-    place.await_end(agent)
+    live_home.await_end(agent)
     assert not runs("300.047")
 
 
-def test_a_paused_worker_stands_still_until_it_is_resumed(place: Place) -> None:
+def test_a_paused_worker_stands_still_until_it_is_resumed(live_home: LiveHome) -> None:
     gate = threading.Event()
-    place.plays(coordinator=one_worker("dan"), dan=[held(FACT, gate), DONE])
-    agent = place.begin("paused")
-    place.await_step("dan", 0)
-    worker = place.worker(agent, "dan")
+    live_home.plays(coordinator=one_worker("dan"), dan=[held(FACT, gate), DONE])
+    agent = live_home.begin("paused")
+    live_home.await_step("dan", 0)
+    worker = live_home.worker(agent, "dan")
     address = f"{agent.name}/{worker.name}"
 
     def is_paused() -> bool:
-        return place.states(agent.name).get(address) == "paused"
+        return live_home.states(agent.name).get(address) == "paused"
 
-    assert place.json("pause", address) == [{"address": address, "state": "pausing"}]
+    assert live_home.json("pause", address) == [{"address": address, "state": "pausing"}]
     until(lambda: [r for r in records(worker, "noted") if r["what"] == "paused"], "the pause")
     gate.set()
     until(is_paused, "the worker stands still")
-    assert len(place.server.seen_by("dan")) == 1
-    place.kill(f"worker {worker.name}")
+    assert len(live_home.server.seen_by("dan")) == 1
+    live_home.kill(f"worker {worker.name}")
     until(is_paused, "also its next incarnation does")
-    assert len(place.server.seen_by("dan")) == 1
-    place.json("resume", address)
-    place.await_end(agent)
+    assert len(live_home.server.seen_by("dan")) == 1
+    live_home.json("resume", address)
+    live_home.await_end(agent)
 
 
-def test_a_paused_worker_does_one_step_at_a_time_also_if_it_is_killed_in_it(place: Place) -> None:
+def test_a_paused_worker_does_one_step_at_a_time_also_if_it_is_killed_in_it(
+    live_home: LiveHome,
+) -> None:
     gates = [threading.Event(), threading.Event()]
     steps = [held(FACT, gates[0]), held(DONE, gates[1])]
-    place.plays(coordinator=one_worker("hal"), hal=steps)
-    agent = place.begin("stepping")
-    place.await_step("hal", 0)
-    worker = place.worker(agent, "hal")
+    live_home.plays(coordinator=one_worker("hal"), hal=steps)
+    agent = live_home.begin("stepping")
+    live_home.await_step("hal", 0)
+    worker = live_home.worker(agent, "hal")
     address = f"{agent.name}/{worker.name}"
 
     def stands_still(finished: int, asked: int) -> None:
         until(
             lambda: (
                 len(records(worker, "tool.finished")) == finished
-                and place.states(agent.name).get(address) == "paused"
+                and live_home.states(agent.name).get(address) == "paused"
             ),
             f"{finished} calls are done and the worker stands still",
         )
-        assert len(place.server.seen_by("hal")) == asked
+        assert len(live_home.server.seen_by("hal")) == asked
 
-    place.json("pause", address)
+    live_home.json("pause", address)
     until(lambda: [r for r in records(worker, "noted") if r["what"] == "paused"], "the pause")
     gates[0].set()
     stands_still(0, 1)
-    assert place.json("step", address) == [{"address": address, "state": "stepping"}]
+    assert live_home.json("step", address) == [{"address": address, "state": "stepping"}]
     stands_still(1, 1)
-    place.kill(f"worker {worker.name}")
+    live_home.kill(f"worker {worker.name}")
     stands_still(1, 1)
-    place.json("step", address)
-    place.await_step("hal", 1)
-    place.kill(f"worker {worker.name}")
+    live_home.json("step", address)
+    live_home.await_step("hal", 1)
+    live_home.kill(f"worker {worker.name}")
     gates[1].set()
     until(lambda: len(records(worker, "said")) == 2, "the step is done by the next incarnation")
-    stands_still(1, len(place.server.seen_by("hal")))
-    place.json("resume", address)
-    place.await_end(agent)
-    types = [event["type"] for event in place.json("events", "stepping")]
+    stands_still(1, len(live_home.server.seen_by("hal")))
+    live_home.json("resume", address)
+    live_home.await_end(agent)
+    types = [event["type"] for event in live_home.json("events", "stepping")]
     assert types.count("worker.stepped") <= 2  # a killed worker may lose its last reports
-    nobody = place.command("step", "stepping")
+    nobody = live_home.command("step", "stepping")
     assert (nobody.returncode, "nobody is paused" in nobody.stderr) == (1, True)
 
 
-def test_an_interruption_without_words_ends_a_command_and_says_so(place: Place) -> None:
+def test_an_interruption_without_words_ends_a_command_and_says_so(live_home: LiveHome) -> None:
     sleeper = bash("echo a fact > fact.md; sleep 300.061")
-    place.plays(coordinator=one_worker("ida"), ida=[sleeper, DONE])
-    agent = place.begin("broken-off")
+    live_home.plays(coordinator=one_worker("ida"), ida=[sleeper, DONE])
+    agent = live_home.begin("broken-off")
     until(lambda: [*agent.glob("runs/*/nodes/*/scratch/fact.md")], "the command runs")
-    worker = f"{agent.name}/{place.worker(agent, 'ida').name}"
-    assert place.json("interrupt", worker) == [{"address": worker, "state": "interrupting"}]
-    seen = place.await_step("ida", 1)
+    worker = f"{agent.name}/{live_home.worker(agent, 'ida').name}"
+    assert live_home.json("interrupt", worker) == [{"address": worker, "state": "interrupting"}]
+    seen = live_home.await_step("ida", 1)
     assert seen.result("bash") == INTERRUPTED_CALL
     assert "[Message from human]: I have interrupted what you were doing." in seen.said
-    place.await_end(agent)
+    live_home.await_end(agent)
     assert not runs("300.061")
 
 
-def test_stop_ends_workers_with_all_that_descends_from_them(place: Place) -> None:
+def test_stop_ends_workers_with_all_that_descends_from_them(live_home: LiveHome) -> None:
     hider = "(setsid nohup sleep 300.053 >/dev/null 2>&1 &); touch fact.md; sleep 300.053"
-    place.plays(coordinator=one_worker("eve"), eve=[bash(hider)])
-    agent = place.begin("hider")
+    live_home.plays(coordinator=one_worker("eve"), eve=[bash(hider)])
+    agent = live_home.begin("hider")
     until(lambda: [*agent.glob("runs/*/nodes/*/scratch/fact.md")], "the command runs")
     assert runs("300.053")
-    stopped = place.json("stop", "hider")
+    stopped = live_home.json("stop", "hider")
     assert [row["state"] for row in stopped] == ["stopped"] * 2
-    assert not [title for title in place.titles() if "hider" in title or "eve-" in title]
+    assert not [title for title in live_home.titles() if "hider" in title or "eve-" in title]
     until(lambda: not runs("300.053"), "no descendant is left")
-    assert place.json("show", "hider")["status"] == "stopped"
+    assert live_home.json("show", "hider")["status"] == "stopped"
 
 
-def test_an_answer_resumes_the_call_that_asked_and_a_second_one_comes_late(place: Place) -> None:
-    place.plays(coordinator=one_worker("fay"), fay=[FACT, ask("Which year?"), DONE])
-    agent = place.begin("steered-asker")
-    question = place.await_question("steered-asker")
+def test_an_answer_resumes_the_call_that_asked_and_a_second_one_comes_late(
+    live_home: LiveHome,
+) -> None:
+    live_home.plays(coordinator=one_worker("fay"), fay=[FACT, ask("Which year?"), DONE])
+    agent = live_home.begin("steered-asker")
+    question = live_home.await_question("steered-asker")
     assert (question["from"], question["question"]) == ("fay", "Which year?")
-    place.kill(f"worker {place.worker(agent, 'fay').name}")
-    assert place.json("respond", question["id"], "2026")["status"] == "answered"
-    late = place.command("respond", question["id"], "2027")
+    live_home.kill(f"worker {live_home.worker(agent, 'fay').name}")
+    assert live_home.json("respond", question["id"], "2026")["status"] == "answered"
+    late = live_home.command("respond", question["id"], "2027")
     assert (late.returncode, late.stdout) == (1, "")
     assert "answered" in late.stderr
     assert "2026" in late.stderr
-    assert place.await_step("fay", 2).result("ask_human") == "2026"
-    place.await_end(agent)
-    assert place.json("questions", "steered-asker") == []
-    assert len(place.json("questions", "steered-asker", "--all")) == 1
+    assert live_home.await_step("fay", 2).result("ask_human") == "2026"
+    live_home.await_end(agent)
+    assert live_home.json("questions", "steered-asker") == []
+    assert len(live_home.json("questions", "steered-asker", "--all")) == 1
 
 
-def test_an_answer_to_a_call_that_was_interrupted_is_a_message(place: Place) -> None:
+def test_an_answer_to_a_call_that_was_interrupted_is_a_message(live_home: LiveHome) -> None:
     gate = threading.Event()
     steps = [FACT, ask("Which year?"), held(FACT, gate)]
 
@@ -240,14 +248,14 @@ def test_an_answer_to_a_call_that_was_interrupted_is_a_message(place: Place) -> 
         # The answer is accepted for gus before his process receives it.
         return DONE if ANSWER in seen.said else write(f"step-{seen.step}.md", "x")
 
-    place.plays(coordinator=one_worker("gus"), gus=gus)
-    agent = place.begin("impatient")
-    question = place.await_question("impatient")
-    place.json("send", "impatient", "Go on", "--to", "gus", "--mode", "interrupt")
-    assert place.await_step("gus", 2).result("ask_human") == INTERRUPTED_CALL
-    answered = place.command("respond", question["id"], "2026")
+    live_home.plays(coordinator=one_worker("gus"), gus=gus)
+    agent = live_home.begin("impatient")
+    question = live_home.await_question("impatient")
+    live_home.json("send", "impatient", "Go on", "--to", "gus", "--mode", "interrupt")
+    assert live_home.await_step("gus", 2).result("ask_human") == INTERRUPTED_CALL
+    answered = live_home.command("respond", question["id"], "2026")
     gate.set()
     assert answered.returncode == 0, answered.stderr
-    said = place.server.wait_for(lambda seen: seen.is_for("gus") and ANSWER in seen.said).said
+    said = live_home.server.wait_for(lambda seen: seen.is_for("gus") and ANSWER in seen.said).said
     assert f"{ANSWER} {abbreviated(question['id'])}: Which year?) 2026" in said
-    place.await_end(agent)
+    live_home.await_end(agent)

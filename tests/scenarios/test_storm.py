@@ -11,8 +11,8 @@ from typing import TypeVar
 from actors.broker.reservations import SHORTEST_ANSWER
 from agiraph.http.client import Client
 from tests.fakes.storm import FACT, StormyTeam
-from tests.integration.house import until
-from tests.scenarios.place import Place
+from tests.integration.waiting import until
+from tests.scenarios.live_home import LiveHome
 
 MODELS = ("anthropic/fake", "openai/fake", "google/fake")
 CALLS, CALLS_OF_LEAD = 2, 3
@@ -29,15 +29,15 @@ def patiently(found: Callable[[], T | None], what: str) -> T:
 
 
 def test_a_team_in_a_storm_fails_nobody_and_keeps_its_budget_to_the_call(
-    drowsy_place: Place,
+    parking_home: LiveHome,
 ) -> None:
-    place, team = drowsy_place, StormyTeam(WORKERS, MODELS)
-    place.plays(team)
+    live_home, team = parking_home, StormyTeam(WORKERS, MODELS)
+    live_home.plays(team)
     at_stop: list[tuple[int, int]] = []
 
     def raise_it() -> None:
-        agent = place.agent("stormy").name
-        with Client.for_home(place.home) as client:
+        agent = live_home.agent("stormy").name
+        with Client.for_home(live_home.home) as client:
 
             def question() -> str | None:
                 asked = client.questions(status="open")
@@ -45,18 +45,20 @@ def test_a_team_in_a_storm_fails_nobody_and_keeps_its_budget_to_the_call(
 
             asked = patiently(question, "more is asked for")
 
-        patiently(lambda: place.has_parked(agent, WORKERS + 1), "all who lack money have parked")
-        [budget] = place.json("usage", agent, "--budgets")["budgets"]
+        patiently(
+            lambda: live_home.has_parked(agent, WORKERS + 1), "all who lack money have parked"
+        )
+        [budget] = live_home.json("usage", agent, "--budgets")["budgets"]
         at_stop.append((len(team.taken), budget["spent_tokens"]))
         assert budget["spent_tokens"] == team.tokens, "the ledger has what the services have"
-        place.json("respond", asked, "raise by 1000000000 tokens")
+        live_home.json("respond", asked, "raise by 1000000000 tokens")
 
     money = ("--budget", f"{LIMIT}-tokens", "--when-spent", "ask")
-    outcome = place.complete("Weather a storm", "--name", "stormy", *money, meanwhile=raise_it)
+    outcome = live_home.complete("Weather a storm", "--name", "stormy", *money, meanwhile=raise_it)
     [(count, spent)] = at_stop
     next_call = min(usage.input_tokens for usage in team.taken[count:]) + SHORTEST_ANSWER
     assert 0 <= LIMIT - spent < next_call, "every call was paid for, and made if it could be"
-    nodes = place.json("board", outcome.agent.name)
+    nodes = live_home.json("board", outcome.agent.name)
     assert [node["status"] for node in nodes] == ["completed"] * WORKERS
     assert not outcome.events("node.failed")
     files = [*outcome.run.glob("nodes/*/published/fact.md")]
@@ -64,7 +66,7 @@ def test_a_team_in_a_storm_fails_nobody_and_keeps_its_budget_to_the_call(
     calls = len(team.taken)
     assert team.refused_with_a_wish + team.refused_without == calls, "there was a storm"
     assert calls == CALLS * WORKERS + CALLS_OF_LEAD, "no call was made in vain"
-    told = place.json("usage", outcome.agent.name, "--budgets")
+    told = live_home.json("usage", outcome.agent.name, "--budgets")
     assert sum(row["calls"] for row in told["rows"]) == calls
     assert told["total"]["input_tokens"] + told["total"]["output_tokens"] == team.tokens
-    assert len(place.json("questions", outcome.agent.name, "--all")) == 1
+    assert len(live_home.json("questions", outcome.agent.name, "--all")) == 1

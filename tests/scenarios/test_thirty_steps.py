@@ -5,7 +5,7 @@ import threading
 from agiraph.agent.loop import UNKNOWN_OUTCOME
 from agiraph.storage.journal import read_journal
 from tests.fakes.model_server import Reply, calls
-from tests.scenarios.place import Place
+from tests.scenarios.live_home import LiveHome
 from tests.scenarios.steps import UNTIL_KILLED, bash, held, one_worker, publish
 
 STEPS = 30
@@ -16,24 +16,26 @@ def step(number: int, then: str = ":") -> Reply:
     return bash(f"echo {number} >> lines.txt; {then}")
 
 
-def test_thirty_steps_are_done_once_each_though_the_worker_is_killed_twice(place: Place) -> None:
+def test_thirty_steps_are_done_once_each_though_the_worker_is_killed_twice(
+    live_home: LiveHome,
+) -> None:
     gate = threading.Event()
     steps = [step(number) for number in range(1, STEPS + 1)]
     steps[11] = step(12, then=UNTIL_KILLED)
     steps[19] = held(steps[19], gate)
     steps[29] = calls(steps[29], publish("thirty lines"))
-    place.plays(coordinator=one_worker("ada"), ada=steps)
+    live_home.plays(coordinator=one_worker("ada"), ada=steps)
 
     def meanwhile() -> None:
-        place.kill_in_command(place.agent("thirty"), "ada", "ada")
-        place.await_step("ada", 19)
-        place.kill("worker ada")
+        live_home.kill_in_command(live_home.agent("thirty"), "ada", "ada")
+        live_home.await_step("ada", 19)
+        live_home.kill("worker ada")
         gate.set()
 
-    outcome = place.complete("Write thirty lines", "--name", "thirty", meanwhile=meanwhile)
+    outcome = live_home.complete("Write thirty lines", "--name", "thirty", meanwhile=meanwhile)
     lines = outcome.published("ada-facts")["lines.txt"].split()
     assert lines == [str(number) for number in range(1, STEPS + 1)]
-    home = place.worker(place.agent("thirty"), "ada")
+    home = live_home.worker(live_home.agent("thirty"), "ada")
     records = read_journal(home / "conversation.jsonl")
     results = [r["content"] for r in records if r["kind"] == "tool.finished"]
     assert results[:STEPS] == ["[exit code 0]"] * STEPS
@@ -41,15 +43,15 @@ def test_thirty_steps_are_done_once_each_though_the_worker_is_killed_twice(place
     assert not [*(home / ".calls").iterdir()], "what a call leaves goes once it is recorded"
 
 
-def test_a_step_that_was_truly_cut_off_is_not_run_again_but_told(place: Place) -> None:
+def test_a_step_that_was_truly_cut_off_is_not_run_again_but_told(live_home: LiveHome) -> None:
     cut_off = step(1, then=f"{UNTIL_KILLED}; sleep 300.018; echo never >> lines.txt")
-    place.plays(coordinator=one_worker("bob"), bob=[cut_off, step(2), publish("cut")])
+    live_home.plays(coordinator=one_worker("bob"), bob=[cut_off, step(2), publish("cut")])
 
-    outcome = place.complete(
+    outcome = live_home.complete(
         "Write two lines",
         *("--name", "truncated"),
-        meanwhile=lambda: place.kill_in_command(place.agent("truncated"), "bob", "bob"),
+        meanwhile=lambda: live_home.kill_in_command(live_home.agent("truncated"), "bob", "bob"),
     )
     assert outcome.published("bob-facts")["lines.txt"].split() == ["1", "2"]
-    assert place.await_step("bob", 1).result("bash") == UNKNOWN_OUTCOME
-    assert not [title for title in place.titles() if "300.018" in title]
+    assert live_home.await_step("bob", 1).result("bash") == UNKNOWN_OUTCOME
+    assert not [title for title in live_home.titles() if "300.018" in title]

@@ -11,8 +11,8 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from tests.fakes import acp_agent
 from tests.fakes.collector import Collector, attributes
-from tests.integration.house import until
-from tests.scenarios.place import MakePlace, Place, whole_lines
+from tests.integration.waiting import until
+from tests.scenarios.live_home import LiveHome, MakeLiveHome, whole_lines
 from tests.scenarios.steps import DONE, FACT, WAIT, finish, held, led, node, spawn, workers
 
 
@@ -23,10 +23,10 @@ def collector() -> Iterator[Collector]:
 
 
 @pytest.fixture(scope="module")
-def place(collector: Collector, make_place: MakePlace) -> Place:
+def live_home(collector: Collector, make_live_home: MakeLiveHome) -> LiveHome:
     endpoint = collector.url.removesuffix("/hook")
     about = {"otlp_endpoint": endpoint, "service_name": "test", "content": True}
-    return make_place({"telemetry": about})
+    return make_live_home({"telemetry": about})
 
 
 def tree_of(collector: Collector, goal: str) -> tuple[str, Counter[str], dict[bytes, Span]]:
@@ -63,22 +63,22 @@ def _is_of(span: Span, run: Span) -> bool:
 
 
 def test_a_run_with_two_workers_is_one_trace_through_kills(
-    place: Place, collector: Collector
+    live_home: LiveHome, collector: Collector
 ) -> None:
     gate = threading.Event()
     hire, assign, *rest = workers("ada", "bob")
-    place.plays(
+    live_home.plays(
         coordinator=[hire, assign, WAIT, *rest], ada=[held(FACT, gate), DONE], bob=[FACT, DONE]
     )
 
     def kill() -> None:
-        place.await_step("ada", 0)
+        live_home.await_step("ada", 0)
         until(lambda: any("bob" in span.name for span in collector.spans()), "bob's spans")
-        place.kill("agiraph: tracer")
-        place.kill("ada")
+        live_home.kill("agiraph: tracer")
+        live_home.kill("ada")
         gate.set()
 
-    place.complete("Facts", meanwhile=kill)
+    live_home.complete("Facts", meanwhile=kill)
     top, paths, found = tree_of(collector, "Facts")
     tools = {f" > turn > execute_tool {tool}": 1 for tool in ("write_file", "publish")}
     counts = {"": 1, " > turn": 2, " > turn > chat fake": 2, **tools}
@@ -91,7 +91,7 @@ def test_a_run_with_two_workers_is_one_trace_through_kills(
     assert chat.end_time_unix_nano >= chat.start_time_unix_nano
 
 
-def put_agent(place: Place, folder: Path, script: list[list[dict[str, object]]]) -> None:
+def put_agent(live_home: LiveHome, folder: Path, script: list[list[dict[str, object]]]) -> None:
     """Let `scripted` be an outside agent that plays a script."""
     (folder / "script.json").write_text(json.dumps(script))
     preset = {
@@ -100,11 +100,11 @@ def put_agent(place: Place, folder: Path, script: list[list[dict[str, object]]])
         "resume": ["{options}"],
         "readable": [str(Path(acp_agent.__file__).parent), str(folder)],
     }
-    (place.home / "agents.yaml").write_text(json.dumps({"scripted": preset}))
+    (live_home.home / "agents.yaml").write_text(json.dumps({"scripted": preset}))
 
 
 def test_each_start_of_an_outside_agent_is_a_span_through_kills(
-    place: Place, collector: Collector, tmp_path: Path
+    live_home: LiveHome, collector: Collector, tmp_path: Path
 ) -> None:
     def tool(name: str) -> dict[str, object]:
         return {"tool": name, "kind": "execute", "input": {"command": name}, "gives": name}
@@ -120,11 +120,11 @@ def test_each_start_of_an_outside_agent_is_a_span_through_kills(
             {"local": "_result.md", "content": "Done.\n"},
         ]
     ]
-    put_agent(place, tmp_path, script)
-    place.plays(coordinator=led("eve", "scripted"))
+    put_agent(live_home, tmp_path, script)
+    live_home.plays(coordinator=led("eve", "scripted"))
 
     def kill() -> None:
-        agent = place.agent("starts")
+        agent = live_home.agent("starts")
 
         def holds() -> bool:
             events = whole_lines(agent / "events.jsonl")
@@ -133,10 +133,10 @@ def test_each_start_of_an_outside_agent_is_a_span_through_kills(
             return told.count("tool.result") == 3 and held
 
         until(holds, "it holds, and what it did is recorded")
-        place.kill("agiraph: tracer")
-        place.kill("eve")
+        live_home.kill("agiraph: tracer")
+        live_home.kill("eve")
 
-    place.complete("Starts", "--name", "starts", meanwhile=kill)
+    live_home.complete("Starts", "--name", "starts", meanwhile=kill)
     top, paths, found = tree_of(collector, "Starts")
     start = f"{top} > invoke_agent eve > invoke_agent scripted"
     assert paths[start] == 3
@@ -148,13 +148,13 @@ def test_each_start_of_an_outside_agent_is_a_span_through_kills(
 
 
 def test_the_agent_of_a_workers_second_node_is_told_to_have_ended_too(
-    place: Place, collector: Collector, tmp_path: Path
+    live_home: LiveHome, collector: Collector, tmp_path: Path
 ) -> None:
-    put_agent(place, tmp_path, [[{"local": "_result.md", "content": "Done.\n"}]])
+    put_agent(live_home, tmp_path, [[{"local": "_result.md", "content": "Done.\n"}]])
     hire = spawn("ivy", type="autonomous", agent_command="scripted")
     nodes = [node("one", "ivy"), node("two", "ivy")]
-    place.plays(coordinator=[hire, *nodes, WAIT, WAIT, finish()])
-    outcome = place.complete("Twice")
+    live_home.plays(coordinator=[hire, *nodes, WAIT, WAIT, finish()])
+    outcome = live_home.complete("Twice")
     assert len(outcome.events("outside.started")) == 2
     assert len(outcome.events("outside.ended")) == 2
     top, paths, found = tree_of(collector, "Twice")

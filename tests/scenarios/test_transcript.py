@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.model_server import say
-from tests.scenarios.place import Place
+from tests.scenarios.live_home import LiveHome
 from tests.scenarios.steps import bash, one_worker, publish
 from tests.scenarios.terminal import Terminal, needs_tmux
 
@@ -14,17 +14,17 @@ TRICK = "printf 'a\\033[31mred\\n```\\n' | tee facts.md"
 
 
 @pytest.fixture(scope="module")
-def place(place: Place) -> Place:
-    """Return a place with the agent `read`, whose worker `reader` has finished."""
+def live_home(live_home: LiveHome) -> LiveHome:
+    """Return a running home with the agent `read`, whose worker `reader` has finished."""
     *before, last = one_worker("reader")
     leads = [*before, say(ALMOST), last]
-    place.plays(coordinator=leads, reader=[bash(TRICK), publish("All is read.")])
-    place.complete("Read a thing", "--name", "read")
-    return place
+    live_home.plays(coordinator=leads, reader=[bash(TRICK), publish("All is read.")])
+    live_home.complete("Read a thing", "--name", "read")
+    return live_home
 
 
-def test_a_finished_workers_conversation_is_a_page(place: Place) -> None:
-    read = place.command("transcript", "read/reader")
+def test_a_finished_workers_conversation_is_a_page(live_home: LiveHome) -> None:
+    read = live_home.command("transcript", "read/reader")
     assert read.returncode == 0
     first, *_ = read.stdout.splitlines()
     assert first.endswith("/reader")
@@ -36,27 +36,29 @@ def test_a_finished_workers_conversation_is_a_page(place: Place) -> None:
     assert "\x1b" not in read.stdout
 
 
-def test_an_agents_name_means_its_coordinator(place: Place) -> None:
-    read = place.command("transcript", "read")
+def test_an_agents_name_means_its_coordinator(live_home: LiveHome) -> None:
+    read = live_home.command("transcript", "read")
     assert read.stdout.splitlines()[0].endswith("/coordinator")
     assert "### calls spawn_worker" in read.stdout
 
 
-def test_what_a_coordinator_says_has_the_id_of_the_message_that_it_becomes(place: Place) -> None:
-    [said] = [e for e in place.json("transcript", "read") if e["content"] == ALMOST]
-    [heard] = [one for one in place.json("messages", "read") if one["content"] == ALMOST]
+def test_what_a_coordinator_says_has_the_id_of_the_message_that_it_becomes(
+    live_home: LiveHome,
+) -> None:
+    [said] = [e for e in live_home.json("transcript", "read") if e["content"] == ALMOST]
+    [heard] = [one for one in live_home.json("messages", "read") if one["content"] == ALMOST]
     assert said["message"] == heard["id"]
 
 
-def test_it_can_be_had_as_json_and_in_a_file(place: Place) -> None:
-    entries = place.json("transcript", "read/reader")
+def test_it_can_be_had_as_json_and_in_a_file(live_home: LiveHome) -> None:
+    entries = live_home.json("transcript", "read/reader")
     assert [e["seq"] for e in entries] == list(range(1, len(entries) + 1))
     assert {"assigned", "said", "tool.finished", "node.closed"} <= {e["kind"] for e in entries}
-    written = place.command("transcript", "read/reader", "-o", "reader.md")
+    written = live_home.command("transcript", "read/reader", "-o", "reader.md")
     assert (written.returncode, written.stdout) == (0, "")
-    file = place.home / "reader.md"
-    assert file.read_text() == place.command("transcript", "read/reader").stdout
-    again = place.command("transcript", "read", "-o", "reader.md")
+    file = live_home.home / "reader.md"
+    assert file.read_text() == live_home.command("transcript", "read/reader").stdout
+    again = live_home.command("transcript", "read", "-o", "reader.md")
     assert (again.returncode, "reader.md exists" in again.stderr) == (2, True)
 
 
@@ -68,16 +70,16 @@ def test_it_can_be_had_as_json_and_in_a_file(place: Place) -> None:
     ],
 )
 def test_who_is_not_known_is_named_with_those_who_are(
-    place: Place, named: str, words: list[str]
+    live_home: LiveHome, named: str, words: list[str]
 ) -> None:
-    unknown = place.command("transcript", named)
+    unknown = live_home.command("transcript", named)
     assert unknown.returncode == 2
     assert [word for word in words if word not in unknown.stderr] == []
 
 
 @needs_tmux
-def test_a_long_one_is_shown_with_the_pager(place: Place, tmp_path: Path) -> None:
-    environ = {**place.environ, "PAGER": "less", "TERM": "screen"}
+def test_a_long_one_is_shown_with_the_pager(live_home: LiveHome, tmp_path: Path) -> None:
+    environ = {**live_home.environ, "PAGER": "less", "TERM": "screen"}
     terminal = Terminal(tmp_path / "tmux", environ, "transcript", "read", is_program=True)
     terminal.await_screen("# ", "/coordinator", ":")
     terminal.keys("q")

@@ -7,17 +7,17 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.model_server import Reply, Script, say
-from tests.integration.house import until
-from tests.scenarios.house import JsonObject
-from tests.scenarios.place import Place, placed, whole_lines
+from tests.integration.waiting import until
+from tests.scenarios.live_home import LiveHome, running_home, whole_lines
+from tests.scenarios.scenario_home import JsonObject
 from tests.scenarios.steps import WORK, ask, finish, one_worker
 from tests.scenarios.turned_clock import turn
 
 DAY = 86400.0
 
 
-class TurnedPlace(Place):
-    """A place whose clock the test turns."""
+class AdjustedClockHome(LiveHome):
+    """A running home whose clock the test turns."""
 
     program = ("tests.scenarios.turned_clock:supervise",)
 
@@ -48,40 +48,40 @@ class TurnedPlace(Place):
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+def live_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveHome]:
     home = tmp_path_factory.mktemp("home")
     note = "echo $AGIRAPH_TRIGGER_NAME >> noted.txt"
     slow = "echo begun >> slow.txt; sleep 300.061; echo done >> slow.txt"
     settings = {"run": {"park_after_seconds": 0.3}, "callbacks": {"note": note, "slow": slow}}
     turn(home, 0)
-    with placed(home, TurnedPlace, settings) as made:
+    with running_home(home, AdjustedClockHome, settings) as made:
         yield made
 
 
-def finished(place: TurnedPlace, name: str) -> Path:
+def finished(live_home: AdjustedClockHome, name: str) -> Path:
     """Run an agent to the end of its first run, and wait until it sleeps; return its folder."""
-    place.plays(coordinator=[*one_worker("ada"), say("That was all.")], ada=WORK)
-    agent = place.begin(name)
-    place.await_end(agent)
-    until(place.is_parked, "everybody sleeps")
+    live_home.plays(coordinator=[*one_worker("ada"), say("That was all.")], ada=WORK)
+    agent = live_home.begin(name)
+    live_home.await_end(agent)
+    until(live_home.is_parked, "everybody sleeps")
     return agent
 
 
 def test_an_agent_with_triggers_and_nothing_to_do_costs_nothing_for_ten_days(
-    place: TurnedPlace,
+    live_home: AdjustedClockHome,
 ) -> None:
-    finished(place, "quiet")
-    beat = place.add("quiet", "Anything new?", "--every", "30m")
-    place.add("quiet", "See why", "--on", "node.failed")
-    place.add("quiet", "Happy new year", "--at", "2099-01-01T00:00", "--zone", "Europe/Berlin")
-    until(place.is_parked, "everybody sleeps")
-    asked = place.asked()
+    finished(live_home, "quiet")
+    beat = live_home.add("quiet", "Anything new?", "--every", "30m")
+    live_home.add("quiet", "See why", "--on", "node.failed")
+    live_home.add("quiet", "Happy new year", "--at", "2099-01-01T00:00", "--zone", "Europe/Berlin")
+    until(live_home.is_parked, "everybody sleeps")
+    asked = live_home.asked()
     for _ in range(40):
-        place.turn(DAY / 4)
-    assert place.asked() == asked
-    assert place.is_parked()
-    assert not [title for title in place.titles() if "quiet" in title]
-    state = place.trigger("quiet", beat["id"])
+        live_home.turn(DAY / 4)
+    assert live_home.asked() == asked
+    assert live_home.is_parked()
+    assert not [title for title in live_home.titles() if "quiet" in title]
+    state = live_home.trigger("quiet", beat["id"])
     assert (state["fired"], state["status"]) == (0, "active")
     assert state["skipped"] >= 40
 
@@ -91,92 +91,96 @@ SAID = 5
 
 
 def next_run(*replies: Reply) -> Script:
-    """Return a brain whose coordinator continues with these replies after its first run."""
+    """Return a responder whose coordinator continues with these replies after its first run."""
     return Script({"coordinator": [*[say("(said before)")] * SAID, *replies]})
 
 
-def test_a_trigger_begins_the_next_run_once_though_the_clock_dies(place: TurnedPlace) -> None:
-    agent = finished(place, "weekly")
-    place.server.brain = next_run(finish("The report."), say("It is written."))
-    trigger = place.add("weekly", "Write the weekly report", "--cron", "0 9 * * MON")
-    asked = place.asked()
-    turn(place.home, 8 * DAY)
-    place.kill("agiraph: clock")
+def test_a_trigger_begins_the_next_run_once_though_the_clock_dies(
+    live_home: AdjustedClockHome,
+) -> None:
+    agent = finished(live_home, "weekly")
+    live_home.server.responder = next_run(finish("The report."), say("It is written."))
+    trigger = live_home.add("weekly", "Write the weekly report", "--cron", "0 9 * * MON")
+    asked = live_home.asked()
+    turn(live_home.home, 8 * DAY)
+    live_home.kill("agiraph: clock")
     until(lambda: len(list(agent.glob("runs/*/_output.md"))) == 2, "a second run has ended")
-    until(place.is_parked, "everybody sleeps")
-    place.turn(3600)
-    assert place.asked() == asked + 2
+    until(live_home.is_parked, "everybody sleeps")
+    live_home.turn(3600)
+    assert live_home.asked() == asked + 2
     assert len(list(agent.glob("runs/*"))) == 2
     assert json.loads((agent / "agent.json").read_text())["goal"] == "Write the weekly report"
-    state = place.trigger("weekly", trigger["id"])
+    state = live_home.trigger("weekly", trigger["id"])
     assert (state["fired"], state["status"]) == (1, "active")
     fired = [e for e in whole_lines(agent / "events.jsonl") if e["type"] == "trigger.fired"]
     assert [event["data"]["trigger_id"] for event in fired] == [trigger["id"]]
-    assert not place.server.problems
+    assert not live_home.server.problems
 
 
-def test_a_key_that_is_refused_pauses_the_trigger_and_tells_the_human(place: TurnedPlace) -> None:
-    agent = finished(place, "poor")
+def test_a_key_that_is_refused_pauses_the_trigger_and_tells_the_human(
+    live_home: AdjustedClockHome,
+) -> None:
+    agent = finished(live_home, "poor")
     refused = Reply(status=401, error=("authentication_error", "invalid x-api-key"))
-    place.server.brain = next_run(refused)
-    trigger = place.add("poor", "Look at the news", "--every", "1h")
-    assert place.command("send", "poor", "Any news?").returncode == 0
-    place.await_end(agent)
-    until(place.is_parked, "everybody sleeps")
-    asked = place.asked()
-    place.turn(3600)
-    until(lambda: place.trigger("poor", trigger["id"])["status"] == "paused", "it is paused")
-    until(lambda: place.json("show", "poor")["status"] == "failed", "the run has failed")
-    assert "invalid x-api-key" in place.trigger("poor", trigger["id"])["reason"]
-    until(place.is_parked, "everybody sleeps")
-    tried = place.asked()
+    live_home.server.responder = next_run(refused)
+    trigger = live_home.add("poor", "Look at the news", "--every", "1h")
+    assert live_home.command("send", "poor", "Any news?").returncode == 0
+    live_home.await_end(agent)
+    until(live_home.is_parked, "everybody sleeps")
+    asked = live_home.asked()
+    live_home.turn(3600)
+    until(lambda: live_home.trigger("poor", trigger["id"])["status"] == "paused", "it is paused")
+    until(lambda: live_home.json("show", "poor")["status"] == "failed", "the run has failed")
+    assert "invalid x-api-key" in live_home.trigger("poor", trigger["id"])["reason"]
+    until(live_home.is_parked, "everybody sleeps")
+    tried = live_home.asked()
     assert tried > asked
-    place.turn(DAY)
-    assert place.asked() == tried
+    live_home.turn(DAY)
+    assert live_home.asked() == tried
     said = [path.read_text() for path in agent.glob("runs/*/_messages/*.md")]
     assert any(f"agiraph triggers {agent.name} resume {trigger['id']}" in text for text in said)
 
 
 def test_messages_nodes_and_callbacks_need_no_thought_of_the_coordinator(
-    place: TurnedPlace,
+    live_home: AdjustedClockHome,
 ) -> None:
     leads = [*one_worker("eve")[:3], ask("Enough?")]
-    place.plays(coordinator=leads, eve=[*WORK, *WORK])
-    agent = place.begin("busy")
-    until(lambda: len(place.json("questions", "busy")) == 1, "it asks")
-    until(place.is_parked, "everybody sleeps")
-    asked = place.asked()
-    place.add("busy", "The build is due", "--in", "60s", "--say", "human")
-    again = place.add("busy", "--in", "60s", "--node", "eve-facts")
-    place.add("busy", "--in", "60s", "--callback", "note", "--name", "a note")
-    refused = place.command("triggers", "busy", "add", "--in", "60s", "--callback", "rm")
+    live_home.plays(coordinator=leads, eve=[*WORK, *WORK])
+    agent = live_home.begin("busy")
+    until(lambda: len(live_home.json("questions", "busy")) == 1, "it asks")
+    until(live_home.is_parked, "everybody sleeps")
+    asked = live_home.asked()
+    live_home.add("busy", "The build is due", "--in", "60s", "--say", "human")
+    again = live_home.add("busy", "--in", "60s", "--node", "eve-facts")
+    live_home.add("busy", "--in", "60s", "--callback", "note", "--name", "a note")
+    refused = live_home.command("triggers", "busy", "add", "--in", "60s", "--callback", "rm")
     assert refused.returncode == 2
     assert "unknown callback 'rm' (known: note, slow)" in refused.stderr
-    place.turn(60)
+    live_home.turn(60)
     published = "runs/*/nodes/eve-facts*/published/facts.md"
     until(lambda: len(list(agent.glob(published))) == 2, "the node was run again")
-    until(lambda: (place.home / "noted.txt").exists(), "the callback has run")
-    assert (place.home / "noted.txt").read_text() == "a note\n"
+    until(lambda: (live_home.home / "noted.txt").exists(), "the callback has run")
+    assert (live_home.home / "noted.txt").read_text() == "a note\n"
 
     def is_told() -> bool:
         said = [path.read_text() for path in agent.glob("runs/*/_messages/*.md")]
         return any("(trigger 'The build is due') The build is due" in text for text in said)
 
     until(is_told, "the human was told")
-    assert place.asked() == asked + 2, "only the worker thought"
-    spent = {row["key"]: row["calls"] for row in place.json("usage", "busy", "--by", "trigger")}
+    assert live_home.asked() == asked + 2, "only the worker thought"
+    spent = {row["key"]: row["calls"] for row in live_home.json("usage", "busy", "--by", "trigger")}
     assert spent == {"": spent[""], again["id"]: 2}, "what the worker spent is the trigger's"
 
 
 def test_a_clock_that_dies_in_a_callback_tells_so_and_runs_it_no_second_time(
-    place: TurnedPlace,
+    live_home: AdjustedClockHome,
 ) -> None:
-    agent = finished(place, "cut-short")
-    place.add("cut-short", "--in", "60s", "--callback", "slow", "--name", "slow")
-    place.turn(60)
-    begun = place.home / "slow.txt"
+    agent = finished(live_home, "cut-short")
+    live_home.add("cut-short", "--in", "60s", "--callback", "slow", "--name", "slow")
+    live_home.turn(60)
+    begun = live_home.home / "slow.txt"
     until(begun.exists, "the callback runs")
-    place.kill("agiraph: clock")
+    live_home.kill("agiraph: clock")
 
     def told() -> list[JsonObject]:
         events = whole_lines(agent / "events.jsonl")
@@ -185,6 +189,6 @@ def test_a_clock_that_dies_in_a_callback_tells_so_and_runs_it_no_second_time(
     until(told, "how it ended is told")
     assert [one["ended"] for one in told()] == ["it was interrupted; its outcome is unknown"]
     assert begun.read_text() == "begun\n"
-    assert not [title for title in place.titles() if "300.061" in title]
+    assert not [title for title in live_home.titles() if "300.061" in title]
     book = json.loads((agent / "triggers.json").read_text())
     assert [trigger["fired"] for trigger in book["triggers"]] == [1]

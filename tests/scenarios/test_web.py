@@ -10,8 +10,8 @@ import pytest
 from agiraph.agent.loop import INTERRUPTED_CALL
 from tests.fakes.model_server import SeenRequest, call
 from tests.fakes.site import FakeSite
-from tests.integration.house import until
-from tests.scenarios.place import MakePlace, Place, whole_lines
+from tests.integration.waiting import until
+from tests.scenarios.live_home import LiveHome, MakeLiveHome, whole_lines
 from tests.scenarios.steps import (
     WAIT,
     Plays,
@@ -29,38 +29,38 @@ DONE = publish("done")
 
 
 @pytest.fixture(scope="module")
-def place(site: FakeSite, make_place: MakePlace) -> Place:
+def live_home(site: FakeSite, make_live_home: MakeLiveHome) -> LiveHome:
     web = {"search_url": f"{site.url}/brave", "results": 3, "allow_private": True}
     settings = {"web": web, "run": {"park_after_seconds": 2}}
-    return make_place(settings, environ={"BRAVE_API_KEY": SECRET})
+    return make_live_home(settings, environ={"BRAVE_API_KEY": SECRET})
 
 
-def web_row(place: Place) -> dict[str, object]:
-    return next(dict(row) for row in place.json("ps") if row["address"] == "tools/web")
+def web_row(live_home: LiveHome) -> dict[str, object]:
+    return next(dict(row) for row in live_home.json("ps") if row["address"] == "tools/web")
 
 
-def fetching(place: Place, site: FakeSite, worker: str) -> Path:
+def fetching(live_home: LiveHome, site: FakeSite, worker: str) -> Path:
     """Start an agent, named for its worker, which fetches a slow page; return its folder."""
     site.began.clear()
     site.released.clear()
     fetch = call("web_fetch", url=f"{site.url}/slow?{worker}")
-    place.plays(coordinator=one_worker(worker), **{worker: [fetch, DONE]})
-    agent = place.begin(f"of-{worker}")
+    live_home.plays(coordinator=one_worker(worker), **{worker: [fetch, DONE]})
+    agent = live_home.begin(f"of-{worker}")
     assert site.began.wait(30)
     site.began.clear()
     return agent
 
 
-def test_a_team_searches_reads_and_cites(place: Place, site: FakeSite) -> None:
-    until(lambda: web_row(place)["state"] == "parked", "nobody has asked the web yet")
-    assert web_row(place)["pid"] is None
+def test_a_team_searches_reads_and_cites(live_home: LiveHome, site: FakeSite) -> None:
+    until(lambda: web_row(live_home)["state"] == "parked", "nobody has asked the web yet")
+    assert web_row(live_home)["pid"] is None
 
     def cite(seen: SeenRequest) -> object:
         assert "**Result 1**\nhttps://example.com/1\nAbout 1." in seen.result("web_search")
         assert "grown by a third" in seen.result("web_fetch")
         return write("facts.md", seen.result("web_fetch"))
 
-    place.plays(
+    live_home.plays(
         coordinator=one_worker("ada"),
         ada=[
             call("web_search", query="chips market share"),
@@ -70,73 +70,75 @@ def test_a_team_searches_reads_and_cites(place: Place, site: FakeSite) -> None:
             DONE,
         ],
     )
-    outcome = place.complete("Write about chips")
+    outcome = live_home.complete("Write about chips")
     page = outcome.published("ada-facts")["facts.md"]
     assert "Title: Chips in 2026" in page
     assert "untrusted" in page
     brave = [seen for seen in site.requests if seen.path == "/brave"]
     assert brave[0].headers["X-Subscription-Token"] == SECRET
-    everything = [*place.home.rglob("*.jsonl"), *place.home.rglob("*.md")]
+    everything = [*live_home.home.rglob("*.jsonl"), *live_home.home.rglob("*.md")]
     assert not [file for file in everything if SECRET in file.read_text(errors="replace")]
-    until(lambda: web_row(place)["state"] == "parked", "the web process has parked")
+    until(lambda: web_row(live_home)["state"] == "parked", "the web process has parked")
 
 
 def test_a_page_that_is_being_fetched_while_the_process_is_killed_is_fetched_again(
-    place: Place, site: FakeSite
+    live_home: LiveHome, site: FakeSite
 ) -> None:
-    agent = fetching(place, site, "bob")
-    place.kill("agiraph: tools/web")
+    agent = fetching(live_home, site, "bob")
+    live_home.kill("agiraph: tools/web")
     assert site.began.wait(30), "it is asked again"
     site.released.set()
-    assert "a beginning\nan end" in place.await_step("bob", 1).result("web_fetch")
-    place.await_end(agent)
+    assert "a beginning\nan end" in live_home.await_step("bob", 1).result("web_fetch")
+    live_home.await_end(agent)
 
 
-def test_an_interruption_drops_the_page_that_is_being_fetched(place: Place, site: FakeSite) -> None:
+def test_an_interruption_drops_the_page_that_is_being_fetched(
+    live_home: LiveHome, site: FakeSite
+) -> None:
     site.dropped.clear()
-    agent = fetching(place, site, "cleo")
-    place.json("send", agent.name, "Never mind", "--to", "cleo", "--mode", "interrupt")
-    assert place.await_step("cleo", 1).result("web_fetch") == INTERRUPTED_CALL
+    agent = fetching(live_home, site, "cleo")
+    live_home.json("send", agent.name, "Never mind", "--to", "cleo", "--mode", "interrupt")
+    assert live_home.await_step("cleo", 1).result("web_fetch") == INTERRUPTED_CALL
     assert site.dropped.wait(30), "the connection is closed"
-    place.await_end(agent)
+    live_home.await_end(agent)
 
 
 def test_a_worker_that_is_killed_in_a_fetch_asks_again_and_does_nothing_twice(
-    place: Place, site: FakeSite
+    live_home: LiveHome, site: FakeSite
 ) -> None:
-    agent = fetching(place, site, "dan")
-    worker = place.worker(agent, "dan")
-    place.kill(f"worker {worker.name}")
+    agent = fetching(live_home, site, "dan")
+    worker = live_home.worker(agent, "dan")
+    live_home.kill(f"worker {worker.name}")
     assert site.began.wait(30), "its next incarnation asks again"
     site.released.set()
-    place.await_end(agent)
+    live_home.await_end(agent)
     records = whole_lines(worker / "conversation.jsonl")
     finished = [record["name"] for record in records if record["kind"] == "tool.finished"]
     assert finished == ["web_fetch", "publish"]
 
 
-def test_a_page_of_an_earlier_cycle_is_fetched_again(place: Place, site: FakeSite) -> None:
+def test_a_page_of_an_earlier_cycle_is_fetched_again(live_home: LiveHome, site: FakeSite) -> None:
     url = f"{site.url}/meta"
     fetch = call("web_fetch", url=url)
     looks = node("look", "eve")
     first: Plays = [spawn("eve"), fetch, fetch, looks, WAIT]
     ends = call("end_cycle", notes="seen", next_in="1s")
-    place.plays(coordinator=[*first, ends, fetch, finish("Done.")], eve=[fetch, DONE])
-    outcome = place.complete("Watch it", "--mode", "infinite")
+    live_home.plays(coordinator=[*first, ends, fetch, finish("Done.")], eve=[fetch, DONE])
+    outcome = live_home.complete("Watch it", "--mode", "infinite")
     assert site.paths().count("/meta") == 2
     shown = [data["preview"] for data in outcome.data("tool.result") if data["tool"] == "web_fetch"]
     assert ["[from the cache: fetched " in one for one in shown] == [False, True, True, False]
 
 
-def test_without_a_search_service_the_model_is_told_what_to_do(drowsy_place: Place) -> None:
-    drowsy_place.plays(
+def test_without_a_search_service_the_model_is_told_what_to_do(parking_home: LiveHome) -> None:
+    parking_home.plays(
         coordinator=[
             call("web_search", query="anything"),
             call("web_fetch", url="http://127.0.0.1:1/"),
             lambda seen: finish(seen.said),
         ]
     )
-    outcome = drowsy_place.lead("Search", "--name", "searches-in-vain")
+    outcome = parking_home.lead("Search", "--name", "searches-in-vain")
     told = outcome.result["result"]
     assert "TAVILY_API_KEY is not set (export TAVILY_API_KEY=..." in told
     private = "127.0.0.1 is not fetched: its address is this machine (web.allow_private is off)"

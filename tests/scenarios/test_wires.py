@@ -9,8 +9,8 @@ from dataclasses import replace
 import pytest
 
 from agiraph.core.turns import ToolTurn, Turn, UserTurn
-from tests.fakes.model_server import Brain, Call, Reply, SeenRequest, calls, cut, rate_limited
-from tests.scenarios.place import Place
+from tests.fakes.model_server import Call, Reply, Responder, SeenRequest, calls, cut, rate_limited
+from tests.scenarios.live_home import LiveHome
 from tests.scenarios.steps import WAIT, Plays, bash, finish_with, node, publish, spawn
 
 # Each actor's model, its wire format, and the text that shows that its thoughts came back to it; a
@@ -29,20 +29,20 @@ RESULT = re.compile(r"^\[(?P<what>Result|Error) of (?P<name>[\w-]+)\]\n", re.MUL
 
 
 @pytest.fixture
-def place(drowsy_place: Place) -> Place:
-    """Return the place where a refused call waits only for a moment."""
-    return drowsy_place
+def live_home(parking_home: LiveHome) -> LiveHome:
+    """Return the running home where a refused call waits only for a moment."""
+    return parking_home
 
 
-def in_words(brain: Brain) -> Brain:
-    """Return a brain that answers as `brain` does, with calls as text if it has no tools."""
+def in_words(responder: Responder) -> Responder:
+    """Return a responder like `responder`, with calls as text if the request has no tools."""
 
     def answer(seen: SeenRequest) -> Reply:
         if INTRODUCTION not in seen.system:
-            return brain(seen)
+            return responder(seen)
         assert not seen.tools, "a model without tool calling was sent tools"
         turns = tuple(one for turn in seen.turns for one in _results_in(turn))
-        reply = brain(replace(seen, turns=turns))
+        reply = responder(replace(seen, turns=turns))
         written = [f"<tool_call>{_written(made)}</tool_call>" for made in reply.calls]
         return replace(reply, text="\n".join([reply.text or "", *written]).strip(), calls=())
 
@@ -69,20 +69,20 @@ def _written(made: Call) -> str:
     return f'{{"name": "{made.name}", "arguments": {made.json}}}'
 
 
-def troubled(brain: Brain) -> Brain:
-    """Return a brain whose service is crowded, breaks off, and works from the fourth call on."""
+def troubled(responder: Responder) -> Responder:
+    """Return a responder that is overloaded, breaks off, and answers from the fourth call on."""
     troubles = iter([rate_limited(), rate_limited("0.01"), None])
     lock = threading.Lock()
 
     def answer(seen: SeenRequest) -> Reply:
         with lock:
-            trouble = next(troubles, brain(seen))
-        return cut(brain(seen), after_events=1) if trouble is None else trouble
+            trouble = next(troubles, responder(seen))
+        return cut(responder(seen), after_events=1) if trouble is None else trouble
 
     return answer
 
 
-def worker(name: str) -> list[Reply | Brain]:
+def worker(name: str) -> list[Reply | Responder]:
     """Return the steps of a worker that thinks, and whose second call is malformed."""
     write = Call("bash", {"command": f"echo by {name} > {name}.md"})
     return [
@@ -93,7 +93,7 @@ def worker(name: str) -> list[Reply | Brain]:
     ]
 
 
-def test_a_team_in_which_each_speaks_another_format(place: Place) -> None:
+def test_a_team_in_which_each_speaks_another_format(live_home: LiveHome) -> None:
     spawned = [spawn(name, model=MODELS[name][0]) for name in WORKERS]
     nodes = [node(f"{name}-part", name) for name in WORKERS]
     leads: Plays = [
@@ -102,16 +102,16 @@ def test_a_team_in_which_each_speaks_another_format(place: Place) -> None:
         WAIT,
         finish_with("wait"),
     ]
-    place.plays(coordinator=leads, **{name: worker(name) for name in WORKERS})
-    place.server.brain = troubled(in_words(place.server.brain))
-    outcome = place.complete("Write four parts", "--name", "mixed", "--model", "anthropic/fake")
+    live_home.plays(coordinator=leads, **{name: worker(name) for name in WORKERS})
+    live_home.server.responder = troubled(in_words(live_home.server.responder))
+    outcome = live_home.complete("Write four parts", "--name", "mixed", "--model", "anthropic/fake")
     told = json.loads(outcome.result["result"].removeprefix("Done: "))["nodes"]
     summaries = {row["worker"]: row["summary"].splitlines()[0] for row in told}
     assert summaries == {name: f"found: by {name}" for name in WORKERS}
     for name in WORKERS:
         assert outcome.published(f"{name}-part") == {f"{name}.md": f"by {name}\n"}
     for name, (_, api, proof) in MODELS.items():
-        seen = place.server.seen_by(name)
+        seen = live_home.server.seen_by(name)
         assert {one.api for one in seen} == {api}
         assert proof in repr(seen[-1].body)
     retried = [event["kind"] for event in outcome.data("model.retry")]

@@ -5,14 +5,14 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.fakes.model_server import Brain, Reply, Script, SeenRequest, call, calls, say
-from tests.integration.house import until
-from tests.scenarios.house import MODEL, House, Outcome
-from tests.scenarios.place import Place
+from tests.fakes.model_server import Reply, Responder, Script, SeenRequest, call, calls, say
+from tests.integration.waiting import until
+from tests.scenarios.live_home import LiveHome
+from tests.scenarios.scenario_home import MODEL, Outcome, ScenarioHome
 from tests.scenarios.steps import WAIT, finish, held, node, publish, spawn, write
 
 WITHIN_SECONDS = 90
-MakeHouse = Callable[[Brain], House]
+MakeHome = Callable[[Responder], ScenarioHome]
 INSIGHT = "The price table of 2024 counts in thousands."
 SUM = write("sum.md", "4")
 REFLECTED = "Sums are quick with awk."
@@ -51,32 +51,32 @@ class Team:
             return calls(SUM, publish("Summed again."))
         return calls(SUM, publish("Summed.", learned=LEARNED, insight=INSIGHT))
 
-    def run(self, house: House, *, also_dies_when_asked: bool) -> Outcome:
+    def run(self, make_home: ScenarioHome, *, also_dies_when_asked: bool) -> Outcome:
         """Run it; kill the coordinator after the first node, and the worker if requested."""
-        house.server.brain = Script({"coordinator": self.coordinator, "ada": self.ada})
+        make_home.server.responder = Script({"coordinator": self.coordinator, "ada": self.ada})
 
         def meanwhile() -> None:
-            house.server.wait_for(
+            make_home.server.wait_for(
                 lambda seen: seen.is_for("coordinator") and bool(seen.results("wait")),
                 WITHIN_SECONDS,
             )
-            house.kill("coordinator sum-the-tables")
+            make_home.kill("coordinator sum-the-tables")
             self.gate.set()
             if also_dies_when_asked:
-                house.server.wait_for(is_asked, WITHIN_SECONDS)
-                house.kill("worker ada")
+                make_home.server.wait_for(is_asked, WITHIN_SECONDS)
+                make_home.kill("worker ada")
             self.thought.set()
             memories = "agents/*/runs/*/workers/ada-*/memory.md"
             until(
                 lambda: (
                     not also_dies_when_asked
-                    or [p for p in house.home.glob(memories) if REFLECTED in p.read_text()]
+                    or [p for p in make_home.home.glob(memories) if REFLECTED in p.read_text()]
                 ),
                 "what was learned is written down",
             )
             self.last.set()
 
-        outcome = house.run("Sum the tables", *MODEL, meanwhile=meanwhile)
+        outcome = make_home.run("Sum the tables", *MODEL, meanwhile=meanwhile)
         assert outcome.result["status"] == "completed", outcome.progress
         assert [offer["insight"] for offer in outcome.data("memory.insight")] == [INSIGHT]
         return outcome
@@ -93,10 +93,12 @@ def folder_of(outcome: Outcome) -> Path:
     return next((outcome.run / "workers").glob("ada-*"))
 
 
-def test_a_worker_takes_along_what_it_learned_and_the_coordinator_is_asked(place: Place) -> None:
-    place.plays()
-    outcome = Team().run(place, also_dies_when_asked=False)
-    shown = [seen for seen in place.server.seen_by("ada") if "Assignment: second" in seen.said]
+def test_a_worker_takes_along_what_it_learned_and_the_coordinator_is_asked(
+    live_home: LiveHome,
+) -> None:
+    live_home.plays()
+    outcome = Team().run(live_home, also_dies_when_asked=False)
+    shown = [seen for seen in live_home.server.seen_by("ada") if "Assignment: second" in seen.said]
     assert "Assignment: first" in shown[0].said, "the node before is in its conversation"
     assert shown[0].said.count("The team's goal: ") == 1, "and is not told again"
     assert LEARNED not in shown[0].said
@@ -111,10 +113,10 @@ def test_a_worker_takes_along_what_it_learned_and_the_coordinator_is_asked(place
 
 
 def test_by_policy_an_insight_is_kept_and_a_silent_worker_is_asked_also_when_it_dies_over_it(
-    house: MakeHouse, tmp_path: Path
+    make_home: MakeHome, tmp_path: Path
 ) -> None:
     (tmp_path / "agiraph.yaml").write_text("memory: {insights: accept, reflection: turn}\n")
-    outcome = Team().run(house(lambda seen: Reply()), also_dies_when_asked=True)
+    outcome = Team().run(make_home(lambda seen: Reply()), also_dies_when_asked=True)
     assert len(outcome.completions()) == 2
     kept = (outcome.agent / "memory/knowledge/from-workers.md").read_text()
     assert kept.count(f"## {INSIGHT}") == 1

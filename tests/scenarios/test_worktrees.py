@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.model_server import Reply, call, calls
-from tests.integration.house import until
-from tests.scenarios.house import Outcome
-from tests.scenarios.place import Place
+from tests.integration.waiting import until
+from tests.scenarios.live_home import LiveHome
+from tests.scenarios.scenario_home import Outcome
 from tests.scenarios.steps import (
     WAIT,
     Plays,
@@ -31,9 +31,9 @@ TIP = "repositories/*.git/refs/heads/agiraph/*/result"
 
 
 @pytest.fixture
-def place(rough_place: Place) -> Place:
-    """Return the place where workers change repositories in worktrees."""
-    return rough_place
+def live_home(killable_home: LiveHome) -> LiveHome:
+    """Return the running home where workers change repositories in worktrees."""
+    return killable_home
 
 
 @pytest.fixture
@@ -46,12 +46,12 @@ def lead(*nodes: str) -> Plays:
 
 
 def change(
-    place: Place, project: Checkout, name: str, meanwhile: Callable[[Path], None]
+    live_home: LiveHome, project: Checkout, name: str, meanwhile: Callable[[Path], None]
 ) -> Outcome:
     """Have the team change the project; `meanwhile` receives the folder of its agent."""
-    return place.complete(
+    return live_home.complete(
         *("Change it", "--name", name, "--input", str(project.path)),
-        meanwhile=lambda: meanwhile(place.agent(name)),
+        meanwhile=lambda: meanwhile(live_home.agent(name)),
     )
 
 
@@ -75,7 +75,7 @@ def assert_consistent(project: Checkout) -> None:
 
 
 def test_two_workers_change_one_file_and_the_second_to_publish_solves_the_conflict(
-    place: Place, project: Checkout
+    live_home: LiveHome, project: Checkout
 ) -> None:
     ada_is_done = threading.Event()
 
@@ -94,13 +94,13 @@ def test_two_workers_change_one_file_and_the_second_to_publish_solves_the_confli
             publish("both"),
         ],
     }
-    place.plays(by_node(lead("ada", "bob"), nodes))
+    live_home.plays(by_node(lead("ada", "bob"), nodes))
 
     def meanwhile(agent: Path) -> None:
         until(lambda: "COMPLETED" in found(agent, "runs/*/nodes/ada-*/_status.md"), "ada's end")
         ada_is_done.set()
 
-    outcome = change(place, project, "both", meanwhile)
+    outcome = change(live_home, project, "both", meanwhile)
     result = f"agiraph/{outcome.result['run']}/result"
     assert branches(project) == [result, "main"]
     assert project.show(result, "a.txt") == "uno\nONE\ntwo\nthree"
@@ -130,24 +130,24 @@ echo "Changed a.txt" > ../_result.md
 
 
 def test_two_outside_agents_change_one_line_and_the_later_one_is_started_again_to_solve_it(
-    place: Place, project: Checkout, tmp_path: Path
+    live_home: LiveHome, project: Checkout, tmp_path: Path
 ) -> None:
     go = project.path / ".git" / "go"
     script = AGENT.replace("GO", str(go))
     names = ("ann", "ben")
     programs = {name: program(tmp_path, script.replace("NAME", name), name) for name in names}
     presets = {name: {"command": [path]} for name, path in programs.items()}
-    (place.home / "agents.yaml").write_text(json.dumps(presets))
+    (live_home.home / "agents.yaml").write_text(json.dumps(presets))
     hired = [spawn(name, type="autonomous", agent_command=name) for name in names]
     nodes = [node(f"{name}-node", name) for name in names]
-    place.plays(coordinator=[calls(*hired), calls(*nodes), WAIT, finish()])
+    live_home.plays(coordinator=[calls(*hired), calls(*nodes), WAIT, finish()])
 
     def meanwhile(agent: Path) -> None:
         made = "repositories/*.git/worktrees/*/agiraph-ready"
         until(lambda: len(list(agent.glob(made))) == 2, "both worktrees")
         go.touch()
 
-    outcome = change(place, project, "outside", meanwhile)
+    outcome = change(live_home, project, "outside", meanwhile)
     result = f"agiraph/{outcome.result['run']}/result"
     assert set(project.show(result, "a.txt").split()) == {"ann", "ben", "two", "three"}
     assert len(outcome.events("worktree.conflict")) == 1
@@ -158,7 +158,7 @@ def test_two_outside_agents_change_one_line_and_the_later_one_is_started_again_t
 
 
 def test_killed_at_its_merge_the_coordinator_merges_once_and_the_worker_publishes_once(
-    place: Place, project: Checkout
+    live_home: LiveHome, project: Checkout
 ) -> None:
     gate = threading.Event()
     nodes: dict[str, Plays] = {
@@ -166,7 +166,7 @@ def test_killed_at_its_merge_the_coordinator_merges_once_and_the_worker_publishe
         "bob": [bash("cd repo && echo left behind > b.txt"), bash("sleep 300.019")],
     }
     leads = [calls(node("ada"), node("bob")), call("wait", nodes=["ada"]), finish()]
-    place.plays(by_node(leads, nodes))
+    live_home.plays(by_node(leads, nodes))
 
     def meanwhile(agent: Path) -> None:
         adas, bobs = (f"runs/*/nodes/{name}-*/scratch/repo/" for name in ("ada", "bob"))
@@ -175,9 +175,9 @@ def test_killed_at_its_merge_the_coordinator_merges_once_and_the_worker_publishe
         before = found(agent, TIP)
         gate.set()
         until(lambda: found(agent, TIP) not in ("", before), "the merge")
-        place.kill("coordinator killed-merging")
+        live_home.kill("coordinator killed-merging")
 
-    outcome = change(place, project, "killed-merging", meanwhile)
+    outcome = change(live_home, project, "killed-merging", meanwhile)
     run = outcome.result["run"]
     result = f"agiraph/{run}/result"
     assert project.git("log", "--format=%s", f"main..{result}").splitlines() == ["ada: ONE"]
@@ -194,12 +194,12 @@ def test_killed_at_its_merge_the_coordinator_merges_once_and_the_worker_publishe
 
 
 def test_a_folder_that_is_no_repository_is_read_as_it_always_was(
-    place: Place, tmp_path: Path
+    live_home: LiveHome, tmp_path: Path
 ) -> None:
     (tmp_path / "notes.txt").write_text("n\n")
     look = bash("ls -A > seen.txt; cat $AGIRAPH_INPUT/notes.txt >> seen.txt")
-    place.plays(by_node(lead("ada"), {"ada": [look, publish("seen")]}))
-    outcome = place.lead("Look", "--name", "plain", "--input", str(tmp_path))
+    live_home.plays(by_node(lead("ada"), {"ada": [look, publish("seen")]}))
+    outcome = live_home.lead("Look", "--name", "plain", "--input", str(tmp_path))
     assert outcome.published("ada") == {"seen.txt": "seen.txt\nn\n"}
     assert not any(kind.startswith("worktree.") for kind in outcome.types())
     assert not (outcome.agent / "repositories").exists()
@@ -207,23 +207,23 @@ def test_a_folder_that_is_no_repository_is_read_as_it_always_was(
 
 
 def test_partial_clone_is_read_without_worktrees_and_the_event_says_why(
-    place: Place, project: Checkout, tmp_path: Path
+    live_home: LiveHome, project: Checkout, tmp_path: Path
 ) -> None:
     clone = project.partial_clone("/a.txt")
     before = project.git("status", "--porcelain", "--branch", at=clone)
     script = f"#!/bin/sh\nls -d repo; wc -l < {clone}/a.txt > _result.md\n"
     outside = program(tmp_path, script, "counts")
-    (place.home / "agents.yaml").write_text(json.dumps({"counts": {"command": [outside]}}))
+    (live_home.home / "agents.yaml").write_text(json.dumps({"counts": {"command": [outside]}}))
     hire = spawn("ben", type="autonomous", agent_command="counts")
     steps = [calls(node("ada"), hire, node("ben-node", "ben")), WAIT, finish("All is read.")]
     copy = bash("ls -d repo; cp $AGIRAPH_INPUT/a.txt copy.txt")
-    place.plays(by_node(steps, {"ada": [copy, publish("copied")]}))
-    outcome = place.complete("Read it", "--name", "partial", "--input", str(clone))
+    live_home.plays(by_node(steps, {"ada": [copy, publish("copied")]}))
+    outcome = live_home.complete("Read it", "--name", "partial", "--input", str(clone))
     assert outcome.published("ada") == {"copy.txt": "one\ntwo\nthree\n"}
     assert outcome.published("ben-node") == {"_result.md": "3\n"}
     [reason] = [off["reason"] for off in outcome.data("worktree.off")]
     assert reason.startswith("it is a partial clone: objects of its last commit are missing (1;")
     assert [kind for kind in outcome.types() if kind.startswith("worktree.")] == ["worktree.off"]
-    shown = place.command("events", "partial").stdout
+    shown = live_home.command("events", "partial").stdout
     assert "it is a partial clone" in shown
     assert project.git("status", "--porcelain", "--branch", at=clone) == before

@@ -9,13 +9,13 @@ from typing import Any
 
 from tests.fakes.forked import Forked
 from tests.fakes.front_door import run_here
-from tests.fakes.model_server import Brain, Reply, SeenRequest
+from tests.fakes.model_server import Reply, Responder, SeenRequest
 from tests.integration.commands import await_nothing_left
-from tests.integration.house import until
-from tests.scenarios.house import MODEL, House
+from tests.integration.waiting import until
+from tests.scenarios.scenario_home import MODEL, ScenarioHome
 from tests.scenarios.steps import finish, held
 
-MakeHouse = Callable[[Brain], House]
+MakeHome = Callable[[Responder], ScenarioHome]
 WITHIN_SECONDS = 60
 
 
@@ -36,8 +36,8 @@ class Gates:
 class Two:
     """Two `agiraph run` on one home: the first started the supervisor, the second joined it."""
 
-    def __init__(self, house: House, gates: Gates) -> None:
-        self.house = house
+    def __init__(self, make_home: ScenarioHome, gates: Gates) -> None:
+        self.make_home = make_home
         self.gates = gates
         self.begun: list[Forked] = []
         self.supervisor = 0
@@ -46,7 +46,7 @@ class Two:
         """Start the first run; return when the model receives its request."""
         self.first = self.start_run("first")
         self.await_asked("first")
-        self.supervisor = self.house.process_of("agiraph: supervisor").pid
+        self.supervisor = self.make_home.process_of("agiraph: supervisor").pid
 
     def begin_second(self) -> None:
         """Start the second run, like the first."""
@@ -59,7 +59,7 @@ class Two:
 
     def start(self, *args: str) -> Forked:
         """Start a command, which is ended in any case."""
-        process = self.house.start(*args)
+        process = self.make_home.start(*args)
         self.begun.append(process)
         return process
 
@@ -69,7 +69,7 @@ class Two:
 
     def asked(self, name: str) -> int:
         """Return the number of requests to the model for a goal."""
-        return sum(f"Do the {name}" in seen.said for seen in list(self.house.server.requests))
+        return sum(f"Do the {name}" in seen.said for seen in list(self.make_home.server.requests))
 
     def kill_first(self) -> None:
         """kill -9 the first command."""
@@ -78,7 +78,7 @@ class Two:
 
     def json(self, *args: str) -> Any:
         """Return the output of a read-only command with --json."""
-        done = run_here((*args, "--json"), cwd=self.house.home, environ=self.house.environ)
+        done = run_here((*args, "--json"), cwd=self.make_home.home, environ=self.make_home.environ)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 
@@ -100,17 +100,17 @@ class Two:
 
     def assert_same_supervisor(self) -> None:
         """Assert that the first command's supervisor still runs."""
-        assert self.house.process_of("agiraph: supervisor").pid == self.supervisor
+        assert self.make_home.process_of("agiraph: supervisor").pid == self.supervisor
 
 
 @contextmanager
-def two(house: MakeHouse) -> Iterator[Two]:
+def two(make_home: MakeHome) -> Iterator[Two]:
     """Keep two runs on one home, of which the first has begun; both are ended in any case.
 
     Checks that no process of them is left.
     """
     gates = Gates()
-    both = Two(house(gates), gates)
+    both = Two(make_home(gates), gates)
     try:
         both.begin_first()
         yield both
@@ -120,4 +120,4 @@ def two(house: MakeHouse) -> Iterator[Two]:
         for process in both.begun:
             process.kill()
             process.communicate(WITHIN_SECONDS)
-        await_nothing_left(both.house.home)
+        await_nothing_left(both.make_home.home)

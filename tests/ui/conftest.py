@@ -12,10 +12,10 @@ from playwright.sync_api import Browser, ViewportSize, expect, sync_playwright
 
 from agiraph.http.client import Client
 from frontend.build import built
-from tests.integration.house import keep_port
+from tests.integration.probed_supervisor import keep_port
 from tests.scenarios.conftest import site as site
-from tests.scenarios.house import SERVICES
-from tests.scenarios.place import Place, placed
+from tests.scenarios.live_home import LiveHome, running_home
+from tests.scenarios.scenario_home import SERVICES
 from tests.ui.chromium import ARGS, chromium
 from tests.ui.visitor import WIDE, Visitor
 
@@ -29,17 +29,17 @@ SETTINGS: Final = {
 
 
 @pytest.fixture(scope="session")
-def _town(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+def _town(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveHome]:
     built()
     home = tmp_path_factory.mktemp("town")
     keep_port(home)
-    with placed(home, settings=SETTINGS, services=SERVICES) as place:
-        yield place
+    with running_home(home, settings=SETTINGS, services=SERVICES) as live_home:
+        yield live_home
 
 
 @pytest.fixture
-def place(_town: Place) -> Iterator[Place]:
-    """Return a place whose entities never park and whose services may be killed at any time.
+def live_home(_town: LiveHome) -> Iterator[LiveHome]:
+    """Return a running home whose entities never park and whose services may be killed at any time.
 
     Other stories have been there before: what each began is in the archive, with its name.
     """
@@ -87,7 +87,7 @@ def _stage() -> Iterator[Stage]:
 
 
 @pytest.fixture(scope="session")
-def _regular(_stage: Stage, _town: Place) -> Iterator[Visitor]:
+def _regular(_stage: Stage, _town: LiveHome) -> Iterator[Visitor]:
     with _stage.in_use() as browser:
         visitor = Visitor(browser, _town.home)
         visitor.context.set_default_timeout(WITHIN_MILLISECONDS)
@@ -97,12 +97,12 @@ def _regular(_stage: Stage, _town: Place) -> Iterator[Visitor]:
 
 
 @pytest.fixture
-def make_visitor(_stage: Stage, place: Place) -> Iterator[MakeVisitor]:
+def make_visitor(_stage: Stage, live_home: LiveHome) -> Iterator[MakeVisitor]:
     """Return a maker of visitors; each has a browser of its own, and is not logged in."""
     with _stage.in_use() as browser, contextlib.ExitStack() as stack:
 
         def make(viewport: ViewportSize = WIDE) -> Visitor:
-            visitor = Visitor(browser, place.home, viewport)
+            visitor = Visitor(browser, live_home.home, viewport)
             visitor.context.set_default_timeout(WITHIN_MILLISECONDS)
             stack.callback(visitor.close)
             return visitor
@@ -111,7 +111,7 @@ def make_visitor(_stage: Stage, place: Place) -> Iterator[MakeVisitor]:
 
 
 @pytest.fixture
-def visitor(_stage: Stage, _regular: Visitor, place: Place) -> Iterator[Visitor]:
+def visitor(_stage: Stage, _regular: Visitor, live_home: LiveHome) -> Iterator[Visitor]:
     """Return somebody logged in to do everything, who has not come to the web UI yet.
 
     The browser has been here before, and so has compiled the page; it keeps nothing else.

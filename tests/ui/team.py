@@ -9,7 +9,7 @@ from agiraph.core.team import DEFAULT_ROLES
 from agiraph.http.api import CreateAgentRequest, TeamRequest
 from agiraph.http.client import Client
 from tests.fakes.model_server import Reply, SeenRequest, calls
-from tests.scenarios.place import Place
+from tests.scenarios.live_home import LiveHome
 from tests.scenarios.steps import WAIT, ask, bash, held, node, publish, spawn, tell, write
 
 GOAL: Final = "Compare the three cheapest ways to host a static site; cite prices"
@@ -49,18 +49,18 @@ EVIL_FILE: Final = "<img src=x onerror=window.ran=1>.md"
 
 
 @contextlib.contextmanager
-def hosting(place: Place, name: str = "hosting") -> Iterator[str]:
+def hosting(live_home: LiveHome, name: str = "hosting") -> Iterator[str]:
     """Yield the id of an agent whose team is at work: one writes, one counts, one asks you."""
     gate = Event()
-    place.plays(
+    live_home.plays(
         coordinator=_coordinator(gate), ada=_ada(gate), alan=_alan(gate), grace=_grace(gate)
     )
-    agent = place.begin(name, *MODEL, goal=GOAL).name
+    agent = live_home.begin(name, *MODEL, goal=GOAL).name
     try:
-        place.await_question(agent)
-        place.await_step("ada", 4)
-        place.await_step("alan", 3)
-        place.await_step("coordinator", 4)
+        live_home.await_question(agent)
+        live_home.await_step("ada", 4)
+        live_home.await_step("alan", 3)
+        live_home.await_step("coordinator", 4)
         yield agent
     finally:
         gate.set()
@@ -133,9 +133,9 @@ def finalize(final: str, message: str = "") -> Reply:
 
 
 @contextlib.contextmanager
-def building(place: Place, gate: Event) -> Iterator[str]:
+def building(live_home: LiveHome, gate: Event) -> Iterator[str]:
     """Yield the id of an agent whose team of roles is at work: the last but one waits at a gate."""
-    place.plays(
+    live_home.plays(
         project_manager=[
             to(ARCHITECT, "Define how the CSV parser is called, and what it refuses."),
             to(DEVOPS, "Approved. Can it be shipped?"),
@@ -158,24 +158,24 @@ def building(place: Place, gate: Event) -> Iterator[str]:
     asked = CreateAgentRequest(
         goal="Write a CSV parser with tests", name="parser", model=MODEL[1], team=TeamRequest()
     )
-    with Client.for_home(place.home) as client:
+    with Client.for_home(live_home.home) as client:
         agent = client.create_agent(asked).id
-    place.begun.append(agent)
+    live_home.begun.append(agent)
     try:
-        place.await_step(DEVOPS, 0)
+        live_home.await_step(DEVOPS, 0)
         yield agent
     finally:
         gate.set()
 
 
 @contextlib.contextmanager
-def hostile(place: Place) -> Iterator[str]:
+def hostile(live_home: LiveHome) -> Iterator[str]:
     """Yield the id of an agent of which every name, file, message and output would like to run."""
-    place.plays(_evil)
-    agent = place.begin(HOSTILE, goal=EVIL).name
-    done = place.command("triggers", agent, "add", EVIL, "--every", "1h", "--name", HOSTILE)
+    live_home.plays(_evil)
+    agent = live_home.begin(HOSTILE, goal=EVIL).name
+    done = live_home.command("triggers", agent, "add", EVIL, "--every", "1h", "--name", HOSTILE)
     assert done.returncode == 0, done.stderr
-    place.await_question(agent)
+    live_home.await_question(agent)
     yield agent
 
 
@@ -199,9 +199,9 @@ def _evil(seen: SeenRequest) -> Reply:
     return steps[min(seen.step, len(steps) - 1)]
 
 
-def pages_of(place: Place, agent: str, worker: str) -> list[str]:
+def pages_of(live_home: LiveHome, agent: str, worker: str) -> list[str]:
     """Return every address of the web UI about the home, an agent and one of its workers."""
-    nodes = [row["id"] for row in place.json("board", agent)]
+    nodes = [row["id"] for row in live_home.json("board", agent)]
     inner = ["", f"/with/{worker}", "/board", f"/board/{nodes[0]}", "/timeline", "/communication"]
     inner += ["/result", f"/workers/{worker}", "/files", "/memory", "/triggers", "/events"]
     return [

@@ -5,8 +5,8 @@ from threading import Event
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.fakes.model_server import Brain, Reply, SeenRequest, call, calls
-from tests.scenarios.place import Place
+from tests.fakes.model_server import Reply, Responder, SeenRequest, call, calls
+from tests.scenarios.live_home import LiveHome
 from tests.scenarios.steps import (
     WAIT,
     Plays,
@@ -81,9 +81,11 @@ def the_address_of_a_node_shows_it_large_enough_to_be_read(page: Page, address: 
     page.set_viewport_size(usual)
 
 
-def test_a_board_grows_live_and_its_nodes_are_acted_on(visitor: Visitor, place: Place) -> None:
+def test_a_board_grows_live_and_its_nodes_are_acted_on(
+    visitor: Visitor, live_home: LiveHome
+) -> None:
     later, slow = Event(), Event()
-    leads: list[Reply | Brain] = [
+    leads: list[Reply | Responder] = [
         calls(spawn("ada"), spawn("bob"), spawn("cleo"), spawn("dora", role="writer")),
         calls(
             node("nvidia-chips", "ada", role="researcher", labels=["hardware"]),
@@ -102,14 +104,14 @@ def test_a_board_grows_live_and_its_nodes_are_acted_on(visitor: Visitor, place: 
         ),
         *[ends] * 12,
     ]
-    place.plays(
+    live_home.plays(
         coordinator=leads,
         ada=researcher("NVIDIA", "bob"),
         bob=researcher("AMD", "coordinator"),
         cleo=[SLOW],
         dora=[write("report.md", REPORT), held(publish("AMD costs half as much."), slow)],
     )
-    folder = place.begin("chips", goal="Compare AI chips")
+    folder = live_home.begin("chips", goal="Compare AI chips")
     agent = folder.name
     page = visitor.go(f"agents/{agent}/board")
     expect(card(page, "intel-chips")).to_contain_text("cleo")
@@ -155,7 +157,7 @@ def test_a_board_grows_live_and_its_nodes_are_acted_on(visitor: Visitor, place: 
     page.keyboard.press("m")
     written = page.locator(".react-flow__edge.message")
     expect(written).to_have_text("1")
-    place.kill(f"coordinator {agent}")
+    live_home.kill(f"coordinator {agent}")
     panel.get_by_role("button", name="Cancel node").click()
     dialog.get_by_label("Why").fill("No longer needed")
     assert_accessible(page)
@@ -163,7 +165,7 @@ def test_a_board_grows_live_and_its_nodes_are_acted_on(visitor: Visitor, place: 
     expect(card(page, "intel-chips")).to_contain_text("cancelled by the human")
     expect(panel.get_by_label("Reason")).to_contain_text("No longer needed")
     slow.set()
-    place.await_end(folder)
+    live_home.await_end(folder)
 
     page.get_by_role("button", name="History").click()
     slider = page.get_by_role("slider", name="History")

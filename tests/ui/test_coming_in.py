@@ -7,7 +7,7 @@ from playwright.sync_api import Response, expect
 
 from agiraph.settings.config import ui_folder
 from tests.fakes.site import FakeSite
-from tests.scenarios.place import Place
+from tests.scenarios.live_home import LiveHome
 from tests.scenarios.steps import ask
 from tests.ui.conftest import MakeVisitor
 from tests.ui.visitor import (
@@ -45,10 +45,10 @@ FRAME = """
 
 
 def test_one_comes_in_by_a_link_and_back_to_where_one_was_going(
-    make_visitor: MakeVisitor, place: Place
+    make_visitor: MakeVisitor, live_home: LiveHome
 ) -> None:
-    place.plays(coordinator=[ask("Shall I go on?")])
-    agent = place.begin("arrivals").name
+    live_home.plays(coordinator=[ask("Shall I go on?")])
+    agent = live_home.begin("arrivals").name
     visitor = make_visitor()
     page = visitor.go(f"agents/{agent}/board?x=1")
     expect(page).to_have_url(AT_LOGIN)
@@ -70,7 +70,7 @@ def test_one_comes_in_by_a_link_and_back_to_where_one_was_going(
     tab.goto(f"{visitor.url}/")
     expect(tab).to_have_url(f"{visitor.url}/ui/")
 
-    assert place.command("logout", "--all").returncode == 0
+    assert live_home.command("logout", "--all").returncode == 0
     expect(page).to_have_url(AT_LOGIN)
     expect(tab).to_have_url(AT_LOGIN)
     tab.goto(link)
@@ -82,7 +82,7 @@ def test_one_comes_in_by_a_link_and_back_to_where_one_was_going(
 
 
 def test_a_page_of_another_origin_can_do_nothing_with_the_session(
-    visitor: Visitor, place: Place, site: FakeSite
+    visitor: Visitor, live_home: LiveHome, site: FakeSite
 ) -> None:
     """It is on another port of the same name, so that the browser does send the cookie."""
     page = visitor.go("")
@@ -90,7 +90,7 @@ def test_a_page_of_another_origin_can_do_nothing_with_the_session(
     foreign.goto(site.url)
     outcome = foreign.evaluate(FOREIGN, visitor.url)
     assert outcome == ["refused", "opaque", "refused"]
-    lines = (place.home / "human" / "audit.jsonl").read_text().splitlines()
+    lines = (live_home.home / "human" / "audit.jsonl").read_text().splitlines()
     for path in ("/changes", "/agents/x/nudge"):
         assert any(f'"path":"{path}"' in line and '"status":403' in line for line in lines), path
     foreign.evaluate(FRAME, f"{visitor.url}/ui/")

@@ -14,9 +14,9 @@ import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
 from agiraph.core.turns import AssistantTurn
-from tests.fakes.model_server import Brain, Call, Reply, SeenRequest, calls, say
-from tests.integration.house import until
-from tests.scenarios.place import Place
+from tests.fakes.model_server import Call, Reply, Responder, SeenRequest, calls, say
+from tests.integration.waiting import until
+from tests.scenarios.live_home import LiveHome
 from tests.scenarios.steps import DONE, WAIT, ask, bash, finish, held, node, spawn, tell
 from tests.ui.visitor import NARROW, Visitor, assert_accessible, connection, photograph
 
@@ -52,15 +52,15 @@ def said_by(seen: SeenRequest) -> str:
     return " ".join(turn.text or "" for turn in seen.turns if isinstance(turn, AssistantTurn))
 
 
-def storyteller(gate: threading.Event) -> Brain:
-    def brain(seen: SeenRequest) -> Reply:
+def storyteller(gate: threading.Event) -> Responder:
+    def responder(seen: SeenRequest) -> Reply:
         if seen.step == 0:
             return calls(*BUSY, text="I look for help.")
         if "a story" in seen.said and STORY not in said_by(seen):
             return replace(say(STORY), text_gate=gate)
         return WAIT
 
-    return brain
+    return responder
 
 
 @pytest.fixture
@@ -72,11 +72,11 @@ def never() -> Iterator[threading.Event]:
 
 
 def test_a_dialogue_with_a_coordinator(
-    visitor: Visitor, place: Place, never: threading.Event
+    visitor: Visitor, live_home: LiveHome, never: threading.Event
 ) -> None:
     gate = threading.Event()
-    place.plays(coordinator=storyteller(gate), dora=[held(DONE, never)])
-    agent = place.begin("dialogue", goal="Tell **stories**").name
+    live_home.plays(coordinator=storyteller(gate), dora=[held(DONE, never)])
+    agent = live_home.begin("dialogue", goal="Tell **stories**").name
     page = visitor.go(f"agents/{agent}")
 
     expect(entries(page, "event").first).to_contain_text("Tell stories")
@@ -109,7 +109,9 @@ def test_a_dialogue_with_a_coordinator(
     expect(entries(page, "message").last.get_by_role("link", name="data.csv")).to_be_visible()
     expect(entries(page, "message").last).to_contain_text("You Tell me a story")
     attached = "Attached: _attachments/data.csv"
-    until(lambda: attached in json.dumps(place.json("messages", agent)), "the message in the list")
+    until(
+        lambda: attached in json.dumps(live_home.json("messages", agent)), "the message in the list"
+    )
 
     page.keyboard.press("Control+f")
     page.keyboard.type("upon")
@@ -136,30 +138,30 @@ def echo(seen: SeenRequest) -> Reply:
 
 
 def test_a_gateway_that_dies_leaves_no_gap_and_no_double(
-    visitor: Visitor, place: Place, never: threading.Event
+    visitor: Visitor, live_home: LiveHome, never: threading.Event
 ) -> None:
-    place.plays(coordinator=echo, dora=[held(DONE, never)])
-    agent = place.begin("echoes").name
+    live_home.plays(coordinator=echo, dora=[held(DONE, never)])
+    agent = live_home.begin("echoes").name
     page = visitor.go(f"agents/{agent}")
     page.set_viewport_size({"width": 1440, "height": 6000})  # every row is there
     expect(entries(page, "message")).to_have_text([re.compile("Ready")])
     said: list[str] = []
     for number in (1, 2):
-        place.kill("human")
+        live_home.kill("human")
         for text in (f"Number {number}", f"Also {number}"):
             write(page, text)
             said.append(text)
         expect(page.get_by_role("log")).to_contain_text(f"Echo {number}.")
         expect(entries(page, "pending")).to_have_count(0)
     expect(connection(page)).to_have_text("Live")
-    expect_thread(page, place, agent)
-    mine = [one["content"] for one in place.json("messages", agent) if one["from"] == "human"]
+    expect_thread(page, live_home, agent)
+    mine = [one["content"] for one in live_home.json("messages", agent) if one["from"] == "human"]
     assert mine == said
     expect(entries(page, "stream")).to_have_count(0)
     shown = keys(page)
     assert len({*shown}) == len(shown)
     page.reload()
-    expect_thread(page, place, agent)
+    expect_thread(page, live_home, agent)
     until(lambda: {*shown[-5:]} <= {*keys(page)}, "the same rows")
     read = keys(page)
     assert len({*read}) == len(read)
@@ -171,14 +173,14 @@ def keys(page: Page, selector: str = "[data-key]") -> list[str]:
     return [str(one) for one in found.evaluate_all("all => all.map((e) => e.dataset.key)")]
 
 
-def expect_thread(page: Page, place: Place, agent: str) -> None:
+def expect_thread(page: Page, live_home: LiveHome, agent: str) -> None:
     """Wait until the messages of an agent are rows, each once, those of each sender in order.
 
     Of two that cross each other the page shows first what was sent first; the log, what came first.
     """
 
     def compared() -> tuple[Rows, Rows]:
-        senders = {one["id"]: one["from"] for one in place.json("messages", agent)}
+        senders = {one["id"]: one["from"] for one in live_home.json("messages", agent)}
         return by_sender(keys(page, "[data-entry=message]"), senders), by_sender(senders, senders)
 
     with contextlib.suppress(AssertionError):
@@ -206,16 +208,16 @@ def repeating(seen: SeenRequest) -> Reply:
 
 
 def test_equal_texts_and_each_text_of_the_runtime_are_shown_once(
-    visitor: Visitor, place: Place, never: threading.Event
+    visitor: Visitor, live_home: LiveHome, never: threading.Event
 ) -> None:
     work = calls(bash("seq -s , 1 300"), Reply(calls=(Call("bash", raw=BROKEN),)))
-    place.plays(coordinator=repeating, dora=[work, held(DONE, never)])
-    agent = place.begin("equal-texts").name
+    live_home.plays(coordinator=repeating, dora=[work, held(DONE, never)])
+    agent = live_home.begin("equal-texts").name
     page = visitor.go(f"agents/{agent}")
     expect(entries(page, "message")).to_have_text([re.compile(re.escape(SAME))] * 2)
     write(page, SAME)
     write(page, f"@dora {SAME}")
-    until(lambda: len(place.json("messages", agent)) == 5, "each text is sent once")
+    until(lambda: len(live_home.json("messages", agent)) == 5, "each text is sent once")
     expect(entries(page, "pending")).to_have_count(0)
     for _ in range(2):
         expect(entries(page, "message")).to_have_text([re.compile(re.escape(SAME))] * 3)
@@ -237,15 +239,15 @@ def test_equal_texts_and_each_text_of_the_runtime_are_shown_once(
     photograph(page, "conversation-worker")
 
 
-def test_hostile_texts_run_nothing(visitor: Visitor, place: Place) -> None:
+def test_hostile_texts_run_nothing(visitor: Visitor, live_home: LiveHome) -> None:
     steps = [
         calls(tell("human", HOSTILE), spawn("eve", role=HOSTILE[:60]), text=HOSTILE),
         ask(HOSTILE, options=[HOSTILE[:80], "no"]),
         finish(HOSTILE),
         say(HOSTILE),  # the answer to what is written after the end
     ]
-    place.plays(lambda seen: steps[min(seen.step, len(steps) - 1)])
-    agent = place.begin("hostile-talk", goal=HOSTILE).name
+    live_home.plays(lambda seen: steps[min(seen.step, len(steps) - 1)])
+    agent = live_home.begin("hostile-talk", goal=HOSTILE).name
     page = visitor.go(f"agents/{agent}")
     expect(entries(page, "message")).to_have_count(2)
     page.get_by_role("button", name=re.compile("spawn_worker")).click()
@@ -290,9 +292,9 @@ def thread_of(route: Route) -> None:
     route.fulfill(json={"entries": found, "next": next, "previous": first if first > 1 else None})
 
 
-def test_a_thousand_entries_are_few_rows(visitor: Visitor, place: Place) -> None:
-    place.plays(coordinator=[ask("Shall I go on?")])
-    agent = place.begin("long-talk").name
+def test_a_thousand_entries_are_few_rows(visitor: Visitor, live_home: LiveHome) -> None:
+    live_home.plays(coordinator=[ask("Shall I go on?")])
+    agent = live_home.begin("long-talk").name
     page = visitor.page
     page.route("**/thread?**", thread_of)
     visitor.go(f"agents/{agent}")

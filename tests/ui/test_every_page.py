@@ -5,15 +5,15 @@ Each is judged here as it stands; stories judge what opens on it.
 
 from playwright.sync_api import Page, expect
 
-from tests.scenarios.place import Place
+from tests.scenarios.live_home import LiveHome
 from tests.ui.team import HOSTILE, MALLORY, hostile, hosting, pages_of
 from tests.ui.visitor import NARROW, WIDE, Visitor, barriers, connection, is_too_wide
 
 
-def test_every_page_is_accessible_and_fits_a_phone(visitor: Visitor, place: Place) -> None:
+def test_every_page_is_accessible_and_fits_a_phone(visitor: Visitor, live_home: LiveHome) -> None:
     faults = []
-    with hosting(place) as agent:
-        for path in pages_of(place, agent, "ada"):
+    with hosting(live_home) as agent:
+        for path in pages_of(live_home, agent, "ada"):
             page = come_to(visitor, path)
             faults += [f"/ui/{path}: {one}" for one in barriers(page)]
             page.set_viewport_size(NARROW)
@@ -23,10 +23,10 @@ def test_every_page_is_accessible_and_fits_a_phone(visitor: Visitor, place: Plac
 
 
 def test_nothing_that_a_team_is_called_or_says_or_leaves_runs(
-    visitor: Visitor, place: Place
+    visitor: Visitor, live_home: LiveHome
 ) -> None:
-    with hostile(place) as agent:
-        for path in pages_of(place, agent, MALLORY):
+    with hostile(live_home) as agent:
+        for path in pages_of(live_home, agent, MALLORY):
             page = come_to(visitor, path)
             if path.startswith("agents/"):
                 expect(page.get_by_role("banner")).to_contain_text(HOSTILE)

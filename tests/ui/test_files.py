@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from agiraph.http.client import Client
 from tests.fakes.model_server import Reply
-from tests.scenarios.place import Place
+from tests.scenarios.live_home import LiveHome
 from tests.scenarios.steps import ask, one_worker, publish, write
 from tests.ui.visitor import NARROW, Visitor, assert_accessible, photograph
 
@@ -46,8 +46,8 @@ def open_file(page: Page, name: str) -> None:
     expect(page.get_by_role("heading", name=name)).to_be_visible()
 
 
-def add_attachments(place: Place, agent: str) -> None:
-    with Client.for_home(place.home) as client:
+def add_attachments(live_home: LiveHome, agent: str) -> None:
+    with Client.for_home(live_home.home) as client:
         for name, content in (
             ("logo.png", PNG),
             ("evil.svg", SVG.encode()),
@@ -68,11 +68,13 @@ def written() -> list[Reply]:
     ]
 
 
-def test_files_are_shown_as_what_they_are_and_run_nothing(visitor: Visitor, place: Place) -> None:
-    place.plays(coordinator=one_worker("ada"), ada=written())
-    agent = place.begin("filing")
-    question = place.await_question(agent.name)
-    add_attachments(place, agent.name)
+def test_files_are_shown_as_what_they_are_and_run_nothing(
+    visitor: Visitor, live_home: LiveHome
+) -> None:
+    live_home.plays(coordinator=one_worker("ada"), ada=written())
+    agent = live_home.begin("filing")
+    question = live_home.await_question(agent.name)
+    add_attachments(live_home, agent.name)
     page = files_of(visitor.go(f"agents/{agent.name}/files"))
     expect(page.get_by_role("table").get_by_role("link", name="_attachments")).to_be_visible()
 
@@ -101,8 +103,8 @@ def test_files_are_shown_as_what_they_are_and_run_nothing(visitor: Visitor, plac
     page.reload()
     expect(page.locator("iframe[src^='blob:']")).to_be_visible()
 
-    place.json("respond", question["id"], "Yes")
-    place.await_end(agent)
+    live_home.json("respond", question["id"], "Yes")
+    live_home.await_end(agent)
     folder = next(path.name for path in agent.glob("runs/*/nodes/*"))
     page = files_of(visitor.go(f"agents/{agent.name}/files/nodes/{folder}/published/report.md"))
     expect(page.get_by_role("heading", name="Prices")).to_be_visible()
@@ -130,16 +132,16 @@ def test_files_are_shown_as_what_they_are_and_run_nothing(visitor: Visitor, plac
     expect(phone.get_by_role("link", name="logo.png")).to_be_visible()
 
 
-def test_what_a_worker_writes_is_there_at_once(visitor: Visitor, place: Place) -> None:
+def test_what_a_worker_writes_is_there_at_once(visitor: Visitor, live_home: LiveHome) -> None:
     first = [write("scratch/draft.md", "One."), ask("Shall I go on?")]
     second = [write("scratch/second.md", "Two."), publish()]
-    place.plays(coordinator=one_worker("bea"), bea=[*first, *second])
-    agent = place.begin("live-files")
-    question = place.await_question(agent.name)
+    live_home.plays(coordinator=one_worker("bea"), bea=[*first, *second])
+    agent = live_home.begin("live-files")
+    question = live_home.await_question(agent.name)
     folder = next(path.name for path in agent.glob("runs/*/nodes/*"))
     page = files_of(visitor.go(f"agents/{agent.name}/files/nodes/{folder}"))
     listed = page.get_by_role("table")
     expect(listed.get_by_role("link", name="scratch")).to_be_visible()
     expect(listed.get_by_role("link", name="published")).to_have_count(0)
-    place.json("respond", question["id"], "Yes")
+    live_home.json("respond", question["id"], "Yes")
     expect(listed.get_by_role("link", name="published")).to_be_visible()

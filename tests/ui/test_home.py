@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from agiraph.http.client import Client
 from tests.fakes.model_server import calls
-from tests.scenarios.place import Place
+from tests.scenarios.live_home import LiveHome
 from tests.scenarios.steps import WAIT, ask, finish, node, publish, spawn
 from tests.ui.conftest import MakeVisitor
 from tests.ui.visitor import Visitor, assert_accessible
@@ -22,10 +22,10 @@ WRITES = re.compile(
 
 
 def test_an_agent_is_saved_and_deleted_by_its_menu(
-    visitor: Visitor, place: Place, tmp_path: Path
+    visitor: Visitor, live_home: LiveHome, tmp_path: Path
 ) -> None:
-    place.plays(coordinator=[finish("All is well")])
-    agent = place.complete("Look around", "--name", "done-with").result["agent"]
+    live_home.plays(coordinator=[finish("All is well")])
+    agent = live_home.complete("Look around", "--name", "done-with").result["agent"]
     page = visitor.go("")
     menu = page.get_by_role("button", name="What can be done with done-with")
     menu.click()
@@ -49,16 +49,16 @@ def test_an_agent_is_saved_and_deleted_by_its_menu(
     dialog.get_by_role("button", name="Delete").click()
     expect(page.get_by_text(re.compile("^done-with is deleted"))).to_be_visible()
     expect(page.get_by_role("heading", name="Agents", level=1)).to_be_visible()
-    with Client.for_home(place.home) as client:
+    with Client.for_home(live_home.home) as client:
         assert agent not in {one.id for one in [*client.agents(), *client.archived()]}
 
 
 def test_a_browser_that_may_only_read_is_offered_nothing_that_writes(
-    make_visitor: MakeVisitor, place: Place
+    make_visitor: MakeVisitor, live_home: LiveHome
 ) -> None:
-    place.plays(coordinator=[ask("Shall I go on?")])
-    agent = place.begin("looked-at").name
-    place.await_question(agent)
+    live_home.plays(coordinator=[ask("Shall I go on?")])
+    agent = live_home.begin("looked-at").name
+    live_home.await_question(agent)
     visitor = make_visitor()
     refused: list[str] = []
     visitor.page.on(
@@ -80,17 +80,17 @@ def test_a_browser_that_may_only_read_is_offered_nothing_that_writes(
     assert not refused
 
 
-def test_the_home_is_looked_after_without_a_terminal(visitor: Visitor, place: Place) -> None:
-    place.plays(coordinator=[finish("All is well")])
-    agent = place.complete("Look around", "--name", "long-ago").result["agent"]
+def test_the_home_is_looked_after_without_a_terminal(visitor: Visitor, live_home: LiveHome) -> None:
+    live_home.plays(coordinator=[finish("All is well")])
+    agent = live_home.complete("Look around", "--name", "long-ago").result["agent"]
     page = visitor.go("home")
     page.get_by_role("button", name="Set me away").click()
     expect(page.get_by_text(re.compile("^You are away"))).to_be_visible()
-    assert place.json("away", "--until", "2h")["status"] == "away"
+    assert live_home.json("away", "--until", "2h")["status"] == "away"
     page.get_by_role("button", name="I am back").click()
     expect(page.get_by_text(re.compile("^You are available"))).to_be_visible()
 
-    file = place.home / "agiraph.yaml"
+    file = live_home.home / "agiraph.yaml"
     before = file.read_text()
     file.write_text(yaml.safe_dump(json.loads(before)))  # only lines can be changed line by line
     page.get_by_role("tab", name="Models").click()
@@ -131,19 +131,19 @@ def test_the_home_is_looked_after_without_a_terminal(visitor: Visitor, place: Pl
     expect(dialog).to_contain_text("long-ago")
     dialog.get_by_role("button", name="Delete").click()
     expect(page.get_by_text(re.compile(r"^\d+ agents? deleted"))).to_be_visible()
-    with Client.for_home(place.home) as client:
+    with Client.for_home(live_home.home) as client:
         assert agent not in {one.id for one in [*client.agents(), *client.archived()]}
 
 
 def test_a_run_is_found_and_what_it_did_is_saved_as_a_plan(
-    visitor: Visitor, place: Place, tmp_path: Path
+    visitor: Visitor, live_home: LiveHome, tmp_path: Path
 ) -> None:
     task = node("count", "ada", task="Count the harbours of the folder")
-    place.plays(
+    live_home.plays(
         coordinator=[calls(spawn("ada", role="reader"), task), WAIT, finish("Seven harbours")],
         ada=[publish("There are seven")],
     )
-    agent = place.complete("Count something", "--name", "counting").result["agent"]
+    agent = live_home.complete("Count something", "--name", "counting").result["agent"]
     page = visitor.go("?show=runs")
     page.get_by_role("searchbox", name="Find a run").fill("seven HARBOURS")
     row = page.get_by_role("main").get_by_role("listitem").filter(has_text="counting")
@@ -165,7 +165,7 @@ def test_a_run_is_found_and_what_it_did_is_saved_as_a_plan(
     with page.expect_download() as saved:
         page.get_by_role("menuitem", name="YAML").click()
     saved.value.save_as(tmp_path / "plan.yaml")
-    assert place.command("plan", "check", str(tmp_path / "plan.yaml")).returncode == 0
+    assert live_home.command("plan", "check", str(tmp_path / "plan.yaml")).returncode == 0
     page.get_by_label("Plan file").fill("nodes:\n- id: a\n  task: x\n  deps: [b]\n")
     expect(page.get_by_role("alert")).to_contain_text("b")
     assert_accessible(page)

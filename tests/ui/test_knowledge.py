@@ -7,8 +7,8 @@ from playwright.sync_api import expect
 
 from agiraph.http.api import AddKnowledgeRequest
 from agiraph.http.client import Client
-from tests.integration.house import until
-from tests.scenarios.place import Place
+from tests.integration.waiting import until
+from tests.scenarios.live_home import LiveHome
 from tests.scenarios.steps import finish
 from tests.ui.conftest import MakeVisitor
 from tests.ui.visitor import NARROW, Visitor, assert_accessible, harmless, photograph
@@ -17,12 +17,14 @@ HOSTILE = '<img src=x onerror="window.ran=1"> [x](javascript:window.ran=1)'
 
 
 def test_what_was_learned_is_found_followed_and_removed(
-    visitor: Visitor, make_visitor: MakeVisitor, place: Place
+    visitor: Visitor, make_visitor: MakeVisitor, live_home: LiveHome
 ) -> None:
-    place.plays(coordinator=[finish("The gazebo is green:\n\n```python\na = 1\nb = 2\nc = 3\n```")])
-    agent = place.begin("painter", goal="Paint the gazebo")
-    place.await_end(agent)
-    with Client.for_home(place.home) as client:
+    live_home.plays(
+        coordinator=[finish("The gazebo is green:\n\n```python\na = 1\nb = 2\nc = 3\n```")]
+    )
+    agent = live_home.begin("painter", goal="Paint the gazebo")
+    live_home.await_end(agent)
+    with Client.for_home(live_home.home) as client:
         what = {"kind": "preference", "title": "Short reports", "text": f"One page. {HOSTILE}"}
         client.add_knowledge(AddKnowledgeRequest.model_validate(what))
         until(lambda: len(client.knowledge(agent=agent.name).nodes) >= 2, "the run is learned from")
@@ -52,7 +54,7 @@ def test_what_was_learned_is_found_followed_and_removed(
     photograph(page, "knowledge-add")
     form.get_by_role("button", name="Add", exact=True).click()
     expect(page.get_by_role("heading", name="PostgreSQL", level=2)).to_be_visible()
-    [hit] = place.json("knowledge", "search", "PostgreSQL", "--types", "decision")
+    [hit] = live_home.json("knowledge", "search", "PostgreSQL", "--types", "decision")
     assert (hit["node"]["text"], hit["node"]["importance"]) == ("It is what we run.", 0.9)
     page.get_by_role("button", name="What can be done with the knowledge database").click()
     with page.expect_download() as saved:
@@ -82,4 +84,4 @@ def test_what_was_learned_is_found_followed_and_removed(
     page.get_by_role("button", name="Remove").click()
     page.get_by_role("dialog").get_by_role("button", name="Remove").click()
     expect(side.get_by_role("link", name="Short reports")).to_have_count(0)
-    assert place.json("knowledge", "search", "reports", "--types", "preference") == []
+    assert live_home.json("knowledge", "search", "reports", "--types", "preference") == []

@@ -17,7 +17,7 @@ from agiraph.http.api import (
     InvitationView,
 )
 from agiraph.http.client import Client
-from tests.scenarios.place import Place
+from tests.scenarios.live_home import LiveHome
 from tests.scenarios.steps import ask
 from tests.ui.visitor import NARROW, Visitor, assert_accessible, harmless, is_too_wide, photograph
 
@@ -77,16 +77,18 @@ def machines() -> Callable[[Route], None]:
     return answer
 
 
-def agent_that_stays(place: Place, name: str) -> str:
+def agent_that_stays(live_home: LiveHome, name: str) -> str:
     """Start an agent that has asked its person something, and so stays."""
-    place.plays(coordinator=[ask("Shall I go on?")])
-    agent = place.begin(name, goal=f"Watch {HOSTILE}").name
-    place.await_question(agent)
+    live_home.plays(coordinator=[ask("Shall I go on?")])
+    agent = live_home.begin(name, goal=f"Watch {HOSTILE}").name
+    live_home.await_question(agent)
     return agent
 
 
-def test_settings_are_changed_in_the_form_and_as_text(visitor: Visitor, place: Place) -> None:
-    file = place.home / "agiraph.yaml"
+def test_settings_are_changed_in_the_form_and_as_text(
+    visitor: Visitor, live_home: LiveHome
+) -> None:
+    file = live_home.home / "agiraph.yaml"
     before = file.read_text()
     file.write_text(f"# mine {HOSTILE}\n{before}")
     page = visitor.go("settings")
@@ -132,12 +134,12 @@ def test_settings_are_changed_in_the_form_and_as_text(visitor: Visitor, place: P
     page.get_by_role("button", name="Review and save").click()
     page.get_by_role("dialog").get_by_role("button", name="Save").click()
     expect(page.get_by_text("prices.yaml is saved", exact=True)).to_be_visible()
-    assert "input: 3.5" in (place.home / "prices.yaml").read_text()
-    (place.home / "prices.yaml").unlink()
+    assert "input: 3.5" in (live_home.home / "prices.yaml").read_text()
+    (live_home.home / "prices.yaml").unlink()
     file.write_text(before)
 
 
-def test_rules_are_added_without_a_word_of_yaml(visitor: Visitor, place: Place) -> None:
+def test_rules_are_added_without_a_word_of_yaml(visitor: Visitor, live_home: LiveHome) -> None:
     page = visitor.go("settings/approvals.yaml")
     page.get_by_role("button", name="Add a rule").click()
     page.get_by_role("textbox", name="name", exact=True).fill(f"mine {HOSTILE}")
@@ -150,7 +152,7 @@ def test_rules_are_added_without_a_word_of_yaml(visitor: Visitor, place: Place) 
     page.get_by_role("button", name="Review and save").click()
     page.get_by_role("dialog").get_by_role("button", name="Save").click()
     expect(page.get_by_text("approvals.yaml is saved", exact=True)).to_be_visible()
-    file = place.home / "approvals.yaml"
+    file = live_home.home / "approvals.yaml"
     assert "action: ask" in file.read_text()
     harmless(page)
     file.unlink()
@@ -186,7 +188,7 @@ def test_other_machines_are_invited_drained_and_removed(visitor: Visitor) -> Non
 
 
 def test_the_health_of_the_home_is_seen_and_a_service_restarted(
-    visitor: Visitor, place: Place
+    visitor: Visitor, live_home: LiveHome
 ) -> None:
     visitor.page.route(ILLS, ills())
     page = visitor.go("health")
@@ -211,7 +213,7 @@ def test_the_health_of_the_home_is_seen_and_a_service_restarted(
     expect(clock).to_contain_text("ready")
     page.get_by_role("button", name="Check again").click()
     expect(page.get_by_text("None is configured. They are settings")).to_be_visible()
-    agent_that_stays(place, "healthy")
+    agent_that_stays(live_home, "healthy")
     team = page.get_by_role("main").get_by_role("region", name="healthy")
     expect(team.get_by_role("row").filter(has_text="coordinator")).to_be_visible()
     team.get_by_role("button", name=re.compile("Actions for healthy")).click()
@@ -224,8 +226,8 @@ def test_the_health_of_the_home_is_seen_and_a_service_restarted(
     assert not is_too_wide(page)
 
 
-def test_what_was_spent_is_shown_and_bounded(visitor: Visitor, place: Place) -> None:
-    agent = agent_that_stays(place, "spending")
+def test_what_was_spent_is_shown_and_bounded(visitor: Visitor, live_home: LiveHome) -> None:
+    agent = agent_that_stays(live_home, "spending")
     page = visitor.go("usage")
     rows = page.get_by_role("region", name="What it was spent on")
     expect(rows.get_by_role("row").filter(has_text="spending")).to_be_visible()
@@ -246,7 +248,7 @@ def test_what_was_spent_is_shown_and_bounded(visitor: Visitor, place: Place) -> 
     form.get_by_role("button", name="Save").click()
     expect(form).to_be_hidden()
     expect(page.get_by_text("of 500,000 tokens")).to_be_visible()
-    with Client.for_home(place.home) as client:
+    with Client.for_home(live_home.home) as client:
         [budget] = [one for one in client.budgets(agent=agent) if one.period == "day"]
     assert (budget.tokens, budget.is_own) == (500_000, True)
     page.reload()
@@ -258,8 +260,10 @@ def test_what_was_spent_is_shown_and_bounded(visitor: Visitor, place: Place) -> 
     expect(page.get_by_text("of 500,000 tokens")).to_have_count(0)
 
 
-def test_a_trigger_is_planned_added_fired_and_cancelled(visitor: Visitor, place: Place) -> None:
-    agent = agent_that_stays(place, "waking")
+def test_a_trigger_is_planned_added_fired_and_cancelled(
+    visitor: Visitor, live_home: LiveHome
+) -> None:
+    agent = agent_that_stays(live_home, "waking")
     page = visitor.go(f"agents/{agent}/triggers")
     expect(page.get_by_text("No triggers yet")).to_be_visible()
     page.get_by_role("button", name="Add a trigger").click()
@@ -290,7 +294,7 @@ def test_a_trigger_is_planned_added_fired_and_cancelled(visitor: Visitor, place:
     acts.click()
     page.get_by_role("menuitem", name="Fire now").click()
     expect(row).to_contain_text("fired once")
-    place.kill("clock")
+    live_home.kill("clock")
     acts.click()
     page.get_by_role("menuitem", name="Cancel the trigger").click()
     page.get_by_role("dialog").get_by_role("button", name="Cancel the trigger").click()
@@ -300,16 +304,16 @@ def test_a_trigger_is_planned_added_fired_and_cancelled(visitor: Visitor, place:
 
 
 def test_events_are_found_followed_and_exported(
-    visitor: Visitor, place: Place, tmp_path: Path
+    visitor: Visitor, live_home: LiveHome, tmp_path: Path
 ) -> None:
-    agent = agent_that_stays(place, "eventful")
+    agent = agent_that_stays(live_home, "eventful")
     page = visitor.go(f"agents/{agent}/events")
     log = page.get_by_role("log", name="Events")
     expect(log.get_by_text("agent.created")).to_be_visible()
-    place.command("triggers", agent, "add", HOSTILE, "--in", "2h")
+    live_home.command("triggers", agent, "add", HOSTILE, "--in", "2h")
     created = log.get_by_role("button").filter(has_text="trigger.created")
     expect(created).to_be_visible()
-    place.kill("human")
+    live_home.kill("human")
     page.get_by_role("combobox", name="Type").select_option("trigger.*")
     expect(log.get_by_text("agent.created")).to_have_count(0)
     expect(created).to_have_count(1)
@@ -328,6 +332,6 @@ def test_events_are_found_followed_and_exported(
     other = visitor.new_page()
     other.goto(address)
     expect(other.get_by_role("log").get_by_role("button", expanded=True)).to_have_count(1)
-    place.command("triggers", agent, "pause", HOSTILE)
+    live_home.command("triggers", agent, "pause", HOSTILE)
     expect(log.get_by_text("trigger.paused")).to_be_visible()
     harmless(page)

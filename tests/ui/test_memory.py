@@ -3,8 +3,8 @@
 from playwright.sync_api import expect
 
 from agiraph.http.client import Client
-from tests.integration.house import until
-from tests.scenarios.place import Place
+from tests.integration.waiting import until
+from tests.scenarios.live_home import LiveHome
 from tests.scenarios.steps import ask
 from tests.ui.conftest import MakeVisitor
 from tests.ui.visitor import NARROW, Visitor, assert_accessible, photograph
@@ -14,11 +14,11 @@ NOTE = "preferences/reports.md"
 
 
 def test_a_memory_is_edited_with_its_history_and_nobody_overwrites_another(
-    visitor: Visitor, make_visitor: MakeVisitor, place: Place
+    visitor: Visitor, make_visitor: MakeVisitor, live_home: LiveHome
 ) -> None:
-    place.plays(coordinator=[ask("Shall I go on?"), ask("And now?"), ask("And then?")])
-    agent = place.begin("remembering").name
-    place.await_question(agent)
+    live_home.plays(coordinator=[ask("Shall I go on?"), ask("And now?"), ask("And then?")])
+    agent = live_home.begin("remembering").name
+    live_home.await_question(agent)
     page = visitor.go(f"agents/{agent}/memory")
     expect(page.get_by_role("heading", name="What remembering remembers")).to_be_visible()
 
@@ -38,11 +38,13 @@ def test_a_memory_is_edited_with_its_history_and_nobody_overwrites_another(
     expect(page.get_by_role("heading", name="Reports", exact=True)).to_be_visible()
     expect(page.get_by_role("navigation").get_by_role("link", name="reports")).to_be_visible()
     told = "preferences/reports.md"
-    until(lambda: told in place.json("messages", agent)[-1]["content"], "the coordinator is told")
+    until(
+        lambda: told in live_home.json("messages", agent)[-1]["content"], "the coordinator is told"
+    )
 
     page.get_by_role("button", name="Edit").click()
     text.fill("# Reports\n\nMine.")
-    with Client.for_home(place.home) as client:
+    with Client.for_home(live_home.home) as client:
         client.edit_memory(agent, NOTE, "# Reports\n\nTheirs.", tell=False)
     changed = page.get_by_role("alert")
     expect(changed).to_contain_text("Changed while you were editing")
@@ -55,7 +57,7 @@ def test_a_memory_is_edited_with_its_history_and_nobody_overwrites_another(
     expect(page.get_by_role("dialog")).to_contain_text("Discard what you have written?")
     page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
     expect(text).to_have_value("# Reports\n\nBoth.")
-    place.kill("human")
+    live_home.kill("human")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("button", name="Edit")).to_be_visible()
     expect(page.get_by_text("Both.")).to_be_visible()

@@ -5,15 +5,15 @@ from pathlib import Path
 
 from playwright.sync_api import expect
 
-from tests.scenarios.place import Place
+from tests.scenarios.live_home import LiveHome
 from tests.scenarios.steps import ask
 from tests.ui.visitor import Visitor, assert_accessible, photograph
 
 
 def test_a_new_agent_is_checked_and_started_once(
-    visitor: Visitor, place: Place, tmp_path: Path
+    visitor: Visitor, live_home: LiveHome, tmp_path: Path
 ) -> None:
-    place.plays(coordinator=[ask("Shall I begin?")])
+    live_home.plays(coordinator=[ask("Shall I begin?")])
     page = visitor.go("")
     page.get_by_role("main").get_by_role("link", name="New agent").click()
     create = page.get_by_role("button", name="Create and start")
@@ -44,12 +44,12 @@ def test_a_new_agent_is_checked_and_started_once(
     expect(page.get_by_role("main")).to_contain_text("It can start.")
 
     page.get_by_role("textbox", name="Name").fill("made-here")
-    place.kill("human")
+    live_home.kill("human")
     create.dblclick()
     expect(page).to_have_url(re.compile("/ui/agents/made-here-[0-9a-f]+$"))
     expect(page.get_by_role("banner")).to_contain_text("asks you")
-    made = [one for one in place.json("agents") if one["name"] == "made-here"]
-    place.begun += [one["id"] for one in made]
+    made = [one for one in live_home.json("agents") if one["name"] == "made-here"]
+    live_home.begun += [one["id"] for one in made]
     assert [one["goal"] for one in made] == ["Find <b>nothing</b>"]
     visitor.go("new")
     expect(goal).to_have_value("")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
-from tests.scenarios.place import Place
+from tests.scenarios.live_home import LiveHome
 from tests.scenarios.steps import DONE, ask, bash, one_worker
 from tests.ui.visitor import Visitor, assert_accessible, connection, photograph
 
@@ -14,8 +14,8 @@ RULES = 'rules: [{name: marks, tool: bash, pattern: "echo mark*", action: ask, r
 
 
 @pytest.fixture
-def _rules(place: Place) -> Iterator[None]:
-    rules = place.home / "approvals.yaml"
+def _rules(live_home: LiveHome) -> Iterator[None]:
+    rules = live_home.home / "approvals.yaml"
     rules.write_text(RULES)
     yield
     rules.unlink()
@@ -38,8 +38,8 @@ def key(page: Page, name: str) -> Locator:
 
 
 @pytest.mark.usefixtures("_rules")
-def test_questions_wait_above_every_page(visitor: Visitor, place: Place) -> None:
-    place.plays(
+def test_questions_wait_above_every_page(visitor: Visitor, live_home: LiveHome) -> None:
+    live_home.plays(
         coordinator=one_worker("quin"),
         quin=[
             ask("Which **colour**?", options=["red", "blue"], deadline="2h", default="red"),
@@ -55,7 +55,7 @@ def test_questions_wait_above_every_page(visitor: Visitor, place: Place) -> None
     expect(other.get_by_text("Nobody waits for you")).to_be_visible()
     page.bring_to_front()
     expect(connection(page)).to_have_text("Live")
-    agent = place.begin("asked")
+    agent = live_home.begin("asked")
 
     expect(page.get_by_text("quin asks (asked)", exact=True)).to_be_visible()
     expect(tray(page)).to_contain_text("quin of the agent asked: Which colour?")
@@ -66,7 +66,7 @@ def test_questions_wait_above_every_page(visitor: Visitor, place: Place) -> None
     assert_accessible(page)
     expect(key(page, "2")).to_be_visible()
     page.locator("body").press("2")
-    assert place.await_step("quin", 1).result("ask_human") == "blue"
+    assert live_home.await_step("quin", 1).result("ask_human") == "blue"
 
     expect(tray(page)).to_contain_text("echo mark one >> marks.txt")
     page.locator("body").press("1")  # a press that was meant for the question before
@@ -74,19 +74,19 @@ def test_questions_wait_above_every_page(visitor: Visitor, place: Place) -> None
     page.get_by_role("textbox", name="Why not").fill("not today")
     photograph(page, "approval")
     page.get_by_role("button", name="Deny", exact=True).click()
-    assert "not today" in place.await_step("quin", 2).result("bash")
+    assert "not today" in live_home.await_step("quin", 2).result("bash")
 
     second = other.get_by_role("listitem").filter(has_text="echo mark two")
     second.get_by_role("button", name="allow always").click()
-    place.await_step("quin", 3)
+    live_home.await_step("quin", 3)
     expect(other.get_by_role("button", name="Take back")).to_be_visible()
     expect(tray(page)).to_contain_text("Go on?")
     assert_accessible(other)
 
-    question = place.await_question("asked")["id"]
+    question = live_home.await_question("asked")["id"]
 
     def answered_before(route: Route) -> None:
-        place.json("respond", question, "yes")
+        live_home.json("respond", question, "yes")
         route.continue_()
 
     page.route("**/respond", answered_before)
@@ -100,4 +100,4 @@ def test_questions_wait_above_every_page(visitor: Visitor, place: Place) -> None
     expect(other.get_by_role("row", name=re.compile("Go on.*answered.*yes.*cli"))).to_be_visible()
     other.get_by_role("button", name="Take back").click()
     expect(other.get_by_text("Nothing is allowed always.")).to_be_visible()
-    place.await_end(agent)
+    live_home.await_end(agent)

@@ -7,7 +7,7 @@ from pathlib import Path
 from playwright.sync_api import expect
 
 from tests.fakes.model_server import calls
-from tests.scenarios.place import Place
+from tests.scenarios.live_home import LiveHome
 from tests.scenarios.steps import WAIT, finish, node, publish, spawn, write
 from tests.ui.visitor import Visitor, assert_accessible, photograph
 
@@ -15,14 +15,16 @@ LINES = "".join(f"- offer number {number} costs {number} euros\n" for number in 
 ANSWER = f"# Offers\n\n{LINES}\n**The end of the answer.**"
 
 
-def test_the_result_of_a_run_is_one_page_with_everything(visitor: Visitor, place: Place) -> None:
+def test_the_result_of_a_run_is_one_page_with_everything(
+    visitor: Visitor, live_home: LiveHome
+) -> None:
     checked = node("prices", "rosa", task="Find the prices", checks=["grep -q Harbour prices.md"])
-    place.plays(
+    live_home.plays(
         coordinator=[calls(spawn("rosa")), calls(checked), WAIT, finish(ANSWER)],
         rosa=[write("prices.md", "# Prices\n\nHarbour 3.20\n"), publish("Prices")],
     )
-    agent = place.begin("priced")
-    place.await_end(agent)
+    agent = live_home.begin("priced")
+    live_home.await_end(agent)
     page = visitor.go(f"agents/{agent.name}")
     page.get_by_role("link", name="The result with its files").click()
     main = page.get_by_role("main")

@@ -5,17 +5,17 @@ from threading import Event
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.scenarios.place import Place
+from tests.scenarios.live_home import LiveHome
 from tests.scenarios.steps import DONE, FACT, ask, held, one_worker
 from tests.ui.visitor import NARROW, Visitor, assert_accessible, photograph
 
 WAITS = "asks you"
 
 
-def test_the_sidebar_shows_everybody_as_they_work(visitor: Visitor, place: Place) -> None:
+def test_the_sidebar_shows_everybody_as_they_work(visitor: Visitor, live_home: LiveHome) -> None:
     page, gate = visitor.go(""), Event()
-    place.plays(coordinator=one_worker("ada"), ada=[held(FACT, gate), DONE])
-    agent = place.begin("shelling", goal="Collect facts about shells")
+    live_home.plays(coordinator=one_worker("ada"), ada=[held(FACT, gate), DONE])
+    agent = live_home.begin("shelling", goal="Collect facts about shells")
     team = page.get_by_role("complementary").get_by_role("region", name="shelling", exact=True)
     ada = team.get_by_role("link", name=re.compile(r"^\w+ ada\b"))
     expect(ada).to_contain_text("busy")
@@ -27,7 +27,7 @@ def test_the_sidebar_shows_everybody_as_they_work(visitor: Visitor, place: Place
     ada.click()
     expect(page).to_have_url(re.compile(f"/ui/agents/{agent.name}/with/ada$"))
     gate.set()
-    place.await_end(agent)
+    live_home.await_end(agent)
     expect(team.get_by_role("link", name="Coordinator")).to_contain_text("completed")
     expect(ada).to_have_count(0)
     team.get_by_role("button", name="1 retired").click()
@@ -36,10 +36,10 @@ def test_the_sidebar_shows_everybody_as_they_work(visitor: Visitor, place: Place
     expect(ada).to_have_count(0)
 
 
-def test_keys_and_the_palette_lead_everywhere(visitor: Visitor, place: Place) -> None:
-    place.plays(coordinator=[ask("Which shell?")])
-    agent = place.begin("keyed", goal="Ask about shells").name
-    place.await_question(agent)
+def test_keys_and_the_palette_lead_everywhere(visitor: Visitor, live_home: LiveHome) -> None:
+    live_home.plays(coordinator=[ask("Which shell?")])
+    agent = live_home.begin("keyed", goal="Ask about shells").name
+    live_home.await_question(agent)
     page = visitor.go(f"agents/{agent}")
     expect(page.get_by_role("banner")).to_contain_text("keyed")
 
@@ -80,11 +80,11 @@ def test_keys_and_the_palette_lead_everywhere(visitor: Visitor, place: Place) ->
 
 
 def test_an_agent_is_found_put_away_brought_back_and_deleted(
-    visitor: Visitor, place: Place
+    visitor: Visitor, live_home: LiveHome
 ) -> None:
-    place.plays(coordinator=[ask("Which shell?")])
-    agent = place.begin("put-away", goal="Wait to be put away").name
-    place.await_question(agent)
+    live_home.plays(coordinator=[ask("Which shell?")])
+    agent = live_home.begin("put-away", goal="Wait to be put away").name
+    live_home.await_question(agent)
     page = visitor.go("")
     page.set_viewport_size(NARROW)
     page.get_by_role("banner").get_by_role("button", name="Show the agents").click()
@@ -113,7 +113,7 @@ def test_an_agent_is_found_put_away_brought_back_and_deleted(
     toasts = page.get_by_role("region", name="Notifications").get_by_role("listitem")
     expect(toasts.filter(has_text="put-away is deleted")).to_be_visible()
     expect(row(page, "put-away")).to_have_count(0)
-    place.begun.remove(agent)
+    live_home.begun.remove(agent)
 
 
 def row(page: Page, name: str) -> Locator:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.scenarios.place import Place
+from tests.scenarios.live_home import LiveHome
 from tests.scenarios.steps import ask
 from tests.ui.conftest import MakeVisitor
 from tests.ui.visitor import Visitor, connection
@@ -21,22 +21,24 @@ WATCH = """
 
 
 def test_the_page_outlives_the_gateway_the_router_and_the_supervisor(
-    visitor: Visitor, place: Place
+    visitor: Visitor, live_home: LiveHome
 ) -> None:
     page = visitor.go("")
-    place.plays(coordinator=[ask("Shall I go on?")])
+    live_home.plays(coordinator=[ask("Shall I go on?")])
     status = connection(page)
     expect(status).to_have_text("Live")
     kills: list[tuple[str, Callable[[], object]]] = [
-        ("gateway", lambda: place.kill("human")),
-        ("router", lambda: place.kill("router")),
-        ("supervisor", place.restart_supervisor),
+        ("gateway", lambda: live_home.kill("human")),
+        ("router", lambda: live_home.kill("router")),
+        ("supervisor", live_home.restart_supervisor),
     ]
     for what, kill in kills:
         page.evaluate(WATCH)
         kill()
         name = f"after-{what}"
-        place.begun.append(place.retried("run", "x", "-n", name, "-d", "-m", "openai/fake").strip())
+        live_home.begun.append(
+            live_home.retried("run", "x", "-n", name, "-d", "-m", "openai/fake").strip()
+        )
         expect(group(page, name)).to_be_visible()
         expect(status).to_have_text("Live")
         if what != "router":
@@ -45,10 +47,10 @@ def test_the_page_outlives_the_gateway_the_router_and_the_supervisor(
 
 
 def test_two_tabs_and_two_people_agree(
-    visitor: Visitor, make_visitor: MakeVisitor, place: Place
+    visitor: Visitor, make_visitor: MakeVisitor, live_home: LiveHome
 ) -> None:
-    place.plays(coordinator=[ask("Shall I go on?")])
-    agent = place.begin("shared").name
+    live_home.plays(coordinator=[ask("Shall I go on?")])
+    agent = live_home.begin("shared").name
     other = make_visitor()
     tab = visitor.new_page()
     tab.goto(f"{visitor.url}/ui/agents/{agent}")

@@ -8,7 +8,7 @@ from agiraph.http.api import CreateAgentRequest, CreateTokenRequest, TeamRequest
 from agiraph.http.api.access import Scope
 from agiraph.http.client import Client
 from tests.fakes.model_server import Reply, SeenRequest
-from tests.scenarios.place import Place
+from tests.scenarios.live_home import LiveHome
 from tests.scenarios.steps import held, publish
 from tests.ui.conftest import MakeVisitor
 from tests.ui.team import DEVELOPER, MODEL, PM, QA, finalize, to
@@ -25,7 +25,9 @@ def edges(page: Page) -> Locator:
     return page.get_by_role("region", name="Who wrote to whom").get_by_role("listitem")
 
 
-def test_a_task_is_watched_turn_by_turn_and_followed_up(visitor: Visitor, place: Place) -> None:
+def test_a_task_is_watched_turn_by_turn_and_followed_up(
+    visitor: Visitor, live_home: LiveHome
+) -> None:
     gate, said = Event(), list[str]()
 
     def lead(seen: SeenRequest) -> Reply:
@@ -39,7 +41,7 @@ def test_a_task_is_watched_turn_by_turn_and_followed_up(visitor: Visitor, place:
         ]
         return steps[len(said) - 1]
 
-    place.plays(
+    live_home.plays(
         project_manager=lead,
         software_developer=[to(PM, "Implemented\n" * 40), to(PM, "Done")],
         qa_engineer=[NOTHING],
@@ -60,7 +62,7 @@ def test_a_task_is_watched_turn_by_turn_and_followed_up(visitor: Visitor, place:
     start.dblclick()
 
     expect(turns(page)).to_have_count(4)
-    place.begun.append(page.url.rpartition("/")[2])
+    live_home.begun.append(page.url.rpartition("/")[2])
     expect(page.get_by_text("project manager is at work", exact=True)).to_be_visible()
     expect(turns(page).nth(3)).to_contain_text("qa engineer → to project manager")
     expect(turns(page).nth(3)).to_contain_text("failed")
@@ -102,7 +104,7 @@ def test_a_task_is_watched_turn_by_turn_and_followed_up(visitor: Visitor, place:
     expect(edges(page).first).to_contain_text("2×")
     last = page.get_by_role("button", name="project manager to user finalize latest")
     expect(last).to_be_visible()
-    place.server.wait_for(lambda seen: seen.is_for(DEVELOPER) and "In numbers" in seen.said)
+    live_home.server.wait_for(lambda seen: seen.is_for(DEVELOPER) and "In numbers" in seen.said)
 
     page.get_by_role("textbox", name="Next task").fill("And now the rest")
     expect(page.get_by_role("checkbox", name="Follow up")).to_be_checked()
@@ -119,9 +121,9 @@ def test_a_task_is_watched_turn_by_turn_and_followed_up(visitor: Visitor, place:
 
 
 def test_roles_are_checked_as_one_types_and_written_only_if_they_can_work(
-    visitor: Visitor, place: Place
+    visitor: Visitor, live_home: LiveHome
 ) -> None:
-    file = place.home / "agents.yaml"
+    file = live_home.home / "agents.yaml"
     file.write_text("# ours\nagentic_team:\n  max_turns: 9   # short\n")
     try:
         page = visitor.go("team/roles")
@@ -160,16 +162,16 @@ def test_roles_are_checked_as_one_types_and_written_only_if_they_can_work(
 
 
 def test_a_session_is_its_persons_and_others_may_only_look(
-    place: Place, make_visitor: MakeVisitor
+    live_home: LiveHome, make_visitor: MakeVisitor
 ) -> None:
     gate = Event()
-    place.plays(project_manager=[held(finalize("It is done."), gate)])
-    with Client.for_home(place.home) as client:
+    live_home.plays(project_manager=[held(finalize("It is done."), gate)])
+    with Client.for_home(live_home.home) as client:
         asked = CreateAgentRequest(
             goal="Mine alone", name="mine", model=MODEL[1], team=TeamRequest()
         )
         agent = client.create_agent(asked).id
-        place.begun.append(agent)
+        live_home.begun.append(agent)
         secret = client.add_token(CreateTokenRequest(name="eva", scope="control")).token
         assert secret is not None
         scopes: tuple[Scope, ...] = ("control", "read")

@@ -7,8 +7,8 @@ from playwright.sync_api import expect
 
 from agiraph.http.api import CreateAgentRequest, TeamRequest
 from agiraph.http.client import Client
-from tests.scenarios.house import MODEL
-from tests.scenarios.place import Place
+from tests.scenarios.live_home import LiveHome
+from tests.scenarios.scenario_home import MODEL
 from tests.scenarios.steps import DONE, FACT, held, publish, workers
 from tests.ui.team import HOSTILE
 from tests.ui.visitor import Visitor, assert_accessible, harmless, photograph
@@ -16,17 +16,21 @@ from tests.ui.visitor import Visitor, assert_accessible, harmless, photograph
 MODEL_CALL = re.compile("^model call")
 
 
-def test_a_timeline_grows_and_shows_the_critical_path(visitor: Visitor, place: Place) -> None:
+def test_a_timeline_grows_and_shows_the_critical_path(
+    visitor: Visitor, live_home: LiveHome
+) -> None:
     gate = Event()
-    place.plays(coordinator=workers("tim", "tom"), tim=[FACT, DONE], tom=[FACT, held(DONE, gate)])
-    agent = place.begin("timed")
+    live_home.plays(
+        coordinator=workers("tim", "tom"), tim=[FACT, DONE], tom=[FACT, held(DONE, gate)]
+    )
+    agent = live_home.begin("timed")
     page = visitor.go(f"agents/{agent.name}/timeline")
     lines = page.get_by_role("listbox", name="Time lines of the entities")
     tom = lines.get_by_role("group", name="tom")
     expect(lines.get_by_role("group", name="tim").get_by_role("option").first).to_be_visible()
     expect(tom.get_by_role("option", name=re.compile("^node tom-facts"))).to_be_visible()
     gate.set()
-    place.await_end(agent)
+    live_home.await_end(agent)
     path = page.locator("section").filter(has=page.get_by_role("heading", name="Critical path"))
     expect(path.get_by_role("link", name="tom-facts")).to_be_visible()
     expect(tom.get_by_role("option", name=MODEL_CALL).last).to_be_visible()
@@ -50,23 +54,23 @@ def test_a_timeline_grows_and_shows_the_critical_path(visitor: Visitor, place: P
 
 
 def test_the_turns_of_a_team_of_roles_appear_as_they_are_taken(
-    visitor: Visitor, place: Place
+    visitor: Visitor, live_home: LiveHome
 ) -> None:
     gate = Event()
     lead, developer = "project_manager", "software_developer"
     go = {"action": "message", "to_role": developer, "message": f"Build it {HOSTILE}"}
     back = {"action": "message", "to_role": lead, "message": "Built"}
     end = {"action": "finalize", "message": "Approved", "final_response": "Done"}
-    place.plays(
+    live_home.plays(
         project_manager=[publish(result=go), publish(result=end)],
         software_developer=[held(publish(result=back), gate)],
     )
     asked = CreateAgentRequest(
         goal="Build it", name="roles", model=MODEL[1], team=TeamRequest(max_turns=7)
     )
-    with Client.for_home(place.home) as client:
+    with Client.for_home(live_home.home) as client:
         agent = client.create_agent(asked).id
-    place.begun.append(agent)
+    live_home.begun.append(agent)
     page = visitor.go(f"agents/{agent}/communication")
     turns = page.get_by_role("log", name="Turns")
     expect(turns).to_contain_text(f"1. {lead} → {developer}")

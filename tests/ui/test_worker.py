@@ -5,20 +5,20 @@ from threading import Event
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.scenarios.place import Place
+from tests.scenarios.live_home import LiveHome
 from tests.scenarios.steps import DONE, FACT, held, one_worker, write
 from tests.ui.visitor import Visitor, photograph
 
 MORE = write("more.csv", "a,b\n1,2\n")
 
 
-def test_a_worker_is_watched_killed_paused_and_done(visitor: Visitor, place: Place) -> None:
+def test_a_worker_is_watched_killed_paused_and_done(visitor: Visitor, live_home: LiveHome) -> None:
     first, last = Event(), Event()
-    place.plays(
+    live_home.plays(
         coordinator=one_worker("wanda", task="Collect **facts**"),
         wanda=[FACT, held(MORE, first), held(DONE, last)],
     )
-    agent = place.begin("watched")
+    agent = live_home.begin("watched")
     page = visitor.go(f"agents/{agent.name}/workers/wanda")
     main = page.get_by_role("main")
     expect(main.get_by_role("heading", name="wanda", exact=True)).to_be_visible()
@@ -42,7 +42,7 @@ def test_a_worker_is_watched_killed_paused_and_done(visitor: Visitor, place: Pla
     main.get_by_role("button", name="Resume").click()
     expect(main.get_by_role("button", name="Interrupt")).to_be_visible()
     last.set()
-    place.await_end(agent)
+    live_home.await_end(agent)
     expect(panel(page, "Its nodes").get_by_role("link", name="wanda-facts")).to_be_visible()
     expect(panel(page, "Its nodes")).to_contain_text("completed")
     page.get_by_role("tab", name="Identity").click()

@@ -168,8 +168,8 @@ def _await_scheme(page: Page, scheme: ColorScheme) -> None:
 def _judged(page: Page, rules: dict[str, Any]) -> list[dict[str, Any]]:
     session = page.context.new_cdp_session(page)
     try:
-        world = _world_of_axe(session)
-        asked = {"expression": JUDGE % json.dumps(rules), "contextId": world}
+        gateway_home = _world_of_axe(session)
+        asked = {"expression": JUDGE % json.dumps(rules), "contextId": gateway_home}
         answer = session.send(
             "Runtime.evaluate", asked | {"awaitPromise": True, "returnByValue": True}
         )
@@ -183,12 +183,12 @@ def _world_of_axe(session: CDPSession) -> int:
     """Return the world in which axe is; a document keeps it."""
     frame = session.send("Page.getFrameTree")["frameTree"]["frame"]["id"]
     named = {"frameId": frame, "worldName": "axe"}
-    world = int(session.send("Page.createIsolatedWorld", named)["executionContextId"])
-    asked = {"expression": "typeof axe", "contextId": world}
+    gateway_home = int(session.send("Page.createIsolatedWorld", named)["executionContextId"])
+    asked = {"expression": "typeof axe", "contextId": gateway_home}
     if session.send("Runtime.evaluate", asked)["result"]["value"] == "undefined":
         axe = installed(AXE).read_text(encoding="utf-8")
-        session.send("Runtime.evaluate", {"expression": axe, "contextId": world})
-    return world
+        session.send("Runtime.evaluate", {"expression": axe, "contextId": gateway_home})
+    return gateway_home
 
 
 def photograph(page: Page, name: str) -> None:

@@ -38,7 +38,7 @@ from agiraph.messages.files import (
 from agiraph.storage.file_records import FileOffer
 from agiraph.storage.files import remove_tree, replace_file
 from agiraph.storage.home import plan_copy
-from tests.unit.files.desk import AGENT, HomeDesk
+from tests.unit.files.files_home import AGENT, FilesHome
 
 WORKERS = ("ada", "bob", "eve", "dan", "of another agent")
 STRANGERS = (
@@ -58,7 +58,7 @@ PRIVATE = (
 )
 
 
-class Place:
+class TwoAgentHome:
     """A home of two agents, and folders beside it; the content of each file is its own path.
 
     `ada` and `bob` each have a node, `eve` has none, the node of `dan` has ended.
@@ -66,25 +66,29 @@ class Place:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self.desk = desk = HomeDesk(root)
-        self.others = HomeDesk(root, AgentId("other-2"))
-        desk.board.execute(SpawnWorker("w-eve", WorkerSpec(name="eve")), 4.0)
-        desk.board.execute(SpawnWorker("w-dan", WorkerSpec(name="dan")), 4.0)
-        desk.board.execute(CreateNode("c-old", NodeSpec(task="do it", name="old")), 4.0)
-        desk.board.execute(AssignNode("old", "dan"), 4.0)
-        desk.board.execute(CompleteNode("old", 1, NodeResult(summary="done")), 5.0)
-        desk.ids = {worker.name: worker.id for worker in desk.board.board.workers.values()}
-        desk.folders = {node.name: node.folder for node in desk.board.board.nodes.values()}
+        self.files_home = files_home = FilesHome(root)
+        self.others = FilesHome(root, AgentId("other-2"))
+        files_home.board.execute(SpawnWorker("w-eve", WorkerSpec(name="eve")), 4.0)
+        files_home.board.execute(SpawnWorker("w-dan", WorkerSpec(name="dan")), 4.0)
+        files_home.board.execute(CreateNode("c-old", NodeSpec(task="do it", name="old")), 4.0)
+        files_home.board.execute(AssignNode("old", "dan"), 4.0)
+        files_home.board.execute(CompleteNode("old", 1, NodeResult(summary="done")), 5.0)
+        files_home.ids = {
+            worker.name: worker.id for worker in files_home.board.board.workers.values()
+        }
+        files_home.folders = {
+            node.name: node.folder for node in files_home.board.board.nodes.values()
+        }
         self.fill()
         self.copy = root.with_name("copy")
         subprocess.run(("cp", "-a", root, self.copy), check=True)
-        self.requests = FileRequests(desk.home)
+        self.requests = FileRequests(files_home.home)
         self.give("given")
 
     def give(self, input_dir: str) -> None:
         """Give both agents a folder as their input."""
-        for desk in (self.desk, self.others):
-            desk.give(self.root / input_dir)
+        for files_home in (self.files_home, self.others):
+            files_home.give(self.root / input_dir)
         self.before = dict(self.found())
         self.by_digest = {
             hashlib.sha256(content).hexdigest(): name
@@ -93,10 +97,10 @@ class Place:
         }
 
     def fill(self) -> None:
-        home, run = self.desk.home.path, self.desk.run
+        home, run = self.files_home.home.path, self.files_home.run
         for name in PRIVATE:
             self.put(home / name)
-        for one in (self.desk, self.others):
+        for one in (self.files_home, self.others):
             for worker in one.ids.values():
                 self.put(one.run.worker(worker).notebook)
                 self.put(one.run.worker(worker).conversation)
@@ -110,8 +114,8 @@ class Place:
         self.put(self.root / "given" / "data" / "rows.csv")
         self.put(self.root / "elsewhere" / "x" / "SKILL.md")
         os.symlink(self.root / "elsewhere", home / "skills")
-        scratch = self.desk.node_home("tables").scratch
-        published = self.desk.node_home("texts").published
+        scratch = self.files_home.node_home("tables").scratch
+        published = self.files_home.node_home("texts").published
         for beside in (scratch, published, self.root / "given", self.root / "elsewhere"):
             os.symlink(home / "system", beside / "away")
             os.symlink(home / "system" / "token", beside / "token")
@@ -141,13 +145,13 @@ class Place:
     def address(self, sender: str) -> str:
         if sender == WORKERS[-1]:
             return self.others.address("ada")
-        return self.desk.address(sender) if sender in self.desk.ids else sender
+        return self.files_home.address(sender) if sender in self.files_home.ids else sender
 
     def restore(self) -> None:
         """Restore the original files."""
         remove_tree(self.root)
         subprocess.run(("cp", "-a", self.copy, self.root), check=True)
-        self.requests = FileRequests(self.desk.home)
+        self.requests = FileRequests(self.files_home.home)
         self.give("given")
 
     def close(self) -> None:
@@ -156,7 +160,7 @@ class Place:
     # --- the scope of each sender, in other words than in the service ---------------------------
 
     def may_read(self, sender: str, name: str) -> bool:
-        one = self.others if sender == WORKERS[-1] else self.desk
+        one = self.others if sender == WORKERS[-1] else self.files_home
         who = "ada" if sender == WORKERS[-1] else sender
         run, agent = self.name(one.run.path), self.name(one.agent.path)
         if name.startswith(("home/prompts", "home/AGENTS.md", "elsewhere")):
@@ -174,7 +178,7 @@ class Place:
         return name.startswith(f"{self.name(one.input)}/")
 
     def may_write(self, sender: str, name: str, kind: str) -> bool:
-        one = self.others if sender == WORKERS[-1] else self.desk
+        one = self.others if sender == WORKERS[-1] else self.files_home
         who = "ada" if sender == WORKERS[-1] else sender
         own = f"{self.name(one.agent.path)}/{one.own(who)}"
         if name.startswith((f"{own}/", "home/system/transfers")):
@@ -193,10 +197,10 @@ class Place:
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    place = Place(tmp_path_factory.mktemp("place").resolve() / "root")
-    yield place
-    place.close()
+def two_agents(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwoAgentHome]:
+    two_agents = TwoAgentHome(tmp_path_factory.mktemp("place").resolve() / "root")
+    yield two_agents
+    two_agents.close()
 
 
 # --- requests ------------------------------------------------------------------------------------
@@ -207,18 +211,23 @@ ODD = (
 )
 
 
-def names_of(place: Place) -> list[str]:
+def names_of(two_agents: TwoAgentHome) -> list[str]:
     """Return the names that lead to each file of the place, from each root and from outside."""
     names = [*ODD, *PRIVATE, "prompts", "skills", "skills/x/SKILL.md", "skills/away/token"]
-    bases = (place.desk.agent.path, place.desk.home.path, place.root, place.desk.input)
-    names += [name for base in bases for name in names_below(place, base)]
-    for found in place.before:
-        names += [f"{place.root}/{found}", f"/{place.root}/{found}"]
+    bases = (
+        two_agents.files_home.agent.path,
+        two_agents.files_home.home.path,
+        two_agents.root,
+        two_agents.files_home.input,
+    )
+    names += [name for base in bases for name in names_below(two_agents, base)]
+    for found in two_agents.before:
+        names += [f"{two_agents.root}/{found}", f"/{two_agents.root}/{found}"]
     return list(dict.fromkeys(names))
 
 
-def names_below(place: Place, base: Path) -> list[str]:
-    found = [place.root / name for name in place.before]
+def names_below(two_agents: TwoAgentHome, base: Path) -> list[str]:
+    found = [two_agents.root / name for name in two_agents.before]
     return [one.relative_to(base).as_posix() for one in found if base in one.parents]
 
 
@@ -262,7 +271,7 @@ def contents_in(answer: MessageBody) -> Iterator[bytes]:
         yield answer.data
 
 
-def check_answer(place: Place, sender: str, answer: MessageBody) -> None:
+def check_answer(two_agents: TwoAgentHome, sender: str, answer: MessageBody) -> None:
     """Fail if an answer contains facts about a file that its requester may not read."""
     digests = [hashlib.sha256(content).hexdigest() for content in contents_in(answer)]
     if isinstance(answer, FilesListed):
@@ -270,71 +279,73 @@ def check_answer(place: Place, sender: str, answer: MessageBody) -> None:
         names = {name for entry in answer.entries for name in entry.path.split("/")}
         assert not names & {"system", "human", "r0"}
     for digest in digests:
-        name = place.by_digest.get(digest, "a file of this machine")
-        assert place.may_read(sender, name), f"{sender} was shown {name}"
+        name = two_agents.by_digest.get(digest, "a file of this machine")
+        assert two_agents.may_read(sender, name), f"{sender} was shown {name}"
 
 
-def check_changes(place: Place, sender: str) -> bool:
+def check_changes(two_agents: TwoAgentHome, sender: str) -> bool:
     """Fail if a file outside of the sender's scope has changed; return whether any file has."""
-    before, after = place.before, dict(place.found())
+    before, after = two_agents.before, dict(two_agents.found())
     changed = {name for name in before | after if before.get(name) != after.get(name)}
     for name in changed:
         kind = after.get(name, ("", None))[0]
-        assert place.may_write(sender, name, kind), f"{sender} changed {name}"
+        assert two_agents.may_write(sender, name, kind), f"{sender} changed {name}"
     return bool(changed)
 
 
 @settings(deadline=None)
 @given(data=st.data())
 def test_a_worker_reads_and_changes_only_files_in_its_scope(
-    place: Place, data: st.DataObject
+    two_agents: TwoAgentHome, data: st.DataObject
 ) -> None:
-    place.give(data.draw(st.sampled_from(INPUTS)))
+    two_agents.give(data.draw(st.sampled_from(INPUTS)))
     sender = data.draw(st.sampled_from(WORKERS))
-    body = data.draw(requests(names_of(place)))
-    assert refusal(place.address(sender), "files", body) is None
-    answer = place.requests.answer(place.address(sender), body)
+    body = data.draw(requests(names_of(two_agents)))
+    assert refusal(two_agents.address(sender), "files", body) is None
+    answer = two_agents.requests.answer(two_agents.address(sender), body)
     assert isinstance(answer, RefusedReply | FilesListed | FilePart | FilesChanged | FileWanted)
     assert getattr(answer, "kind", "") != "ValidationError"
-    check_answer(place, sender, answer)
-    if check_changes(place, sender):
-        place.restore()
+    check_answer(two_agents, sender, answer)
+    if check_changes(two_agents, sender):
+        two_agents.restore()
 
 
 @settings(deadline=None)
 @given(data=st.data())
-def test_no_other_sender_is_answered(place: Place, data: st.DataObject) -> None:
+def test_no_other_sender_is_answered(two_agents: TwoAgentHome, data: st.DataObject) -> None:
     sender = data.draw(st.sampled_from(STRANGERS))
-    answer = place.requests.answer(sender, data.draw(requests(names_of(place))))
+    answer = two_agents.requests.answer(sender, data.draw(requests(names_of(two_agents))))
     assert isinstance(answer, RefusedReply)
     assert answer.kind == "OutOfScope"
-    assert dict(place.found()) == place.before
+    assert dict(two_agents.found()) == two_agents.before
 
 
 @pytest.mark.parametrize("sender", ["ada", "of another agent"])
-def test_each_name_at_each_root_shows_only_files_in_the_scope(place: Place, sender: str) -> None:
-    place.give(".")
-    address, shown = place.address(sender), 0
+def test_each_name_at_each_root_shows_only_files_in_the_scope(
+    two_agents: TwoAgentHome, sender: str
+) -> None:
+    two_agents.give(".")
+    address, shown = two_agents.address(sender), 0
     for root in ("home", "input", "shared"):
-        for name in names_of(place):
+        for name in names_of(two_agents):
             listed = {"below": (name,), "root": root, "has_contents": True}
             for body in (
                 ListFiles.model_validate(listed),
                 ReadFile.model_validate({"path": name, "root": root}),
             ):
-                answer = place.requests.answer(address, body)
-                check_answer(place, sender, answer)
+                answer = two_agents.requests.answer(address, body)
+                check_answer(two_agents, sender, answer)
                 shown += not isinstance(answer, RefusedReply)
     assert shown > 100
-    assert not check_changes(place, sender)
+    assert not check_changes(two_agents, sender)
 
 
 @pytest.mark.parametrize("sender", ["ada", "eve", "dan"])
-def test_each_name_is_changed_only_in_the_scope(place: Place, sender: str) -> None:
-    own, made = place.desk.own(sender), 0
+def test_each_name_is_changed_only_in_the_scope(two_agents: TwoAgentHome, sender: str) -> None:
+    own, made = two_agents.files_home.own(sender), 0
     file, link = f"{own}/file", f"{own}/link"
     given = (WriteFile(path=file, data=NEW, is_synced=False), MakeEntry(path=link, target="/etc"))
-    for name in (*ODD, *PRIVATE, *names_below(place, place.desk.agent.path)):
+    for name in (*ODD, *PRIVATE, *names_below(two_agents, two_agents.files_home.agent.path)):
         for change in (
             WriteFile(path=name, data=NEW, is_synced=False),
             MakeEntry(path=name),
@@ -344,13 +355,13 @@ def test_each_name_is_changed_only_in_the_scope(place: Place, sender: str) -> No
             MoveFile(path=name, target=f"{own}/moved"),
             RemoveFile(path=name),
         ):
-            answer = place.requests.answer(
-                place.address(sender), ChangeFiles(changes=(*given, change))
+            answer = two_agents.requests.answer(
+                two_agents.address(sender), ChangeFiles(changes=(*given, change))
             )
             assert isinstance(answer, FilesChanged)
             if answer.made > len(given):
                 made += 1
-                check_changes(place, sender)
+                check_changes(two_agents, sender)
     assert made > 10
-    assert check_changes(place, sender)
-    place.restore()
+    assert check_changes(two_agents, sender)
+    two_agents.restore()

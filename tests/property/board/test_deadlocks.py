@@ -13,7 +13,7 @@ from agiraph.core.errors import Refused
 from agiraph.core.ids import NodeId
 from agiraph.core.models import NodeResult
 from agiraph.core.specs import NodeSpec, WorkerSpec, WorkMode
-from tests.unit.board.desk import Desk
+from tests.unit.board.board_driver import BoardDriver
 
 Step = tuple[str, int, int, int]
 KINDS = st.sampled_from(["create", "create", "keep", "keep", "block", "block", "block", "fail"])
@@ -40,7 +40,7 @@ def at_rest(board: Board) -> Board:
 
 def made(steps: list[Step], max_workers: int) -> Board:
     """Return a board on which these steps were tried, each with the nodes that existed then."""
-    board = Desk(max_workers=max_workers).board
+    board = BoardDriver(max_workers=max_workers).board
     for number in range(max_workers):
         mode: WorkMode = "single_inference" if number == 2 else "multi_turn"
         spec = WorkerSpec(name=f"worker{number}", mode=mode)

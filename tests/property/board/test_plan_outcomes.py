@@ -15,7 +15,7 @@ from agiraph.board.events import BOARD_EVENT, BoardEvent
 from agiraph.board.plans.plan import Plan, parse_plan, plan_commands
 from agiraph.board.scheduler import Schedule, SchedulingLimits, plan
 from agiraph.core.models import HELD_NODE, NodeResult
-from tests.unit.board.desk import Desk
+from tests.unit.board.board_driver import BoardDriver
 
 LIMITS = SchedulingLimits(3)
 
@@ -171,9 +171,9 @@ class Run:
 
 
 def begun(made: list[Row]) -> list[BoardEvent]:
-    desk = Desk()
-    journal = list(fold_of(desk))
-    board = desk.board
+    driver = BoardDriver()
+    journal = list(fold_of(driver))
+    board = driver.board
     for command in plan_commands(as_plan(made)):
         happened = decide(board, command, 1.0)
         journal += happened
@@ -181,10 +181,10 @@ def begun(made: list[Row]) -> list[BoardEvent]:
     return journal
 
 
-def fold_of(desk: Desk) -> tuple[BoardEvent, ...]:
-    """Return the events with which a new desk begins."""
-    assert desk.board.run is not None
-    return (e.RunStarted(ts=1.0, **desk.board.run.shared_with(e.RunSetup)),)
+def fold_of(driver: BoardDriver) -> tuple[BoardEvent, ...]:
+    """Return the events with which a new board begins."""
+    assert driver.board.run is not None
+    return (e.RunStarted(ts=1.0, **driver.board.run.shared_with(e.RunSetup)),)
 
 
 @settings(max_examples=60, deadline=None)

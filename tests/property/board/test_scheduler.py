@@ -7,13 +7,13 @@ from agiraph.board import commands as c
 from agiraph.board.scheduler import Action
 from agiraph.core.models import WorkNode
 from agiraph.core.specs import WorkerSpec, WorkMode
-from tests.unit.board.desk import Desk
+from tests.unit.board.board_driver import BoardDriver
 
 ROLES = st.sampled_from(["worker", "writer", "Writer", "analyst"])
 MODES: st.SearchStrategy[WorkMode] = st.sampled_from(["multi_turn", "single_inference"])
 
 
-class Shop(Desk):
+class SchedulerDriver(BoardDriver):
     """A board, and the workers that execute the scheduler's actions."""
 
     def __init__(self, max_concurrent: int, max_workers: int) -> None:
@@ -51,65 +51,69 @@ class Shop(Desk):
 
 
 @st.composite
-def shops(draw: st.DrawFn) -> Shop:
+def shops(draw: st.DrawFn) -> SchedulerDriver:
     """Draw a team and a graph of nodes; each depends on earlier nodes only."""
-    shop = Shop(draw(st.integers(1, 4)), draw(st.integers(3, 8)))
+    driver = SchedulerDriver(draw(st.integers(1, 4)), draw(st.integers(3, 8)))
     for number in range(draw(st.integers(0, 3))):
         spec = WorkerSpec(name=f"w{number}", role=draw(ROLES), mode=draw(MODES))
-        shop.do(c.SpawnWorker(f"w{number}", spec))
-    team = [worker.name for worker in shop.board.team]
+        driver.do(c.SpawnWorker(f"w{number}", spec))
+    team = [worker.name for worker in driver.board.team]
     for number in range(draw(st.integers(1, 10))):
         needs = draw(st.sets(st.integers(0, number - 1), max_size=2)) if number else set()
         worker = draw(st.none() | st.sampled_from(team)) if team else None
         names = tuple(f"n{need}" for need in sorted(needs))
         mode = None if worker else draw(MODES)
-        shop.node(f"n{number}", *names, role=draw(ROLES), worker=worker, mode=mode)
-    return shop
+        driver.node(f"n{number}", *names, role=draw(ROLES), worker=worker, mode=mode)
+    return driver
 
 
 @given(shop=shops(), data=st.data())
-def test_all_work_is_done_once_and_within_the_limit(shop: Shop, data: st.DataObject) -> None:
-    for _ in range(len(shop.board.nodes) + 1):
-        shop.rest()
-        assert len(shop.at_work) <= shop.most
-        if not shop.at_work:
+def test_all_work_is_done_once_and_within_the_limit(
+    driver: SchedulerDriver, data: st.DataObject
+) -> None:
+    for _ in range(len(driver.board.nodes) + 1):
+        driver.rest()
+        assert len(driver.at_work) <= driver.most
+        if not driver.at_work:
             break
-        node = data.draw(st.sampled_from(shop.at_work))
-        shop.done(node.id)
-    for node in shop.board.nodes.values():
+        node = data.draw(st.sampled_from(driver.at_work))
+        driver.done(node.id)
+    for node in driver.board.nodes.values():
         if node.status == "failed":
             assert "nobody in it has" in (node.reason or "")
         else:
             assert node.status == "completed", f"{node.name} starves: {node.status}"
-    assert len({node for node, _ in shop.given}) == len(shop.given)
+    assert len({node for node, _ in driver.given}) == len(driver.given)
 
 
 @given(shop=shops(), data=st.data())
-def test_what_can_never_start_fails_and_names_the_cause(shop: Shop, data: st.DataObject) -> None:
-    unlucky = data.draw(st.sampled_from([n.name for n in shop.board.nodes.values()]))
+def test_what_can_never_start_fails_and_names_the_cause(
+    driver: SchedulerDriver, data: st.DataObject
+) -> None:
+    unlucky = data.draw(st.sampled_from([n.name for n in driver.board.nodes.values()]))
     fail, cancel = c.FailNode(unlucky, None, "it went wrong"), c.CancelNode(unlucky, "not wanted")
-    shop.do(fail if data.draw(st.booleans()) else cancel)
-    shop.rest()
-    lost = {n.id for n in shop.board.nodes.values() if n.status in ("failed", "cancelled")}
-    for node in shop.board.nodes.values():
+    driver.do(fail if data.draw(st.booleans()) else cancel)
+    driver.rest()
+    lost = {n.id for n in driver.board.nodes.values() if n.status in ("failed", "cancelled")}
+    for node in driver.board.nodes.values():
         needs_lost = lost & set(node.dependencies)
         if not needs_lost or node.name == unlucky:
             continue
         assert node.status == "failed"
-        names = [shop.board.nodes[need].name for need in node.dependencies if need in lost]
+        names = [driver.board.nodes[need].name for need in node.dependencies if need in lost]
         assert any(f"'{name}'" in (node.reason or "") for name in names)
 
 
 @given(shop=shops())
-def test_a_worker_with_the_nodes_role_goes_before_the_others(shop: Shop) -> None:
-    assigns = [one for one in shop.plan(100) if isinstance(one, c.AssignNode)]
+def test_a_worker_with_the_nodes_role_goes_before_the_others(driver: SchedulerDriver) -> None:
+    assigns = [one for one in driver.plan(100) if isinstance(one, c.AssignNode)]
     taken = {one.worker for one in assigns}
     for action in assigns:
-        node = next(n for n in shop.board.nodes.values() if n.id == action.node)
-        worker = next(w for w in shop.board.team if w.id == action.worker)
+        node = next(n for n in driver.board.nodes.values() if n.id == action.node)
+        worker = next(w for w in driver.board.team if w.id == action.worker)
         if node.wanted_worker is None and worker.role.lower() != node.role.lower():
-            fitting = [w for w in shop.board.team if w.role.lower() == node.role.lower()]
-            kept = {n.wanted_worker for n in shop.board.nodes.values() if n.status == "pending"}
+            fitting = [w for w in driver.board.team if w.role.lower() == node.role.lower()]
+            kept = {n.wanted_worker for n in driver.board.nodes.values() if n.status == "pending"}
             assert all(w.id in taken or w.id in kept or w.mode != node.mode for w in fitting), (
                 "a fitting worker was left idle"
             )

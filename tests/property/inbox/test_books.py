@@ -21,7 +21,7 @@ from agiraph.messages.question import AskQuestion
 
 NAMES = ("Ada", "bob", "*")
 AGENTS = ("shop-1", "mill-2")
-DEED = ProposedAction(tool="bash", subject="ls", rule="r", remember="ls")
+ACTION = ProposedAction(tool="bash", subject="ls", rule="r", remember="ls")
 small = st.integers(0, 5)
 spoken = st.tuples(small, st.sampled_from(AGENTS), st.booleans(), st.sampled_from(NAMES))
 said = st.lists(st.one_of(spoken, st.none()), max_size=30)
@@ -154,7 +154,7 @@ def asked(which: int) -> AskQuestion:
         deadline_seconds=5.0 if which % 2 else None,
         shared=which == 2,
         kind="approval" if which == 4 else "question",
-        about=DEED if which == 4 else None,
+        about=ACTION if which == 4 else None,
     )
 
 

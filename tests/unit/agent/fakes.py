@@ -48,7 +48,7 @@ def incoming(
     )
 
 
-class FakeMind:
+class ScriptedModel:
     """Gives its answers one after the other; `gate`, if set, holds every answer back."""
 
     def __init__(self, answers: Iterable[ModelResponse]) -> None:
@@ -118,7 +118,7 @@ class FakeTools:
 class FakeEntity:
     """Counts, listens, and says it is over when the model has been silent once."""
 
-    def __init__(self, folder: Path, mind: FakeMind, toolbox: Toolbox) -> None:
+    def __init__(self, folder: Path, mind: ScriptedModel, toolbox: Toolbox) -> None:
         self.folder = folder
         self.conversation = Conversation(folder / "conversation.jsonl")
         self.inbox = EntityInbox()
@@ -184,7 +184,7 @@ class Stage:
 
     def __init__(self, folder: Path, *answers: ModelResponse) -> None:
         self.folder = folder
-        self.mind = FakeMind(answers)
+        self.mind = ScriptedModel(answers)
         self.tools = FakeTools()
         self.entity = FakeEntity(folder, self.mind, self.tools.toolbox())
         self.conversation, self.inbox = self.entity.conversation, self.entity.inbox

@@ -14,7 +14,7 @@ from agiraph.core.models import NodeResult
 from agiraph.core.specs import NodeSpec
 from agiraph.core.team import TeamSpec, team_of
 from tests.unit.agentic_team.teams import DEVELOPER, LEAD, QA
-from tests.unit.board.desk import Desk
+from tests.unit.board.board_driver import BoardDriver
 
 TASK = "Build it"
 SPEC = team_of(
@@ -25,7 +25,7 @@ SPEC = team_of(
 )
 
 
-class TeamDesk(Desk):
+class TeamDriver(BoardDriver):
     """A board on which a team takes its turns; all that ever happened there is kept."""
 
     def __init__(self, spec: TeamSpec = SPEC) -> None:
@@ -68,34 +68,34 @@ def to(role: str, message: str = "Go on") -> dict[str, str]:
 
 
 def test_a_turn_whose_role_fails_is_taken_once_more_by_its_fallback() -> None:
-    desk = TeamDesk()
-    desk.decide(**to(DEVELOPER))
-    desk.break_down()
-    attempt = current_turn(desk.board, SPEC, TASK)
+    driver = TeamDriver()
+    driver.decide(**to(DEVELOPER))
+    driver.break_down()
+    attempt = current_turn(driver.board, SPEC, TASK)
     assert (attempt.node, attempt.agent) == ("turn-2-fallback", "ollama/x")
-    assert len(desk.state.turns) == 1, "the turn goes on"
-    desk.decide(**to(QA))
-    turn = desk.state.turns[-1]
+    assert len(driver.state.turns) == 1, "the turn goes on"
+    driver.decide(**to(QA))
+    turn = driver.state.turns[-1]
     assert (turn.turn, turn.from_role, turn.from_agent) == (2, DEVELOPER, "ollama/x")
-    desk.break_down()
-    turn = desk.state.turns[-1]
+    driver.break_down()
+    turn = driver.state.turns[-1]
     assert (turn.from_role, turn.to_role, turn.success) == (QA, LEAD, False), "it has no fallback"
     assert "it went wrong" in turn.message
 
 
 def test_a_result_that_is_no_decision_is_a_failure() -> None:
-    desk = TeamDesk()
-    desk.decide(action="message", to_role=DEVELOPER, message=" ")
-    assert "says nothing" in desk.state.turns[0].message
+    driver = TeamDriver()
+    driver.decide(action="message", to_role=DEVELOPER, message=" ")
+    assert "says nothing" in driver.state.turns[0].message
 
 
 def test_a_turn_that_the_end_of_the_run_has_cut_off_is_no_turn() -> None:
-    desk = TeamDesk()
-    desk.decide(**to(QA))
-    desk.begin()
-    desk.do(c.StopRun("stopped", "given up for another goal"))
-    assert [turn.turn for turn in desk.state.turns] == [1]
-    other = TeamDesk()
+    driver = TeamDriver()
+    driver.decide(**to(QA))
+    driver.begin()
+    driver.do(c.StopRun("stopped", "given up for another goal"))
+    assert [turn.turn for turn in driver.state.turns] == [1]
+    other = TeamDriver()
     other.do(c.CancelNode(other.begin().node, "not like that"))
     assert "not like that" in other.state.turns[0].message, "one that a person cancels is one"
 
@@ -128,26 +128,26 @@ STEPS = st.lists(
 def test_wherever_the_journal_ends_the_turns_before_it_stand_and_the_next_goes_on(
     steps: list[dict[str, str] | None],
 ) -> None:
-    desk = TeamDesk()
+    driver = TeamDriver()
     for step in steps:
-        if desk.state.end is not None:
+        if driver.state.end is not None:
             break
         if step is None:
-            desk.break_down()
+            driver.break_down()
         else:
-            desk.decide(**step)
-    whole = desk.state.turns
-    causes = [node.cause for node in desk.board.nodes.values()]
+            driver.decide(**step)
+    whole = driver.state.turns
+    causes = [node.cause for node in driver.board.nodes.values()]
     assert len(causes) == len(set(causes)), "no attempt is on the board twice"
     known = 0
-    for count in range(len(desk.happened) + 1):
-        board = fold(desk.happened[:count], Board())
+    for count in range(len(driver.happened) + 1):
+        board = fold(driver.happened[:count], Board())
         attempt = current_turn(board, SPEC, TASK)
         turns = attempt.state.turns
         assert turns == whole[: len(turns)], "what was said stays said"
         assert len(turns) >= known
         known = len(turns)
-        if attempt.state.end is None and count < len(desk.happened):
+        if attempt.state.end is None and count < len(driver.happened):
             at_work = [node.cause for node in board.nodes.values() if not node.has_ended]
             assert at_work in ([], [attempt.cause]), "the turn that was begun is the one to take"
             later = {node.cause for node in board.nodes.values()}
@@ -156,8 +156,8 @@ def test_wherever_the_journal_ends_the_turns_before_it_stand_and_the_next_goes_o
 
 
 def test_the_result_of_a_node_is_read_as_the_decision_that_it_is() -> None:
-    desk = TeamDesk()
-    node = desk.begin().node
-    desk.do(c.StartNode(node, desk.at(node).assigned_worker or "", 1))
-    desk.do(c.CompleteNode(node, 1, NodeResult(summary="no decision", value=None)))
-    assert desk.state.turns[0].success is False
+    driver = TeamDriver()
+    node = driver.begin().node
+    driver.do(c.StartNode(node, driver.at(node).assigned_worker or "", 1))
+    driver.do(c.CompleteNode(node, 1, NodeResult(summary="no decision", value=None)))
+    assert driver.state.turns[0].success is False

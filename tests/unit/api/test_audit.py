@@ -60,7 +60,7 @@ def test_a_link_in_its_place_is_not_written_through(tmp_path: Path) -> None:
     assert not (tmp_path / "elsewhere").exists()
 
 
-class Desk:
+class AuditHome:
     """A ledger on a home of its own."""
 
     def __init__(self, path: Path) -> None:
@@ -76,18 +76,18 @@ class Desk:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return Desk(tmp_path)
+def audit_home(tmp_path: Path) -> AuditHome:
+    return AuditHome(tmp_path)
 
 
-def test_a_path_is_written_without_what_opens_something(desk: Desk) -> None:
-    secret = desk.keys.add(CreateTokenRequest(name="ci"), "home")[1]
-    code = desk.keys.begin_login("read", "home", 60, 60)[1]
-    own = desk.home.system.token.read_text().strip()
+def test_a_path_is_written_without_what_opens_something(audit_home: AuditHome) -> None:
+    secret = audit_home.keys.add(CreateTokenRequest(name="ci"), "home")[1]
+    code = audit_home.keys.begin_login("read", "home", 60, 60)[1]
+    own = audit_home.home.system.token.read_text().strip()
     for path in (f"/agents/{secret}/x", f"/{own}", f"/login/{code}", "/answer/abc.def"):
-        call = desk.ledger.open("GET", path, "127.0.0.1:1")
-        desk.ledger.ended(call, 404, f"there is no '{secret[:4]}'")
-    assert [line["path"] for line in desk.lines()] == [
+        call = audit_home.ledger.open("GET", path, "127.0.0.1:1")
+        audit_home.ledger.ended(call, 404, f"there is no '{secret[:4]}'")
+    assert [line["path"] for line in audit_home.lines()] == [
         "/agents/[redacted]/x",
         "/[redacted]",
         "/login/[redacted]",
@@ -95,13 +95,13 @@ def test_a_path_is_written_without_what_opens_something(desk: Desk) -> None:
     ]
 
 
-def test_a_line_says_who_did_what_when_and_with_which_outcome(desk: Desk) -> None:
-    call = desk.ledger.open("POST", "/agents", "127.0.0.1:1")
+def test_a_line_says_who_did_what_when_and_with_which_outcome(audit_home: AuditHome) -> None:
+    call = audit_home.ledger.open("POST", "/agents", "127.0.0.1:1")
     call.caller = Principal("ci", "talk", "3fa9c1d2")
-    desk.ledger.begun(call)
-    desk.clock.time += 0.25
-    desk.ledger.ended(call, 403, "no\r\n" + "x" * 1000)
-    begun, ended = desk.lines()
+    audit_home.ledger.begun(call)
+    audit_home.clock.time += 0.25
+    audit_home.ledger.ended(call, 403, "no\r\n" + "x" * 1000)
+    begun, ended = audit_home.lines()
     assert begun["status"] is None
     assert ended == {
         **begun,
@@ -117,38 +117,42 @@ def test_a_line_says_who_did_what_when_and_with_which_outcome(desk: Desk) -> Non
     }
 
 
-def test_of_many_calls_that_were_too_many_one_line_a_second_is_kept(desk: Desk) -> None:
+def test_of_many_calls_that_were_too_many_one_line_a_second_is_kept(audit_home: AuditHome) -> None:
     def call(status: int) -> None:
-        desk.ledger.ended(desk.ledger.open("GET", "/x", ""), status)
+        audit_home.ledger.ended(audit_home.ledger.open("GET", "/x", ""), status)
 
     for _ in range(5):
         call(429)
     call(200)
-    desk.clock.time += 1
+    audit_home.clock.time += 1
     call(429)
-    found = [(line["status"], line.get("held_back")) for line in desk.lines()]
+    found = [(line["status"], line.get("held_back")) for line in audit_home.lines()]
     assert found == [(429, None), (200, 4), (429, None)]
 
 
-def test_who_was_refused_at_the_uplink_is_a_line(desk: Desk) -> None:
+def test_who_was_refused_at_the_uplink_is_a_line(audit_home: AuditHome) -> None:
     stranger = HostRefused(peer="10.0.0.7", reason="its key is not known", held_back=3)
-    desk.ledger.host_refused(stranger, "ab" * 16)
-    desk.ledger.host_refused(HostRefused(peer="host/near", reason="no valid ticket"), "cd" * 16)
-    assert [(line["who"], line["client"], line.get("held_back")) for line in desk.lines()] == [
+    audit_home.ledger.host_refused(stranger, "ab" * 16)
+    audit_home.ledger.host_refused(
+        HostRefused(peer="host/near", reason="no valid ticket"), "cd" * 16
+    )
+    assert [
+        (line["who"], line["client"], line.get("held_back")) for line in audit_home.lines()
+    ] == [
         (None, "10.0.0.7", 3),
         ("host/near", "", None),
     ]
-    assert {(line["method"], line["status"]) for line in desk.lines()} == {("UPLINK", 403)}
+    assert {(line["method"], line["status"]) for line in audit_home.lines()} == {("UPLINK", 403)}
 
 
-def test_without_an_audit_nothing_is_changed(desk: Desk) -> None:
-    desk.home.human.audit.mkdir(parents=True)
-    call = desk.ledger.open("POST", "/agents", "")
+def test_without_an_audit_nothing_is_changed(audit_home: AuditHome) -> None:
+    audit_home.home.human.audit.mkdir(parents=True)
+    call = audit_home.ledger.open("POST", "/agents", "")
     with pytest.raises(ApiError, match="audit cannot be written") as refused:
-        desk.ledger.begun(call)
+        audit_home.ledger.begun(call)
     assert refused.value.status == 503
-    desk.ledger.ended(call, 503)
-    assert "audit" in desk.log.lines[-1]
+    audit_home.ledger.ended(call, 503)
+    assert "audit" in audit_home.log.lines[-1]
 
 
 def test_the_last_calls_are_listed_once_each_over_all_files(tmp_path: Path) -> None:

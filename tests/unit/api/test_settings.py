@@ -9,7 +9,7 @@ from agiraph.core.redaction import BLOT
 from agiraph.http.api import EditSettingsRequest, SettingChange, SettingsContentView
 from agiraph.http.client import Client
 from agiraph.storage.home import Home
-from tests.fakes.gateway import World, gateway_world, refused
+from tests.fakes.gateway import GatewayHome, refused, running_gateway
 
 OWN = """\
 # mine
@@ -29,22 +29,22 @@ mcp:
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    with gateway_world(tmp_path_factory.mktemp("home")) as world:
-        yield world
+def gateway_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GatewayHome]:
+    with running_gateway(tmp_path_factory.mktemp("home")) as gateway_home:
+        yield gateway_home
 
 
 @pytest.fixture
-def client(world: World) -> Iterator[Client]:
-    for file in world.home.path.glob("*.yaml"):
+def client(gateway_home: GatewayHome) -> Iterator[Client]:
+    for file in gateway_home.home.path.glob("*.yaml"):
         file.unlink()
-    with world.client() as client:
+    with gateway_home.client() as client:
         yield client
 
 
-def own(world: World, text: str = OWN) -> Path:
-    world.home.config.write_text(text)
-    return world.home.config
+def own(gateway_home: GatewayHome, text: str = OWN) -> Path:
+    gateway_home.home.config.write_text(text)
+    return gateway_home.home.config
 
 
 def value(key: str, to: object) -> EditSettingsRequest:
@@ -74,9 +74,9 @@ def test_every_file_is_listed_also_one_that_is_not_there(client: Client) -> None
 
 
 def test_a_setting_says_its_value_its_default_and_where_it_comes_from(
-    world: World, client: Client
+    gateway_home: GatewayHome, client: Client
 ) -> None:
-    own(world)
+    own(gateway_home)
     view = client.settings_file("agiraph.yaml")
     told = rows(view)
     assert told["run.max_nodes"] == (200, "default", None)
@@ -87,15 +87,17 @@ def test_a_setting_says_its_value_its_default_and_where_it_comes_from(
     assert view.sections["budgets"].startswith("default limits of spending")
 
 
-def test_of_the_tables_each_name_is_told(world: World, client: Client) -> None:
-    (world.home.path / "prices.yaml").write_text("anthropic/claude-opus-5: {input: 4, output: 9}\n")
+def test_of_the_tables_each_name_is_told(gateway_home: GatewayHome, client: Client) -> None:
+    (gateway_home.home.path / "prices.yaml").write_text(
+        "anthropic/claude-opus-5: {input: 4, output: 9}\n"
+    )
     told = rows(client.settings_file("prices.yaml"))
     assert told["anthropic/claude-opus-5"][:2] == (
         {"input": 4, "output": 9},
         "file",
     )
     assert told["openai/gpt-5"][1] == "default"
-    (world.home.path / "providers.yaml").write_text("ollama: {context: 9000}\n")
+    (gateway_home.home.path / "providers.yaml").write_text("ollama: {context: 9000}\n")
     ollama = rows(client.settings_file("providers.yaml"))["ollama"][0]
     assert isinstance(ollama, dict)
     assert (ollama["context"], ollama["local"]) == (9000, True)
@@ -112,8 +114,8 @@ def test_tables_in_a_file_have_the_shape_of_their_rows(client: Client) -> None:
     assert settings["$defs"]["McpConfig"]["properties"]["servers"]["patternProperties"]
 
 
-def test_no_secret_is_shown(world: World, client: Client) -> None:
-    own(world, f"{OWN}# old: sk-ant-0123456789abcdef\n")
+def test_no_secret_is_shown(gateway_home: GatewayHome, client: Client) -> None:
+    own(gateway_home, f"{OWN}# old: sk-ant-0123456789abcdef\n")
     view = client.settings_file("agiraph.yaml")
     shown = view.model_dump_json()
     for secret in ("not-for-you", "T1/B2", "hush-hush", "sk-ant-0123456789"):
@@ -122,19 +124,21 @@ def test_no_secret_is_shown(world: World, client: Client) -> None:
     assert "${API}" in view.text
 
 
-def test_a_text_that_comes_back_keeps_what_is_hidden(world: World, client: Client) -> None:
-    file = own(world)
+def test_a_text_that_comes_back_keeps_what_is_hidden(
+    gateway_home: GatewayHome, client: Client
+) -> None:
+    file = own(gateway_home)
     text = client.settings_file("agiraph.yaml").text.replace("8   # a big", "6   # a big")
     assert "supervisor starts again" in save(client, EditSettingsRequest(text=text))
     assert file.read_text() == OWN.replace("8   # a big", "6   # a big")
 
 
-def test_one_value_changes_and_comments_stay(world: World, client: Client) -> None:
-    file = own(world)
+def test_one_value_changes_and_comments_stay(gateway_home: GatewayHome, client: Client) -> None:
+    file = own(gateway_home)
     save(client, value("run.max_concurrent", 2))
     assert file.read_text() == OWN.replace("8   # a big", "2   # a big")
     assert client.settings_file("agiraph.yaml").version_before is not None
-    assert (world.home.human.settings / "agiraph.yaml").read_text() == OWN
+    assert (gateway_home.home.human.settings / "agiraph.yaml").read_text() == OWN
     save(client, EditSettingsRequest(changes=(SettingChange(key=("run",), remove=True),)))
     assert "max_concurrent" not in file.read_text()
 
@@ -145,8 +149,10 @@ def test_of_several_settings_in_a_line_the_wrong_one_is_named(client: Client) ->
     assert (problem.line, problem.key) == (1, ("run", "max_nodes"))
 
 
-def test_a_check_shows_the_difference_and_writes_nothing(world: World, client: Client) -> None:
-    file = own(world)
+def test_a_check_shows_the_difference_and_writes_nothing(
+    gateway_home: GatewayHome, client: Client
+) -> None:
+    file = own(gateway_home)
     found = client.check_settings("agiraph.yaml", value("run.max_nodes", 9))
     assert "+  max_nodes: 9" in found.diff.splitlines()
     assert "not-for-you" not in found.model_dump_json()
@@ -172,7 +178,7 @@ def test_a_check_shows_the_difference_and_writes_nothing(world: World, client: C
     ],
 )
 def test_what_is_wrong_is_told_with_its_line_and_nothing_is_written(
-    world: World, client: Client, file: str, text: str, line: int, detail: str
+    gateway_home: GatewayHome, client: Client, file: str, text: str, line: int, detail: str
 ) -> None:
     edit = EditSettingsRequest(text=text)
     problems = client.check_settings(file, edit).problems
@@ -181,7 +187,7 @@ def test_what_is_wrong_is_told_with_its_line_and_nothing_is_written(
     error = refused(client.save_settings, file, edit, etag="absent")
     assert error.status == 422
     assert f"{file}:{line}: " in error.detail
-    assert not (world.home.path / file).exists()
+    assert not (gateway_home.home.path / file).exists()
 
 
 @pytest.mark.parametrize(
@@ -197,15 +203,19 @@ def test_what_is_wrong_is_told_with_its_line_and_nothing_is_written(
         value("mcp.servers.files.env.NEW", BLOT),
     ],
 )
-def test_a_new_secret_is_refused(world: World, client: Client, edit: EditSettingsRequest) -> None:
-    file = own(world)
+def test_a_new_secret_is_refused(
+    gateway_home: GatewayHome, client: Client, edit: EditSettingsRequest
+) -> None:
+    file = own(gateway_home)
     error = refused(client.save_settings, "agiraph.yaml", edit, etag=etag_of(client))
     assert error.status == 422
     assert file.read_text() == OWN
 
 
-def test_a_variable_in_place_of_a_secret_is_taken(world: World, client: Client) -> None:
-    file = own(world)
+def test_a_variable_in_place_of_a_secret_is_taken(
+    gateway_home: GatewayHome, client: Client
+) -> None:
+    file = own(gateway_home)
     save(client, value("channels.team.secret", "${TEAM_SECRET}"))
     assert "    secret: ${TEAM_SECRET}\n" in file.read_text()
 
@@ -214,8 +224,10 @@ def etag_of(client: Client, file: str = "agiraph.yaml") -> str:
     return client.settings_file(file).etag
 
 
-def test_a_file_that_was_changed_meanwhile_is_not_overwritten(world: World, client: Client) -> None:
-    file, etag = own(world), etag_of(client)
+def test_a_file_that_was_changed_meanwhile_is_not_overwritten(
+    gateway_home: GatewayHome, client: Client
+) -> None:
+    file, etag = own(gateway_home), etag_of(client)
     file.write_text(f"{OWN}# by an editor\n")
     error = refused(client.save_settings, "agiraph.yaml", value("run.max_nodes", 9), etag=etag)
     assert error.status == 412
@@ -224,26 +236,28 @@ def test_a_file_that_was_changed_meanwhile_is_not_overwritten(world: World, clie
     assert nobody.status == 412
 
 
-def test_what_was_done_already_is_no_conflict(world: World, client: Client) -> None:
-    own(world)
+def test_what_was_done_already_is_no_conflict(gateway_home: GatewayHome, client: Client) -> None:
+    own(gateway_home)
     etag = etag_of(client)
     for _ in range(2):
         client.save_settings("agiraph.yaml", value("run.max_nodes", 9), etag=etag)
     assert rows(client.settings_file("agiraph.yaml"))["run.max_nodes"][2] == 9
 
 
-def test_changes_are_made_in_a_text_that_comes_with_them(world: World, client: Client) -> None:
-    own(world)
+def test_changes_are_made_in_a_text_that_comes_with_them(
+    gateway_home: GatewayHome, client: Client
+) -> None:
+    own(gateway_home)
     edit = value("run.max_nodes", 9).model_copy(update={"text": "run:  # new\n  max_depth: 3\n"})
     found = client.check_settings("agiraph.yaml", edit)
     assert found.text == "run:  # new\n  max_depth: 3\n  max_nodes: 9\n"
 
 
 def test_a_new_file_is_private_and_one_that_is_there_keeps_its_mode(
-    world: World, client: Client
+    gateway_home: GatewayHome, client: Client
 ) -> None:
     save(client, EditSettingsRequest(text="rules:\n  - {action: ask}"), "approvals.yaml")
-    file = world.home.path / "approvals.yaml"
+    file = gateway_home.home.path / "approvals.yaml"
     assert file.read_text() == "rules:\n  - {action: ask}\n"
     assert file.stat().st_mode & 0o777 == 0o600
     file.chmod(0o640)
@@ -251,10 +265,10 @@ def test_a_new_file_is_private_and_one_that_is_there_keeps_its_mode(
     assert file.stat().st_mode & 0o777 == 0o640
 
 
-def test_a_link_is_left_alone(world: World, client: Client, tmp_path: Path) -> None:
+def test_a_link_is_left_alone(gateway_home: GatewayHome, client: Client, tmp_path: Path) -> None:
     target = tmp_path / "dotfiles.yaml"
     target.write_text("run: {}\n")
-    world.home.config.symlink_to(target)
+    gateway_home.home.config.symlink_to(target)
     error = refused(
         client.save_settings, "agiraph.yaml", value("run.max_nodes", 9), etag=etag_of(client)
     )
@@ -272,10 +286,10 @@ def test_what_is_no_change_at_all_is_refused(client: Client) -> None:
     assert (error.status, error.detail) == (422, "name the text or changes")
 
 
-def test_the_doctor_says_what_the_command_does(world: World) -> None:
-    with world.client() as client:
+def test_the_doctor_says_what_the_command_does(gateway_home: GatewayHome) -> None:
+    with gateway_home.client() as client:
         first, again = client.doctor(), client.doctor()
         assert [check.name for check in first.checks][:3] == ["python", "packages", "extras"]
-        assert first.home == str(Home(world.home.path).path)
+        assert first.home == str(Home(gateway_home.home.path).path)
         assert again.checked_at == first.checked_at
         assert client.doctor(afresh=True).checked_at > first.checked_at

@@ -21,7 +21,7 @@ from agiraph.http.api import (
 from agiraph.http.api.access import Scope
 from agiraph.http.client import Client
 from agiraph.storage.files import replace_file
-from tests.fakes.gateway import RUN, World, gateway_world, refused
+from tests.fakes.gateway import RUN, GatewayHome, refused, running_gateway
 
 OWN = """\
 # who works for us
@@ -38,15 +38,15 @@ agentic_team:
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    with gateway_world(tmp_path_factory.mktemp("home")) as world:
-        yield world
+def gateway_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GatewayHome]:
+    with running_gateway(tmp_path_factory.mktemp("home")) as gateway_home:
+        yield gateway_home
 
 
 @pytest.fixture
-def client(world: World) -> Iterator[Client]:
-    (world.home.path / "agents.yaml").unlink(missing_ok=True)
-    with world.client() as client:
+def client(gateway_home: GatewayHome) -> Iterator[Client]:
+    (gateway_home.home.path / "agents.yaml").unlink(missing_ok=True)
+    with gateway_home.client() as client:
         yield client
 
 
@@ -57,22 +57,24 @@ def other(client: Client, name: str, scope: Scope) -> Client:
     return Client(client.url, secret)
 
 
-def session(world: World, agent: str) -> Agent:
+def session(gateway_home: GatewayHome, agent: str) -> Agent:
     """Let an agent that was created be at a task of a team, as its coordinator writes it down."""
-    record = world.home.agent(AgentId(agent)).record
+    record = gateway_home.home.agent(AgentId(agent)).record
     team = TeamTerms(**dict(team_of({})))
     found = Agent.model_validate_json(record.read_bytes()).model_copy(update={"team": team})
     replace_file(record, found.model_dump_json())
     return found
 
 
-def test_a_session_is_that_of_the_token_that_began_it(world: World, client: Client) -> None:
+def test_a_session_is_that_of_the_token_that_began_it(
+    gateway_home: GatewayHome, client: Client
+) -> None:
     mine = client.create_agent(CreateAgentRequest(goal="Mine", name="mine", team=TeamRequest()))
     client.create_agent(CreateAgentRequest(goal="No team", name="teamless"))
     with other(client, "eva", "control") as eva, other(client, "wall", "read") as wall:
         hers = eva.create_agent(CreateAgentRequest(goal="Hers", name="hers", team=TeamRequest()))
         for agent in (mine, hers):
-            session(world, agent.id)
+            session(gateway_home, agent.id)
         assert (mine.created_by, hers.created_by) == ("home", "eva")
         assert [one.name for one in client.agents(has_team=True, mine=True)] == ["mine"]
         assert [one.name for one in eva.agents(has_team=True, mine=True)] == ["hers"]
@@ -87,8 +89,10 @@ def test_a_session_is_that_of_the_token_that_began_it(world: World, client: Clie
         assert refused(wall.save_team, SaveTeamRequest(section={})).status == 403
 
 
-def test_the_team_is_written_and_the_rest_of_the_file_stays(world: World, client: Client) -> None:
-    file = world.home.path / "agents.yaml"
+def test_the_team_is_written_and_the_rest_of_the_file_stays(
+    gateway_home: GatewayHome, client: Client
+) -> None:
+    file = gateway_home.home.path / "agents.yaml"
     file.write_text(OWN)
     shown = client.team()
     section = {
@@ -138,14 +142,14 @@ def test_the_team_is_written_and_the_rest_of_the_file_stays(world: World, client
     ],
 )
 def test_a_team_that_could_not_work_is_not_written(
-    world: World, client: Client, section: dict[str, object], why: str
+    gateway_home: GatewayHome, client: Client, section: dict[str, object], why: str
 ) -> None:
     checked = client.check_team(CheckTeamRequest(section=section, named_only=True))
     assert [one[: len(why)] for one in checked.problems] == [why]
     asked = SaveTeamRequest(section=section)
     error = refused(client.save_team, asked, etag=client.team().etag)
     assert (error.status, why in error.detail) == (422, True)
-    assert not (world.home.path / "agents.yaml").exists()
+    assert not (gateway_home.home.path / "agents.yaml").exists()
 
 
 def test_the_text_of_a_wrong_team_is_refused_at_its_line(client: Client) -> None:
@@ -158,11 +162,13 @@ def test_the_text_of_a_wrong_team_is_refused_at_its_line(client: Client) -> None
     assert refused(client.save_settings, "agents.yaml", edit, etag="absent").status == 422
 
 
-def test_what_an_earlier_run_has_said_is_told_by_its_board(world: World, client: Client) -> None:
+def test_what_an_earlier_run_has_said_is_told_by_its_board(
+    gateway_home: GatewayHome, client: Client
+) -> None:
     agent = client.create_agent(CreateAgentRequest(goal="Now", name="twice", team=TeamRequest()))
-    session(world, agent.id)
+    session(gateway_home, agent.id)
     earlier = RunId("20250101-000000-bbbbbb")
-    run = world.home.agent(AgentId(agent.id)).run(earlier)
+    run = gateway_home.home.agent(AgentId(agent.id)).run(earlier)
     run.path.mkdir(parents=True)
     store = BoardStore(run.journal)
     team = team_of({"max_turns": 3})
@@ -173,5 +179,5 @@ def test_what_an_earlier_run_has_said_is_told_by_its_board(world: World, client:
     assert (told.task, told.max_turns, told.run) == ("Before", 3, earlier)
     assert client.team_turns(agent.id).task == "Now"
     assert [(one.id, one.has_team) for one in client.runs(agent.id)] == [(earlier, True)]
-    world.add_agent("plain-1", "plain")
+    gateway_home.add_agent("plain-1", "plain")
     assert refused(client.team_turns, "plain-1", run=RUN).status == 404

@@ -10,7 +10,7 @@ from agiraph.board.failure_class import FailureClass, class_of, failure_class
 from agiraph.board.plan_end import end_of_plan
 from agiraph.core.team import team_of
 from agiraph.llm.base import failed_call
-from tests.unit.board.desk import Desk
+from tests.unit.board.board_driver import BoardDriver
 
 LEAD, QA = "project_manager", "qa_engineer"
 
@@ -28,10 +28,10 @@ def test_reasons_of_runs_have_a_class() -> None:
     said = TeamDecision(action="message", to_role=QA, message="Look")
     stuck = judge_loop(RepeatedCalls(count=99, warned_at=3))
     assert isinstance(stuck, LoopStuck)
-    desk = Desk()
-    desk.fill("nodes: [{id: a, task: Do a}]")
-    desk.fail("a")
-    stopped = end_of_plan(desk.board)
+    driver = BoardDriver()
+    driver.fill("nodes: [{id: a, task: Do a}]")
+    driver.fail("a")
+    stopped = end_of_plan(driver.board)
     assert isinstance(stopped, c.StopRun)
     reasons: dict[str, FailureClass] = {
         failed_call("out_of_budget", "x"): "budget",

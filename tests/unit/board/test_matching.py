@@ -10,7 +10,7 @@ from agiraph.board.rules.stages import node_contract
 from agiraph.core.errors import IllegalTransition, InvalidInput
 from agiraph.core.models import StageContract
 from agiraph.core.specs import NodeSpec, RoleSpec, StageSpec, WorkerSpec
-from tests.unit.board.desk import Desk
+from tests.unit.board.board_driver import BoardDriver
 
 AGENT = WorkerSpec(name="a", type="autonomous", agent_command="codex")
 
@@ -20,21 +20,21 @@ def spec(name: str = "build", **asked: object) -> NodeSpec:
 
 
 def test_a_worker_with_what_the_node_asks_for_is_hired_for_it() -> None:
-    desk = Desk()
-    desk.worker("ada")
-    desk.do(CreateNode("a", spec("backend", type="autonomous", agent_command="claude-code")))
-    desk.do(CreateNode("b", spec("survey", model="other/model")))
-    desk.do(CreateNode("c", spec("plain")))
-    desk.do(CreateNode("d", spec("sorting", mode="single_inference")))
-    desk.settle()
-    workers = {node.name: desk.board.workers[node.assigned_worker] for node in held(desk.board)}
+    driver = BoardDriver()
+    driver.worker("ada")
+    driver.do(CreateNode("a", spec("backend", type="autonomous", agent_command="claude-code")))
+    driver.do(CreateNode("b", spec("survey", model="other/model")))
+    driver.do(CreateNode("c", spec("plain")))
+    driver.do(CreateNode("d", spec("sorting", mode="single_inference")))
+    driver.settle()
+    workers = {node.name: driver.board.workers[node.assigned_worker] for node in held(driver.board)}
     assert workers["plain"].name == "ada"
     assert workers["backend"].agent_command == "claude-code"
     assert workers["backend"].type == "autonomous"
     assert workers["survey"].model == "other/model"
     assert workers["sorting"].mode == "single_inference"
-    desk.node("more", worker=workers["sorting"].name)
-    assert desk.at("more").mode == "single_inference"
+    driver.node("more", worker=workers["sorting"].name)
+    assert driver.at("more").mode == "single_inference"
 
 
 def held(board: Board) -> list[Any]:
@@ -42,32 +42,32 @@ def held(board: Board) -> list[Any]:
 
 
 def test_the_model_of_the_run_is_that_of_workers_without_one_of_their_own() -> None:
-    desk = Desk()
-    desk.worker("ada")
-    desk.do(CreateNode("a", spec(model="c/d")))
-    desk.assign("build", "ada")
-    assert desk.at("build").assigned_worker == desk.who("ada").id
+    driver = BoardDriver()
+    driver.worker("ada")
+    driver.do(CreateNode("a", spec(model="c/d")))
+    driver.assign("build", "ada")
+    assert driver.at("build").assigned_worker == driver.who("ada").id
 
 
 @pytest.mark.parametrize(
     "asked", [{"model": "x/y"}, {"agent_command": "codex"}, {"mode": "single_inference"}]
 )
 def test_a_worker_is_not_given_what_it_cannot_do(asked: dict[str, str]) -> None:
-    desk = Desk()
-    desk.worker("ada")
+    driver = BoardDriver()
+    driver.worker("ada")
     with pytest.raises(IllegalTransition, match="'ada' cannot take node 'build', which asks for"):
-        desk.do(CreateNode("a", spec(worker="ada", **asked)))
-    desk.do(CreateNode("a", spec(**asked)))
-    desk.refuses(AssignNode("build", "ada"), "'ada' cannot take node 'build', which asks for")
+        driver.do(CreateNode("a", spec(worker="ada", **asked)))
+    driver.do(CreateNode("a", spec(**asked)))
+    driver.refuses(AssignNode("build", "ada"), "'ada' cannot take node 'build', which asks for")
 
 
 def test_an_external_agent_needs_its_command() -> None:
-    desk = Desk()
-    desk.refuses(CreateNode("a", spec(type="autonomous")), "needs an agent_command", InvalidInput)
+    driver = BoardDriver()
+    driver.refuses(CreateNode("a", spec(type="autonomous")), "needs an agent_command", InvalidInput)
     with pytest.raises(InvalidInput, match="harnessed node has no agent_command"):
-        desk.do(CreateNode("a", spec(type="harnessed", agent_command="codex")))
-    desk.do(CreateNode("a", spec(agent_command="codex")))
-    assert desk.at("build").type == "autonomous"
+        driver.do(CreateNode("a", spec(type="harnessed", agent_command="codex")))
+    driver.do(CreateNode("a", spec(agent_command="codex")))
+    assert driver.at("build").type == "autonomous"
 
 
 @pytest.mark.parametrize(
@@ -80,12 +80,12 @@ def test_an_external_agent_needs_its_command() -> None:
 def test_in_a_full_team_that_has_nobody_for_it_a_node_fails_with_the_reason(
     asked: dict[str, str], told: str
 ) -> None:
-    desk = Desk(max_workers=1)
-    desk.worker("ada")
-    desk.do(CreateNode("a", spec(**asked)))
-    desk.settle()
-    assert desk.at("build").status == "failed"
-    assert f"nobody in it has {told}" in (desk.at("build").reason or "")
+    driver = BoardDriver(max_workers=1)
+    driver.worker("ada")
+    driver.do(CreateNode("a", spec(**asked)))
+    driver.settle()
+    assert driver.at("build").status == "failed"
+    assert f"nobody in it has {told}" in (driver.at("build").reason or "")
 
 
 @pytest.mark.parametrize(
@@ -103,21 +103,25 @@ def test_the_agents_that_a_command_hires_are_known_before_it_is_carried_out(
 
 
 def test_a_nodes_own_bounds_hold_instead_of_its_stages() -> None:
-    desk = Desk(contract=StageContract(max_iterations_per_node=10, node_timeout_seconds=60))
-    desk.do(CreateNode("a", spec("wide", max_iterations=99, timeout_seconds=600)))
-    desk.do(CreateNode("b", spec("plain")))
-    wide, plain = (node_contract(desk.board, desk.at(name)) for name in ("wide", "plain"))
+    driver = BoardDriver(
+        contract=StageContract(max_iterations_per_node=10, node_timeout_seconds=60)
+    )
+    driver.do(CreateNode("a", spec("wide", max_iterations=99, timeout_seconds=600)))
+    driver.do(CreateNode("b", spec("plain")))
+    wide, plain = (node_contract(driver.board, driver.at(name)) for name in ("wide", "plain"))
     assert (wide.max_iterations_per_node, wide.max_calls_per_node) == (99, 99)
     assert wide.node_timeout_seconds == 600
-    assert plain == desk.board.stages[0].contract
+    assert plain == driver.board.stages[0].contract
 
 
 def test_a_sub_node_cannot_widen_the_bounds_of_its_stage() -> None:
-    desk = Desk(contract=StageContract(max_iterations_per_node=10, node_timeout_seconds=60))
-    desk.node("above")
+    driver = BoardDriver(
+        contract=StageContract(max_iterations_per_node=10, node_timeout_seconds=60)
+    )
+    driver.node("above")
     own = {"max_iterations": 99, "timeout_seconds": 30}
-    desk.do(CreateNode("b", spec("below", **own), parent_node="above"))
-    below = node_contract(desk.board, desk.at("below"))
+    driver.do(CreateNode("b", spec("below", **own), parent_node="above"))
+    below = node_contract(driver.board, driver.at("below"))
     assert (below.max_iterations_per_node, below.node_timeout_seconds) == (10, 30)
 
 
@@ -135,9 +139,9 @@ def test_labels_are_few_and_short(labels: list[str], why: str) -> None:
 
 
 def test_labels_stand_on_the_node_each_once() -> None:
-    desk = Desk()
-    desk.do(CreateNode("a", spec(labels='["backend", "p1", "backend"]')))
-    assert desk.at("build").labels == ("backend", "p1")
+    driver = BoardDriver()
+    driver.do(CreateNode("a", spec(labels='["backend", "p1", "backend"]')))
+    assert driver.at("build").labels == ("backend", "p1")
 
 
 def test_a_role_gives_its_worker_and_its_node_what_is_theirs() -> None:

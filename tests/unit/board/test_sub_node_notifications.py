@@ -9,11 +9,11 @@ from agiraph.board.commands import (
 )
 from agiraph.board.events import BoardEvent
 from agiraph.board.rules.sub_nodes import node_to_notify, notifications_due
-from tests.unit.board.desk import Desk
+from tests.unit.board.board_driver import BoardDriver
 
 
-class History(Desk):
-    """A desk that keeps what happened."""
+class History(BoardDriver):
+    """A board that keeps what happened."""
 
     def __init__(self) -> None:
         self.history: list[BoardEvent] = []
@@ -32,45 +32,45 @@ class History(Desk):
 
 
 def family() -> History:
-    desk = History()
-    desk.busy("top", "ada")
+    driver = History()
+    driver.busy("top", "ada")
     for name in ("one", "two"):
-        desk.node(name, parent="top")
-    return desk
+        driver.node(name, parent="top")
+    return driver
 
 
 def test_a_parent_at_work_is_told() -> None:
-    desk = family()
-    desk.do(FailNode("one", None, "no"))
-    assert node_to_notify(desk.board, desk.at("one")) == desk.at("top")
-    desk.do(CancelNode("two", "unwanted"))
-    assert desk.words() == [("one", "top"), ("two", "top")]
+    driver = family()
+    driver.do(FailNode("one", None, "no"))
+    assert node_to_notify(driver.board, driver.at("one")) == driver.at("top")
+    driver.do(CancelNode("two", "unwanted"))
+    assert driver.words() == [("one", "top"), ("two", "top")]
 
 
 def test_a_parent_that_waits_for_others_too_is_told_and_the_last_is_its_waits_answer() -> None:
-    desk = family()
-    desk.do(BlockNode("top", ("one", "two")))
-    desk.do(FailNode("one", None, "no"))
-    assert node_to_notify(desk.board, desk.at("one")) == desk.at("top")
-    desk.do(FailNode("two", None, "no"))
-    assert node_to_notify(desk.board, desk.at("two")) is None
-    assert desk.words() == [("one", "top")], "the same after a crash"
+    driver = family()
+    driver.do(BlockNode("top", ("one", "two")))
+    driver.do(FailNode("one", None, "no"))
+    assert node_to_notify(driver.board, driver.at("one")) == driver.at("top")
+    driver.do(FailNode("two", None, "no"))
+    assert node_to_notify(driver.board, driver.at("two")) is None
+    assert driver.words() == [("one", "top")], "the same after a crash"
 
 
 def test_what_went_along_with_its_parent_is_told_by_the_parents_end() -> None:
-    desk = family()
-    desk.worker("ben")
-    desk.run("one", "ben")
-    desk.node("low", parent="one")
-    desk.do(FailNode("one", 1, "no"))
-    assert desk.at("low").status == "cancelled"
-    assert desk.words() == [("one", "top")]
+    driver = family()
+    driver.worker("ben")
+    driver.run("one", "ben")
+    driver.node("low", parent="one")
+    driver.do(FailNode("one", 1, "no"))
+    assert driver.at("low").status == "cancelled"
+    assert driver.words() == [("one", "top")]
 
 
 def test_who_has_ended_is_told_nothing() -> None:
-    desk = family()
-    desk.do(FailNode("one", None, "no"))
-    desk.done("top")
-    desk.do(FailNode("two", None, "no"))
-    assert desk.words() == []
+    driver = family()
+    driver.do(FailNode("one", None, "no"))
+    driver.done("top")
+    driver.do(FailNode("two", None, "no"))
+    assert driver.words() == []
     assert notifications_due(Board(), list) == []

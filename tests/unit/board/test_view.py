@@ -3,7 +3,7 @@
 from agiraph.board.board import Board
 from agiraph.board.view import board_view
 from agiraph.core.turns import JsonObject
-from tests.unit.board.desk import Desk
+from tests.unit.board.board_driver import BoardDriver
 
 
 def test_an_empty_board_can_be_shown() -> None:
@@ -11,24 +11,24 @@ def test_an_empty_board_can_be_shown() -> None:
 
 
 def test_a_model_sees_names_states_and_summaries() -> None:
-    desk = Desk()
-    desk.worker("ada")
+    driver = BoardDriver()
+    driver.worker("ada")
     for name in ("one", "two", "three"):
-        desk.node(name)
-    desk.complete("one", "ada")
-    desk.fail("two")
-    desk.run("three", "ada")
+        driver.node(name)
+    driver.complete("one", "ada")
+    driver.fail("two")
+    driver.run("three", "ada")
 
     def row(name: str, status: str, worker: str | None, summary: str | None) -> JsonObject:
         about = {"status": status, "worker": worker, "summary": summary}
-        return {"id": desk.at(name).id, "name": name, **about}
+        return {"id": driver.at(name).id, "name": name, **about}
 
-    assert board_view(desk.board) == {
+    assert board_view(driver.board) == {
         "stage": "Stage 1",
         "nodes": [
             row("one", "completed", "ada", "one is done"),
             row("two", "failed", None, "it went wrong"),
             row("three", "running", "ada", None),
         ],
-        "workers": [{"id": desk.who("ada").id, "name": "ada", "status": "busy", "node": "three"}],
+        "workers": [{"id": driver.who("ada").id, "name": "ada", "status": "busy", "node": "three"}],
     }

@@ -65,7 +65,7 @@ CALL = CallModel(request=ask(model=MODEL))
 
 
 @dataclass
-class Office:
+class RoutedBroker:
     """A router with a broker behind it."""
 
     router: LoopbackRouter
@@ -81,7 +81,7 @@ class Office:
 
 
 @asynccontextmanager
-async def open_office(folder: Path) -> AsyncIterator[Office]:
+async def running_broker(folder: Path) -> AsyncIterator[RoutedBroker]:
     config, stub = quick_config(), StubProvider(answer())
     begin_run(folder)
     router = LoopbackRouter(topology=TOPOLOGY)
@@ -96,11 +96,11 @@ async def open_office(folder: Path) -> AsyncIterator[Office]:
     calls = ModelCalls(config, services, {MODEL: PRICE}, ledger, SystemClock())
     broker = Broker(runtime, services, calls)
     serving = asyncio.create_task(broker.serve())
-    office = Office(router, stub)
+    running = RoutedBroker(router, stub)
     try:
-        yield office
+        yield running
     finally:
-        for joined in office.endpoints:
+        for joined in running.endpoints:
             joined.abort()
         serving.cancel()
         await asyncio.wait([serving])
@@ -112,20 +112,20 @@ async def open_office(folder: Path) -> AsyncIterator[Office]:
 
 
 @pytest.fixture
-async def place(tmp_path: Path) -> AsyncIterator[Office]:
-    async with open_office(tmp_path) as office:
-        yield office
+async def routed(tmp_path: Path) -> AsyncIterator[RoutedBroker]:
+    async with running_broker(tmp_path) as running:
+        yield running
 
 
 @pytest.fixture
-async def ada(place: Office) -> Endpoint:
-    return await place.join()
+async def ada(routed: RoutedBroker) -> Endpoint:
+    return await routed.join()
 
 
 @pytest.fixture
-def held(place: Office) -> "Held":
+def held(routed: RoutedBroker) -> "Held":
     """The stub's behaviour, which answers when the test lets it go."""
-    place.stub.behaviours = [behaviour := Held()]
+    routed.stub.behaviours = [behaviour := Held()]
     return behaviour
 
 
@@ -170,10 +170,10 @@ async def test_text_streams_to_the_asker(ada: Endpoint, held: Held) -> None:
 
 
 async def test_text_streams_to_the_consoles_that_listen_and_to_nobody_else(
-    place: Office, ada: Endpoint, held: Held
+    routed: RoutedBroker, ada: Endpoint, held: Held
 ) -> None:
-    console = await place.join("console/1")
-    spy = await place.join("spy-1/eve")
+    console = await routed.join("console/1")
+    spy = await routed.join("spy-1/eve")
     for listener in (console, spy):
         listener.post(BROKER, SubscribeToStream(agent=AgentId("shop-1")))
         await reply(listener, CheckModel(model=MODEL), Ok)
@@ -181,7 +181,7 @@ async def test_text_streams_to_the_consoles_that_listen_and_to_nobody_else(
     asking = asyncio.create_task(ada.ask(BROKER, CALL, id=call))
     heard = await console.receive()
     assert heard.body == StreamDelta(entity=ADA, call=call, text="I begin to")
-    late = await place.join("human")
+    late = await routed.join("human")
     late.post(BROKER, SubscribeToStream(agent=AgentId("shop-1"), from_start=True))
     assert (await late.receive()).body == heard.body
     held.go.set()
@@ -202,24 +202,24 @@ async def test_text_streams_to_the_consoles_that_listen_and_to_nobody_else(
     ],
 )
 async def test_a_failure_has_its_kind_and_ends_nothing_else(
-    place: Office, ada: Endpoint, error: Exception, kind: str, retryable: bool
+    routed: RoutedBroker, ada: Endpoint, error: Exception, kind: str, retryable: bool
 ) -> None:
-    place.stub.behaviours = [error]
+    routed.stub.behaviours = [error]
     got = await reply(ada, CALL, ModelFailed)
     assert (got.kind, got.retryable) == (kind, retryable)
-    place.stub.behaviours = [answer()]
+    routed.stub.behaviours = [answer()]
     await reply(ada, CALL, ModelAnswer)
 
 
 async def test_a_retry_is_reported_and_voids_what_had_streamed(
-    place: Office, ada: Endpoint
+    routed: RoutedBroker, ada: Endpoint
 ) -> None:
     async def break_off(request: ModelRequest, on_text: OnText) -> ModelResponse:
         on_text("half a")
         raise ProviderError("unreachable", "the answer broke off")
 
-    place.stub.behaviours = [break_off, answer()]
-    recorder = await place.join(RECORDER)
+    routed.stub.behaviours = [break_off, answer()]
+    recorder = await routed.join(RECORDER)
     await reply(ada, CALL, ModelAnswer)
     report = await recorder.receive()
     assert isinstance(report.body, ReportEvents)
@@ -230,9 +230,11 @@ async def test_a_retry_is_reported_and_voids_what_had_streamed(
     assert (event.data["attempt"], event.data["attempts"]) == (1, quick_config().broker.attempts)
 
 
-async def test_a_call_that_waits_for_a_paused_service_says_so(place: Office, ada: Endpoint) -> None:
-    place.stub.behaviours = [ProviderError("rate_limited", "slow down", retry_after=60)]
-    bob, recorder = await place.join("shop-1/bob"), await place.join(RECORDER)
+async def test_a_call_that_waits_for_a_paused_service_says_so(
+    routed: RoutedBroker, ada: Endpoint
+) -> None:
+    routed.stub.behaviours = [ProviderError("rate_limited", "slow down", retry_after=60)]
+    bob, recorder = await routed.join("shop-1/bob"), await routed.join(RECORDER)
     tasks = []
     async with asyncio.timeout(20):
         for asker, name, attempt in ((ada, ADA, 1), (bob, "shop-1/bob", 0)):
@@ -250,16 +252,16 @@ async def test_a_call_that_waits_for_a_paused_service_says_so(place: Office, ada
         task.cancel()
 
 
-async def test_a_cancelled_call_is_dropped(place: Office, ada: Endpoint, held: Held) -> None:
-    bob = await place.join("shop-1/bob")
+async def test_a_cancelled_call_is_dropped(routed: RoutedBroker, ada: Endpoint, held: Held) -> None:
+    bob = await routed.join("shop-1/bob")
     call = message_id()
     asking = asyncio.create_task(ada.ask(BROKER, CALL, id=call))
     await held.begun.wait()
     bob.post(BROKER, CancelCall(call=call))
     await reply(bob, CheckModel(model=MODEL), Ok)
-    assert not place.stub.cancelled.is_set(), "only the asker may cancel"
+    assert not routed.stub.cancelled.is_set(), "only the asker may cancel"
     ada.post(BROKER, CancelCall(call=call))
-    await place.stub.cancelled.wait()
+    await routed.stub.cancelled.wait()
     asking.cancel()
 
 
@@ -273,7 +275,9 @@ async def test_a_call_cancelled_at_once_can_be_made_again(ada: Endpoint) -> None
     await reply(ada, CALL, ModelAnswer, id=call)
 
 
-async def test_a_call_that_is_being_dropped_is_not_joined(place: Office, ada: Endpoint) -> None:
+async def test_a_call_that_is_being_dropped_is_not_joined(
+    routed: RoutedBroker, ada: Endpoint
+) -> None:
     dropped = asyncio.Event()
 
     async def die_slowly(request: ModelRequest, on_text: OnText) -> ModelResponse:
@@ -284,7 +288,7 @@ async def test_a_call_that_is_being_dropped_is_not_joined(place: Office, ada: En
             await dropped.wait()
         return answer()
 
-    place.stub.behaviours = [die_slowly, answer()]
+    routed.stub.behaviours = [die_slowly, answer()]
     call = message_id()
     asking = asyncio.create_task(ada.ask(BROKER, CALL, id=call))
     await ada.receive()
@@ -295,56 +299,56 @@ async def test_a_call_that_is_being_dropped_is_not_joined(place: Office, ada: En
     dropped.set()
 
 
-async def test_the_same_call_asked_again_in_flight_is_one_call(place: Office) -> None:
+async def test_the_same_call_asked_again_in_flight_is_one_call(routed: RoutedBroker) -> None:
     held = Held("once")
-    place.stub.behaviours = [held]
+    routed.stub.behaviours = [held]
     call = message_id()
-    first = await place.join(incarnation=1)
+    first = await routed.join(incarnation=1)
     asking = asyncio.create_task(first.ask(BROKER, CALL, id=call))
     await held.begun.wait()
     first.abort()
-    second = await place.join(incarnation=2)
+    second = await routed.join(incarnation=2)
     again = asyncio.create_task(second.ask(BROKER, CALL, id=call))
     await reply(second, CheckModel(model=MODEL), Ok)
     held.go.set()
     got = await again
     assert isinstance(got.body, ModelAnswer)
     assert got.body.response.text == "once"
-    assert len(place.stub.requests) == 1
+    assert len(routed.stub.requests) == 1
     await asyncio.gather(asking, return_exceptions=True)
 
 
 async def test_the_same_call_asked_again_after_its_answer_is_not_paid_twice(
-    place: Office, ada: Endpoint
+    routed: RoutedBroker, ada: Endpoint
 ) -> None:
     call = message_id()
     first = await ada.ask(BROKER, CALL, id=call)
     second = await ada.ask(BROKER, CALL, id=call)
     assert first.body == second.body
-    assert len(place.stub.requests) == 1
+    assert len(routed.stub.requests) == 1
     other = CallModel(request=ask(model=MODEL, system="You are someone else."))
     await ada.ask(BROKER, other, id=call)
-    assert len(place.stub.requests) == 2, "another question is another call"
+    assert len(routed.stub.requests) == 2, "another question is another call"
 
 
 async def test_a_call_whose_asker_does_not_come_back_is_dropped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(broker_module, "ORPHAN_SECONDS", 0.01)
-    async with open_office(tmp_path) as place:
-        ada = await place.join()
-        place.stub.behaviours = [held := Held()]
+    async with running_broker(tmp_path) as routed:
+        ada = await routed.join()
+        routed.stub.behaviours = [held := Held()]
         asking = asyncio.create_task(ada.ask(BROKER, CALL))
         await held.begun.wait()
         ada.abort()
-        await place.stub.cancelled.wait()
+        await routed.stub.cancelled.wait()
         await asyncio.gather(asking, return_exceptions=True)
 
 
-async def test_one_slow_call_holds_up_nobody(place: Office, ada: Endpoint) -> None:
+async def test_one_slow_call_holds_up_nobody(routed: RoutedBroker, ada: Endpoint) -> None:
     held = Held("slow")
-    place.stub.behaviours = [held, answer("quick")]
-    bob = await place.join("shop-1/bob")
+    routed.stub.behaviours = [held, answer("quick")]
+    bob = await routed.join("shop-1/bob")
     slow = asyncio.create_task(ada.ask(BROKER, CALL))
     await held.begun.wait()
     own = ask(model=MODEL, entity="shop-1/bob")
@@ -354,8 +358,8 @@ async def test_one_slow_call_holds_up_nobody(place: Office, ada: Endpoint) -> No
     assert isinstance((await slow).body, ModelAnswer)
 
 
-async def test_models_are_listed_and_checked(place: Office, ada: Endpoint) -> None:
-    got = await reply(await place.join("human"), ListModels(), ModelCatalog)
+async def test_models_are_listed_and_checked(routed: RoutedBroker, ada: Endpoint) -> None:
+    got = await reply(await routed.join("human"), ListModels(), ModelCatalog)
     rows = {row["name"]: row for row in got.providers}
     assert rows["anthropic"]["usable"]
     assert not rows["openai"]["usable"]
@@ -373,13 +377,13 @@ async def test_models_are_listed_and_checked(place: Office, ada: Endpoint) -> No
 
 
 async def test_out_of_budget_is_told_with_numbers(
-    place: Office, ada: Endpoint, tmp_path: Path
+    routed: RoutedBroker, ada: Endpoint, tmp_path: Path
 ) -> None:
     begin_run(tmp_path, budget_usd=0.0001)
     got = await reply(ada, CallModel(request=ask(model=MODEL, budget_usd=1_000_000)), ModelFailed)
     assert got.kind == "out_of_budget"
     assert "$0.0001" in got.message
-    assert place.stub.requests == []
+    assert routed.stub.requests == []
 
 
 async def test_a_message_for_others_is_passed_over(ada: Endpoint) -> None:
@@ -388,22 +392,22 @@ async def test_a_message_for_others_is_passed_over(ada: Endpoint) -> None:
 
 
 async def test_closing_lets_connections_go_and_drops_calls(tmp_path: Path) -> None:
-    async with open_office(tmp_path) as place:
-        ada = await place.join()
+    async with running_broker(tmp_path) as routed:
+        ada = await routed.join()
         await ada.ask(BROKER, CALL)
-        place.stub.behaviours = [held := Held()]
+        routed.stub.behaviours = [held := Held()]
         asking = asyncio.create_task(ada.ask(BROKER, CALL))
         await held.begun.wait()
         ada.abort()
         await asyncio.gather(asking, return_exceptions=True)
-    assert place.stub.is_closed
-    assert place.stub.cancelled.is_set()
+    assert routed.stub.is_closed
+    assert routed.stub.cancelled.is_set()
 
 
 async def test_budgets_are_the_humans_to_set_and_dollars_need_a_price(
-    place: Office, ada: Endpoint
+    routed: RoutedBroker, ada: Endpoint
 ) -> None:
-    human = await place.join(HUMAN)
+    human = await routed.join(HUMAN)
     usd = Budget(scope="agent", key="shop-1", usd=2)
     for order in (SetBudgetMessage(budget=usd), ResetBudget(scope="agent", key="shop-1")):
         refused = await reply(ada, order, RefusedReply)

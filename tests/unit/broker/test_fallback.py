@@ -42,7 +42,7 @@ def with_chain(config: Config | None = None, **chains: list[str]) -> Config:
     return config.model_copy(update={"models": models})
 
 
-class Place:
+class FallbackCalls:
     """Calls over several stubs; `told` is what was handed on."""
 
     def __init__(self, ledger: UsageLedger, config: Config, **stubs: StubProvider) -> None:
@@ -62,12 +62,12 @@ class Place:
 
 async def test_another_model_answers_and_says_in_whose_place(ledger: UsageLedger) -> None:
     first, second = StubProvider(BUSY), StubProvider(answer("hello"))
-    place = Place(ledger, with_chain(model=[OTHER]), anthropic=first, openai=second)
-    response = await place.make()
+    fallback = FallbackCalls(ledger, with_chain(model=[OTHER]), anthropic=first, openai=second)
+    response = await fallback.make()
     assert (response.text, response.model, response.instead_of) == ("hello", OTHER, MODEL)
     assert "busy" in response.why
     assert len(first.requests) == 3, "patience is short for who has elsewhere to go"
-    assert [(h.model, h.to, h.kind) for h in place.told] == [(MODEL, OTHER, "overloaded")]
+    assert [(h.model, h.to, h.kind) for h in fallback.told] == [(MODEL, OTHER, "overloaded")]
     assert response.usage.cost_usd == pytest.approx((100 * 2 + 10 * 20) / 1e6), "at its own price"
 
 
@@ -76,26 +76,26 @@ async def test_a_call_that_is_at_fault_itself_goes_nowhere_else(
     ledger: UsageLedger, kind: FailureKind
 ) -> None:
     first, second = StubProvider(ProviderError(kind, "no")), StubProvider(answer())
-    place = Place(ledger, with_chain(model=[OTHER]), anthropic=first, openai=second)
+    fallback = FallbackCalls(ledger, with_chain(model=[OTHER]), anthropic=first, openai=second)
     with pytest.raises(ProviderError, match="no"):
-        await place.make()
+        await fallback.make()
     assert second.requests == []
 
 
 async def test_a_missing_key_and_an_empty_account_are_passed_over(ledger: UsageLedger) -> None:
     config = with_chain(model=[OTHER, LOCAL])
     empty = StubProvider(ProviderError("no_credit", "empty"))
-    place = Place(ledger, config, anthropic=empty, ollama=StubProvider(answer()))
-    assert (await place.make()).model == LOCAL
-    assert [h.kind for h in place.told] == ["no_credit", "bad_key"]
+    fallback = FallbackCalls(ledger, config, anthropic=empty, ollama=StubProvider(answer()))
+    assert (await fallback.make()).model == LOCAL
+    assert [h.kind for h in fallback.told] == ["no_credit", "bad_key"]
 
 
 async def test_if_none_can_answer_all_failures_are_reported(
     ledger: UsageLedger,
 ) -> None:
-    place = Place(ledger, with_chain(model=[OTHER]), anthropic=StubProvider(BUSY))
+    fallback = FallbackCalls(ledger, with_chain(model=[OTHER]), anthropic=StubProvider(BUSY))
     with pytest.raises(ProviderError, match=r"busy.*openai/gpt-5\.2: no key") as it:
-        await place.make()
+        await fallback.make()
     assert it.value.kind == "overloaded"
 
 
@@ -103,20 +103,20 @@ async def test_too_long_goes_to_a_larger_window_and_is_remembered(ledger: UsageL
     first = StubProvider(ProviderError("context_too_long", "too long"))
     second = StubProvider(answer())
     config = with_chain(model=[LOCAL, OTHER])
-    place = Place(ledger, config, anthropic=first, openai=second, ollama=second)
-    assert (await place.make()).model == OTHER, "the local window is smaller yet"
+    fallback = FallbackCalls(ledger, config, anthropic=first, openai=second, ollama=second)
+    assert (await fallback.make()).model == OTHER, "the local window is smaller yet"
     longer = ask(model=MODEL, turns=(UserTurn(content="x" * 999),))
-    assert (await place.make(longer)).model == OTHER
+    assert (await fallback.make(longer)).model == OTHER
     assert len(first.requests) == 1
 
 
 async def test_a_breaker_that_opened_sends_everybody_on_at_once(ledger: UsageLedger) -> None:
     first, second = StubProvider(BUSY), StubProvider(answer())
     config = with_chain(quick_config(breaker_seconds=60), model=[OTHER])
-    place = Place(ledger, config, anthropic=first, openai=second)
+    fallback = FallbackCalls(ledger, config, anthropic=first, openai=second)
 
     for _ in range(6):
-        assert (await place.make()).model == OTHER
+        assert (await fallback.make()).model == OTHER
     assert len(first.requests) == 5, "as many as open the breaker"
 
 
@@ -124,11 +124,11 @@ async def test_no_service_sees_the_opaque_data_of_another(ledger: UsageLedger) -
     thinking = {"api": "anthropic", "thinking": [{"signature": "s"}]}
     first = StubProvider(answer().model_copy(update={"provider_data": thinking}), BUSY)
     second = StubProvider(answer())
-    place = Place(ledger, with_chain(model=[OTHER]), anthropic=first, openai=second)
+    fallback = FallbackCalls(ledger, with_chain(model=[OTHER]), anthropic=first, openai=second)
 
-    said = (await place.make()).turn()
+    said = (await fallback.make()).turn()
     turns = (UserTurn(content="a"), said, UserTurn(content="b"))
-    await place.make(ask(model=MODEL, turns=turns))
+    await fallback.make(ask(model=MODEL, turns=turns))
 
     def shown(request: ModelRequest) -> list[object]:
         return [t.provider_data for t in request.turns if isinstance(t, AssistantTurn)]
@@ -139,10 +139,10 @@ async def test_no_service_sees_the_opaque_data_of_another(ledger: UsageLedger) -
 
 async def test_a_budget_bounds_the_fallback_too(ledger: UsageLedger) -> None:
     first, second = StubProvider(BUSY), StubProvider(answer())
-    place = Place(ledger, with_chain(model=[OTHER]), anthropic=first, openai=second)
+    fallback = FallbackCalls(ledger, with_chain(model=[OTHER]), anthropic=first, openai=second)
     request = ask(model=MODEL, budget_usd=0.0105, max_tokens=1024)
     with pytest.raises(ProviderError) as caught:
-        await place.make(request)
+        await fallback.make(request)
     assert caught.value.kind == "out_of_budget"
     assert second.requests == []
 
@@ -157,7 +157,7 @@ def test_a_chain_is_that_of_the_model_and_then_that_of_the_role() -> None:
 def test_a_chain_of_what_cannot_be_is_refused_at_the_start(ledger: UsageLedger) -> None:
     config = with_chain(leader=[OTHER])
     with pytest.raises(InvalidInput, match=r"models\.fallbacks\.leader.*coordinator or worker"):
-        Place(ledger, config, anthropic=StubProvider(BUSY))
+        FallbackCalls(ledger, config, anthropic=StubProvider(BUSY))
 
 
 def test_a_refusal_by_rule_never_leaves() -> None:

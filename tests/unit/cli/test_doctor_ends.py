@@ -109,10 +109,10 @@ def test_conversations_with_all_answers_of_the_events_are_whole(tmp_path: Path) 
 def test_a_conversation_that_was_cut_between_records_is_named(
     tmp_path: Path, left: int, *, is_worker: bool
 ) -> None:
-    place = Cut(tmp_path)
-    path = place.worker if is_worker else place.agent.conversation
+    cut_agent = Cut(tmp_path)
+    path = cut_agent.worker if is_worker else cut_agent.agent.conversation
     assert cut(path, left) == 10
-    check = place.check()
+    check = cut_agent.check()
     assert check.status == "warn"
     assert f"{path} has lost its end" in check.detail
     assert "step 6" in check.detail
@@ -120,38 +120,40 @@ def test_a_conversation_that_was_cut_between_records_is_named(
 
 @pytest.mark.parametrize("left", range(12))
 def test_an_event_log_that_was_cut_between_records_is_named(tmp_path: Path, left: int) -> None:
-    place = Cut(tmp_path)
-    place.record(place.keys[:left])
-    check = place.check()
+    cut_agent = Cut(tmp_path)
+    cut_agent.record(cut_agent.keys[:left])
+    check = cut_agent.check()
     if left == 11:  # without the event of the last call, which may not have begun
         assert check.status == "ok"
     else:
         assert check.status == "warn"
-        assert check.detail.startswith(f"{place.agent.events} ends before ")
+        assert check.detail.startswith(f"{cut_agent.agent.events} ends before ")
 
 
 def test_a_log_of_which_only_the_end_is_read_proves_nothing_about_an_old_worker(
     tmp_path: Path,
 ) -> None:
-    place = Cut(tmp_path)
-    events = [{"seq": 5000 + n, "key": key} for n, key in enumerate(place.keys) if ADA not in key]
-    place.agent.events.write_bytes(b"".join(map(encode_record, events)))
-    assert place.check().status == "ok"
+    cut_agent = Cut(tmp_path)
+    events = [
+        {"seq": 5000 + n, "key": key} for n, key in enumerate(cut_agent.keys) if ADA not in key
+    ]
+    cut_agent.agent.events.write_bytes(b"".join(map(encode_record, events)))
+    assert cut_agent.check().status == "ok"
 
 
 def test_a_conversation_that_continued_after_a_loss_has_an_epoch_of_its_own(tmp_path: Path) -> None:
-    place = Cut(tmp_path)
-    cut(place.worker, 5)
-    with place.worker.open("ab") as file:
+    cut_agent = Cut(tmp_path)
+    cut(cut_agent.worker, 5)
+    with cut_agent.worker.open("ab") as file:
         file.write(encode_record({"kind": "epoch.began", "epoch": "ee", "after": "", "ts": 1.0}))
         file.write(encode_record({"kind": "noted", "what": "paused", "ts": 1.0}))
-    assert place.check().status == "ok"
+    assert cut_agent.check().status == "ok"
 
 
 def test_the_log_of_a_home_in_use_may_be_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    place = Cut(tmp_path)
-    place.record(place.keys[:4])
+    cut_agent = Cut(tmp_path)
+    cut_agent.record(cut_agent.keys[:4])
     monkeypatch.setattr("cli.doctor_checks.ends.is_held", lambda home: True)
-    assert place.check().status == "ok"
+    assert cut_agent.check().status == "ok"

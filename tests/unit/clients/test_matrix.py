@@ -189,14 +189,14 @@ def made(id: str, command: str) -> AssistantTurn:
 
 
 def test_the_model_uses_the_tools_that_it_is_offered_as_they_want_it() -> None:
-    brain = script.plays([script.shell("one", "date"), script.write("two", "a.txt")])
-    [first] = brain(asked([SHELL])).calls
+    responder = script.plays([script.shell("one", "date"), script.write("two", "a.txt")])
+    [first] = responder(asked([SHELL])).calls
     assert first.arguments == {"command": ": step-one; date", "is_background": False}
     told: list[Turn] = [
         made("1", ": step-one; date"),
         ToolTurn(call_id="1", name="x", content="FOLDER=/w="),
     ]
-    [by_shell] = brain(asked([SHELL], *told)).calls
+    [by_shell] = responder(asked([SHELL], *told)).calls
     assert by_shell.name == "run_shell_command"
     google = {
         "functionDeclarations": [
@@ -210,27 +210,27 @@ def test_the_model_uses_the_tools_that_it_is_offered_as_they_want_it() -> None:
             for name in ("run_shell_command", "write_file")
         ]
     }
-    [written] = brain(asked([google], *told)).calls
+    [written] = responder(asked([google], *told)).calls
     assert (written.name, written.arguments["absolute_path"]) == ("write_file", "/w/a.txt")
-    assert brain(asked([])).text, "what has no tools is no step"
+    assert responder(asked([])).text, "what has no tools is no step"
 
 
 def test_a_step_whose_call_was_killed_or_says_not_yet_is_asked_for_again() -> None:
-    brain = script.plays([script.held(0), script.shell("last", "date")])
-    call = brain(asked([SHELL])).calls[0]
+    responder = script.plays([script.held(0), script.shell("last", "date")])
+    call = responder(asked([SHELL])).calls[0]
     command = str(call.arguments["command"])
     assert "DID-0" not in command, "an agent that repeats the command has not done it"
     for result in ("NOT-YET", "The command was interrupted."):
         turns: list[Turn] = [made("1", command), ToolTurn(call_id="1", name="x", content=result)]
-        assert brain(asked([SHELL], *turns)).calls[0].arguments == call.arguments
+        assert responder(asked([SHELL], *turns)).calls[0].arguments == call.arguments
     done: list[Turn] = [made("1", command), ToolTurn(call_id="1", name="x", content="DID-0")]
-    assert "step-last" in str(brain(asked([SHELL], *done)).calls[0].arguments)
+    assert "step-last" in str(responder(asked([SHELL], *done)).calls[0].arguments)
     anew: list[Turn] = [
         UserTurn(content="Go on"),
         made("1", "cat"),
         ToolTurn(call_id="1", name="x", content="DID-0"),
     ]
-    assert "step-last" in str(brain(asked([SHELL], *anew)).calls[0].arguments)
+    assert "step-last" in str(responder(asked([SHELL], *anew)).calls[0].arguments)
 
 
 def test_the_command_line_names_what_was_possible(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,24 +12,24 @@ from agiraph.agent.transcript import Transcript
 from agiraph.board.commands import CreateNode, FailNode
 from agiraph.core.clock import SystemClock
 from agiraph.core.specs import NodeSpec
-from tests.unit.board.desk import Desk
+from tests.unit.board.board_driver import BoardDriver
 
 SAYS = ModelAnswered(text="It goes on.", ts=0)
 
 
 def told(transcript: Transcript, *triggers: str) -> InputReceived:
     """Return what is told of nodes that failed, whose triggers are these."""
-    desk = Desk()
+    driver = BoardDriver()
     fresh: list[Any] = []
     for number, trigger in enumerate(triggers):
-        desk.do(
+        driver.do(
             CreateNode(f"c-{number}", NodeSpec(task="x", name=f"node-{number}"), trigger=trigger)
         )
-        desk.worker(f"ada-{number}")
-        desk.run(f"node-{number}", f"ada-{number}")
-        fresh += desk.events(FailNode(f"node-{number}", None, "it went wrong"))
+        driver.worker(f"ada-{number}")
+        driver.run(f"node-{number}", f"ada-{number}")
+        fresh += driver.events(FailNode(f"node-{number}", None, "it went wrong"))
     store = SimpleNamespace(since=lambda seen: fresh, count=len(fresh), forget=lambda seen: None)
-    board = SimpleNamespace(board=desk.board, store=store)
+    board = SimpleNamespace(board=driver.board, store=store)
     context: Any = SimpleNamespace(transcript=transcript, now=SystemClock().now)
     [heard] = BoardNotifications(cast(BoardService, board), context).take()
     return heard

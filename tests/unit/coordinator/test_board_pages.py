@@ -17,7 +17,7 @@ from agiraph.board.board import Board
 from agiraph.core.clock import SystemClock
 from agiraph.core.specs import NodeSpec
 from agiraph.storage.home import Home
-from tests.unit.board.desk import Desk
+from tests.unit.board.board_driver import BoardDriver
 from tests.unit.coordinator.test_agent_files import AGENT, RUN
 
 
@@ -37,7 +37,7 @@ def record(files: AgentFiles) -> AgentRecord:
 async def test_many_changes_of_one_moment_are_written_once(
     files: AgentFiles, record: AgentRecord, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pages, desk, written = BoardPages(files, record), Desk(), asyncio.Event()
+    pages, driver, written = BoardPages(files, record), BoardDriver(), asyncio.Event()
     write_plan, sizes = files.write_plan, list[int]()
 
     def noted(board: Board) -> None:
@@ -46,10 +46,10 @@ async def test_many_changes_of_one_moment_are_written_once(
         written.set()
 
     monkeypatch.setattr(files, "write_plan", noted)
-    writing = asyncio.create_task(pages.run(lambda: desk.board))
+    writing = asyncio.create_task(pages.run(lambda: driver.board))
     for number in range(5):
         spec = NodeSpec(task="look", name=f"n{number}")
-        for event in desk.events(c.CreateNode(f"c{number}", spec)):
+        for event in driver.events(c.CreateNode(f"c{number}", spec)):
             pages.note(event)
     assert not pages.are_written
     async with asyncio.timeout(10):
@@ -57,7 +57,7 @@ async def test_many_changes_of_one_moment_are_written_once(
     writing.cancel()
     assert sizes == [5]
     assert pages.are_written
-    nodes = desk.board.nodes.values()
+    nodes = driver.board.nodes.values()
     assert all(files.run.node(node.folder).status.read_text().startswith("PEND") for node in nodes)
     assert "**n4**" in files.run.plan.read_text()
     assert record.agent.node_count == 5
@@ -67,9 +67,9 @@ async def test_many_changes_of_one_moment_are_written_once(
 
 
 def test_what_a_power_cut_left_empty_is_written_again_and_the_rest_stays(files: AgentFiles) -> None:
-    desk = Desk()
-    desk.node("look")
-    [node] = desk.board.nodes.values()
+    driver = BoardDriver()
+    driver.node("look")
+    [node] = driver.board.nodes.values()
     home = files.run.node(node.folder)
     files.write_spec(node)
     home.spec.write_text("")
@@ -80,11 +80,11 @@ def test_what_a_power_cut_left_empty_is_written_again_and_the_rest_stays(files: 
 
 
 def test_the_coordinators_own_text_around_the_plan_stays(files: AgentFiles) -> None:
-    desk = Desk()
-    files.write_plan(desk.board)
+    driver = BoardDriver()
+    files.write_plan(driver.board)
     files.run.plan.write_text(f"My thoughts.\n\n{files.run.plan.read_text()}")
-    desk.node("look")
-    files.write_plan(desk.board)
+    driver.node("look")
+    files.write_plan(driver.board)
     text = files.run.plan.read_text()
     assert text.startswith("My thoughts.\n")
     assert "**look**" in text

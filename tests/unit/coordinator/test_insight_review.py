@@ -19,7 +19,7 @@ AGENT, RUN = AgentId("shop"), RunId("r1")
 TEXT = "Prices are in thousands."
 
 
-class Desk:
+class InsightOffers:
     """The offers of one run under a policy."""
 
     def __init__(self, home: Path, policy: str) -> None:
@@ -45,29 +45,29 @@ class Desk:
 
 
 async def test_ignored_is_done_with_and_told_and_nothing_else(tmp_path: Path) -> None:
-    desk = Desk(tmp_path, "ignore")
-    await desk.offer()
-    assert desk.line.finished == [b"i" * 16] * 2
-    assert desk.inbox.is_empty
-    assert not desk.kept.exists()
-    [event] = desk.line.events()
+    offers = InsightOffers(tmp_path, "ignore")
+    await offers.offer()
+    assert offers.line.finished == [b"i" * 16] * 2
+    assert offers.inbox.is_empty
+    assert not offers.kept.exists()
+    [event] = offers.line.events()
     assert (event.type, event.data["policy"]) == ("memory.insight", "ignore")
     assert "path" not in event.data
 
 
 async def test_accepted_stands_once_in_the_agents_memory(tmp_path: Path) -> None:
-    desk = Desk(tmp_path, "accept")
-    await desk.offer()
-    assert desk.kept.read_text().count(f"## {TEXT}") == 1
-    assert desk.line.finished == [b"i" * 16] * 2
-    assert [event.data["path"] for event in desk.line.events()] == [INSIGHTS_FILE]
+    offers = InsightOffers(tmp_path, "accept")
+    await offers.offer()
+    assert offers.kept.read_text().count(f"## {TEXT}") == 1
+    assert offers.line.finished == [b"i" * 16] * 2
+    assert [event.data["path"] for event in offers.line.events()] == [INSIGHTS_FILE]
 
 
 @pytest.mark.parametrize("times", [1, 2])
 async def test_asked_waits_for_the_mind_and_is_not_done_before(tmp_path: Path, times: int) -> None:
-    desk = Desk(tmp_path, "ask")
-    await desk.offer(times)
-    assert desk.line.finished == []
-    assert {one.id for one in desk.inbox.take(with_followups=True)} == {(b"i" * 16).hex()}
-    assert not desk.kept.exists()
-    assert len(desk.line.events()) == 1
+    offers = InsightOffers(tmp_path, "ask")
+    await offers.offer(times)
+    assert offers.line.finished == []
+    assert {one.id for one in offers.inbox.take(with_followups=True)} == {(b"i" * 16).hex()}
+    assert not offers.kept.exists()
+    assert len(offers.line.events()) == 1

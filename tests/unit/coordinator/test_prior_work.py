@@ -40,16 +40,16 @@ class Lookup:
 
 
 async def test_it_is_looked_up_once_a_cycle_also_after_a_restart(tmp_path: Path) -> None:
-    desk = Lookup(tmp_path, FOUND)
-    first = await desk.work.section_for("a/b", 1)
+    lookup = Lookup(tmp_path, FOUND)
+    first = await lookup.work.section_for("a/b", 1)
     assert "It broke 0" in first
-    assert await desk.work.section_for("c/d", 1) == first
-    assert await PriorWorkLookup(desk.context).section_for("a/b", 1) == first
-    assert len(desk.line.asked) == 1
-    assert await desk.work.section_for("a/b", 2) == first
-    assert len(desk.line.asked) == 2
-    assert [event.type for event in desk.line.reported] == ["knowledge.used"] * 2
-    told = desk.line.reported[0].data["notes"]
+    assert await lookup.work.section_for("c/d", 1) == first
+    assert await PriorWorkLookup(lookup.context).section_for("a/b", 1) == first
+    assert len(lookup.line.asked) == 1
+    assert await lookup.work.section_for("a/b", 2) == first
+    assert len(lookup.line.asked) == 2
+    assert [event.type for event in lookup.line.reported] == ["knowledge.used"] * 2
+    told = lookup.line.reported[0].data["notes"]
     assert [(one["id"], one["why"]) for one in told[:1]] == [("c-0", "a word")]
     assert "text" not in told[0]
 
@@ -63,24 +63,24 @@ async def test_a_database_that_is_away_is_told_of_and_the_run_goes_on(tmp_path: 
     for number, (reason, answer) in enumerate(answers.items()):
         home = tmp_path / str(number)
         home.mkdir()
-        desk = Lookup(home, answer)
-        assert await desk.work.section_for("a/b", 1) == ""
-        [event] = desk.line.reported
+        lookup = Lookup(home, answer)
+        assert await lookup.work.section_for("a/b", 1) == ""
+        [event] = lookup.line.reported
         assert (event.type, reason in event.data["reason"]) == ("knowledge.unavailable", True)
-        assert await desk.work.section_for("a/b", 1) == ""
-        assert len(desk.line.asked) == 1
+        assert await lookup.work.section_for("a/b", 1) == ""
+        assert len(lookup.line.asked) == 1
 
 
 async def test_switched_off_nobody_is_asked(tmp_path: Path) -> None:
-    desk = Lookup(tmp_path, FOUND, prompt_tokens=0)
-    assert await desk.work.section_for("a/b", 1) == ""
-    assert desk.line.asked == []
+    lookup = Lookup(tmp_path, FOUND, prompt_tokens=0)
+    assert await lookup.work.section_for("a/b", 1) == ""
+    assert lookup.line.asked == []
 
 
 async def test_a_small_window_gets_less(tmp_path: Path) -> None:
     (tmp_path / "providers.yaml").write_text("tiny: {api: openai, models: {x: {context: 8192}}}\n")
-    desk = Lookup(tmp_path, FOUND)
-    small, large = [await desk.work.section_for(model, 1) for model in ("tiny/x", "a/b")]
+    lookup = Lookup(tmp_path, FOUND)
+    small, large = [await lookup.work.section_for(model, 1) for model in ("tiny/x", "a/b")]
     assert estimate_text(small) <= 8192 // 32 < estimate_text(large)
 
 

@@ -12,35 +12,37 @@ from agiraph.board.commands import (
 from agiraph.board.events import BoardEvent
 from agiraph.core.models import NodeResult
 from agiraph.core.specs import NodeSpec
-from tests.unit.board.desk import Desk
+from tests.unit.board.board_driver import BoardDriver
 
 LONG = "word" * 2500
 
 
-def told(desk: Desk, command: Command, field: str) -> str:
+def told(driver: BoardDriver, command: Command, field: str) -> str:
     """Return a text of the public events that a command leads to."""
-    data = [data for event in desk.events(command) for *_, data in public_events(desk.board, event)]
+    data = [
+        data for event in driver.events(command) for *_, data in public_events(driver.board, event)
+    ]
     [text] = [str(one[field]) for one in data if field in one]
     return text
 
 
 def test_the_event_of_a_completed_run_has_the_whole_result() -> None:
-    assert told(Desk(), FinishRun(LONG), "result") == LONG
+    assert told(BoardDriver(), FinishRun(LONG), "result") == LONG
 
 
 def test_a_long_text_of_a_node_is_cut_with_its_length() -> None:
-    desk = Desk()
-    task = told(desk, CreateNode("c-1", NodeSpec(task=LONG, name="long")), "task")
-    desk.worker("ada")
-    desk.run("long", "ada")
-    summary = told(desk, CompleteNode("long", 1, NodeResult(summary=LONG)), "summary")
+    driver = BoardDriver()
+    task = told(driver, CreateNode("c-1", NodeSpec(task=LONG, name="long")), "task")
+    driver.worker("ada")
+    driver.run("long", "ada")
+    summary = told(driver, CompleteNode("long", 1, NodeResult(summary=LONG)), "summary")
     assert (len(task), len(summary)) == (TASK_CHARACTERS, SUMMARY_CHARACTERS)
     assert all(text.endswith("... (10000 characters in all)") for text in (task, summary))
 
 
 def test_events_of_a_node_are_of_the_same_types_when_they_are_reported_again() -> None:
-    desk = Desk()
-    desk.worker("ada")
+    driver = BoardDriver()
+    driver.worker("ada")
     commands: list[Command] = [
         CreateNode("c-1", NodeSpec(task="Look", name="look")),
         AssignNode("look", "ada"),
@@ -50,9 +52,9 @@ def test_events_of_a_node_are_of_the_same_types_when_they_are_reported_again() -
     happened: list[BoardEvent] = []
     first = []
     for command in commands:
-        for event in desk.events(command):
+        for event in driver.events(command):
             happened.append(event)
-            first.append([type for type, *_ in public_events(desk.board, event)])
-    again = [[type for type, *_ in public_events(desk.board, event)] for event in happened]
+            first.append([type for type, *_ in public_events(driver.board, event)])
+    again = [[type for type, *_ in public_events(driver.board, event)] for event in happened]
     assert again == first
     assert sum(types.count("worker.idle") for types in first) == 1

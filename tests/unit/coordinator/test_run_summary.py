@@ -19,10 +19,10 @@ from agiraph.core.ids import AgentId
 from agiraph.core.models import Agent, NodeResult
 from agiraph.knowledge.learned import FinishedRun
 from agiraph.knowledge.records import project_id
-from tests.unit.board.desk import Desk
+from tests.unit.board.board_driver import BoardDriver
 
 
-class Told(Desk):
+class RecordedBoard(BoardDriver):
     """A board whose events are kept, as a run's journal keeps them."""
 
     def __init__(self, **terms: object) -> None:
@@ -54,15 +54,15 @@ class Told(Desk):
 
 
 def test_a_node_that_failed_at_first_tells_why_and_what_it_came_to() -> None:
-    desk = Told()
-    desk.busy("tables", "ada")
-    desk.do(FailNode("tables", None, "no index" + "x" * 9000, details="Traceback ..."))
-    desk.do(RetryNode("tables", "m1"))
-    desk.assign("tables", "ada")
-    desk.do(StartNode("tables", "ada", 2))
-    desk.do(CompleteNode("tables", 2, NodeResult(summary="with an index", files=("t.md",))))
-    desk.do(FinishRun("All is well."))
-    run = desk.lesson()
+    driver = RecordedBoard()
+    driver.busy("tables", "ada")
+    driver.do(FailNode("tables", None, "no index" + "x" * 9000, details="Traceback ..."))
+    driver.do(RetryNode("tables", "m1"))
+    driver.assign("tables", "ada")
+    driver.do(StartNode("tables", "ada", 2))
+    driver.do(CompleteNode("tables", 2, NodeResult(summary="with an index", files=("t.md",))))
+    driver.do(FinishRun("All is well."))
+    run = driver.lesson()
     assert (run.outcome, run.result, run.agent, run.run) == (
         "completed",
         "All is well.",
@@ -85,44 +85,44 @@ def test_a_node_that_failed_at_first_tells_why_and_what_it_came_to() -> None:
 def test_the_project_is_the_repository_or_folder_of_the_input_else_the_agent(
     tmp_path: Path,
 ) -> None:
-    desk = Told()
-    desk.do(FinishRun("Done."))
-    assert desk.lesson().project_id == f"agent-{desk.lesson().agent}"
+    driver = RecordedBoard()
+    driver.do(FinishRun("Done."))
+    assert driver.lesson().project_id == f"agent-{driver.lesson().agent}"
     inner = tmp_path / "packages" / "shop"
     inner.mkdir(parents=True)
-    assert desk.lesson(str(inner)).project_id == project_id(inner)
+    assert driver.lesson(str(inner)).project_id == project_id(inner)
     (tmp_path / ".git").mkdir()
-    assert desk.lesson(str(inner)).project_id == project_id(tmp_path)
+    assert driver.lesson(str(inner)).project_id == project_id(tmp_path)
 
 
 def test_what_was_decided_at_the_end_of_a_stage_is_a_decision() -> None:
-    desk = Told()
-    desk.worker("ada")
-    desk.node("tables")
-    desk.complete("tables", "ada")
-    desk.do(Reconvene("The tables are thin.", "c1", "Use PostgreSQL"))
-    desk.do(FinishRun("Done."))
-    [decision] = desk.lesson().decisions
+    driver = RecordedBoard()
+    driver.worker("ada")
+    driver.node("tables")
+    driver.complete("tables", "ada")
+    driver.do(Reconvene("The tables are thin.", "c1", "Use PostgreSQL"))
+    driver.do(FinishRun("Done."))
+    [decision] = driver.lesson().decisions
     assert (decision.title, decision.rationale) == ("Use PostgreSQL", "The tables are thin.")
 
 
 def test_a_cycle_tells_only_of_itself_under_a_name_of_its_own() -> None:
-    desk = Told(mode="infinite")
-    desk.worker("ada")
-    desk.node("first")
-    desk.complete("first", "ada")
-    desk.do(EndCycle("c1", "The first is done.", 99.0))
-    one, key = desk.lesson(), desk.key
+    driver = RecordedBoard(mode="infinite")
+    driver.worker("ada")
+    driver.node("first")
+    driver.complete("first", "ada")
+    driver.do(EndCycle("c1", "The first is done.", 99.0))
+    one, key = driver.lesson(), driver.key
     assert (one.run, one.result, [node.name for node in one.nodes]) == (
         "r1/1",
         "The first is done.",
         ["first"],
     )
-    desk.do(StartCycle("c1"))
-    desk.node("second")
-    desk.complete("second", "ada")
-    desk.do(EndCycle("c2", "The second, too.", 199.0))
-    two = desk.lesson()
+    driver.do(StartCycle("c1"))
+    driver.node("second")
+    driver.complete("second", "ada")
+    driver.do(EndCycle("c2", "The second, too.", 199.0))
+    two = driver.lesson()
     assert (two.run, [node.name for node in two.nodes]) == ("r1/2", ["second"])
     assert two.started >= one.ended
-    assert desk.key != key
+    assert driver.key != key

@@ -24,7 +24,7 @@ BOB = Worker(id=WorkerId("bob-1"), name="bob")
 ONE_SHOT = ANN.model_copy(update={"mode": "single_inference"})
 
 
-class Place:
+class CoordinatorWorktrees:
     """A coordinator's worktrees over a person's checkout."""
 
     def __init__(
@@ -94,23 +94,23 @@ class Place:
 async def test_who_works_in_a_worktree(
     tmp_path: Path, workers: Any, worker: Worker, gets_one: bool
 ) -> None:
-    place = Place(tmp_path, workers)
-    worktrees = place.worktrees()
+    trees = CoordinatorWorktrees(tmp_path, workers)
+    worktrees = trees.worktrees()
     assert worktrees.may_order_for(worker.type, worker.mode) is gets_one
-    order = await worktrees.order_for(place.node("n"), worker)
+    order = await worktrees.order_for(trees.node("n"), worker)
     assert (order is not None) is gets_one
-    assert place.told() == []
+    assert trees.told() == []
 
 
 async def test_why_there_are_none_is_told_once(tmp_path: Path) -> None:
-    place = Place(tmp_path)
-    place.checkout.git("update-ref", "-d", "refs/heads/main")
-    worktrees = place.worktrees()
-    assert await worktrees.order_for(place.node("n"), ANN) is None
-    assert await worktrees.order_for(place.node("m"), ANN) is None
-    assert place.told() == ["worktree.off"]
-    assert "nothing has been committed" in place.line.reported[0].data["reason"]
-    assert await worktrees.closing_words(place.board) == ""
+    trees = CoordinatorWorktrees(tmp_path)
+    trees.checkout.git("update-ref", "-d", "refs/heads/main")
+    worktrees = trees.worktrees()
+    assert await worktrees.order_for(trees.node("n"), ANN) is None
+    assert await worktrees.order_for(trees.node("m"), ANN) is None
+    assert trees.told() == ["worktree.off"]
+    assert "nothing has been committed" in trees.line.reported[0].data["reason"]
+    assert await worktrees.closing_words(trees.board) == ""
 
 
 @pytest.mark.parametrize(
@@ -123,95 +123,95 @@ async def test_why_there_are_none_is_told_once(tmp_path: Path) -> None:
 async def test_folder_of_a_repository_that_is_no_checkout_says_why(
     tmp_path: Path, folder: str, why: str
 ) -> None:
-    place = Place(tmp_path)
-    top = place.checkout.path
-    place.checkout.write({"sub/c.txt": "c\n"})
-    place.checkout.path = top / folder
-    worktrees = place.worktrees()
-    assert await worktrees.order_for(place.node("n"), ANN) is None
-    assert await worktrees.order_for(place.node("m"), ANN) is None
-    assert place.told() == ["worktree.off"]
-    assert place.line.reported[0].data["reason"].startswith(why.format(top=top))
+    trees = CoordinatorWorktrees(tmp_path)
+    top = trees.checkout.path
+    trees.checkout.write({"sub/c.txt": "c\n"})
+    trees.checkout.path = top / folder
+    worktrees = trees.worktrees()
+    assert await worktrees.order_for(trees.node("n"), ANN) is None
+    assert await worktrees.order_for(trees.node("m"), ANN) is None
+    assert trees.told() == ["worktree.off"]
+    assert trees.line.reported[0].data["reason"].startswith(why.format(top=top))
 
 
 async def test_the_person_is_told_where_the_changes_stand_and_how_to_take_them(
     tmp_path: Path,
 ) -> None:
-    place = Place(tmp_path)
-    await place.merged("ada", "a.txt", "ONE\n")
-    await place.merged("bob", "b.txt", "B\n")
-    lost = place.node("eve", status="failed", reason="no time")
-    tree = await place.made(lost)
+    trees = CoordinatorWorktrees(tmp_path)
+    await trees.merged("ada", "a.txt", "ONE\n")
+    await trees.merged("bob", "b.txt", "B\n")
+    lost = trees.node("eve", status="failed", reason="no time")
+    tree = await trees.made(lost)
     (tree.path / "c.txt").write_text("half\n")
-    words = await place.worktrees().closing_words(place.board)
-    path = place.checkout.path
+    words = await trees.worktrees().closing_words(trees.board)
+    path = trees.checkout.path
     assert f"(2 commits) are on the branch {RESULT} in {path}." in words
     assert f"git -C {path} merge {RESULT}" in words
     branch = f"agiraph/{RUN}/eve-eve-id"
     assert f"what node eve, which has failed, had changed (branch {branch})" in words
-    assert place.checkout.show(branch, "c.txt") == "half"
+    assert trees.checkout.show(branch, "c.txt") == "half"
     assert not tree.path.exists()
-    assert place.checkout.git("rev-parse", "main") != place.checkout.git("rev-parse", RESULT)
-    await place.worktrees().clear(place.board)
-    assert not list(place.line.home.agent(AGENT).repository(RUN).glob("worktrees/*"))
-    assert place.told() == ["worktree.merged", "worktree.merged"]
+    assert trees.checkout.git("rev-parse", "main") != trees.checkout.git("rev-parse", RESULT)
+    await trees.worktrees().clear(trees.board)
+    assert not list(trees.line.home.agent(AGENT).repository(RUN).glob("worktrees/*"))
+    assert trees.told() == ["worktree.merged", "worktree.merged"]
 
 
 async def test_with_the_word_for_it_the_checkout_is_moved_forward(tmp_path: Path) -> None:
-    place = Place(tmp_path, merge="checkout")
-    await place.merged("ada", "a.txt", "ONE\n")
-    place.checkout.write({"a.txt": "mine\n"})
-    words = await place.worktrees().closing_words(place.board)
+    trees = CoordinatorWorktrees(tmp_path, merge="checkout")
+    await trees.merged("ada", "a.txt", "ONE\n")
+    trees.checkout.write({"a.txt": "mine\n"})
+    words = await trees.worktrees().closing_words(trees.board)
     assert "Its checkout was left as it is: its checkout cannot be moved forward" in words
-    place.checkout.git("checkout", "-q", "a.txt")
-    words = await place.worktrees().closing_words(place.board)
+    trees.checkout.git("checkout", "-q", "a.txt")
+    words = await trees.worktrees().closing_words(trees.board)
     assert "The branch main, checked out there, was moved forward to it." in words
-    assert (place.checkout.path / "a.txt").read_text() == "ONE\n"
+    assert (trees.checkout.path / "a.txt").read_text() == "ONE\n"
 
 
 async def test_a_checkout_that_commands_may_write_is_not_moved_forward(tmp_path: Path) -> None:
-    place = Place(tmp_path, merge="checkout")
-    sandbox = place.line.config.sandbox.model_copy(update={"input": "write"})
-    place.line.config = place.line.config.model_copy(update={"sandbox": sandbox})
-    await place.merged("ada", "a.txt", "ONE\n")
-    words = await place.worktrees().closing_words(place.board)
+    trees = CoordinatorWorktrees(tmp_path, merge="checkout")
+    sandbox = trees.line.config.sandbox.model_copy(update={"input": "write"})
+    trees.line.config = trees.line.config.model_copy(update={"sandbox": sandbox})
+    await trees.merged("ada", "a.txt", "ONE\n")
+    words = await trees.worktrees().closing_words(trees.board)
     assert "left as it is: commands may write it too (sandbox.input: write)" in words
-    assert (place.checkout.path / "a.txt").read_text() == "one\n"
+    assert (trees.checkout.path / "a.txt").read_text() == "one\n"
 
 
 async def test_what_a_person_holds_is_not_moved_and_they_are_told_how_to_fetch(
     tmp_path: Path,
 ) -> None:
-    place = Place(tmp_path)
-    await place.merged("ada", "a.txt", "ONE\n")
-    place.checkout.git("checkout", "-q", RESULT)
-    await place.merged("bob", "b.txt", "B\n")
-    words = await place.worktrees().closing_words(place.board)
+    trees = CoordinatorWorktrees(tmp_path)
+    await trees.merged("ada", "a.txt", "ONE\n")
+    trees.checkout.git("checkout", "-q", RESULT)
+    await trees.merged("bob", "b.txt", "B\n")
+    words = await trees.worktrees().closing_words(trees.board)
     assert "they were not copied into" in words
     assert "is checked out in" in words
-    assert f"fetch {place.line.home.agent(AGENT).repository(RUN)} {RESULT}" in words
-    assert (place.checkout.path / "b.txt").read_text() == "b\n"
+    assert f"fetch {trees.line.home.agent(AGENT).repository(RUN)} {RESULT}" in words
+    assert (trees.checkout.path / "b.txt").read_text() == "b\n"
 
 
 async def test_a_conflict_is_told_and_refused(tmp_path: Path) -> None:
-    place = Place(tmp_path)
-    late = place.node("late")
-    tree = await place.made(late)
-    await place.merged("ada", "a.txt", "ONE\n")
+    trees = CoordinatorWorktrees(tmp_path)
+    late = trees.node("late")
+    tree = await trees.made(late)
+    await trees.merged("ada", "a.txt", "ONE\n")
     (tree.path / "a.txt").write_text("uno\n")
     committed = await tree.commit("late")
     assert committed is not None
     with pytest.raises(MergeConflict, match=r"in: a\.txt"):
-        await place.worktrees().merge(late, committed.commit)
-    assert place.told() == ["worktree.merged", "worktree.conflict"]
+        await trees.worktrees().merge(late, committed.commit)
+    assert trees.told() == ["worktree.merged", "worktree.conflict"]
 
 
 @pytest.mark.parametrize("status", ["failed", "cancelled"])
 async def test_a_worktree_that_cannot_be_saved_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: str
 ) -> None:
-    place = Place(tmp_path)
-    tree = await place.made(place.node("eve", status=status))
+    trees = CoordinatorWorktrees(tmp_path)
+    tree = await trees.made(trees.node("eve", status=status))
     (tree.path / "c.txt").write_text("half\n")
 
     async def fails(_tree: Worktree, _message: str) -> None:
@@ -219,9 +219,9 @@ async def test_a_worktree_that_cannot_be_saved_stays(
 
     with monkeypatch.context() as meanwhile:
         meanwhile.setattr(Worktree, "commit", fails)
-        assert await place.worktrees().closing_words(place.board) == ""
-        await place.worktrees().clear(place.board)
+        assert await trees.worktrees().closing_words(trees.board) == ""
+        await trees.worktrees().clear(trees.board)
         assert (tree.path / "c.txt").read_text() == "half\n"
-    await place.worktrees().clear(place.board)
-    assert place.checkout.show(f"agiraph/{RUN}/eve-eve-id", "c.txt") == "half"
+    await trees.worktrees().clear(trees.board)
+    assert trees.checkout.show(f"agiraph/{RUN}/eve-eve-id", "c.txt") == "half"
     assert not tree.path.exists()

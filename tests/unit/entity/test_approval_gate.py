@@ -14,25 +14,27 @@ from agiraph.agent.transcript import OpenCall
 from agiraph.board.names import names_meant
 from agiraph.core.turns import ToolCall
 from agiraph.tools.approvals.policy import ActingEntity
-from tests.unit.board.desk import Desk
+from tests.unit.board.board_driver import BoardDriver
 from tests.unit.entity.contexts import entity_context
-from tests.unit.tools.scopes.house import OTHER, build
+from tests.unit.tools.scopes.home_layout import OTHER, build
 
 RULE = "rules:\n  - {{name: n, tool: {tool}, pattern: '{pattern}', action: deny}}\n"
 
 
 @pytest.fixture
-def desk() -> Desk:
-    desk = Desk()
-    desk.node("deploy")
-    desk.worker("bob")
-    return desk
+def entity() -> BoardDriver:
+    entity = BoardDriver()
+    entity.node("deploy")
+    entity.worker("bob")
+    return entity
 
 
-class Place:
+class GatedHome:
     """A home with a worker whose gate is asked about calls."""
 
-    def __init__(self, tmp_path: Path, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(
+        self, tmp_path: Path, entity: BoardDriver, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         self.house = build(tmp_path.resolve())
         scope = self.house.worker()
         monkeypatch.setattr(EntityContext, "scope", scope)
@@ -44,7 +46,7 @@ class Place:
             context,
             Messenger(context, ArrivedAnswers()),
             lambda: ActingEntity("ada"),
-            names=lambda named: names_meant(desk.board, named),
+            names=lambda named: names_meant(entity.board, named),
         )
 
     async def denies(self, tool: str, pattern: str, call: str, **arguments: str) -> bool:
@@ -61,28 +63,30 @@ class Place:
 
 
 @pytest.fixture
-def place(tmp_path: Path, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Place:
-    return Place(tmp_path, desk, monkeypatch)
+def gated(tmp_path: Path, entity: BoardDriver, monkeypatch: pytest.MonkeyPatch) -> GatedHome:
+    return GatedHome(tmp_path, entity, monkeypatch)
 
 
-async def test_the_input_folder_has_its_path_and_the_name_input(place: Place) -> None:
-    folder, link = place.house.input_dir, place.house.root / "link"
+async def test_the_input_folder_has_its_path_and_the_name_input(gated: GatedHome) -> None:
+    folder, link = gated.house.input_dir, gated.house.root / "link"
     for pattern in ("input/secret*", f"{folder}/secret*", f"{link}/secret*"):
         for path in ("input/secret.md", f"{folder}/secret.md", f"{link}/secret.md"):
-            assert await place.denies("read_file", pattern, "read_file", path=path), (pattern, path)
-            assert not await place.denies("read_file", pattern, "read_file", path="input/other.md")
+            assert await gated.denies("read_file", pattern, "read_file", path=path), (pattern, path)
+            assert not await gated.denies("read_file", pattern, "read_file", path="input/other.md")
 
 
-async def test_a_node_and_a_worker_have_names_and_ids(place: Place, desk: Desk) -> None:
-    node, worker = desk.at("deploy"), desk.who("bob")
+async def test_a_node_and_a_worker_have_names_and_ids(
+    gated: GatedHome, entity: BoardDriver
+) -> None:
+    node, worker = entity.at("deploy"), entity.who("bob")
     nodes = (node.name, node.id, node.folder, node.name.upper())
     workers = (worker.name, worker.id, f"@{worker.name}")
     for pattern in (node.name, f"*{node.id}*", f"*{node.folder}*", f'*"{node.name}"*'):
         for named in nodes:
-            assert await place.denies(
+            assert await gated.denies(
                 "cancel_node", pattern, "cancel_node", node_id=named, reason="x"
             ), (pattern, named)
-            assert await place.denies(
+            assert await gated.denies(
                 "create_work_node",
                 pattern,
                 "schedule",
@@ -91,22 +95,24 @@ async def test_a_node_and_a_worker_have_names_and_ids(place: Place, desk: Desk) 
     for pattern in (worker.name, f"*{worker.id}*"):
         for named in workers:
             for tool in ("retire_worker", "assign_worker"):
-                assert await place.denies(tool, pattern, tool, worker_id=named, node_id="x")
-            assert await place.denies("send_message", pattern, "send_message", to=named)
-    assert not await place.denies("cancel_node", node.name, "cancel_node", node_id="other")
+                assert await gated.denies(tool, pattern, tool, worker_id=named, node_id="x")
+            assert await gated.denies("send_message", pattern, "send_message", to=named)
+    assert not await gated.denies("cancel_node", node.name, "cancel_node", node_id="other")
 
 
-async def test_a_ref_is_a_name_of_the_files_that_it_shows(place: Place) -> None:
+async def test_a_ref_is_a_name_of_the_files_that_it_shows(gated: GatedHome) -> None:
     refs = {"facts": f"nodes/{OTHER}/published"}
-    place.house.node.refs.write_text(json.dumps(refs))
-    (place.house.run.node(OTHER).published / "secret.md").write_text("x")
+    gated.house.node.refs.write_text(json.dumps(refs))
+    (gated.house.run.node(OTHER).published / "secret.md").write_text("x")
     for pattern in ("nodes/other/published/secret.md", f"nodes/{OTHER}/published/*"):
-        assert await place.denies("read_file", pattern, "read_ref", ref_name="facts"), pattern
-    assert not await place.denies("read_file", "*", "read_ref", ref_name="unknown")
+        assert await gated.denies("read_file", pattern, "read_ref", ref_name="facts"), pattern
+    assert not await gated.denies("read_file", "*", "read_ref", ref_name="unknown")
 
 
-async def test_a_rule_about_what_is_outside_judges_the_path_as_it_is_written(place: Place) -> None:
+async def test_a_rule_about_what_is_outside_judges_the_path_as_it_is_written(
+    gated: GatedHome,
+) -> None:
     rules = "rules:\n  - {name: n, tool: read_file, outside: true, action: deny}\n"
-    (place.house.root / "approvals.yaml").write_text(rules)
+    (gated.house.root / "approvals.yaml").write_text(rules)
     call = ToolCall(id="c", name="read_file", arguments={"path": f"nodes/{OTHER}/published/x"})
-    assert place.gate.approval_for(OpenCall(call, "1")) is None
+    assert gated.gate.approval_for(OpenCall(call, "1")) is None

@@ -18,7 +18,7 @@ from agiraph.tools.sandbox.survey import FoundAutorun
 from agiraph.tools.scopes.scope import Scope
 from agiraph.tools.toolbox import Toolbox
 from cli.console.event_text import line_of
-from tests.unit.tools.scopes.house import build
+from tests.unit.tools.scopes.home_layout import build
 
 WORKS = SandboxProbe("/usr/bin/bwrap")
 MISSING = SandboxProbe(why="bubblewrap is not installed", advice="apt install bubblewrap")
@@ -95,11 +95,11 @@ async def test_what_was_asked_for_or_stands_is_no_news(monkeypatch: pytest.Monke
 async def test_an_input_folder_that_stays_read_only_is_reported_once_a_run(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    house = build(tmp_path.resolve() / "home")
-    scope = house.worker()
+    layout = build(tmp_path.resolve() / "home")
+    scope = layout.worker()
     assert await told(monkeypatch, WORKS, settings(input="write"), scope) == []
-    (house.input_dir / ".git").symlink_to("elsewhere")
-    scope = replace(scope, rules=replace(scope.rules, run=house.agent.run("r2").path))
+    (layout.input_dir / ".git").symlink_to("elsewhere")
+    scope = replace(scope, rules=replace(scope.rules, run=layout.agent.run("r2").path))
     assert await told(monkeypatch, WORKS, settings(), scope) == [], "it is not to be written"
     [(event, data, key)] = await told(monkeypatch, WORKS, settings(input="write"), scope)
     assert (event, key) == ("sandbox.input_read_only", "r1:input")
@@ -110,11 +110,11 @@ async def test_an_input_folder_that_stays_read_only_is_reported_once_a_run(
 async def test_commands_of_git_that_may_run_files_of_the_folder_are_reported_once_a_run(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    house = build(tmp_path.resolve() / "home")
+    layout = build(tmp_path.resolve() / "home")
     (tmp_path / ".gitconfig").write_text('[filter "x"]\n\tclean = cd tools && ./clean\n')
     monkeypatch.setenv("HOME", str(tmp_path.resolve()))
     monkeypatch.setattr("agiraph.tools.sandbox.input_guard.user_home", lambda: Path("/nowhere"))
-    [(event, data, key)] = await told(monkeypatch, WORKS, settings(input="write"), house.worker())
+    [(event, data, key)] = await told(monkeypatch, WORKS, settings(input="write"), layout.worker())
     assert (event, key) == ("sandbox.git_commands", "r1:git_commands")
     assert data["commands"] == ["filter.x.clean = cd tools && ./clean"]
     line = line_of(EventView.of(Event(type=event, agent_id=AgentId("a"), ts=0.0, data=data)))

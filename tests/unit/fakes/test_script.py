@@ -1,4 +1,4 @@
-"""The scripted brain: who is asked, which step is due, and what happens when there is none."""
+"""The scripted responder: who is asked, which step is due, and what happens when there is none."""
 
 import pytest
 

@@ -32,33 +32,33 @@ from agiraph.messages.files import (
 )
 from agiraph.storage.file_records import FileOffer
 from agiraph.storage.files import replace_file
-from tests.unit.files.desk import RUN, HomeDesk
+from tests.unit.files.files_home import RUN, FilesHome
 
 Ask = Callable[..., MessageBody]
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> HomeDesk:
-    desk = HomeDesk(tmp_path)
-    replace_file(desk.input / "data" / "rows.csv", "a,b\n")
-    replace_file(desk.home.prompts / "worker.md", "work")
-    replace_file(desk.home.config, "models: {}\n")
-    replace_file(desk.run.plan, "the plan")
-    (desk.run.path / ".0123456789abcdef.part").touch()  # a file that is being written
+def files_home(tmp_path: Path) -> FilesHome:
+    files_home = FilesHome(tmp_path)
+    replace_file(files_home.input / "data" / "rows.csv", "a,b\n")
+    replace_file(files_home.home.prompts / "worker.md", "work")
+    replace_file(files_home.home.config, "models: {}\n")
+    replace_file(files_home.run.plan, "the plan")
+    (files_home.run.path / ".0123456789abcdef.part").touch()  # a file that is being written
     for name in ("tables", "texts"):
-        node = desk.node_home(name)
+        node = files_home.node_home(name)
         replace_file(node.spec, "do it")
         replace_file(node.scratch / "draft.md", "a draft")
         replace_file(node.published / "result.md", name)
     for name in ("ada", "bob"):
-        replace_file(desk.run.worker(desk.ids[name]).notebook, f"of {name}")
-    return desk
+        replace_file(files_home.run.worker(files_home.ids[name]).notebook, f"of {name}")
+    return files_home
 
 
 @pytest.fixture
-def ask(desk: HomeDesk) -> Ask:
-    requests = FileRequests(desk.home)
-    return lambda body, name="ada": requests.answer(desk.address(name), body)
+def ask(files_home: FilesHome) -> Ask:
+    requests = FileRequests(files_home.home)
+    return lambda body, name="ada": requests.answer(files_home.address(name), body)
 
 
 def listed(ask: Ask, *below: str, root: str = "home") -> list[str]:
@@ -78,16 +78,16 @@ def refused(answer: MessageBody, why: str, kind: str = "OutOfScope") -> None:
 
 
 def test_a_worker_finds_its_own_files_and_what_others_have_published(
-    desk: HomeDesk, ask: Ask
+    files_home: FilesHome, ask: Ask
 ) -> None:
-    mine, others = desk.node("tables"), desk.node("texts")
+    mine, others = files_home.node("tables"), files_home.node("texts")
     assert listed(ask, f"runs/{RUN}", f"runs/{RUN}/nodes") == [
         f"runs/{RUN}/_plan.md",
         f"{others}/published/result.md",
     ]
-    assert listed(ask, desk.own("ada"), mine) == [
+    assert listed(ask, files_home.own("ada"), mine) == [
         *(f"{mine}/{name}" for name in ("_spec.md", "published/result.md", "scratch/draft.md")),
-        f"{desk.own('ada')}/notebook.md",
+        f"{files_home.own('ada')}/notebook.md",
     ]
     assert listed(ask, "", root="input") == ["data/rows.csv"]
     assert listed(ask, "prompts", "skills", root="shared") == ["prompts/worker.md"]
@@ -96,27 +96,27 @@ def test_a_worker_finds_its_own_files_and_what_others_have_published(
     assert (answer.data, answer.total) == (b"b\n", 4)
 
 
-def test_nothing_is_listed_again_that_has_not_changed(desk: HomeDesk, ask: Ask) -> None:
-    below = (desk.node("texts") + "/published",)
+def test_nothing_is_listed_again_that_has_not_changed(files_home: FilesHome, ask: Ask) -> None:
+    below = (files_home.node("texts") + "/published",)
     first = ask(ListFiles(below=below))
     assert isinstance(first, FilesListed)
     assert first.entries[-1].digest == hashlib.sha256(b"texts").hexdigest()
     assert ask(ListFiles(below=below, known=first.version)) == FilesListed(version=first.version)
-    replace_file(desk.node_home("texts").published / "result.md", "other")
+    replace_file(files_home.node_home("texts").published / "result.md", "other")
     again = ask(ListFiles(below=below, known=first.version))
     assert isinstance(again, FilesListed)
     assert again.entries[-1].digest == hashlib.sha256(b"other").hexdigest()
 
 
 def test_what_is_of_others_or_leads_elsewhere_is_neither_read_nor_written(
-    desk: HomeDesk, ask: Ask
+    files_home: FilesHome, ask: Ask
 ) -> None:
-    theirs, own = desk.node("texts"), desk.own("ada")
-    os.symlink("/etc", desk.run.worker(desk.ids["ada"]).path / "away")
-    os.symlink("/etc/passwd", desk.node_home("tables").scratch / "word")
+    theirs, own = files_home.node("texts"), files_home.own("ada")
+    os.symlink("/etc", files_home.run.worker(files_home.ids["ada"]).path / "away")
+    os.symlink("/etc/passwd", files_home.node_home("tables").scratch / "word")
     for path in (
         f"{theirs}/scratch/draft.md",
-        f"{desk.own('bob')}/notebook.md",
+        f"{files_home.own('bob')}/notebook.md",
         f"runs/{RUN}/journal.jsonl",
         "agent.json",
         "../survey-2/agent.json",
@@ -128,25 +128,27 @@ def test_what_is_of_others_or_leads_elsewhere_is_neither_read_nor_written(
         refused(change(ask, RemoveFile(path=path)), path)
         refused(change(ask, MoveFile(path=path, target=f"{own}/x")), path)
         refused(change(ask, MakeEntry(path=path, target="x")), path)
-    for path in (f"{own}/away/passwd", f"{desk.node('tables')}/scratch/word"):
+    for path in (f"{own}/away/passwd", f"{files_home.node('tables')}/scratch/word"):
         refused(ask(ReadFile(path=path)), "symbolic link", "UnsafeFile")
     refused(change(ask, WriteFile(path=f"{own}/away/x", data=b"")), "symbolic link", "UnsafeFile")
-    for path in (f"{theirs}/published/x", f"{desk.node('tables')}/_spec.md", own):
+    for path in (f"{theirs}/published/x", f"{files_home.node('tables')}/_spec.md", own):
         refused(change(ask, WriteFile(path=path, data=b"mine")), "may not be written")
     refused(ask(ReadFile(path="agiraph.yaml", root="shared")), "is not shared")
     refused(ask(ReadFile(path="../x", root="input")), "leads elsewhere")
-    requests = FileRequests(desk.home)
-    for stranger in (f"{desk.address('ada')}x", "human", "survey-2/ada-1", "survey-1/../ada"):
+    requests = FileRequests(files_home.home)
+    for stranger in (f"{files_home.address('ada')}x", "human", "survey-2/ada-1", "survey-1/../ada"):
         refused(requests.answer(stranger, ListFiles(below=("runs",))), stranger)
-    assert desk.node_home("texts").scratch.joinpath("draft.md").read_text() == "a draft"
+    assert files_home.node_home("texts").scratch.joinpath("draft.md").read_text() == "a draft"
 
 
-def test_an_empty_path_names_all_that_is_shared_and_nothing_else(desk: HomeDesk, ask: Ask) -> None:
-    elsewhere = desk.home.path.parent / "elsewhere"
+def test_an_empty_path_names_all_that_is_shared_and_nothing_else(
+    files_home: FilesHome, ask: Ask
+) -> None:
+    elsewhere = files_home.home.path.parent / "elsewhere"
     replace_file(elsewhere / "x" / "SKILL.md", "skill")
-    os.symlink(elsewhere, desk.home.path / "skills")
-    os.symlink(desk.home.system.path, desk.home.path / "AGENTS.md")
-    replace_file(desk.home.system.token, "secret")
+    os.symlink(elsewhere, files_home.home.path / "skills")
+    os.symlink(files_home.home.system.path, files_home.home.path / "AGENTS.md")
+    replace_file(files_home.home.system.token, "secret")
     for path in ("", ".", "./"):
         assert listed(ask, path, root="shared") == ["prompts/worker.md", "skills/x/SKILL.md"]
         refused(ask(ReadFile(path=path, root="shared")), "is not shared")
@@ -154,14 +156,14 @@ def test_an_empty_path_names_all_that_is_shared_and_nothing_else(desk: HomeDesk,
     assert listed(ask, "", "runs") == [], "no folder that it may not read is walked"
 
 
-def test_a_home_in_the_input_folder_is_not_read(desk: HomeDesk, ask: Ask) -> None:
-    replace_file(desk.home.system.token, "secret")
-    desk.give(desk.home.path.parent)
+def test_a_home_in_the_input_folder_is_not_read(files_home: FilesHome, ask: Ask) -> None:
+    replace_file(files_home.home.system.token, "secret")
+    files_home.give(files_home.home.path.parent)
     assert listed(ask, "", root="input") == ["given/data/rows.csv"]
     assert listed(ask, "home", "home/system", root="input") == []
     refused(ask(ReadFile(path="home/system/token", root="input")), "may not be read")
-    for folder in (desk.home.path, desk.home.system.path):
-        desk.give(folder)
+    for folder in (files_home.home.path, files_home.home.system.path):
+        files_home.give(folder)
         refused(ask(ReadFile(path="token", root="input")), "no input folder", "InvalidInput")
 
 
@@ -171,9 +173,9 @@ def test_a_path_with_two_slashes_is_absolute(ask: Ask) -> None:
         refused(ask(ReadFile.model_validate(asked)), "leads elsewhere")
 
 
-def test_the_names_in_a_node_keep_their_kinds(desk: HomeDesk, ask: Ask) -> None:
+def test_the_names_in_a_node_keep_their_kinds(files_home: FilesHome, ask: Ask) -> None:
     """A link in place of published/ would lead the sandbox of another worker elsewhere."""
-    node = desk.node("tables")
+    node = files_home.node("tables")
     change(ask, MakeEntry(path=f"{node}/scratch/link", target="/etc"))
     change(ask, WriteFile(path=f"{node}/scratch/file", data=b"x"))
     for name in ("published", "attempts", "scratch"):
@@ -197,10 +199,10 @@ def test_the_names_in_a_node_keep_their_kinds(desk: HomeDesk, ask: Ask) -> None:
 
 
 def test_a_listing_comes_in_answers_that_fit_into_a_message(
-    desk: HomeDesk, ask: Ask, monkeypatch: pytest.MonkeyPatch
+    files_home: FilesHome, ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("actors.files.listing.ANSWER_BYTES", 300)
-    published = desk.node_home("texts").published
+    published = files_home.node_home("texts").published
     for number in range(9):
         replace_file(published / ("x" * 100) / str(number), "x")
     found: list[str] = []
@@ -216,14 +218,14 @@ def test_a_listing_comes_in_answers_that_fit_into_a_message(
     assert len(found) == 12
 
 
-def test_entries_that_cannot_be_sent_are_left_out(desk: HomeDesk, ask: Ask) -> None:
-    published = desk.node_home("texts").published
+def test_entries_that_cannot_be_sent_are_left_out(files_home: FilesHome, ask: Ask) -> None:
+    published = files_home.node_home("texts").published
     with open(os.fsencode(published) + b"/\xff", "wb"):
         pass
     os.symlink(b"\xfe", os.fsencode(published) + b"/link")
     os.mkfifo(published / "pipe")
-    assert listed(ask, f"runs/{RUN}/nodes") == [f"{desk.node('texts')}/published/result.md"]
-    assert listed(ask, f"{desk.node('texts')}/published/pipe") == []
+    assert listed(ask, f"runs/{RUN}/nodes") == [f"{files_home.node('texts')}/published/result.md"]
+    assert listed(ask, f"{files_home.node('texts')}/published/pipe") == []
     long = ask(ReadFile(path="x" * 1_000_000))
     refused(long, "leads elsewhere")
     assert isinstance(long, RefusedReply)
@@ -231,14 +233,14 @@ def test_entries_that_cannot_be_sent_are_left_out(desk: HomeDesk, ask: Ask) -> N
 
 
 def test_it_writes_its_own_folder_and_its_node_until_that_has_ended(
-    desk: HomeDesk, ask: Ask
+    files_home: FilesHome, ask: Ask
 ) -> None:
-    own, node = desk.own("ada"), desk.node("tables")
+    own, node = files_home.own("ada"), files_home.node("tables")
     path = f"{own}/conversation.jsonl"
     for data, offset in ((b"one\n", 0), (b"two\n", 4), (b"two\n", 4), (b"three\n", 8)):
         assert change(ask, WriteFile(path=path, data=data, offset=offset)) == FilesChanged(made=1)
     refused(change(ask, WriteFile(path=path, data=b"x", offset=99)), "has 14 bytes", "InvalidInput")
-    assert (desk.agent.path / path).read_bytes() == b"one\ntwo\nthree\n"
+    assert (files_home.agent.path / path).read_bytes() == b"one\ntwo\nthree\n"
     for _ in range(2):
         moved = MoveFile(path=f"{node}/scratch/draft.md", target=f"{node}/published/d.md")
         assert change(ask, moved) == FilesChanged(made=1)
@@ -249,7 +251,7 @@ def test_it_writes_its_own_folder_and_its_node_until_that_has_ended(
     assert listed(ask, f"{node}/published") == [
         f"{node}/published/{name}" for name in ("d.md", "result.md")
     ]
-    desk.board.execute(CompleteNode("tables", 1, NodeResult(summary="done")), 9.0)
+    files_home.board.execute(CompleteNode("tables", 1, NodeResult(summary="done")), 9.0)
     refused(
         change(ask, WriteFile(path=f"{node}/published/late.md", data=b"")), "may not be written"
     )
@@ -257,9 +259,9 @@ def test_it_writes_its_own_folder_and_its_node_until_that_has_ended(
 
 
 def test_changes_are_made_in_order_until_one_is_refused(
-    desk: HomeDesk, ask: Ask, monkeypatch: pytest.MonkeyPatch
+    files_home: FilesHome, ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    own, node = desk.own("ada"), desk.node("tables")
+    own, node = files_home.own("ada"), files_home.node("tables")
     changes = (
         MakeEntry(path=f"{node}/scratch/new"),
         WriteFile(path=f"{node}/scratch/new/a", data=b"a"),
@@ -271,7 +273,7 @@ def test_changes_are_made_in_order_until_one_is_refused(
         assert isinstance(answer, FilesChanged)
         assert answer.made == 2
         refused(answer, "_spec.md")
-    assert not (desk.agent.path / own / "conversation.jsonl").exists()
+    assert not (files_home.agent.path / own / "conversation.jsonl").exists()
     found = ask(ListFiles(below=(f"{node}/scratch", own), has_contents=True))
     assert isinstance(found, FilesListed)
     assert found.contents == {
@@ -289,10 +291,10 @@ def test_changes_are_made_in_order_until_one_is_refused(
 
 
 def test_a_large_file_comes_in_parts_and_continues_where_it_stopped(
-    desk: HomeDesk, ask: Ask, monkeypatch: pytest.MonkeyPatch
+    files_home: FilesHome, ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data = os.urandom(3000)
-    path = f"{desk.node('tables')}/published/large.bin"
+    path = f"{files_home.node('tables')}/published/large.bin"
     file = FileOffer(path=path, size=3000, digest=hashlib.sha256(data).hexdigest(), mode=0o444)
     assert ask(OfferFile(file=file)) == FileWanted(offset=0)
     assert ask(SendPart(file=file, offset=0, data=data[:1000])) == FileWanted(offset=1000)
@@ -304,17 +306,19 @@ def test_a_large_file_comes_in_parts_and_continues_where_it_stopped(
     with monkeypatch.context() as full:
         full.setattr(os, "pwrite", no_room)
         refused(ask(SendPart(file=file, offset=1000, data=data[1000:])), "is full", DISK_FULL)
-    requests = FileRequests(desk.home)  # as after a restart
-    assert requests.answer(desk.address("ada"), OfferFile(file=file)) == FileWanted(offset=1000)
+    requests = FileRequests(files_home.home)  # as after a restart
+    assert requests.answer(files_home.address("ada"), OfferFile(file=file)) == FileWanted(
+        offset=1000
+    )
     assert ask(SendPart(file=file, offset=1000, data=data[1000:])) == FileWanted(offset=3000)
-    assert (desk.agent.path / path).read_bytes() == data
-    assert (desk.agent.path / path).stat().st_mode & 0o777 == 0o444
+    assert (files_home.agent.path / path).read_bytes() == data
+    assert (files_home.agent.path / path).stat().st_mode & 0o777 == 0o444
     assert ask(OfferFile(file=file)) == FileWanted(offset=3000)
-    assert list(desk.home.system.transfers.iterdir()) == []
+    assert list(files_home.home.system.transfers.iterdir()) == []
 
     wrong = file.model_copy(update={"digest": "0" * 64})
     answer = ask(SendPart(file=wrong, offset=0, data=data))
     refused(answer, "send it again", "InvalidInput")
     assert ask(OfferFile(file=wrong)) == FileWanted(offset=0)
     refused(ask(SendPart(file=file, offset=2999, data=b"ab")), "not more", "InvalidInput")
-    assert (desk.agent.path / path).read_bytes() == data
+    assert (files_home.agent.path / path).read_bytes() == data

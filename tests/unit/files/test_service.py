@@ -13,14 +13,14 @@ from actors.files.service import FilesActor
 from agiraph.messages.body import MessageBody
 from agiraph.messages.files import ChangeFiles, FilesChanged, ListFiles, WriteFile
 from tests.fakes.line import FakeLine, arrived
-from tests.unit.files.desk import HomeDesk
+from tests.unit.files.files_home import FilesHome
 
 
 class Service:
     """The service `files` of a home, and the requests of `ada`."""
 
     def __init__(self, folder: Path) -> None:
-        self.desk = HomeDesk(folder)
+        self.desk = FilesHome(folder)
         self.line = FakeLine(self.desk.home.path)
         self.endpoint: Any = SimpleNamespace(on_down=None)
         cast(Any, self.line).endpoint = self.endpoint

@@ -27,7 +27,7 @@ from agiraph.messages.question import AskQuestion
 from agiraph.messages.text import TextMessage
 from tests.fakes.accounts import begin_run
 from tests.fakes.line import FakeLine, arrived
-from tests.unit.files.desk import HomeDesk
+from tests.unit.files.files_home import FilesHome
 from transport.endpoint import Received
 from transport.errors import LinkDown
 
@@ -271,17 +271,19 @@ async def test_more_money_is_raised_by_the_gateway_alone_and_for_the_asking_agen
 async def test_a_rule_about_a_worker_asks_for_approvals_of_this_worker_alone(
     tmp_path: Path, worker: str, sender: str, status: str
 ) -> None:
-    desk = HomeDesk(tmp_path)
-    desk.board.execute(SpawnWorker("w-zoe", WorkerSpec(name="zoe", role="readers")), 2.0)
-    desk.ids = {one.name: one.id for one in desk.board.board.workers.values()}
-    line = FakeLine(desk.home.path)
+    files_home = FilesHome(tmp_path)
+    files_home.board.execute(SpawnWorker("w-zoe", WorkerSpec(name="zoe", role="readers")), 2.0)
+    files_home.ids = {one.name: one.id for one in files_home.board.board.workers.values()}
+    line = FakeLine(files_home.home.path)
     rule = f"{{name: git, tool: bash, action: ask, pattern: 'git*', worker: '{worker}'}}"
     (line.home.path / "approvals.yaml").write_text(f"rules: [{rule}]")
     gateway = opened(line)
     name = "zoe" if worker == "r*" else sender
-    address = desk.address(name) if name in desk.ids else f"{desk.record.id}/{sender}"
+    address = (
+        files_home.address(name) if name in files_home.ids else f"{files_home.record.id}/{sender}"
+    )
     about = {"tool": "bash", "subject": "git push", "rule": "git", "remember": "git push"}
-    asked = cast(AskQuestion, wants(about).body).model_copy(update={"agent": desk.record.id})
+    asked = cast(AskQuestion, wants(about).body).model_copy(update={"agent": files_home.record.id})
     await handle(gateway, arrived(asked, address))
     [question] = gateway.questions.listed(9)
     assert question.status == status

@@ -135,7 +135,7 @@ class ScriptTeam:
             call_id=call_id,
             scope=scope,
             config=self.config,
-            team=Desk(self, entity),
+            team=EntityTeam(self, entity),
             environment=environment,
             calls=self.run.path / ".calls",
         )
@@ -151,7 +151,7 @@ class ScriptTeam:
 
 
 @dataclass
-class Desk(Team):
+class EntityTeam(Team):
     """What the tools of one entity may ask of the team."""
 
     team: ScriptTeam

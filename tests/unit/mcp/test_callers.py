@@ -20,7 +20,7 @@ from agiraph.messages.tool import CallTool, ListTools, ToolResult, ToolsListed
 from agiraph.settings.mcp_servers import McpServerConfig
 from agiraph.storage.files import replace_file
 from tests.fakes.line import FakeLine, arrived
-from tests.unit.files.desk import HomeDesk
+from tests.unit.files.files_home import FilesHome
 
 CATALOG = ToolCatalog(
     server="priv",
@@ -63,7 +63,7 @@ class Server:
     """The process of the server `priv`, and the entities of a home that use it."""
 
     def __init__(self, folder: Path, settings: McpServerConfig) -> None:
-        self.desk = HomeDesk(folder)
+        self.desk = FilesHome(folder)
         self.line = FakeLine(self.desk.home.path)
         mcp = self.line.config.mcp.model_copy(update={"servers": {"priv": settings}})
         self.line.config = self.line.config.model_copy(update={"mcp": mcp})

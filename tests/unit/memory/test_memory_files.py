@@ -6,54 +6,56 @@ import pytest
 
 from agiraph.memory.loading import memory_text
 from agiraph.storage.home import AgentHome
-from tests.unit.tools.desk import Desk
+from tests.unit.tools.entity_tools import EntityTools
 
 
-def lead(tmp_path: Path) -> Desk:
-    desk = Desk(tmp_path, "coordinator")
-    desk.agent.memory.mkdir(parents=True)
-    desk.agent.memory_file.write_text("# What survey remembers\n")
-    return desk
+def lead(tmp_path: Path) -> EntityTools:
+    entity = EntityTools(tmp_path, "coordinator")
+    entity.agent.memory.mkdir(parents=True)
+    entity.agent.memory_file.write_text("# What survey remembers\n")
+    return entity
 
 
-async def say(desk: Desk, tool: str, **arguments: object) -> str:
-    result = await desk.call(tool, **arguments)
+async def say(entity: EntityTools, tool: str, **arguments: object) -> str:
+    result = await entity.call(tool, **arguments)
     assert not result.is_error, result.content
     return result.content
 
 
-async def refused(desk: Desk, tool: str, **arguments: object) -> str:
-    result = await desk.call(tool, **arguments)
+async def refused(entity: EntityTools, tool: str, **arguments: object) -> str:
+    result = await entity.call(tool, **arguments)
     assert result.is_error, result.content
     return result.content
 
 
 async def test_what_is_written_is_read_and_found(tmp_path: Path) -> None:
-    desk = lead(tmp_path)
-    await say(desk, "memory_write", path="knowledge/x.md", content="# X\n\nX is 4.")
-    assert (desk.agent.memory / "knowledge/x.md").read_text() == "# X\n\nX is 4.\n"
-    assert await say(desk, "memory_read", path="memory/knowledge/x.md") == "# X\n\nX is 4.\n"
-    assert "**knowledge/x.md**" in await say(desk, "memory_search", query="whatever")
-    await say(desk, "memory_write", path="MEMORY.md", content="X stands in knowledge/x.md.")
-    assert await say(desk, "memory_read", path="memory.md") == "X stands in knowledge/x.md.\n"
+    entity = lead(tmp_path)
+    await say(entity, "memory_write", path="knowledge/x.md", content="# X\n\nX is 4.")
+    assert (entity.agent.memory / "knowledge/x.md").read_text() == "# X\n\nX is 4.\n"
+    assert await say(entity, "memory_read", path="memory/knowledge/x.md") == "# X\n\nX is 4.\n"
+    assert "**knowledge/x.md**" in await say(entity, "memory_search", query="whatever")
+    await say(entity, "memory_write", path="MEMORY.md", content="X stands in knowledge/x.md.")
+    assert await say(entity, "memory_read", path="memory.md") == "X stands in knowledge/x.md.\n"
 
 
 async def test_adding_the_same_again_changes_nothing(tmp_path: Path) -> None:
-    desk = lead(tmp_path)
+    entity = lead(tmp_path)
     for _ in range(2):
-        await say(desk, "memory_write", path="knowledge/x.md", content="One.\n", append=True)
-        await say(desk, "memory_write", path="2026-11-22.md", content="Two.")
-    assert (desk.agent.memory / "knowledge/x.md").read_text() == "One.\n"
-    await say(desk, "memory_write", path="2026-11-22.md", content="Three.")
-    assert (desk.agent.memory / "2026-11-22.md").read_text() == "Two.\n\nThree.\n"
+        await say(entity, "memory_write", path="knowledge/x.md", content="One.\n", append=True)
+        await say(entity, "memory_write", path="2026-11-22.md", content="Two.")
+    assert (entity.agent.memory / "knowledge/x.md").read_text() == "One.\n"
+    await say(entity, "memory_write", path="2026-11-22.md", content="Three.")
+    assert (entity.agent.memory / "2026-11-22.md").read_text() == "Two.\n\nThree.\n"
 
 
 async def test_an_empty_content_removes_a_file_but_not_the_main_one(tmp_path: Path) -> None:
-    desk = lead(tmp_path)
-    await say(desk, "memory_write", path="old.md", content="x")
-    assert "removed" in await say(desk, "memory_write", path="old.md", content=" ")
-    assert not (desk.agent.memory / "old.md").exists()
-    assert "cannot be removed" in await refused(desk, "memory_write", path="MEMORY.md", content="")
+    entity = lead(tmp_path)
+    await say(entity, "memory_write", path="old.md", content="x")
+    assert "removed" in await say(entity, "memory_write", path="old.md", content=" ")
+    assert not (entity.agent.memory / "old.md").exists()
+    assert "cannot be removed" in await refused(
+        entity, "memory_write", path="MEMORY.md", content=""
+    )
 
 
 @pytest.mark.parametrize(
@@ -64,43 +66,45 @@ async def test_a_path_that_is_no_memory_file_is_told_what_is(tmp_path: Path, pat
 
 
 async def test_a_link_out_of_the_memory_is_refused(tmp_path: Path) -> None:
-    desk = lead(tmp_path)
+    entity = lead(tmp_path)
     (tmp_path / "secret.md").write_text("secret")
-    (desk.agent.memory / "link.md").symlink_to(tmp_path / "secret.md")
-    assert "may not be read" in await refused(desk, "memory_read", path="link.md")
-    assert "may not be written" in await refused(desk, "memory_write", path="link.md", content="x")
-    assert "secret" not in await say(desk, "memory_search", query="secret")
+    (entity.agent.memory / "link.md").symlink_to(tmp_path / "secret.md")
+    assert "may not be read" in await refused(entity, "memory_read", path="link.md")
+    assert "may not be written" in await refused(
+        entity, "memory_write", path="link.md", content="x"
+    )
+    assert "secret" not in await say(entity, "memory_search", query="secret")
 
 
 async def test_the_bounds_are_told(tmp_path: Path) -> None:
-    desk = lead(tmp_path)
-    desk.limited("memory", file_limit=1000, max_files=2, total_limit=1500)
-    assert "at most 1000" in await refused(desk, "memory_write", path="a.md", content="x" * 1001)
-    await say(desk, "memory_write", path="a.md", content="x" * 900)
-    assert "at most 2 are" in await refused(desk, "memory_write", path="b.md", content="x")
-    desk.limited("memory", max_files=9)
+    entity = lead(tmp_path)
+    entity.limited("memory", file_limit=1000, max_files=2, total_limit=1500)
+    assert "at most 1000" in await refused(entity, "memory_write", path="a.md", content="x" * 1001)
+    await say(entity, "memory_write", path="a.md", content="x" * 900)
+    assert "at most 2 are" in await refused(entity, "memory_write", path="b.md", content="x")
+    entity.limited("memory", max_files=9)
     assert "more than 1500 bytes" in await refused(
-        desk, "memory_write", path="b.md", content="y" * 900
+        entity, "memory_write", path="b.md", content="y" * 900
     )
-    await say(desk, "memory_write", path="a.md", content="x" * 800)
+    await say(entity, "memory_write", path="a.md", content="x" * 800)
 
 
 async def test_an_unknown_file_is_answered_with_the_known(tmp_path: Path) -> None:
-    desk = lead(tmp_path)
-    await say(desk, "memory_write", path="knowledge/x.md", content="x")
-    told = await refused(desk, "memory_read", path="knowledge/y.md")
+    entity = lead(tmp_path)
+    await say(entity, "memory_write", path="knowledge/x.md", content="x")
+    told = await refused(entity, "memory_read", path="knowledge/y.md")
     assert "unknown memory file 'knowledge/y.md', did you mean 'knowledge/x.md'?" in told
 
 
 async def test_a_worker_has_a_memory_of_its_own_and_sees_none_of_the_agents(tmp_path: Path) -> None:
-    desk = Desk(tmp_path, "worker")
-    desk.agent.memory.mkdir(parents=True)
-    (desk.agent.memory / "secret.md").write_text("the agent's own")
-    await say(desk, "memory_write", path="notebook.md", content="mine")
-    assert (desk.run.worker("ada-1").notebook).read_text() == "mine\n"
-    assert "mine" in await say(desk, "memory_search", query="own")
-    assert "agent's own" not in await say(desk, "memory_search", query="own")
-    assert "known: memory.md, notebook.md" in await refused(desk, "memory_read", path="secret.md")
+    entity = EntityTools(tmp_path, "worker")
+    entity.agent.memory.mkdir(parents=True)
+    (entity.agent.memory / "secret.md").write_text("the agent's own")
+    await say(entity, "memory_write", path="notebook.md", content="mine")
+    assert (entity.run.worker("ada-1").notebook).read_text() == "mine\n"
+    assert "mine" in await say(entity, "memory_search", query="own")
+    assert "agent's own" not in await say(entity, "memory_search", query="own")
+    assert "known: memory.md, notebook.md" in await refused(entity, "memory_read", path="secret.md")
 
 
 def test_the_prompt_begins_with_main_file_index_and_the_last_two_days(tmp_path: Path) -> None:

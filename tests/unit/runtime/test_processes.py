@@ -6,7 +6,7 @@ import sys
 import psutil
 
 from actors.runtime.processes import descendants, kill_trees
-from tests.integration.house import await_gone, until
+from tests.integration.waiting import await_gone, until
 
 
 def test_descendants_are_those_that_exist_now_whichever_thread_began_them() -> None:

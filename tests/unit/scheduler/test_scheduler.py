@@ -60,7 +60,7 @@ class HandTime(TimeSource):
                 wait.cancel()
 
 
-class House:
+class SchedulerHome:
     """One agent's home, its bus and its scheduler, which may be killed and started again."""
 
     def __init__(self, folder: Path) -> None:
@@ -113,88 +113,92 @@ class House:
 
 
 @pytest.fixture
-async def house(tmp_path: Path) -> AsyncIterator[House]:
+async def scheduled(tmp_path: Path) -> AsyncIterator[SchedulerHome]:
     """Yield a home whose scheduler runs; it must not have failed by the end."""
-    house = House(tmp_path)
-    house.start()
-    yield house
-    await house.kill()
+    scheduled = SchedulerHome(tmp_path)
+    scheduled.start()
+    yield scheduled
+    await scheduled.kill()
 
 
-async def test_a_trigger_fires_at_its_time_and_stands_on_disk(house: House) -> None:
-    id = await house.add("delayed", delay_seconds=60)
-    house.time.turn(60)
-    await house.line.until(lambda: len(house.fired()) == 1)
-    [fired] = house.fired()
+async def test_a_trigger_fires_at_its_time_and_stands_on_disk(scheduled: SchedulerHome) -> None:
+    id = await scheduled.add("delayed", delay_seconds=60)
+    scheduled.time.turn(60)
+    await scheduled.line.until(lambda: len(scheduled.fired()) == 1)
+    [fired] = scheduled.fired()
     assert (fired.trigger_id, fired.action, fired.payload) == (
         id,
         "wake_agent",
         {"task": "look"},
     )
-    table = await house.ask(ListTriggers(agent=ADA))
+    table = await scheduled.ask(ListTriggers(agent=ADA))
     assert isinstance(table, TriggerTable)
     assert [row["status"] for row in table.triggers] == ["done"]
-    assert [e.type for e in house.line.events()] == ["trigger.fired"]
-    assert [e.type for e in house.line.reported] == ["trigger.created"]
+    assert [e.type for e in scheduled.line.events()] == ["trigger.fired"]
+    assert [e.type for e in scheduled.line.reported] == ["trigger.created"]
 
 
-async def test_a_firing_that_was_not_delivered_is_delivered_by_the_next_life(house: House) -> None:
-    await house.add("delayed", delay_seconds=60)
-    house.line.refusals[COORDINATOR] = LinkDown("the router is away")
-    house.time.turn(60)
-    await house.line.until_logged("a firing waits")
-    await house.kill()
-    house.line.refusals.clear()
-    house.start()
-    await house.line.until(lambda: len(house.fired()) == 1)
+async def test_a_firing_that_was_not_delivered_is_delivered_by_the_next_life(
+    scheduled: SchedulerHome,
+) -> None:
+    await scheduled.add("delayed", delay_seconds=60)
+    scheduled.line.refusals[COORDINATOR] = LinkDown("the router is away")
+    scheduled.time.turn(60)
+    await scheduled.line.until_logged("a firing waits")
+    await scheduled.kill()
+    scheduled.line.refusals.clear()
+    scheduled.start()
+    await scheduled.line.until(lambda: len(scheduled.fired()) == 1)
 
 
 async def test_a_firing_that_was_delivered_but_not_struck_off_is_the_same_message(
-    house: House,
+    scheduled: SchedulerHome,
 ) -> None:
-    await house.add("scheduled", cron="0 * * * *", time_zone="UTC")
-    house.line.refusals[COORDINATOR] = LinkDown("the router is away")
-    house.time.turn(3600)
-    await house.line.until_logged("a firing waits")
-    written = house.home.triggers.read_text()
+    await scheduled.add("scheduled", cron="0 * * * *", time_zone="UTC")
+    scheduled.line.refusals[COORDINATOR] = LinkDown("the router is away")
+    scheduled.time.turn(3600)
+    await scheduled.line.until_logged("a firing waits")
+    written = scheduled.home.triggers.read_text()
     assert json.loads(written)["outbox"]
-    await house.kill()
-    house.line.refusals.clear()
+    await scheduled.kill()
+    scheduled.line.refusals.clear()
     for _ in range(3):
-        house.home.triggers.write_text(written)
-        house.start()
-        await house.line.until(lambda: len(house.fired()) == 1)
-        await house.ask(ListTriggers(agent=ADA))
-        await house.kill()
-    house.start()
-    assert len(house.fired()) == 1
-    assert len([e for e in house.line.events() if e.type == "trigger.fired"]) == 1
+        scheduled.home.triggers.write_text(written)
+        scheduled.start()
+        await scheduled.line.until(lambda: len(scheduled.fired()) == 1)
+        await scheduled.ask(ListTriggers(agent=ADA))
+        await scheduled.kill()
+    scheduled.start()
+    assert len(scheduled.fired()) == 1
+    assert len([e for e in scheduled.line.events() if e.type == "trigger.fired"]) == 1
 
 
-async def test_events_that_came_while_the_clock_was_dead_fire(house: House) -> None:
-    await house.add("on_event", event_pattern="node.failed")
-    await house.kill()
-    house.log("node.completed", "node.failed")
-    house.start()
-    await house.line.until(lambda: len(house.fired()) == 1)
-    house.log("node.started")
-    await house.ask(ListTriggers(agent=ADA))
-    assert len(house.fired()) == 1
+async def test_events_that_came_while_the_clock_was_dead_fire(scheduled: SchedulerHome) -> None:
+    await scheduled.add("on_event", event_pattern="node.failed")
+    await scheduled.kill()
+    scheduled.log("node.completed", "node.failed")
+    scheduled.start()
+    await scheduled.line.until(lambda: len(scheduled.fired()) == 1)
+    scheduled.log("node.started")
+    await scheduled.ask(ListTriggers(agent=ADA))
+    assert len(scheduled.fired()) == 1
 
 
-async def test_what_happened_before_a_trigger_was_made_does_not_set_it_off(house: House) -> None:
-    house.log("node.failed", "node.failed")
-    await house.add("on_event", event_pattern="node.failed")
-    house.log("node.failed")
-    await house.line.until(lambda: len(house.fired()) == 1)
-    assert len(house.fired()) == 1
+async def test_what_happened_before_a_trigger_was_made_does_not_set_it_off(
+    scheduled: SchedulerHome,
+) -> None:
+    scheduled.log("node.failed", "node.failed")
+    await scheduled.add("on_event", event_pattern="node.failed")
+    scheduled.log("node.failed")
+    await scheduled.line.until(lambda: len(scheduled.fired()) == 1)
+    assert len(scheduled.fired()) == 1
 
 
-async def test_a_message_that_comes_twice_makes_one_trigger(house: House) -> None:
+async def test_a_message_that_comes_twice_makes_one_trigger(scheduled: SchedulerHome) -> None:
     body = CreateTrigger(agent=ADA, type="heartbeat", config={"interval_seconds": 60}, action="x")
     for _ in range(2):
-        house.line.put(arrived(body, COORDINATOR, to="clock", id=b"7" * 16))
-    table = await house.ask(ListTriggers(agent=ADA))
+        scheduled.line.put(arrived(body, COORDINATOR, to="clock", id=b"7" * 16))
+    table = await scheduled.ask(ListTriggers(agent=ADA))
     assert len(table.triggers) == 1
 
 
@@ -208,14 +212,14 @@ async def test_a_message_that_comes_twice_makes_one_trigger(house: House) -> Non
     ],
 )
 async def test_what_cannot_be_done_is_refused_with_a_reason(
-    house: House, body: Any, sender: str, told: str
+    scheduled: SchedulerHome, body: Any, sender: str, told: str
 ) -> None:
-    answer = await house.ask(body, sender)
+    answer = await scheduled.ask(body, sender)
     assert isinstance(answer, RefusedReply)
     assert told in answer.reason
 
 
-async def test_a_worker_changes_what_it_has_made_and_nothing_else(house: House) -> None:
+async def test_a_worker_changes_what_it_has_made_and_nothing_else(scheduled: SchedulerHome) -> None:
     mallory = "ada-1/mallory-7f3c1a"
 
     def new(by: str) -> CreateTrigger:
@@ -229,51 +233,51 @@ async def test_a_worker_changes_what_it_has_made_and_nothing_else(house: House) 
         "mallory": mallory,
     }
     for by, sender in makers.items():
-        made = await house.ask(new(by), sender)
+        made = await scheduled.ask(new(by), sender)
         assert isinstance(made, TriggerState)
         change = ChangeTrigger(agent=ADA, trigger_id=made.trigger["id"], act="cancel")
-        answer = await house.ask(change, mallory)
+        answer = await scheduled.ask(change, mallory)
         assert isinstance(answer, TriggerState if sender == mallory else RefusedReply)
-    named = await house.ask(new("coordinator"), mallory)
+    named = await scheduled.ask(new("coordinator"), mallory)
     assert isinstance(named, TriggerState)
     assert named.trigger["created_by"] == mallory, "it cannot say that another one made it"
 
 
 async def test_a_coordinator_whose_model_cannot_be_asked_has_the_trigger_paused(
-    house: House,
+    scheduled: SchedulerHome,
 ) -> None:
-    id = await house.add("heartbeat", interval_seconds=60)
+    id = await scheduled.add("heartbeat", interval_seconds=60)
     failed = TriggerFailed(agent=ADA, trigger_id=id, reason="the key is refused")
-    house.line.put(arrived(failed, COORDINATOR, to="clock"))
-    table = await house.ask(ListTriggers(agent=ADA))
+    scheduled.line.put(arrived(failed, COORDINATOR, to="clock"))
+    table = await scheduled.ask(ListTriggers(agent=ADA))
     [row] = table.triggers
     assert (row["status"], row["reason"]) == ("paused", "the key is refused")
 
 
-async def test_damaged_triggers_are_told_and_left_as_they_are(house: House) -> None:
-    await house.kill()
-    house.home.triggers.write_text("{ not JSON")
-    house.start()
-    answer = await house.ask(ListTriggers(agent=ADA))
+async def test_damaged_triggers_are_told_and_left_as_they_are(scheduled: SchedulerHome) -> None:
+    await scheduled.kill()
+    scheduled.home.triggers.write_text("{ not JSON")
+    scheduled.start()
+    answer = await scheduled.ask(ListTriggers(agent=ADA))
     assert isinstance(answer, RefusedReply)
     assert "cannot be read" in answer.reason
-    assert house.home.triggers.read_text() == "{ not JSON"
+    assert scheduled.home.triggers.read_text() == "{ not JSON"
 
 
 @pytest.mark.parametrize("kind", ["folder", "link"])
 async def test_an_agent_whose_triggers_are_no_file_is_set_aside_alone(
-    house: House, kind: str
+    scheduled: SchedulerHome, kind: str
 ) -> None:
-    await house.kill()
-    triggers = house.home.triggers
+    await scheduled.kill()
+    triggers = scheduled.home.triggers
     triggers.unlink(missing_ok=True)
     if kind == "folder":
         triggers.mkdir()
     else:
         triggers.symlink_to("/etc/hostname")
-    house.start()
-    answer = await house.ask(ListTriggers(agent=ADA))
+    scheduled.start()
+    answer = await scheduled.ask(ListTriggers(agent=ADA))
     assert isinstance(answer, RefusedReply)
     assert str(triggers) in answer.reason
     triggers.rename(triggers.with_name("away"))
-    assert isinstance(await house.ask(ListTriggers(agent=ADA)), TriggerTable)
+    assert isinstance(await scheduled.ask(ListTriggers(agent=ADA)), TriggerTable)

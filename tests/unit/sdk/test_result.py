@@ -7,18 +7,18 @@ from actors.worker.worker import _why_failed
 from agiraph.board.scheduler import SchedulingLimits, plan
 from agiraph.core.errors import ModelFailure
 from agiraph.sdk.result import NodeFailure
-from tests.unit.board.desk import Desk
+from tests.unit.board.board_driver import BoardDriver
 
 
 def test_reasons_of_the_product_have_a_class() -> None:
-    desk = Desk()
-    desk.node("a")
-    desk.node("b", "a")
-    desk.settle()
-    desk.fail("a")
-    [action] = plan(desk.board, SchedulingLimits(4))
-    desk.do(action)
-    assert NodeFailure("b", desk.at("b").reason or "").failure_class == "dependency"
+    driver = BoardDriver()
+    driver.node("a")
+    driver.node("b", "a")
+    driver.settle()
+    driver.fail("a")
+    [action] = plan(driver.board, SchedulingLimits(4))
+    driver.do(action)
+    assert NodeFailure("b", driver.at("b").reason or "").failure_class == "dependency"
     reasons = {
         _why_failed(TimeoutError(), 30): "timeout",
         _why_failed(ModelFailure("out_of_budget", "x"), 30): "budget",

@@ -14,11 +14,11 @@ from agiraph.core.ids import Address
 from agiraph.messages.child import ChildSpec
 
 ADDRESS = Address("shop/ada")
-NOBODY = 2**30
+UNUSED_PID = 2**30
 
 
-class Busy:
-    """A household to whose children mail comes before they are ready.
+class EarlyMailSupervisor:
+    """A child monitor whose children receive messages before they are ready.
 
     If it is quick, they are ready before their launcher tells of them.
     """
@@ -53,7 +53,7 @@ class Busy:
         await self.monitor.wake()  # mail has come while it starts
         if self.is_quick:
             self.monitor.ready(incarnation)
-        spawned = SpawnedProcess(pid=NOBODY, ended=self.ended)
+        spawned = SpawnedProcess(pid=UNUSED_PID, ended=self.ended)
         return LocalHandle(spawned, ProcessFiles(self.home, ADDRESS, incarnation))
 
     async def after_end(self, spec: ChildSpec) -> None:
@@ -73,46 +73,46 @@ class Busy:
 async def test_one_that_is_ready_before_its_launcher_has_told_of_it_is_ready(
     tmp_path: Path,
 ) -> None:
-    house = Busy(tmp_path)
-    await house.monitor.start()
+    children = EarlyMailSupervisor(tmp_path)
+    await children.monitor.start()
     async with asyncio.timeout(5):
-        assert await house.monitor.wait_ready()
-        assert not house.monitor.was_parked
-        house.ended.set_result(ProcessExit(code=77))
-        await house.parked.wait()
-    assert house.monitor.was_parked
-    assert house.monitor.cause is None
-    await house.monitor.stop()
-    assert not house.monitor.was_parked
+        assert await children.monitor.wait_ready()
+        assert not children.monitor.was_parked
+        children.ended.set_result(ProcessExit(code=77))
+        await children.parked.wait()
+    assert children.monitor.was_parked
+    assert children.monitor.cause is None
+    await children.monitor.stop()
+    assert not children.monitor.was_parked
 
 
 @pytest.mark.parametrize("is_quick", [True, False])
 async def test_mail_that_came_while_it_started_does_not_start_it_again_when_it_parks(
     tmp_path: Path, is_quick: bool
 ) -> None:
-    house = Busy(tmp_path, is_quick=is_quick)
-    await house.monitor.start()
-    house.monitor.ready(1)
-    house.ended.set_result(ProcessExit(code=77))
+    children = EarlyMailSupervisor(tmp_path, is_quick=is_quick)
+    await children.monitor.start()
+    children.monitor.ready(1)
+    children.ended.set_result(ProcessExit(code=77))
     async with asyncio.timeout(5):
-        await house.parked.wait()
-    assert house.lives == 1
+        await children.parked.wait()
+    assert children.lives == 1
 
 
 async def test_mail_that_comes_while_it_parks_starts_it_again(tmp_path: Path) -> None:
-    house = Busy(tmp_path)
-    await house.monitor.start()
-    await house.monitor.wake()
-    first, house.ended = house.ended, asyncio.get_running_loop().create_future()
-    house.ended.set_result(ProcessExit(code=77))
+    children = EarlyMailSupervisor(tmp_path)
+    await children.monitor.start()
+    await children.monitor.wake()
+    first, children.ended = children.ended, asyncio.get_running_loop().create_future()
+    children.ended.set_result(ProcessExit(code=77))
     first.set_result(ProcessExit(code=77))
     async with asyncio.timeout(5):
-        await house.parked.wait()
-    assert house.lives == 2
+        await children.parked.wait()
+    assert children.lives == 2
 
 
 async def test_a_stopped_child_has_no_cause_of_an_earlier_crash(tmp_path: Path) -> None:
-    class Recording(Busy):
+    class Recording(EarlyMailSupervisor):
         def __init__(self, home: Path) -> None:
             super().__init__(home)
             self.said: list[tuple[str, str | None]] = []
@@ -127,16 +127,16 @@ async def test_a_stopped_child_has_no_cause_of_an_earlier_crash(tmp_path: Path) 
             self.ended.set_result(ProcessExit(code=0))
             return True
 
-    house = Recording(tmp_path)
-    await house.monitor.start()
+    children = Recording(tmp_path)
+    await children.monitor.start()
     async with asyncio.timeout(5):
-        assert await house.monitor.wait_ready()
-        first, house.ended = house.ended, asyncio.get_running_loop().create_future()
+        assert await children.monitor.wait_ready()
+        first, children.ended = children.ended, asyncio.get_running_loop().create_future()
         first.set_result(ProcessExit(signal=9))
-        await house.is_back.wait()
-        assert "SIGKILL" in (house.monitor.cause or "")
-        await house.monitor.stop()
-    assert house.said[-1] == ("stopped", None)
+        await children.is_back.wait()
+        assert "SIGKILL" in (children.monitor.cause or "")
+        await children.monitor.stop()
+    assert children.said[-1] == ("stopped", None)
 
 
 async def test_a_child_waits_until_its_incarnation_can_be_written_down(
@@ -144,7 +144,7 @@ async def test_a_child_waits_until_its_incarnation_can_be_written_down(
 ) -> None:
     monkeypatch.setattr("actors.supervisor.child_monitor.LONGEST_WAIT_FOR_ROOM", 0.001)
 
-    class OnFullDisk(Busy):
+    class OnFullDisk(EarlyMailSupervisor):
         full_for = 3
 
         def __init__(self, home: Path) -> None:
@@ -161,13 +161,13 @@ async def test_a_child_waits_until_its_incarnation_can_be_written_down(
                 raise OSError(errno.ENOSPC, "No space left on device")
             return super().allot(address)
 
-    house = OnFullDisk(tmp_path)
-    await house.monitor.start()
+    children = OnFullDisk(tmp_path)
+    await children.monitor.start()
     async with asyncio.timeout(5):
-        assert await house.monitor.wait_ready()
-    assert house.lives == 1
-    assert house.monitor.restarts == 0
-    house.ended.set_result(ProcessExit(code=77))
+        assert await children.monitor.wait_ready()
+    assert children.lives == 1
+    assert children.monitor.restarts == 0
+    children.ended.set_result(ProcessExit(code=77))
 
     never = OnFullDisk(tmp_path)
     never.full_for = 10**6
@@ -182,7 +182,7 @@ async def test_a_child_waits_until_its_incarnation_can_be_written_down(
 async def test_a_start_that_waits_for_the_stop_of_a_forgotten_child_starts_nothing(
     tmp_path: Path,
 ) -> None:
-    monitor = Busy(tmp_path).monitor
+    monitor = EarlyMailSupervisor(tmp_path).monitor
     async with monitor._order:  # as its stop does
         started = asyncio.ensure_future(monitor.start())
         await asyncio.sleep(0)

@@ -1,18 +1,18 @@
-"""A worker's desk, and an agent's home with files, for the tests of tools."""
+"""A worker's tools, and an agent's home with files, for the tests of tools."""
 
 from pathlib import Path
 
 import pytest
 
-from tests.unit.tools.desk import Desk
-from tests.unit.tools.scopes.house import House, build
+from tests.unit.tools.entity_tools import EntityTools
+from tests.unit.tools.scopes.home_layout import HomeLayout, build
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return Desk(tmp_path)
+def entity(tmp_path: Path) -> EntityTools:
+    return EntityTools(tmp_path)
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> House:
+def layout(tmp_path: Path) -> HomeLayout:
     return build(tmp_path.resolve())

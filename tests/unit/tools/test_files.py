@@ -4,22 +4,22 @@ import json
 import os
 from pathlib import Path
 
-from tests.unit.tools.desk import Desk
+from tests.unit.tools.entity_tools import EntityTools
 
 
-async def test_what_is_written_is_read_back(desk: Desk) -> None:
-    wrote = await desk.call("write_file", path="notes/a.md", content="grüße\n")
+async def test_what_is_written_is_read_back(entity: EntityTools) -> None:
+    wrote = await entity.call("write_file", path="notes/a.md", content="grüße\n")
     assert wrote.content == "Wrote 8 bytes to scratch/notes/a.md."
-    assert (await desk.call("read_file", path="scratch/notes/a.md")).content == "grüße\n"
+    assert (await entity.call("read_file", path="scratch/notes/a.md")).content == "grüße\n"
 
 
-async def test_a_long_file_is_read_on_from_where_it_was_cut(desk: Desk) -> None:
-    desk.limited("files", read_limit=100)
+async def test_a_long_file_is_read_on_from_where_it_was_cut(entity: EntityTools) -> None:
+    entity.limited("files", read_limit=100)
     text = "ä" * 120
-    (desk.input / "long.txt").write_text(text)
+    (entity.input / "long.txt").write_text(text)
     seen, offset = "", 0
     for _ in range(10):
-        shown = (await desk.call("read_file", path="input/long.txt", offset=offset)).content
+        shown = (await entity.call("read_file", path="input/long.txt", offset=offset)).content
         part, _, note = shown.partition("\n[bytes ")
         seen += part
         if not note:
@@ -28,16 +28,18 @@ async def test_a_long_file_is_read_on_from_where_it_was_cut(desk: Desk) -> None:
     assert seen == text
 
 
-async def test_a_missing_file_is_named_as_the_model_named_it(desk: Desk, tmp_path: Path) -> None:
-    result = await desk.call("read_file", path="scratch/nothing.md")
+async def test_a_missing_file_is_named_as_the_model_named_it(
+    entity: EntityTools, tmp_path: Path
+) -> None:
+    result = await entity.call("read_file", path="scratch/nothing.md")
     assert result.is_error
     assert result.content == "'scratch/nothing.md': No such file or directory"
     assert str(tmp_path) not in result.content
 
 
-async def test_what_is_no_text_is_refused_with_a_way_on(desk: Desk) -> None:
-    (desk.input / "x.bin").write_bytes(b"\0\1\2")
-    os.mkfifo(desk.input / "pipe")
+async def test_what_is_no_text_is_refused_with_a_way_on(entity: EntityTools) -> None:
+    (entity.input / "x.bin").write_bytes(b"\0\1\2")
+    os.mkfifo(entity.input / "pipe")
     for path, reason in (
         ("input/x.bin", "binary file of 3 bytes"),
         ("input/pipe", "not a regular file"),
@@ -45,29 +47,31 @@ async def test_what_is_no_text_is_refused_with_a_way_on(desk: Desk) -> None:
         ("/etc/passwd", "absolute paths"),
         ("../../../../../secret", "may not be read"),
     ):
-        result = await desk.call("read_file", path=path)
+        result = await entity.call("read_file", path=path)
         assert (result.is_error, reason in result.content) == (True, True), result.content
 
 
-async def test_nothing_is_written_outside_the_scope(desk: Desk, tmp_path: Path) -> None:
-    (desk.node.scratch / "door").symlink_to(tmp_path)
+async def test_nothing_is_written_outside_the_scope(entity: EntityTools, tmp_path: Path) -> None:
+    (entity.node.scratch / "door").symlink_to(tmp_path)
     for path in ("../_spec.md", "input/x", "scratch/door/x", "/tmp/x", "scratch"):
-        assert (await desk.call("write_file", path=path, content="x")).is_error, path
+        assert (await entity.call("write_file", path=path, content="x")).is_error, path
     assert not (tmp_path / "x").exists()
 
 
-async def test_half_a_character_from_a_model_is_written_as_a_replacement(desk: Desk) -> None:
-    result = await desk.call("write_file", path="a.md", content="x\ud800")
+async def test_half_a_character_from_a_model_is_written_as_a_replacement(
+    entity: EntityTools,
+) -> None:
+    result = await entity.call("write_file", path="a.md", content="x\ud800")
     assert not result.is_error
-    assert (desk.node.scratch / "a.md").read_text(encoding="utf-8") == "x\ufffd"
+    assert (entity.node.scratch / "a.md").read_text(encoding="utf-8") == "x\ufffd"
 
 
-async def test_a_listing_is_one_object_with_kinds_and_sizes(desk: Desk) -> None:
-    (desk.input / "b").mkdir()
-    (desk.input / "a.csv").write_text("x,y\n")
-    (desk.input / "out").symlink_to("/etc")
-    os.mkfifo(desk.input / "pipe")
-    listing = json.loads((await desk.call("list_files", path="input")).content)
+async def test_a_listing_is_one_object_with_kinds_and_sizes(entity: EntityTools) -> None:
+    (entity.input / "b").mkdir()
+    (entity.input / "a.csv").write_text("x,y\n")
+    (entity.input / "out").symlink_to("/etc")
+    os.mkfifo(entity.input / "pipe")
+    listing = json.loads((await entity.call("list_files", path="input")).content)
     assert listing == {
         "path": "input",
         "entries": [
@@ -78,30 +82,30 @@ async def test_a_listing_is_one_object_with_kinds_and_sizes(desk: Desk) -> None:
     }
 
 
-async def test_a_name_that_is_no_text_is_still_listed(desk: Desk) -> None:
-    Path(os.fsdecode(os.fsencode(desk.input) + b"/caf\xe9")).write_text("x")
-    content = (await desk.call("list_files", path="input")).content
+async def test_a_name_that_is_no_text_is_still_listed(entity: EntityTools) -> None:
+    Path(os.fsdecode(os.fsencode(entity.input) + b"/caf\xe9")).write_text("x")
+    content = (await entity.call("list_files", path="input")).content
     assert json.loads(content)["entries"][0]["name"] == "caf\ufffd"
     content.encode()
 
 
-async def test_a_ref_gives_the_file_or_all_files_it_points_to(desk: Desk) -> None:
-    published = desk.run.node("up-worker-0b0b0b").published
+async def test_a_ref_gives_the_file_or_all_files_it_points_to(entity: EntityTools) -> None:
+    published = entity.run.node("up-worker-0b0b0b").published
     published.mkdir(parents=True)
     (published / "one.md").write_text("first")
     (published / "two.bin").write_bytes(b"\0")
     folder = "nodes/up-worker-0b0b0b/published"
-    desk.node.refs.write_text(json.dumps({"up": folder, "one": f"{folder}/one.md"}))
-    assert (await desk.call("read_ref", ref_name="one")).content == "first"
-    both = (await desk.call("read_ref", ref_name="up")).content
+    entity.node.refs.write_text(json.dumps({"up": folder, "one": f"{folder}/one.md"}))
+    assert (await entity.call("read_ref", ref_name="one")).content == "first"
+    both = (await entity.call("read_ref", ref_name="up")).content
     assert f"=== {folder}/one.md\nfirst" in both
     assert "binary file of 1 bytes" in both
-    wrong = await desk.call("read_ref", ref_name="upp")
+    wrong = await entity.call("read_ref", ref_name="upp")
     assert wrong.is_error
     assert "known: one, up" in wrong.content
 
 
 async def test_a_coordinator_has_no_refs_and_is_told_what_to_use(tmp_path: Path) -> None:
-    result = await Desk(tmp_path, "coordinator").call("read_ref", ref_name="x")
+    result = await EntityTools(tmp_path, "coordinator").call("read_ref", ref_name="x")
     assert result.is_error
     assert "read_file" in result.content

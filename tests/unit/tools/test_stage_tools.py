@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from agiraph.core.specs import ContractTerms, RoleSpec, StageSpec
-from tests.unit.tools.desk import Desk
+from tests.unit.tools.entity_tools import EntityTools
 
 STAGE = {
     "name": "Research",
@@ -29,9 +29,9 @@ STAGE = {
 
 
 def launch(tmp_path: Path, stage: object) -> tuple[str, list[tuple[Any, ...]]]:
-    desk = Desk(tmp_path, kind="coordinator")
-    turn = asyncio.run(desk.call("launch_roles", stage=stage))
-    return turn.content, desk.team.asked
+    entity = EntityTools(tmp_path, kind="coordinator")
+    turn = asyncio.run(entity.call("launch_roles", stage=stage))
+    return turn.content, entity.team.asked
 
 
 def test_a_stage_of_the_collaboration_plan_is_taken_as_it_is_written(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_a_contract_takes_its_documented_names(tmp_path: Path) -> None:
 
 async def test_only_the_coordinator_gives_a_stage_its_terms(tmp_path: Path) -> None:
     stage = {"name": "Race", "checkpoint_policy": "any"}
-    lead, worker = Desk(tmp_path / "lead", kind="coordinator"), Desk(tmp_path)
+    lead, worker = EntityTools(tmp_path / "lead", kind="coordinator"), EntityTools(tmp_path)
     await lead.call("create_work_node", task="run", stage=stage)
     [(_, _, node, terms)] = lead.team.asked
     assert (node.task, terms.name, terms.checkpoint_policy) == ("run", "Race", "any")

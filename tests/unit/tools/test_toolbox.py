@@ -10,7 +10,7 @@ from agiraph.tools.ports import EntityKind, ToolContext
 from agiraph.tools.shell import bash
 from agiraph.tools.table import CALLED_ELSEWHERE, TOOLS, unknown_tool
 from agiraph.tools.toolbox import Toolbox
-from tests.unit.tools.desk import Desk
+from tests.unit.tools.entity_tools import EntityTools
 
 
 def test_a_worker_publishes_and_only_a_coordinator_finishes() -> None:
@@ -57,12 +57,12 @@ def runbook(of: str) -> ToolCall:
     return ToolCall(id="c", name="read_runbook", arguments={"tool": of})
 
 
-async def test_a_runbook_is_read_with_the_meaning_of_each_parameter(desk: Desk) -> None:
-    desk.toolbox = desk.toolbox.shortened()
-    read = await desk.toolbox.run(runbook("bash"), desk.context())
+async def test_a_runbook_is_read_with_the_meaning_of_each_parameter(entity: EntityTools) -> None:
+    entity.toolbox = entity.toolbox.shortened()
+    read = await entity.toolbox.run(runbook("bash"), entity.context())
     assert read.content.startswith(bash.guidance())
     assert "- command: " in read.content
-    unknown = await desk.toolbox.run(runbook("bahs"), desk.context())
+    unknown = await entity.toolbox.run(runbook("bahs"), entity.context())
     assert (unknown.is_error, "bash" in unknown.content) == (True, True)
 
 
@@ -106,9 +106,9 @@ def test_an_allowed_tool_that_does_not_exist_is_named() -> None:
     ],
 )
 async def test_a_mistake_is_an_answer_that_says_what_is_possible(
-    desk: Desk, tool: str, arguments: dict[str, str], parts: tuple[str, ...]
+    entity: EntityTools, tool: str, arguments: dict[str, str], parts: tuple[str, ...]
 ) -> None:
-    result = await desk.call(tool, **arguments)
+    result = await entity.call(tool, **arguments)
     assert result.is_error
     assert [part for part in parts if part not in result.content] == []
 
@@ -122,17 +122,17 @@ def test_a_tool_of_other_systems_is_answered_with_those_that_are_meant() -> None
         assert ours not in others
 
 
-async def test_malformed_arguments_are_shown_back(desk: Desk) -> None:
+async def test_malformed_arguments_are_shown_back(entity: EntityTools) -> None:
     call = ToolCall(id="c", name="bash", malformed='{"command": "ls')
-    result = await desk.toolbox.run(call, desk.context())
+    result = await entity.toolbox.run(call, entity.context())
     assert result.is_error
     assert '{"command": "ls' in result.content
 
 
-async def test_a_fault_of_ours_is_not_hidden_from_the_supervisor(desk: Desk) -> None:
-    desk.team.fault = TypeError("ours")
+async def test_a_fault_of_ours_is_not_hidden_from_the_supervisor(entity: EntityTools) -> None:
+    entity.team.fault = TypeError("ours")
     with pytest.raises(TypeError, match="ours"):
-        await desk.call("check_messages")
+        await entity.call("check_messages")
 
 
 def test_only_a_shell_command_may_not_simply_be_run_again() -> None:

@@ -1,7 +1,7 @@
 """When the disk is full the router promises nothing: the batch is refused, none of it delivered."""
 
 from actors.router.main import TOPOLOGY
-from tests.unit.transport.test_router_core import Hall, kinds
+from tests.unit.transport.test_router_core import RouterHarness, kinds
 from transport import protocol
 from transport.envelope import Flag
 from transport.errors import NotStored
@@ -35,16 +35,16 @@ class FullDisk(Mailboxes):
 
 def test_a_batch_that_cannot_be_written_is_refused_and_not_delivered() -> None:
     disk = FullDisk()
-    hall = Hall(disk, TOPOLOGY)
+    harness = RouterHarness(disk, TOPOLOGY)
     for name in ("ada", "bob", "recorder"):
-        hall.hello(name)
-    known = hall.say("ada", "bob", flags=DURABLE)
-    hall.settle()
+        harness.hello(name)
+    known = harness.say("ada", "bob", flags=DURABLE)
+    harness.settle()
     disk.is_full = True
-    lost = hall.say("ada", "bob", flags=DURABLE)
-    hall.say("ada", "bob", flags=DURABLE, id=known)
-    hall.say("ada", "bob", type="passing")
-    frames = hall.settle()
+    lost = harness.say("ada", "bob", flags=DURABLE)
+    harness.say("ada", "bob", flags=DURABLE, id=known)
+    harness.say("ada", "bob", type="passing")
+    frames = harness.settle()
     assert sorted(kinds(frames)) == [
         ("ada#1", protocol.ACK),
         ("ada#1", protocol.NACK),
@@ -55,23 +55,23 @@ def test_a_batch_that_cannot_be_written_is_refused_and_not_delivered() -> None:
     assert bodies[protocol.NACK]["id"] == lost
     assert bodies[protocol.NACK]["reason"] == "not_stored"
     disk.is_full = False
-    hall.say("ada", "bob", flags=DURABLE, id=lost)
-    assert ("bob#1", "text") in kinds(hall.settle()), "the same message may be sent again"
+    harness.say("ada", "bob", flags=DURABLE, id=lost)
+    assert ("bob#1", "text") in kinds(harness.settle()), "the same message may be sent again"
 
 
 def test_a_receiver_whose_window_was_full_of_refused_messages_is_not_forgotten() -> None:
     disk = FullDisk()
-    hall = Hall(disk)
-    hall.hello("ada")
-    hall.hello("bob")
-    first = hall.say("ada", "bob", flags=DURABLE)
-    hall.settle()
+    harness = RouterHarness(disk)
+    harness.hello("ada")
+    harness.hello("bob")
+    first = harness.say("ada", "bob", flags=DURABLE)
+    harness.settle()
     disk.is_full = True
     for _ in range(WINDOW + 1):
-        hall.say("ada", "bob", flags=DURABLE)
-    hall.settle()
+        harness.say("ada", "bob", flags=DURABLE)
+    harness.settle()
     disk.is_full = False
-    second = hall.say("ada", "bob", flags=DURABLE)
-    assert [h.id for rid, h, _ in hall.settle() if rid == "bob#1"] == [second]
-    hall.done("bob", [first, second])
+    second = harness.say("ada", "bob", flags=DURABLE)
+    assert [h.id for rid, h, _ in harness.settle() if rid == "bob#1"] == [second]
+    harness.done("bob", [first, second])
     assert disk.depths() == {}

@@ -29,15 +29,15 @@ class CountingMailboxes(Mailboxes):
         self.syncs += 1
 
 
-class Hall:
+class RouterHarness:
     """A switch and the frames that left it."""
 
     def __init__(self, mailboxes: Mailboxes | None = None, topology: Topology = UNTAPPED) -> None:
         self.mailboxes = mailboxes or CountingMailboxes()
         self.core = RouterCore(KEY, self.mailboxes, b"epoch", topology)
 
-    def join(self, *addresses: str) -> "Hall":
-        """Let peers say hello; return this hall."""
+    def join(self, *addresses: str) -> "RouterHarness":
+        """Let peers say hello; return this harness."""
         for address in addresses:
             self.hello(address)
         self.settle()
@@ -84,144 +84,144 @@ def kinds(frames: list[tuple[str, Header, dict[str, Any]]]) -> list[tuple[str, s
     return [(rid, header.type) for rid, header, _ in frames]
 
 
-def texts(hall: Hall) -> list[bytes]:
+def texts(harness: RouterHarness) -> list[bytes]:
     """Return the ids of the messages that are delivered."""
-    return [header.id for _, header, _ in hall.settle() if header.type == "text"]
+    return [header.id for _, header, _ in harness.settle() if header.type == "text"]
 
 
 def test_a_batch_is_committed_once_and_acknowledged_in_one_frame() -> None:
     mailboxes = CountingMailboxes()
-    hall = Hall(mailboxes).join("ada", "bob")
-    ids = [hall.say("ada", "bob", flags=DURABLE) for _ in range(3)]
+    harness = RouterHarness(mailboxes).join("ada", "bob")
+    ids = [harness.say("ada", "bob", flags=DURABLE) for _ in range(3)]
     assert mailboxes.commits == 0
-    frames = hall.settle()
+    frames = harness.settle()
     assert mailboxes.commits == 1
     assert [header.id for _, header, _ in frames[:-1]] == ids
     assert frames[-1][2] == {"ids": ids, "stage": "accepted"}
-    hall.say("ada", "bob")
-    hall.settle()
+    harness.say("ada", "bob")
+    harness.settle()
     assert mailboxes.commits == 1
 
 
 def test_an_acknowledgement_waits_for_the_disk_and_a_delivery_does_not() -> None:
     mailboxes = CountingMailboxes()
-    hall = Hall(mailboxes).join("ada", "bob")
-    hall.say("ada", "bob", flags=DURABLE)
-    assert [rid for rid, _, _ in hall.core.settle()] == [b"bob#1"]
+    harness = RouterHarness(mailboxes).join("ada", "bob")
+    harness.say("ada", "bob", flags=DURABLE)
+    assert [rid for rid, _, _ in harness.core.settle()] == [b"bob#1"]
     assert (mailboxes.commits, mailboxes.syncs) == (1, 0)
-    assert [rid for rid, _, _ in hall.core.settle()] == [b"ada#1"]
+    assert [rid for rid, _, _ in harness.core.settle()] == [b"ada#1"]
     assert mailboxes.syncs == 1
 
 
 def test_only_a_window_of_durable_messages_is_on_its_way() -> None:
-    hall = Hall().join("ada", "bob")
-    ids = [hall.say("ada", "bob", flags=DURABLE) for _ in range(2 * WINDOW)]
-    sent = texts(hall)
+    harness = RouterHarness().join("ada", "bob")
+    ids = [harness.say("ada", "bob", flags=DURABLE) for _ in range(2 * WINDOW)]
+    sent = texts(harness)
     assert sent == ids[:WINDOW]
-    hall.done("bob", ids[: WINDOW // 2])
-    sent += texts(hall)
+    harness.done("bob", ids[: WINDOW // 2])
+    sent += texts(harness)
     assert sent == ids[: WINDOW + WINDOW // 2]
-    hall.done("bob", ids[WINDOW // 2 : WINDOW + WINDOW // 2])
-    sent += texts(hall)
+    harness.done("bob", ids[WINDOW // 2 : WINDOW + WINDOW // 2])
+    sent += texts(harness)
     assert sent == ids
-    hall.done("bob", ids)
-    assert hall.mailboxes.depths() == {}
+    harness.done("bob", ids)
+    assert harness.mailboxes.depths() == {}
 
 
 def test_a_greeting_again_delivers_again_what_is_not_done() -> None:
-    hall = Hall()
-    hall.hello("ada")
-    hall.hello("bob")
-    ids = [hall.say("ada", "bob", flags=DURABLE) for _ in range(3)]
-    hall.done("bob", ids[:1])
-    hall.settle()
-    hall.hello("bob")
-    frames = hall.settle()
+    harness = RouterHarness()
+    harness.hello("ada")
+    harness.hello("bob")
+    ids = [harness.say("ada", "bob", flags=DURABLE) for _ in range(3)]
+    harness.done("bob", ids[:1])
+    harness.settle()
+    harness.hello("bob")
+    frames = harness.settle()
     assert kinds(frames)[0] == ("bob#1", protocol.WELCOME)
     assert kinds(frames)[-1] == ("ada#1", protocol.DOWN)
     assert [header.id for _, header, _ in frames[1:-1]] == ids[1:]
 
 
 def test_the_others_hear_that_a_peer_was_cut_off_and_is_back() -> None:
-    hall = Hall().join("ada", "bob")
-    hall.hello("bob")
-    (body,) = [body for rid, _, body in hall.settle() if rid == "ada#1"]
+    harness = RouterHarness().join("ada", "bob")
+    harness.hello("bob")
+    (body,) = [body for rid, _, body in harness.settle() if rid == "ada#1"]
     assert body == {"address": "bob", "incarnation": 1, "is_back": True}
 
 
 def test_an_unknown_connection_is_asked_once_a_batch() -> None:
-    hall = Hall()
+    harness = RouterHarness()
     for _ in range(3):
-        hall.say("eve", "broker")
-    assert kinds(hall.settle()) == [("eve#1", protocol.WHO)]
+        harness.say("eve", "broker")
+    assert kinds(harness.settle()) == [("eve#1", protocol.WHO)]
 
 
 def test_a_newer_incarnation_fences_the_older_and_the_others_hear_of_it() -> None:
-    hall = Hall()
+    harness = RouterHarness()
     for address in ("ada", "bob"):
-        hall.hello(address)
-    hall.settle()
-    hall.hello("bob", 2)
-    frames = hall.settle()
+        harness.hello(address)
+    harness.settle()
+    harness.hello("bob", 2)
+    frames = harness.settle()
     assert ("bob#1", protocol.NACK) in kinds(frames)
     assert ("ada#1", protocol.DOWN) in kinds(frames)
     assert ("bob#2", protocol.WELCOME) in kinds(frames)
-    assert hall.core.present == {"ada": 1, "bob": 2}
-    hall.hello("bob", 1)
-    assert hall.settle()[0][2]["reason"] == "stale_incarnation"
+    assert harness.core.present == {"ada": 1, "bob": 2}
+    harness.hello("bob", 1)
+    assert harness.settle()[0][2]["reason"] == "stale_incarnation"
 
 
 def test_a_connection_cannot_greet_as_somebody_else() -> None:
-    hall = Hall()
-    hall.hello("ada", rid=b"one")
-    hall.settle()
-    hall.hello("bob", rid=b"one")
-    assert hall.settle()[0][2]["reason"] == "not_allowed"
+    harness = RouterHarness()
+    harness.hello("ada", rid=b"one")
+    harness.settle()
+    harness.hello("bob", rid=b"one")
+    assert harness.settle()[0][2]["reason"] == "not_allowed"
 
 
 def test_what_is_held_back_is_bounded_and_goes_with_its_connection() -> None:
-    hall = Hall().join("ada")
+    harness = RouterHarness().join("ada")
     for _ in range(MAX_HELD + 1):
-        hall.say("ada", "nobody", flags=DURABLE)
-    assert [body["reason"] for _, _, body in hall.settle()] == ["mailbox_full"]
-    hall.core.peer_gone(b"ada#1")
-    hall.announce("nobody")
-    assert hall.mailboxes.depths() == {}
+        harness.say("ada", "nobody", flags=DURABLE)
+    assert [body["reason"] for _, _, body in harness.settle()] == ["mailbox_full"]
+    harness.core.peer_gone(b"ada#1")
+    harness.announce("nobody")
+    assert harness.mailboxes.depths() == {}
 
 
 def test_an_address_that_is_taken_from_the_list_is_unknown_unless_it_is_there() -> None:
-    hall = Hall()
-    hall.hello("ada")
-    hall.hello("bob")
-    hall.announce("ada")
-    hall.say("ada", "bob", flags=DURABLE)
-    assert ("bob#1", "text") in kinds(hall.settle())
-    hall.core.peer_gone(b"bob#1")
-    hall.say("ada", "bob", flags=DURABLE)
-    assert hall.settle()[-1][2]["reason"] == "unknown_recipient"
+    harness = RouterHarness()
+    harness.hello("ada")
+    harness.hello("bob")
+    harness.announce("ada")
+    harness.say("ada", "bob", flags=DURABLE)
+    assert ("bob#1", "text") in kinds(harness.settle())
+    harness.core.peer_gone(b"bob#1")
+    harness.say("ada", "bob", flags=DURABLE)
+    assert harness.settle()[-1][2]["reason"] == "unknown_recipient"
 
 
 def test_a_full_record_does_not_stop_the_work() -> None:
-    hall = Hall(Mailboxes(max_messages=1), TOPOLOGY)
-    hall.hello("ada")
+    harness = RouterHarness(Mailboxes(max_messages=1), TOPOLOGY)
+    harness.hello("ada")
     for to in ("bob", "eve"):
-        hall.hello(to)
-        hall.settle()
-        hall.say("ada", to, flags=DURABLE)
-        assert kinds(hall.settle()) == [(f"{to}#1", "text"), ("ada#1", protocol.ACK)]
-    assert hall.core.counts["tap_dropped"] == 1
+        harness.hello(to)
+        harness.settle()
+        harness.say("ada", to, flags=DURABLE)
+        assert kinds(harness.settle()) == [(f"{to}#1", "text"), ("ada#1", protocol.ACK)]
+    assert harness.core.counts["tap_dropped"] == 1
 
 
 def test_answers_and_questions_are_not_expendable() -> None:
-    hall = Hall().join("ada", "bob")
-    hall.say("ada", "bob")
-    hall.say("ada", "bob", flags=ASK)
-    hall.say("ada", "bob", reply_to=bytes(16))
-    assert [is_expendable for _, _, is_expendable in hall.core.settle()] == [True, False, False]
+    harness = RouterHarness().join("ada", "bob")
+    harness.say("ada", "bob")
+    harness.say("ada", "bob", flags=ASK)
+    harness.say("ada", "bob", reply_to=bytes(16))
+    assert [is_expendable for _, _, is_expendable in harness.core.settle()] == [True, False, False]
 
 
 def test_odd_link_frames_are_counted_and_nothing_more() -> None:
-    hall = Hall().join("ada")
+    harness = RouterHarness().join("ada")
     for type_, body in (
         ("link.unheard", {}),
         (protocol.ACK, {"ids": 3, "stage": "done"}),
@@ -230,18 +230,18 @@ def test_odd_link_frames_are_counted_and_nothing_more() -> None:
         (protocol.WELCOME, {"epoch": b""}),
         (protocol.NACK, {}),
     ):
-        hall.say("ada", "router", type=type_, body=body)
-    assert hall.settle() == []
-    assert hall.core.counts["malformed"] == 5
+        harness.say("ada", "router", type=type_, body=body)
+    assert harness.settle() == []
+    assert harness.core.counts["malformed"] == 5
 
 
 def test_a_list_of_addresses_must_be_one() -> None:
-    hall = Hall().join("supervisor")
+    harness = RouterHarness().join("supervisor")
     for known in (None, "ada", [1]):
-        hall.say("supervisor", "router", type=protocol.ADDRESSES, body={"known": known})
-        assert hall.settle()[0][2]["reason"] == "malformed"
-    hall.say("supervisor", "router", type="control.unheard")
-    assert hall.settle()[0][2]["reason"] == "unknown_recipient"
+        harness.say("supervisor", "router", type=protocol.ADDRESSES, body={"known": known})
+        assert harness.settle()[0][2]["reason"] == "malformed"
+    harness.say("supervisor", "router", type="control.unheard")
+    assert harness.settle()[0][2]["reason"] == "unknown_recipient"
 
 
 def called(frames: list[tuple[str, Header, dict[str, Any]]]) -> list[str]:
@@ -254,44 +254,44 @@ def called(frames: list[tuple[str, Header, dict[str, Any]]]) -> list[str]:
 
 
 def test_mail_for_somebody_absent_calls_it_once_until_it_comes() -> None:
-    hall = Hall()
-    hall.announce("ada", "ben")
-    hall.hello("ada")
+    harness = RouterHarness()
+    harness.announce("ada", "ben")
+    harness.hello("ada")
     for _ in range(3):
-        hall.say("ada", "ben", flags=DURABLE)
-    assert called(hall.settle()) == ["ben"]
-    hall.say("ada", "ben", flags=DURABLE)
-    assert called(hall.settle()) == []
-    hall.hello("ben")
-    hall.settle()
-    hall.say("ben", "router", type=protocol.BYE)
-    assert called(hall.settle()) == ["ben"]
+        harness.say("ada", "ben", flags=DURABLE)
+    assert called(harness.settle()) == ["ben"]
+    harness.say("ada", "ben", flags=DURABLE)
+    assert called(harness.settle()) == []
+    harness.hello("ben")
+    harness.settle()
+    harness.say("ben", "router", type=protocol.BYE)
+    assert called(harness.settle()) == ["ben"]
 
 
 def test_a_question_to_somebody_absent_calls_it_too() -> None:
-    hall = Hall()
-    hall.announce("ada", "ben")
-    hall.hello("ada")
-    hall.say("ada", "ben", flags=ASK)
-    assert called(hall.settle()) == ["ben"]
-    hall.say("ada", "ben")
-    assert called(hall.settle()) == []
+    harness = RouterHarness()
+    harness.announce("ada", "ben")
+    harness.hello("ada")
+    harness.say("ada", "ben", flags=ASK)
+    assert called(harness.settle()) == ["ben"]
+    harness.say("ada", "ben")
+    assert called(harness.settle()) == []
 
 
 def test_one_who_leaves_with_nothing_to_read_is_not_called() -> None:
-    hall = Hall()
-    hall.announce("ada")
-    hall.hello("ada")
-    hall.settle()
-    hall.say("ada", "router", type=protocol.BYE)
-    assert called(hall.settle()) == []
+    harness = RouterHarness()
+    harness.announce("ada")
+    harness.hello("ada")
+    harness.settle()
+    harness.say("ada", "router", type=protocol.BYE)
+    assert called(harness.settle()) == []
 
 
 def test_a_new_list_of_addresses_calls_everybody_again_who_has_mail() -> None:
-    hall = Hall()
-    hall.announce("ada", "ben")
-    hall.hello("ada")
-    hall.say("ada", "ben", flags=DURABLE)
-    assert called(hall.settle()) == ["ben"]
-    hall.say("supervisor", "router", type=protocol.ADDRESSES, body={"known": ["ada", "ben"]})
-    assert called(hall.settle()) == ["ben"]
+    harness = RouterHarness()
+    harness.announce("ada", "ben")
+    harness.hello("ada")
+    harness.say("ada", "ben", flags=DURABLE)
+    assert called(harness.settle()) == ["ben"]
+    harness.say("supervisor", "router", type=protocol.ADDRESSES, body={"known": ["ada", "ben"]})
+    assert called(harness.settle()) == ["ben"]

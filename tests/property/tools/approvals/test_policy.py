@@ -25,13 +25,13 @@ RULES = st.builds(
     outside=st.booleans(),
     over_usd=st.one_of(st.none(), st.floats(0, 10)),
 )
-DEEDS = st.builds(ProposedAction, tool=TOOLS, subject=WORDS)
+ACTIONS = st.builds(ProposedAction, tool=TOOLS, subject=WORDS)
 WHO = st.builds(ActingEntity, st.sampled_from(["ada", "bob"]), st.sampled_from(["coder", ""]))
 SPENT = st.floats(0, 20)
 
 
 @settings(max_examples=150)
-@given(st.lists(RULES, max_size=5).map(tuple), DEEDS, WHO, SPENT)
+@given(st.lists(RULES, max_size=5).map(tuple), ACTIONS, WHO, SPENT)
 def test_the_first_rule_that_matches_alone_decides(
     rules: tuple[ApprovalRule, ...], act: ProposedAction, who: ActingEntity, spent: float
 ) -> None:
@@ -44,7 +44,7 @@ def test_the_first_rule_that_matches_alone_decides(
         assert (decision.action, decision.rule) == (first.action, first.rule)
 
 
-@given(st.lists(RULES, max_size=4).map(tuple), RULES, DEEDS, WHO, SPENT)
+@given(st.lists(RULES, max_size=4).map(tuple), RULES, ACTIONS, WHO, SPENT)
 def test_a_rule_behind_one_that_matches_changes_nothing(
     rules: tuple[ApprovalRule, ...],
     last: ApprovalRule,
@@ -57,7 +57,9 @@ def test_a_rule_behind_one_that_matches_changes_nothing(
     assert before.rule is None or after == before
 
 
-@given(st.lists(RULES, max_size=4).map(tuple), st.lists(DEEDS, min_size=1, max_size=3), WHO, SPENT)
+@given(
+    st.lists(RULES, max_size=4).map(tuple), st.lists(ACTIONS, min_size=1, max_size=3), WHO, SPENT
+)
 def test_several_deeds_are_never_allowed_more_than_each_of_them(
     rules: tuple[ApprovalRule, ...], deeds: list[ProposedAction], who: ActingEntity, spent: float
 ) -> None:
@@ -68,7 +70,7 @@ def test_several_deeds_are_never_allowed_more_than_each_of_them(
 
 
 @settings(max_examples=150)
-@given(RULES, DEEDS, DEEDS)
+@given(RULES, ACTIONS, ACTIONS)
 def test_what_is_remembered_covers_the_deed_and_no_other_tool(
     rule: ApprovalRule, act: ProposedAction, other: ProposedAction
 ) -> None:

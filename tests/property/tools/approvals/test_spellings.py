@@ -14,7 +14,7 @@ from agiraph.tools.approvals.policy import (
 )
 from agiraph.tools.approvals.spellings import KnownNames, canonical_url
 from agiraph.tools.scopes.scope import Scope
-from tests.unit.tools.scopes.house import MINE, OTHER, build
+from tests.unit.tools.scopes.home_layout import MINE, OTHER, build
 
 ADA, NAMES = ActingEntity("ada"), KnownNames("ada")
 
@@ -115,10 +115,10 @@ def test_a_rule_that_allows_sees_the_page_that_is_fetched(path: str) -> None:
 
 @pytest.fixture(scope="module")
 def scopes(tmp_path_factory: pytest.TempPathFactory) -> tuple[Scope, Scope]:
-    house = build(tmp_path_factory.mktemp("house").resolve())
-    (house.node.path / "scratch" / "link").symlink_to(house.input_dir)
-    (house.node.path / "scratch" / "notes").mkdir()
-    return house.worker(), house.coordinator()
+    layout = build(tmp_path_factory.mktemp("house").resolve())
+    (layout.node.path / "scratch" / "link").symlink_to(layout.input_dir)
+    (layout.node.path / "scratch" / "notes").mkdir()
+    return layout.worker(), layout.coordinator()
 
 
 def ways(scope: Scope, is_worker: bool) -> dict[str, list[str]]:

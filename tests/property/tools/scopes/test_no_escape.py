@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from agiraph.core.errors import OutOfScope
 from agiraph.tools.scopes.scope import Scope
-from tests.unit.tools.scopes.house import MINE, OTHER, House, build
+from tests.unit.tools.scopes.home_layout import MINE, OTHER, HomeLayout, build
 
 PARTS = st.sampled_from(
     [
@@ -26,16 +26,16 @@ ANYTHING = st.text(max_size=40)
 
 
 @contextmanager
-def house_with(link_to: str) -> Iterator[House]:
-    """Yield a house whose scratch/ and input folder contain a link called `link`."""
+def house_with(link_to: str) -> Iterator[HomeLayout]:
+    """Yield a home whose scratch/ and input folder contain a link called `link`."""
     with tempfile.TemporaryDirectory() as folder:
-        house = build(Path(os.path.realpath(folder)))
-        for place in (house.node.scratch, house.input_dir, house.run.node(OTHER).published):
-            (place / "link").symlink_to(house.root / link_to)
-        yield house
+        layout = build(Path(os.path.realpath(folder)))
+        for place in (layout.node.scratch, layout.input_dir, layout.run.node(OTHER).published):
+            (place / "link").symlink_to(layout.root / link_to)
+        yield layout
 
 
-def may_worker_read(house: House, name: str) -> bool:
+def may_worker_read(layout: HomeLayout, name: str) -> bool:
     run = "agents/demo/runs/r1/"
     if name.startswith((f"{run}workers/ada-111111/", f"{run}_messages", "files")):
         return True
@@ -58,13 +58,13 @@ def may_worker_read(house: House, name: str) -> bool:
     )
 
 
-def may_worker_write(house: House, name: str) -> bool:
+def may_worker_write(layout: HomeLayout, name: str) -> bool:
     run = "agents/demo/runs/r1/"
     own = {f"{run}workers/ada-111111/{n}.md" for n in ("notebook", "memory", "identity")}
     return name.startswith(f"{run}nodes/{MINE}/scratch/") or name in own
 
 
-def may_coordinator_write(house: House, name: str) -> bool:
+def may_coordinator_write(layout: HomeLayout, name: str) -> bool:
     run, agent = "agents/demo/runs/r1/", "agents/demo/"
     if name.startswith(run):
         first = name.removeprefix(run).split("/")[0].lower()
@@ -72,7 +72,7 @@ def may_coordinator_write(house: House, name: str) -> bool:
     return name == f"{agent}MEMORY.md" or name.startswith(f"{agent}memory/")
 
 
-def may_coordinator_read(house: House, name: str) -> bool:
+def may_coordinator_read(layout: HomeLayout, name: str) -> bool:
     agent = "agents/demo/"
     own = {f"{agent}{n}" for n in ("SOUL.md", "GOAL.md", "MEMORY.md", "memory", "runs/r1")}
     return name in own or name.startswith((f"{agent}runs/r1/", f"{agent}memory/", "files"))
@@ -83,12 +83,12 @@ def may_coordinator_read(house: House, name: str) -> bool:
     link_to=st.lists(PARTS.filter(lambda part: part != "link"), max_size=5).map("/".join),
 )
 def test_what_is_allowed_is_inside(paths: list[str], link_to: str) -> None:
-    with house_with(link_to) as house:
-        check(house, house.worker(), paths, may_worker_read, may_worker_write)
-        check(house, house.coordinator(), paths, may_coordinator_read, may_coordinator_write)
+    with house_with(link_to) as layout:
+        check(layout, layout.worker(), paths, may_worker_read, may_worker_write)
+        check(layout, layout.coordinator(), paths, may_coordinator_read, may_coordinator_write)
 
 
-def check(house: House, scope: Scope, paths: list[str], may_read, may_write) -> None:  # type: ignore[no-untyped-def]
+def check(layout: HomeLayout, scope: Scope, paths: list[str], may_read, may_write) -> None:  # type: ignore[no-untyped-def]
     for path in paths:
         for find, allowed in ((scope.to_read, may_read), (scope.to_write, may_write)):
             try:
@@ -96,5 +96,5 @@ def check(house: House, scope: Scope, paths: list[str], may_read, may_write) -> 
             except OutOfScope:
                 continue
             assert os.path.realpath(found) == str(found)
-            assert found.is_relative_to(house.root), path
-            assert allowed(house, found.relative_to(house.root).as_posix()), (path, found)
+            assert found.is_relative_to(layout.root), path
+            assert allowed(layout, found.relative_to(layout.root).as_posix()), (path, found)

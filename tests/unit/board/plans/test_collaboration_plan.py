@@ -12,7 +12,7 @@ from agiraph.board.commands import CancelNode, FailNode, Reconvene
 from agiraph.board.plans.export import plan_of_board
 from agiraph.board.plans.plan import parse_plan, plan_commands
 from agiraph.core.errors import IllegalTransition, InvalidInput
-from tests.unit.board.desk import Desk
+from tests.unit.board.board_driver import BoardDriver
 
 SEED: dict[str, Any] = {
     "problem_summary": "Analyze competitive landscape of AI chip companies",
@@ -72,13 +72,13 @@ def test_roles_become_workers_and_nodes() -> None:
 
 
 def test_a_later_stage_needs_the_one_before() -> None:
-    desk = Desk()
-    desk.fill(json.dumps(SEED))
-    needed = {desk.at("alice").id, desk.at("bob").id}
-    assert set(desk.at("alice-2").dependencies) == needed
-    assert desk.at("alice-2").wanted_worker == desk.at("alice").wanted_worker
-    assert desk.who("Bob").agent_command == "claude-code"
-    assert desk.who("Alice").model == "anthropic/claude-sonnet-4-5"
+    driver = BoardDriver()
+    driver.fill(json.dumps(SEED))
+    needed = {driver.at("alice").id, driver.at("bob").id}
+    assert set(driver.at("alice-2").dependencies) == needed
+    assert driver.at("alice-2").wanted_worker == driver.at("alice").wanted_worker
+    assert driver.who("Bob").agent_command == "claude-code"
+    assert driver.who("Alice").model == "anthropic/claude-sonnet-4-5"
 
 
 @pytest.mark.parametrize(
@@ -94,15 +94,15 @@ def test_a_plan_that_was_followed_is_the_same_plan(contract: dict[str, Any]) -> 
     asked = changed(contract=contract)
     plan = parse_plan(asked)
     facts = {"max_stages": plan.max_stages, "may_reconvene": plan.may_reconvene}
-    desk = Desk(**facts, goal=SEED["problem_summary"])
-    assert filled(desk, asked) is None
+    driver = BoardDriver(**facts, goal=SEED["problem_summary"])
+    assert filled(driver, asked) is None
     if plan.is_reconvened:
         for node, worker in (("alice", "Alice"), ("bob", "Bob")):
-            desk.run(node, worker)
-            desk.done(node)
-        desk.do(Reconvene("all is there", "r1"))
-        assert filled(desk, asked) is None
-    exported = plan_of_board(desk.board)
+            driver.run(node, worker)
+            driver.done(node)
+        driver.do(Reconvene("all is there", "r1"))
+        assert filled(driver, asked) is None
+    exported = plan_of_board(driver.board)
     assert parse_plan(json.dumps(exported)) == plan
     assert exported["stages"][0]["roles"][1] == {
         "id": "bob",
@@ -164,27 +164,27 @@ def test_every_mistake_is_told_at_once() -> None:
     assert len(str(caught.value).splitlines()) == 2
 
 
-def started(text: str) -> Desk:
-    """A desk on which the nodes of a plan stand, with what it says of further stages."""
+def started(text: str) -> BoardDriver:
+    """A board on which the nodes of a plan stand, with what it says of further stages."""
     plan = parse_plan(text)
-    desk = Desk(max_stages=plan.max_stages, may_reconvene=plan.may_reconvene)
+    driver = BoardDriver(max_stages=plan.max_stages, may_reconvene=plan.may_reconvene)
     for command in plan_commands(plan):
-        desk.do(command)
-    for node in list(desk.board.nodes.values()):
-        desk.do(CancelNode(node.id))
-    return desk
+        driver.do(command)
+    for node in list(driver.board.nodes.values()):
+        driver.do(CancelNode(node.id))
+    return driver
 
 
 def test_a_plan_bounds_the_stages_of_its_run() -> None:
-    desk = started(changed(contract={"max_stages": 3}))
+    driver = started(changed(contract={"max_stages": 3}))
     assert len(SEED["stages"]) == 2
     for number in (1, 2):
-        desk.do(Reconvene("so far", f"r{number}"))
+        driver.do(Reconvene("so far", f"r{number}"))
         if number == 1:
-            desk.node("extra")
-            desk.do(CancelNode("extra"))
+            driver.node("extra")
+            driver.do(CancelNode("extra"))
     with pytest.raises(IllegalTransition, match=r"has its 2 stages \(contract.max_stages"):
-        desk.node("fourth")
+        driver.node("fourth")
 
 
 def test_a_plan_has_no_more_stages_than_it_allows() -> None:
@@ -193,20 +193,20 @@ def test_a_plan_has_no_more_stages_than_it_allows() -> None:
 
 
 def test_a_plan_may_be_all_there_is() -> None:
-    desk = started(changed(contract={"coordinator_reconvenes": False}))
-    desk.refuses(Reconvene("so far"), r"coordinator_reconvenes.*`finish`")
+    driver = started(changed(contract={"coordinator_reconvenes": False}))
+    driver.refuses(Reconvene("so far"), r"coordinator_reconvenes.*`finish`")
 
 
 def test_what_a_role_asks_of_its_node_stands_on_the_board() -> None:
     asked = {"labels": ["market"], "max_iterations": 5, "timeout_seconds": 60}
-    desk = Desk()
+    driver = BoardDriver()
     text = json.dumps(
         {"stages": [{"roles": [{"id": "a", "prompt": "p", "can_lead": True, **asked}]}]}
     )
-    desk.fill(text)
-    node = desk.at("a")
+    driver.fill(text)
+    node = driver.at("a")
     assert (node.labels, node.max_iterations, node.timeout_seconds) == (("market",), 5, 60)
-    assert desk.who("a").can_lead
+    assert driver.who("a").can_lead
 
 
 def test_the_contract_of_a_plan_is_that_of_the_stage_it_fills() -> None:
@@ -214,11 +214,11 @@ def test_the_contract_of_a_plan_is_that_of_the_stage_it_fills() -> None:
     whole = {**SEED, "contract": contract}
     alone = {**whole, "stages": SEED["stages"][1:]}
     for plan, policy in ((whole, "all_must_complete"), (alone, "any")):
-        desk = Desk()
+        driver = BoardDriver()
         for command in plan_commands(parse_plan(json.dumps(plan))):
-            desk.do(command)
-            assert desk.do(command) == []
-        kept = desk.board.stages[0].contract
+            driver.do(command)
+            assert driver.do(command) == []
+        kept = driver.board.stages[0].contract
         assert (kept.max_iterations_per_node, kept.timeout_seconds) == (7, 60)
         assert kept.checkpoint_policy == policy
 
@@ -226,43 +226,43 @@ def test_the_contract_of_a_plan_is_that_of_the_stage_it_fills() -> None:
 RECONVENED = changed(contract={"coordinator_reconvenes": True, "timeout_seconds": 60})
 
 
-def filled(desk: Desk, plan: str = RECONVENED) -> str | None:
+def filled(driver: BoardDriver, plan: str = RECONVENED) -> str | None:
     """Fill a board as its coordinator does: at the start, and after each stage that it closed."""
     service = SimpleNamespace(
-        board=desk.board, execute=lambda *commands: [desk.do(one) for one in commands]
+        board=driver.board, execute=lambda *commands: [driver.do(one) for one in commands]
     )
     return fill_board(cast(BoardService, service), plan)
 
 
 def test_a_plan_that_is_reconvened_opens_a_stage_once_the_one_before_is_closed() -> None:
-    desk = Desk()
-    assert filled(desk) is None
-    assert [stage.name for stage in desk.board.stages] == ["Research"]
-    assert [node.name for node in desk.board.nodes.values()] == ["alice", "bob"]
-    assert has_unopened_stage(desk.board, RECONVENED)
+    driver = BoardDriver()
+    assert filled(driver) is None
+    assert [stage.name for stage in driver.board.stages] == ["Research"]
+    assert [node.name for node in driver.board.nodes.values()] == ["alice", "bob"]
+    assert has_unopened_stage(driver.board, RECONVENED)
     for name in ("alice", "bob"):
-        desk.run(name, name)
-        desk.done(name)
-        assert filled(desk) is None
-    assert len(desk.board.nodes) == 2, "the coordinator has not had its turn"
-    desk.do(Reconvene("both know enough", "r1"))
+        driver.run(name, name)
+        driver.done(name)
+        assert filled(driver) is None
+    assert len(driver.board.nodes) == 2, "the coordinator has not had its turn"
+    driver.do(Reconvene("both know enough", "r1"))
     for _ in range(2):  # the second time as after a crash
-        assert filled(desk) is None
-    assert [stage.name for stage in desk.board.stages] == ["Research", "Report"]
-    assert {stage.contract.timeout_seconds for stage in desk.board.stages} == {60}
-    assert desk.board.is_ready(desk.at("alice-2"))
-    assert not has_unopened_stage(desk.board, RECONVENED)
+        assert filled(driver) is None
+    assert [stage.name for stage in driver.board.stages] == ["Research", "Report"]
+    assert {stage.contract.timeout_seconds for stage in driver.board.stages} == {60}
+    assert driver.board.is_ready(driver.at("alice-2"))
+    assert not has_unopened_stage(driver.board, RECONVENED)
 
 
 def test_a_stage_whose_needs_have_failed_is_left_to_the_coordinator() -> None:
-    desk = Desk()
-    filled(desk)
-    desk.do(FailNode("alice", None, "no source"))
-    desk.do(CancelNode("bob"))
-    desk.do(Reconvene("nothing", "r1"))
-    assert "node 'alice' is failed" in (filled(desk) or "")
-    desk.node("other-way")
-    assert [*desk.board.stages[1].nodes] == [desk.at("other-way").id]
+    driver = BoardDriver()
+    filled(driver)
+    driver.do(FailNode("alice", None, "no source"))
+    driver.do(CancelNode("bob"))
+    driver.do(Reconvene("nothing", "r1"))
+    assert "node 'alice' is failed" in (filled(driver) or "")
+    driver.node("other-way")
+    assert [*driver.board.stages[1].nodes] == [driver.at("other-way").id]
 
 
 @pytest.mark.parametrize(

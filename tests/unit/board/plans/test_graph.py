@@ -12,7 +12,7 @@ from agiraph.board.plans.graph import Graph, Node
 from agiraph.board.plans.plan import plan_commands
 from agiraph.core.errors import InvalidInput
 from agiraph.readmodel.boards import node_view
-from tests.unit.board.desk import Desk
+from tests.unit.board.board_driver import BoardDriver
 
 TASKS = st.text(min_size=1, max_size=40).filter(lambda text: text.strip())
 MODELS = st.sampled_from([None, None, "a/b", "c/d"])
@@ -62,10 +62,10 @@ def graphs(draw: st.DrawFn) -> Graph:
 @given(graphs())
 def test_a_plan_that_has_filled_a_board_is_the_same_plan(graph: Graph) -> None:
     plan = graph.plan()
-    desk = Desk()
+    driver = BoardDriver()
     for command in plan_commands(plan):
-        desk.do(command)
-    again = Graph.from_board(desk.board)
+        driver.do(command)
+    again = Graph.from_board(driver.board)
     assert again.plan() == plan.model_copy(update={"goal": "the goal"})
     for text in (again.to_yaml(), again.to_json()):
         assert Graph.parse(text) == again
@@ -82,20 +82,20 @@ def test_a_plan_that_was_followed_is_the_same_plan() -> None:
     ]
     nodes[3]["refs"] = {"notes": "look/published/notes.md"}
     graph = Graph(Node.model_validate(node) for node in nodes)
-    desk = Desk()
-    desk.fill(graph.to_yaml())
-    desk.worker("ada")
-    desk.run("find", "ada")
-    desk.done("find", value={"f": [{"name": "a"}, {"name": "b"}], "bad": False})
+    driver = BoardDriver()
+    driver.fill(graph.to_yaml())
+    driver.worker("ada")
+    driver.run("find", "ada")
+    driver.done("find", value={"f": [{"name": "a"}, {"name": "b"}], "bad": False})
     for node in ("look", "bad"):
-        desk.do(DecideNode(node))
-    found = Graph.from_board(desk.board)
+        driver.do(DecideNode(node))
+    found = Graph.from_board(driver.board)
     assert [found.statuses[node.id] for node in found.nodes] == [
         *("completed", "completed", "skipped", "pending")
     ]
-    assert {"look-1", "look-2"} <= set(desk.board.names)
+    assert {"look-1", "look-2"} <= set(driver.board.names)
     assert found.plan().nodes == graph.plan().nodes
-    views = [node_view(desk.board, node) for node in desk.board.nodes.values()]
+    views = [node_view(driver.board, node) for node in driver.board.nodes.values()]
     assert Graph.of_nodes(views) == Graph(found.nodes)
 
 
@@ -155,10 +155,10 @@ def test_conditions_and_items_are_drawn() -> None:
 
 
 def test_what_happened_has_sub_nodes_and_stages_in_their_order() -> None:
-    desk = Desk(max_depth=2)
-    desk.busy("survey", "ada")
-    desk.node("detail", parent="survey")
-    graph = Graph.from_board(desk.board)
+    driver = BoardDriver(max_depth=2)
+    driver.busy("survey", "ada")
+    driver.node("detail", parent="survey")
+    graph = Graph.from_board(driver.board)
     assert {node.id: tuple(node.deps) for node in graph.nodes} == {
         "survey": ("detail",),
         "detail": (),

@@ -8,7 +8,7 @@ import pytest
 from agiraph.board.commands import CreateNode, SpawnWorker
 from agiraph.board.plans.plan import parse_plan, plan_commands, read_plan
 from agiraph.core.errors import InvalidInput
-from tests.unit.board.desk import Desk
+from tests.unit.board.board_driver import BoardDriver
 
 SEED = """
 {
@@ -22,22 +22,22 @@ SEED = """
 
 
 def test_a_graph_fills_a_board() -> None:
-    desk = Desk()
-    desk.fill(SEED)
-    assert [node.name for node in desk.board.nodes.values()] == ["n1", "n2", "n3"]
-    assert desk.at("n3").dependencies == (desk.at("n1").id, desk.at("n2").id)
-    assert desk.at("n3").refs["n1"] == f"nodes/{desk.at('n1').folder}/published"
-    assert desk.at("n3").role == "manager"
-    [manager] = desk.board.workers.values()
+    driver = BoardDriver()
+    driver.fill(SEED)
+    assert [node.name for node in driver.board.nodes.values()] == ["n1", "n2", "n3"]
+    assert driver.at("n3").dependencies == (driver.at("n1").id, driver.at("n2").id)
+    assert driver.at("n3").refs["n1"] == f"nodes/{driver.at('n1').folder}/published"
+    assert driver.at("n3").role == "manager"
+    [manager] = driver.board.workers.values()
     assert (manager.name, manager.can_lead) == ("n3", True), "a manager may lead"
 
 
 def test_filling_a_board_twice_changes_nothing() -> None:
-    desk = Desk()
+    driver = BoardDriver()
     commands = plan_commands(parse_plan(SEED))
     for command in (*commands, *commands):
-        desk.do(command)
-    assert len(desk.board.nodes) == 3
+        driver.do(command)
+    assert len(driver.board.nodes) == 3
 
 
 def test_the_same_plan_may_be_yaml(tmp_path: Path) -> None:
@@ -68,9 +68,9 @@ def test_nodes_may_be_written_in_any_order() -> None:
     nodes = [
         {"id": f"n{i}", "task": "t", "deps": [f"n{i + 1}"] if i < 49 else []} for i in range(50)
     ]
-    desk = Desk(max_nodes=50)
-    desk.fill(json.dumps({"nodes": nodes}))
-    assert next(iter(desk.board.nodes.values())).name == "n49"
+    driver = BoardDriver(max_nodes=50)
+    driver.fill(json.dumps({"nodes": nodes}))
+    assert next(iter(driver.board.nodes.values())).name == "n49"
 
 
 def test_a_node_with_a_model_of_its_own_has_a_worker_of_its_own() -> None:

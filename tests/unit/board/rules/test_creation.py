@@ -10,35 +10,35 @@ from agiraph.board.decide import decide
 from agiraph.core.errors import IllegalTransition, InvalidInput
 from agiraph.core.ids import RunId, short_derived_id
 from agiraph.core.specs import NodeSpec
-from tests.unit.board.desk import Desk
+from tests.unit.board.board_driver import BoardDriver
 
 
 def test_the_first_node_opens_the_first_stage() -> None:
-    desk = Desk()
-    assert desk.do(CreateNode("c1", NodeSpec(task="Look at it"))) == [
+    driver = BoardDriver()
+    assert driver.do(CreateNode("c1", NodeSpec(task="Look at it"))) == [
         "stage.started",
         "node.created",
     ]
-    assert desk.do(CreateNode("c2", NodeSpec(task="Look again"))) == ["node.created"]
-    assert [stage.name for stage in desk.board.stages] == ["Stage 1"]
-    assert len(desk.board.stages[0].nodes) == 2
+    assert driver.do(CreateNode("c2", NodeSpec(task="Look again"))) == ["node.created"]
+    assert [stage.name for stage in driver.board.stages] == ["Stage 1"]
+    assert len(driver.board.stages[0].nodes) == 2
 
 
 def test_the_same_cause_creates_one_node() -> None:
-    desk = Desk()
-    desk.do(CreateNode("c1", NodeSpec(task="Look at it")))
-    assert desk.do(CreateNode("c1", NodeSpec(task="Look at it"))) == []
-    found = desk.board.node_by_cause("c1")
+    driver = BoardDriver()
+    driver.do(CreateNode("c1", NodeSpec(task="Look at it")))
+    assert driver.do(CreateNode("c1", NodeSpec(task="Look at it"))) == []
+    found = driver.board.node_by_cause("c1")
     assert found is not None
     assert found.id == short_derived_id("r1", "c1")
-    assert desk.board.node_by_cause("c2") is None
+    assert driver.board.node_by_cause("c2") is None
 
 
 def test_a_node_is_named_after_its_task_and_no_two_alike() -> None:
-    desk = Desk()
+    driver = BoardDriver()
     for cause in ("1", "2", "3"):
-        desk.do(CreateNode(cause, NodeSpec(task="Look at the Tables, please, and say more")))
-    names = [node.name for node in desk.board.nodes.values()]
+        driver.do(CreateNode(cause, NodeSpec(task="Look at the Tables, please, and say more")))
+    names = [node.name for node in driver.board.nodes.values()]
     assert names == [
         "look-at-the-tables-please",
         "look-at-the-tables-please-2",
@@ -47,17 +47,17 @@ def test_a_node_is_named_after_its_task_and_no_two_alike() -> None:
 
 
 def test_a_folder_is_made_of_name_role_and_id() -> None:
-    desk = Desk()
-    desk.node("Big Report!", role="Lead Writer")
-    node = desk.at("big-report")
+    driver = BoardDriver()
+    driver.node("Big Report!", role="Lead Writer")
+    node = driver.at("big-report")
     assert node.folder == f"big-report-lead-writer-{node.id}"
     assert node.role == "Lead Writer"
 
 
 def test_a_task_in_no_known_script_still_gets_a_name() -> None:
-    desk = Desk()
-    desk.node("报告", task="数据分析")
-    assert [node.name for node in desk.board.nodes.values()] == ["node"]
+    driver = BoardDriver()
+    driver.node("报告", task="数据分析")
+    assert [node.name for node in driver.board.nodes.values()] == ["node"]
 
 
 ODD_REFS = ("", "/etc/passwd", "source/../../x", "..", "/")
@@ -77,12 +77,12 @@ ODD_REFS = ("", "/etc/passwd", "source/../../x", "..", "/")
     ],
 )
 def test_a_ref_may_be_written_in_many_ways(value: str, path: str) -> None:
-    desk = Desk()
-    desk.node("source")
-    source = desk.at("source")
+    driver = BoardDriver()
+    driver.node("source")
+    source = driver.at("source")
     written = value.format(id=source.id, folder=source.folder)
-    desk.node("use", refs={"data": written})
-    assert desk.at("use").refs == {"data": f"nodes/{source.folder}/published{path}"}
+    driver.node("use", refs={"data": written})
+    assert driver.at("use").refs == {"data": f"nodes/{source.folder}/published{path}"}
 
 
 @pytest.mark.parametrize(
@@ -96,51 +96,51 @@ def test_a_ref_may_be_written_in_many_ways(value: str, path: str) -> None:
     ],
 )
 def test_what_a_node_cannot_ask_for_is_refused(asked: dict[str, Any], why: str) -> None:
-    desk = Desk()
-    desk.node("source")
-    desk.node("two")
-    desk.refuses(CreateNode("c", NodeSpec(**{"task": "x", **asked})), why, InvalidInput)
+    driver = BoardDriver()
+    driver.node("source")
+    driver.node("two")
+    driver.refuses(CreateNode("c", NodeSpec(**{"task": "x", **asked})), why, InvalidInput)
 
 
 def test_a_ref_to_unfinished_work_is_a_dependency() -> None:
-    desk = Desk()
-    desk.worker("ada")
-    desk.node("done")
-    desk.complete("done", "ada")
-    desk.node("open")
-    desk.node("user", refs={"a": "done", "b": "open"})
-    assert desk.at("user").dependencies == (desk.at("open").id,)
+    driver = BoardDriver()
+    driver.worker("ada")
+    driver.node("done")
+    driver.complete("done", "ada")
+    driver.node("open")
+    driver.node("user", refs={"a": "done", "b": "open"})
+    assert driver.at("user").dependencies == (driver.at("open").id,)
 
 
 def test_a_dependency_named_twice_counts_once() -> None:
-    desk = Desk()
-    desk.node("one")
-    desk.node("user", refs={"a": "one"}, dependencies=("one", "one"))
-    assert desk.at("user").dependencies == (desk.at("one").id,)
+    driver = BoardDriver()
+    driver.node("one")
+    driver.node("user", refs={"a": "one"}, dependencies=("one", "one"))
+    assert driver.at("user").dependencies == (driver.at("one").id,)
 
 
 def test_work_that_will_never_be_done_cannot_be_needed() -> None:
-    desk = Desk()
-    desk.node("one")
-    desk.fail("one")
+    driver = BoardDriver()
+    driver.node("one")
+    driver.fail("one")
     with pytest.raises(IllegalTransition, match=r"'one' is failed .* it went wrong"):
-        desk.node("two", "one")
+        driver.node("two", "one")
 
 
 def test_a_child_is_known_to_its_parent() -> None:
-    desk = Desk()
-    desk.node("one")
-    desk.node("child", parent="one")
-    assert desk.at("one").children == (desk.at("child").id,)
-    assert desk.at("child").parent_node == desk.at("one").id
+    driver = BoardDriver()
+    driver.node("one")
+    driver.node("child", parent="one")
+    assert driver.at("one").children == (driver.at("child").id,)
+    assert driver.at("child").parent_node == driver.at("one").id
 
 
 def test_a_run_has_a_bounded_number_of_nodes() -> None:
-    desk = Desk(max_nodes=2)
-    desk.node("one")
-    desk.node("two")
+    driver = BoardDriver(max_nodes=2)
+    driver.node("one")
+    driver.node("two")
     with pytest.raises(IllegalTransition, match=r"its 2 nodes \(run.max_nodes\)"):
-        desk.node("three")
+        driver.node("three")
 
 
 def test_ids_that_meet_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,32 +148,32 @@ def test_ids_that_meet_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
         return "aaaaaa" if len(parts) == 2 else f"aaaaa{parts[2]}"
 
     monkeypatch.setattr("agiraph.board.names.short_derived_id", three_values)
-    desk = Desk()
-    desk.node("one")
-    desk.node("two")
-    assert list(desk.board.nodes) == ["aaaaaa", "aaaaa2"]
+    driver = BoardDriver()
+    driver.node("one")
+    driver.node("two")
+    assert list(driver.board.nodes) == ["aaaaaa", "aaaaa2"]
 
 
 def test_nothing_happens_before_a_run_or_after_it() -> None:
     with pytest.raises(IllegalTransition, match="no run"):
         decide(Board(), CreateNode("c", NodeSpec(task="x")), 0)
-    desk = Desk()
-    desk.do(FinishRun("all good"))
+    driver = BoardDriver()
+    driver.do(FinishRun("all good"))
     with pytest.raises(IllegalTransition, match="it is completed"):
-        desk.node("late")
+        driver.node("late")
 
 
 def test_a_board_holds_one_run() -> None:
-    desk = Desk()
+    driver = BoardDriver()
     again = StartRun(run_id=RunId("r1"), goal="the goal", model="a/b", worker_model="c/d")
-    assert desk.do(again) == []
+    assert driver.do(again) == []
     with pytest.raises(IllegalTransition, match="belongs to run r1"):
-        desk.do(StartRun(run_id=RunId("r2"), goal="the goal", model="a/b", worker_model="c/d"))
+        driver.do(StartRun(run_id=RunId("r2"), goal="the goal", model="a/b", worker_model="c/d"))
 
 
 def test_nothing_is_added_to_a_plan_that_was_made_whole() -> None:
-    desk = Desk(is_fixed=True)
-    desk.fill("nodes: [{id: a, task: Look}]")
-    assert [node.name for node in desk.board.nodes.values()] == ["a"]
+    driver = BoardDriver(is_fixed=True)
+    driver.fill("nodes: [{id: a, task: Look}]")
+    assert [node.name for node in driver.board.nodes.values()] == ["a"]
     more = CreateNode("call-1", NodeSpec(task="Look again", name="b"))
-    desk.refuses(more, "no node is added to it")
+    driver.refuses(more, "no node is added to it")

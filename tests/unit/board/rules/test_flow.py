@@ -10,7 +10,7 @@ from agiraph.board.plans.plan import parse_plan
 from agiraph.board.rules.flow import refs_of
 from agiraph.core.errors import InvalidInput
 from agiraph.core.models import NodeResult
-from tests.unit.board.desk import Desk
+from tests.unit.board.board_driver import BoardDriver
 
 REVIEW = """
 nodes:
@@ -34,42 +34,42 @@ nodes:
 """
 
 
-def after(plan: str, first: str, value: object, **terms: int) -> Desk:
-    """Return the desk of a plan whose first node was completed with this result."""
-    desk = Desk(**terms)
-    desk.fill(plan)
-    desk.settle()
-    complete(desk, first, value)
-    return desk
+def after(plan: str, first: str, value: object, **terms: int) -> BoardDriver:
+    """Return the board of a plan whose first node was completed with this result."""
+    driver = BoardDriver(**terms)
+    driver.fill(plan)
+    driver.settle()
+    complete(driver, first, value)
+    return driver
 
 
-def complete(desk: Desk, name: str, value: object = None) -> None:
-    node = desk.at(name)
-    desk.do(c.CompleteNode(node.id, node.attempt, NodeResult(summary="done", value=value)))
-    desk.settle()
+def complete(driver: BoardDriver, name: str, value: object = None) -> None:
+    node = driver.at(name)
+    driver.do(c.CompleteNode(node.id, node.attempt, NodeResult(summary="done", value=value)))
+    driver.settle()
 
 
-def statuses(desk: Desk) -> dict[str, str]:
-    return {node.name: node.status for node in desk.board.nodes.values()}
+def statuses(driver: BoardDriver) -> dict[str, str]:
+    return {node.name: node.status for node in driver.board.nodes.values()}
 
 
 def test_the_branch_whose_condition_is_true_runs_and_the_other_is_skipped() -> None:
-    desk = after(REVIEW, "score", {"value": 0.7, "tags": ["x"]})
-    assert statuses(desk) == {
+    driver = after(REVIEW, "score", {"value": 0.7, "tags": ["x"]})
+    assert statuses(driver) == {
         "score": "completed",
         "praise": "assigned",
         "improve": "skipped",
         "again": "skipped",
         "report": "pending",
     }
-    assert desk.at("improve").reason == "'result.value <= 0.5' is false for 'score'"
-    assert desk.at("again").reason == "'improve' was skipped"
-    complete(desk, "praise")
-    report = desk.at("report")
+    assert driver.at("improve").reason == "'result.value <= 0.5' is false for 'score'"
+    assert driver.at("again").reason == "'improve' was skipped"
+    complete(driver, "praise")
+    report = driver.at("report")
     assert report.status == "assigned", "one of its dependencies was completed"
-    assert list(refs_of(desk.board, report)) == ["praise"]
-    desk.refuses(c.RetryNode("score", "m"), "began with its result")
-    assert decide(desk.board, c.DecideNode("improve"), 1) == (), "it is decided once"
+    assert list(refs_of(driver.board, report)) == ["praise"]
+    driver.refuses(c.RetryNode("score", "m"), "began with its result")
+    assert decide(driver.board, c.DecideNode("improve"), 1) == (), "it is decided once"
 
 
 @pytest.mark.parametrize(
@@ -81,32 +81,32 @@ def test_the_branch_whose_condition_is_true_runs_and_the_other_is_skipped() -> N
     ],
 )
 def test_a_condition_without_an_answer_fails_its_node(value: object, why: str) -> None:
-    desk = after(REVIEW, "score", value)
-    praise = desk.at("praise")
+    driver = after(REVIEW, "score", value)
+    praise = driver.at("praise")
     assert praise.status == "failed"
     assert "the condition of its edge from 'score'" in (praise.reason or "")
     with pytest.raises(AssertionError, match=why):
         raise AssertionError(praise.reason)
-    assert desk.at("report").status == "failed"
+    assert driver.at("report").status == "failed"
 
 
 def test_a_node_is_done_for_each_item_and_what_needs_it_needs_all() -> None:
     files = [{"name": "a"}, {"name": "b"}]
-    desk = after(EACH, "find", {"files": files})
-    assert (desk.at("look").status, desk.at("look").copies) == (
+    driver = after(EACH, "find", {"files": files})
+    assert (driver.at("look").status, driver.at("look").copies) == (
         "completed",
-        (desk.at("look-1").id, desk.at("look-2").id),
+        (driver.at("look-1").id, driver.at("look-2").id),
     )
-    assert desk.at("look-2").task == ('Look at b\n\n## file\n\n```json\n{\n  "name": "b"\n}\n```')
-    assert list(desk.at("look-1").refs) == ["find"]
-    assert list(desk.at("sum").refs) == ["look-1", "look-2"]
-    complete(desk, "look-1")
-    assert desk.at("sum").status == "pending"
-    desk.node("late", "look", refs={"look": "look"})
-    assert list(desk.at("late").refs) == ["look-1", "look-2"]
-    complete(desk, "look-2")
-    assert desk.at("sum").status == "assigned"
-    desk.refuses(c.RetryNode("look", "m"), "has become look-1, look-2")
+    assert driver.at("look-2").task == ('Look at b\n\n## file\n\n```json\n{\n  "name": "b"\n}\n```')
+    assert list(driver.at("look-1").refs) == ["find"]
+    assert list(driver.at("sum").refs) == ["look-1", "look-2"]
+    complete(driver, "look-1")
+    assert driver.at("sum").status == "pending"
+    driver.node("late", "look", refs={"look": "look"})
+    assert list(driver.at("late").refs) == ["look-1", "look-2"]
+    complete(driver, "look-2")
+    assert driver.at("sum").status == "assigned"
+    driver.refuses(c.RetryNode("look", "m"), "has become look-1, look-2")
 
 
 @pytest.mark.parametrize(
@@ -119,22 +119,22 @@ def test_a_node_is_done_for_each_item_and_what_needs_it_needs_all() -> None:
     ],
 )
 def test_a_list_that_is_empty_or_cannot_be_followed(value: object, status: str, why: str) -> None:
-    desk = after(EACH, "find", value, max_nodes=10)
-    look = desk.at("look")
+    driver = after(EACH, "find", value, max_nodes=10)
+    look = driver.at("look")
     assert look.status == status
     assert why in (look.reason or "")
-    assert desk.at("sum").status == status
+    assert driver.at("sum").status == status
 
 
 def test_a_journal_that_is_read_again_decides_nothing_anew() -> None:
-    desk = Desk()
-    desk.fill(EACH)
-    desk.settle()
+    driver = BoardDriver()
+    driver.fill(EACH)
+    driver.settle()
     happened = list(
-        desk.events(c.CompleteNode("find", 1, NodeResult(summary="s", value={"files": "ab"})))
+        driver.events(c.CompleteNode("find", 1, NodeResult(summary="s", value={"files": "ab"})))
     )
-    before = fold(happened, desk.board)
-    assert before.nodes == desk.board.nodes
+    before = fold(happened, driver.board)
+    assert before.nodes == driver.board.nodes
 
 
 @pytest.mark.parametrize(

@@ -4,25 +4,25 @@ from actors.coordinator.board_notifications import notice
 from agiraph.board.commands import CompleteNode, FailNode
 from agiraph.board.view import node_row, suggestion, waited_row
 from agiraph.core.models import NodeResult
-from tests.unit.board.desk import Desk
+from tests.unit.board.board_driver import BoardDriver
 
 
-def working() -> Desk:
-    desk = Desk()
-    desk.busy("report", "ada")
-    return desk
+def working() -> BoardDriver:
+    driver = BoardDriver()
+    driver.busy("report", "ada")
+    return driver
 
 
 def test_a_whole_result_suggests_nothing() -> None:
-    desk = working()
-    desk.done("report", summary="all ten", files=("r.md",))
-    assert suggestion(desk.at("report")) == ""
-    assert "in part" not in str(waited_row(desk.board, desk.at("report")))
+    driver = working()
+    driver.done("report", summary="all ten", files=("r.md",))
+    assert suggestion(driver.at("report")) == ""
+    assert "in part" not in str(waited_row(driver.board, driver.at("report")))
 
 
 def test_a_result_in_part_is_marked_and_names_what_follows() -> None:
-    desk = working()
-    [event] = desk.events(
+    driver = working()
+    [event] = driver.events(
         CompleteNode(
             "report",
             1,
@@ -34,30 +34,30 @@ def test_a_result_in_part_is_marked_and_names_what_follows() -> None:
             ),
         )
     )
-    node = desk.at("report")
+    node = driver.at("report")
     assert (node.status, node.missing) == ("completed", "companies 7 to 10")
-    told = notice(desk.board, event, ())
+    told = notice(driver.board, event, ())
     assert told is not None
     assert "completed, in part, node 'report': six of ten" in told
-    for text in (told, waited_row(desk.board, node)["suggestion"]):
+    for text in (told, waited_row(driver.board, node)["suggestion"]):
         assert "published in part because its turns" in text
         assert '\'report-rest\' with refs {"report": "report"}' in text
         assert "companies 7 to 10" in text
-    assert node_row(desk.board, node)["summary"].endswith("[in part; missing: companies 7 to 10]")
+    assert node_row(driver.board, node)["summary"].endswith("[in part; missing: companies 7 to 10]")
 
 
 def test_the_suggestion_can_be_followed_as_it_stands() -> None:
-    desk = working()
-    desk.done("report", summary="six of ten", files=("r.md",), missing="the rest")
-    desk.node("report-rest", refs={"report": "report"})
-    assert desk.at("report-rest").refs["report"].endswith("/published")
+    driver = working()
+    driver.done("report", summary="six of ten", files=("r.md",), missing="the rest")
+    driver.node("report-rest", refs={"report": "report"})
+    assert driver.at("report-rest").refs["report"].endswith("/published")
 
 
 def test_a_failure_names_what_its_worker_left_behind() -> None:
-    desk = working()
+    driver = working()
     left = tuple(f"{number}.md" for number in range(14))
-    [event] = desk.events(FailNode("report", 1, "its turns are used up", left))
-    told = notice(desk.board, event, ())
+    [event] = driver.events(FailNode("report", 1, "its turns are used up", left))
+    told = notice(driver.board, event, ())
     assert told is not None
     assert "'report' failed: its turns are used up" in told
     assert "/scratch/: 0.md, 1.md" in told
@@ -65,20 +65,20 @@ def test_a_failure_names_what_its_worker_left_behind() -> None:
 
 
 def test_a_failure_that_left_nothing_suggests_nothing() -> None:
-    desk = working()
-    desk.do(FailNode("report", 1, "no"))
-    assert suggestion(desk.at("report")) == ""
+    driver = working()
+    driver.do(FailNode("report", 1, "no"))
+    assert suggestion(driver.at("report")) == ""
 
 
 def test_a_sub_nodes_end_is_its_parents_concern_until_that_has_ended() -> None:
-    desk = working()
-    desk.node("part", parent="report")
-    [event] = desk.events(FailNode("part", None, "no"))
-    assert notice(desk.board, event, ()) is None
-    desk.node("late", parent="report")
-    [completed] = desk.events(CompleteNode("report", 1, NodeResult(summary="done")))
-    told = notice(desk.board, completed, ())
+    driver = working()
+    driver.node("part", parent="report")
+    [event] = driver.events(FailNode("part", None, "no"))
+    assert notice(driver.board, event, ()) is None
+    driver.node("late", parent="report")
+    [completed] = driver.events(CompleteNode("report", 1, NodeResult(summary="done")))
+    told = notice(driver.board, completed, ())
     assert told is not None
     assert told.endswith("yours now: late (pending)")
-    [failed] = desk.events(FailNode("late", None, "no"))
-    assert notice(desk.board, failed, ()) is not None
+    [failed] = driver.events(FailNode("late", None, "no"))
+    assert notice(driver.board, failed, ()) is not None

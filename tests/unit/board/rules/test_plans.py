@@ -7,7 +7,7 @@ from agiraph.board.events import RunFinished, RunStopped
 from agiraph.board.plan_end import end_of_plan
 from agiraph.core.errors import InvalidInput
 from agiraph.core.models import CancelledBy
-from tests.unit.board.desk import Desk
+from tests.unit.board.board_driver import BoardDriver
 
 PLAN = """
 nodes:
@@ -17,113 +17,113 @@ nodes:
 """
 
 
-def planned(plan: str = PLAN) -> Desk:
-    desk = Desk()
-    desk.fill(plan)
-    desk.worker("ada")
-    return desk
+def planned(plan: str = PLAN) -> BoardDriver:
+    driver = BoardDriver()
+    driver.fill(plan)
+    driver.worker("ada")
+    return driver
 
 
-def give_up(desk: Desk, node: str, by: CancelledBy = "coordinator") -> None:
-    desk.do(CancelNode(node, "not needed", by=by))
-    desk.settle()
+def give_up(driver: BoardDriver, node: str, by: CancelledBy = "coordinator") -> None:
+    driver.do(CancelNode(node, "not needed", by=by))
+    driver.settle()
 
 
 def test_finish_is_refused_while_nodes_of_the_plan_have_not_ended() -> None:
-    desk = planned()
-    desk.node("own")
-    desk.refuses(FinishRun("done"), r"a \(pending\), b \(pending\), extra \(pending\) have not")
-    desk.complete("a", "ada")
-    desk.complete("b", "ada")
-    desk.refuses(FinishRun("done"), r"extra \(pending\) has not ended")
-    desk.complete("extra", "ada")
-    *_, finished = desk.events(FinishRun("done"))
+    driver = planned()
+    driver.node("own")
+    driver.refuses(FinishRun("done"), r"a \(pending\), b \(pending\), extra \(pending\) have not")
+    driver.complete("a", "ada")
+    driver.complete("b", "ada")
+    driver.refuses(FinishRun("done"), r"extra \(pending\) has not ended")
+    driver.complete("extra", "ada")
+    *_, finished = driver.events(FinishRun("done"))
     assert isinstance(finished, RunFinished)
     assert finished.incomplete == ()
-    assert desk.at("own").status == "cancelled"
+    assert driver.at("own").status == "cancelled"
 
 
 def test_a_node_of_the_plan_is_given_up_only_with_a_reason() -> None:
-    desk = planned()
-    desk.refuses(CancelNode("a", " ", by="coordinator"), "needs a reason", InvalidInput)
-    desk.node("own")
-    assert desk.do(CancelNode("own", by="coordinator")) == ["node.cancelled"]
+    driver = planned()
+    driver.refuses(CancelNode("a", " ", by="coordinator"), "needs a reason", InvalidInput)
+    driver.node("own")
+    assert driver.do(CancelNode("own", by="coordinator")) == ["node.cancelled"]
 
 
 def test_a_run_fails_whose_plan_the_coordinator_gave_up() -> None:
-    desk = planned()
-    give_up(desk, "a")
-    assert desk.at("b").status == "failed"
-    desk.complete("extra", "ada")
-    *_, stopped = desk.events(FinishRun("half of it"))
+    driver = planned()
+    give_up(driver, "a")
+    assert driver.at("b").status == "failed"
+    driver.complete("extra", "ada")
+    *_, stopped = driver.events(FinishRun("half of it"))
     assert isinstance(stopped, RunStopped)
     assert (stopped.status, stopped.summary) == ("failed", "half of it")
     assert "gave up nodes of the plan: a (cancelled: not needed), b (failed" in stopped.reason
-    assert desk.do(FinishRun("half of it")) == []
+    assert driver.do(FinishRun("half of it")) == []
 
 
 @pytest.mark.parametrize("by", ["coordinator", "human"])
 def test_an_optional_node_may_be_given_up_and_the_result_names_it(by: CancelledBy) -> None:
-    desk = planned()
-    desk.complete("a", "ada")
-    desk.complete("b", "ada")
-    give_up(desk, "extra", by)
-    *_, finished = desk.events(FinishRun("done"))
+    driver = planned()
+    driver.complete("a", "ada")
+    driver.complete("b", "ada")
+    give_up(driver, "extra", by)
+    *_, finished = driver.events(FinishRun("done"))
     assert isinstance(finished, RunFinished)
     assert finished.incomplete == ("extra",)
 
 
 def test_what_the_person_cancelled_does_not_fail_the_run() -> None:
-    desk = planned()
-    give_up(desk, "a", by="human")
-    desk.complete("extra", "ada")
-    *_, finished = desk.events(FinishRun("done"))
+    driver = planned()
+    give_up(driver, "a", by="human")
+    driver.complete("extra", "ada")
+    *_, finished = driver.events(FinishRun("done"))
     assert isinstance(finished, RunFinished)
     assert finished.incomplete == ("a", "b")
 
 
 def test_a_node_lost_with_a_given_up_optional_one_fails_the_run() -> None:
-    desk = planned(
+    driver = planned(
         "nodes:\n  - {id: a, task: x, optional: true}\n  - {id: b, task: y, deps: [a]}\n"
     )
-    give_up(desk, "a")
-    *_, stopped = desk.events(FinishRun("done"))
+    give_up(driver, "a")
+    *_, stopped = driver.events(FinishRun("done"))
     assert isinstance(stopped, RunStopped)
     assert "gave up nodes of the plan: b (failed: " in stopped.reason
 
 
 def test_stragglers_that_the_plan_goes_on_without_are_not_missing() -> None:
-    desk = planned(
+    driver = planned(
         "stages:\n  - name: Look\n    roles: [{id: x, prompt: X}, {id: y, prompt: Y}]\n"
         "contract: {checkpoint_policy: any}\n"
     )
-    desk.do(LaunchStage())
-    desk.complete("x", "x")
-    desk.settle()
-    *_, finished = desk.events(FinishRun("done"))
+    driver.do(LaunchStage())
+    driver.complete("x", "x")
+    driver.settle()
+    *_, finished = driver.events(FinishRun("done"))
     assert isinstance(finished, RunFinished)
     assert finished.incomplete == ()
 
 
 def test_a_run_without_a_leading_model_ends_with_its_last_nodes() -> None:
-    desk = planned()
-    assert end_of_plan(desk.board) is None
-    desk.complete("a", "ada")
-    desk.complete("extra", "ada")
-    assert end_of_plan(desk.board) is None
-    desk.complete("b", "ada")
-    ended = end_of_plan(desk.board)
+    driver = planned()
+    assert end_of_plan(driver.board) is None
+    driver.complete("a", "ada")
+    driver.complete("extra", "ada")
+    assert end_of_plan(driver.board) is None
+    driver.complete("b", "ada")
+    ended = end_of_plan(driver.board)
     assert ended == FinishRun("## b\n\nb is done\n\n## extra\n\nextra is done")
 
 
 def test_a_run_without_a_leading_model_fails_with_a_required_node() -> None:
-    desk = planned()
-    desk.complete("extra", "ada")
-    desk.fail("a")
-    desk.settle()
-    ended = end_of_plan(desk.board)
+    driver = planned()
+    driver.complete("extra", "ada")
+    driver.fail("a")
+    driver.settle()
+    ended = end_of_plan(driver.board)
     assert ended is not None
-    [stopped] = desk.events(ended)
+    [stopped] = driver.events(ended)
     assert isinstance(stopped, RunStopped)
     assert stopped.reason == (
         "nodes of the plan were not completed: a (failed: it went wrong), "
@@ -132,9 +132,9 @@ def test_a_run_without_a_leading_model_fails_with_a_required_node() -> None:
 
 
 def test_a_run_without_a_leading_model_is_completed_without_an_optional_node() -> None:
-    desk = planned()
-    desk.complete("a", "ada")
-    desk.complete("b", "ada")
-    desk.fail("extra")
-    ended = end_of_plan(desk.board)
+    driver = planned()
+    driver.complete("a", "ada")
+    driver.complete("b", "ada")
+    driver.fail("extra")
+    ended = end_of_plan(driver.board)
     assert ended == FinishRun("b is done")

@@ -14,40 +14,40 @@ from agiraph.board.decide import decide
 from agiraph.board.rules.sub_nodes import depth, overseer
 from agiraph.core.errors import IllegalTransition, InvalidInput
 from agiraph.core.ids import RunId
-from tests.unit.board.desk import Desk
+from tests.unit.board.board_driver import BoardDriver
 
 
-def family() -> Desk:
+def family() -> BoardDriver:
     """A node that ada holds, its child that ben holds, and the child's child, pending."""
-    desk = Desk()
+    driver = BoardDriver()
     for worker in ("ada", "ben", "cyd"):
-        desk.worker(worker)
-    desk.node("top")
-    desk.run("top", "ada")
-    desk.node("middle", parent="top")
-    desk.run("middle", "ben")
-    desk.node("low", parent="middle")
-    return desk
+        driver.worker(worker)
+    driver.node("top")
+    driver.run("top", "ada")
+    driver.node("middle", parent="top")
+    driver.run("middle", "ben")
+    driver.node("low", parent="middle")
+    return driver
 
 
 def test_a_sub_node_stands_one_deeper_than_its_parent() -> None:
-    desk = family()
-    assert [depth(desk.board, desk.at(name)) for name in ("top", "middle", "low")] == [1, 2, 3]
+    driver = family()
+    assert [depth(driver.board, driver.at(name)) for name in ("top", "middle", "low")] == [1, 2, 3]
 
 
 def test_what_a_firing_has_put_on_the_board_is_its_triggers_down_to_the_last_sub_node() -> None:
-    desk = Desk()
-    desk.node("top", trigger="t-1")
-    desk.node("middle", parent="top")
-    desk.node("low", parent="middle")
-    assert [desk.at(name).trigger for name in ("top", "middle", "low")] == ["t-1"] * 3
+    driver = BoardDriver()
+    driver.node("top", trigger="t-1")
+    driver.node("middle", parent="top")
+    driver.node("low", parent="middle")
+    assert [driver.at(name).trigger for name in ("top", "middle", "low")] == ["t-1"] * 3
 
 
 def test_too_deep_is_refused_with_what_is_possible() -> None:
-    desk = family()
-    desk.node("lower", parent="low")
+    driver = family()
+    driver.node("lower", parent="low")
     with pytest.raises(IllegalTransition, match=r"'lower' stands at depth 4.*suggest_next"):
-        desk.node("lowest", parent="lower")
+        driver.node("lowest", parent="lower")
 
 
 @pytest.mark.parametrize(
@@ -63,85 +63,85 @@ def test_too_deep_is_refused_with_what_is_possible() -> None:
 def test_a_sub_node_cannot_wait_for_those_above_it(
     needs: tuple[str, ...], worker: str | None, cycle: str
 ) -> None:
-    desk = family()
-    desk.node("after", "top")
+    driver = family()
+    driver.node("after", "top")
     with pytest.raises(IllegalTransition, match=f"part of a cycle: {cycle}"):
-        desk.node("late", *needs, parent="middle", worker=worker)
-    assert "late" not in {node.name for node in desk.board.nodes.values()}
+        driver.node("late", *needs, parent="middle", worker=worker)
+    assert "late" not in {node.name for node in driver.board.nodes.values()}
 
 
 def test_a_sub_node_cannot_be_kept_for_the_one_who_holds_its_parent() -> None:
-    desk = family()
-    desk.refuses(ReserveNode("low", "ben"), "low -> middle -> low")
-    assert desk.do(ReserveNode("low", "cyd")) == ["node.reserved"]
+    driver = family()
+    driver.refuses(ReserveNode("low", "ben"), "low -> middle -> low")
+    assert driver.do(ReserveNode("low", "cyd")) == ["node.reserved"]
 
 
 def test_below_a_node_that_has_ended_nothing_is_created() -> None:
-    desk = family()
-    desk.fail("middle")
+    driver = family()
+    driver.fail("middle")
     with pytest.raises(IllegalTransition, match="'middle' is failed: nothing can be below it"):
-        desk.node("late", parent="middle")
+        driver.node("late", parent="middle")
 
 
 def test_a_sub_node_may_wait_for_its_siblings() -> None:
-    desk = family()
-    desk.node("next", "low", parent="middle")
-    assert desk.at("next").dependencies == (desk.at("low").id,)
+    driver = family()
+    driver.node("next", "low", parent="middle")
+    assert driver.at("next").dependencies == (driver.at("low").id,)
 
 
 def test_a_parent_that_fails_takes_its_sub_nodes_along() -> None:
-    desk = family()
-    desk.fail("top")
-    assert [desk.at(name).status for name in ("top", "middle", "low")] == [
+    driver = family()
+    driver.fail("top")
+    assert [driver.at(name).status for name in ("top", "middle", "low")] == [
         "failed",
         "cancelled",
         "cancelled",
     ]
-    assert desk.at("low").reason == "its parent node 'top' failed: it went wrong"
-    assert desk.board.workers[desk.who("ben").id].status == "idle"
+    assert driver.at("low").reason == "its parent node 'top' failed: it went wrong"
+    assert driver.board.workers[driver.who("ben").id].status == "idle"
 
 
 def test_a_parent_that_is_cancelled_or_loses_its_worker_takes_them_along_too() -> None:
     for end in (CancelNode("top", "unwanted"), LoseWorker("ada", "killed")):
-        desk = family()
-        desk.do(end)
-        assert desk.at("middle").status == desk.at("low").status == "cancelled"
+        driver = family()
+        driver.do(end)
+        assert driver.at("middle").status == driver.at("low").status == "cancelled"
 
 
 def test_a_parent_that_is_completed_leaves_them_to_the_next_above() -> None:
-    desk = family()
-    assert overseer(desk.board, desk.at("low")) == desk.at("middle")
-    desk.done("middle")
-    assert desk.at("low").status == "pending"
-    assert overseer(desk.board, desk.at("low")) == desk.at("top")
-    desk.done("top")
-    assert overseer(desk.board, desk.at("low")) is None
+    driver = family()
+    assert overseer(driver.board, driver.at("low")) == driver.at("middle")
+    driver.done("middle")
+    assert driver.at("low").status == "pending"
+    assert overseer(driver.board, driver.at("low")) == driver.at("top")
+    driver.done("top")
+    assert overseer(driver.board, driver.at("low")) is None
 
 
 def test_a_team_has_a_bounded_number_of_workers_and_the_scheduler_knows() -> None:
-    desk = Desk(max_workers=1)
-    desk.worker("ada")
+    driver = BoardDriver(max_workers=1)
+    driver.worker("ada")
     with pytest.raises(
         IllegalTransition, match=r"its 1 workers \(run.max_workers\).*idle now: ada"
     ):
-        desk.worker("ben")
-    desk.node("one")
-    desk.node("two")
-    desk.settle()
-    assert [worker.name for worker in desk.board.team] == ["ada"]
-    assert desk.at("two").status == "pending"
+        driver.worker("ben")
+    driver.node("one")
+    driver.node("two")
+    driver.settle()
+    assert [worker.name for worker in driver.board.team] == ["ada"]
+    assert driver.at("two").status == "pending"
 
 
 def test_a_waiting_parent_leaves_its_place_to_its_sub_nodes_however_deep() -> None:
-    desk = Desk()
-    desk.node("n1")
+    driver = BoardDriver()
+    driver.node("n1")
     for level in (1, 2, 3):
-        desk.settle(max_concurrent=1)
-        assert desk.at(f"n{level}").status == "assigned"
-        desk.node(f"n{level + 1}", parent=f"n{level}")
-        desk.do(BlockNode(f"n{level}", (f"n{level + 1}",)))
-    desk.settle(max_concurrent=1)
-    assert desk.at("n4").status == "assigned"
+        driver.settle(max_concurrent=1)
+        assert driver.at(f"n{level}").status == "assigned"
+        driver.node(f"n{level + 1}", parent=f"n{level}")
+        driver.do(BlockNode(f"n{level}", (f"n{level + 1}",)))
+    driver.settle(max_concurrent=1)
+    assert driver.at("n4").status == "assigned"
 
 
 def test_bounds_below_one_are_refused() -> None:

@@ -7,23 +7,23 @@ from agiraph.board.names import find_worker
 from agiraph.core.errors import IllegalTransition, InvalidInput
 from agiraph.core.ids import RESERVED_NAMES, short_derived_id
 from agiraph.core.specs import WorkerSpec
-from tests.unit.board.desk import Desk
+from tests.unit.board.board_driver import BoardDriver
 
 
 def test_a_worker_is_called_by_name_and_known_by_id() -> None:
-    desk = Desk()
-    desk.do(SpawnWorker("w1", WorkerSpec(name="Ada Byron", role="analyst", model="x/y")))
-    worker = desk.board.worker_by_cause("w1")
+    driver = BoardDriver()
+    driver.do(SpawnWorker("w1", WorkerSpec(name="Ada Byron", role="analyst", model="x/y")))
+    worker = driver.board.worker_by_cause("w1")
     assert worker is not None
     assert worker.id == f"ada-byron-{short_derived_id('r1', 'w1')}"
     for named in ("Ada Byron", "ada byron", worker.id):
-        assert find_worker(desk.board, named) == worker
+        assert find_worker(driver.board, named) == worker
 
 
 def test_the_same_cause_spawns_one_worker() -> None:
-    desk = Desk()
-    desk.do(SpawnWorker("w1", WorkerSpec(name="ada")))
-    assert desk.do(SpawnWorker("w1", WorkerSpec(name="ada"))) == []
+    driver = BoardDriver()
+    driver.do(SpawnWorker("w1", WorkerSpec(name="ada")))
+    assert driver.do(SpawnWorker("w1", WorkerSpec(name="ada"))) == []
 
 
 @pytest.mark.parametrize(
@@ -38,60 +38,60 @@ def test_the_same_cause_spawns_one_worker() -> None:
 )
 def test_reserved_and_odd_names_are_refused(name: str, why: str) -> None:
     with pytest.raises(InvalidInput, match=why):
-        Desk().worker(name)
+        BoardDriver().worker(name)
 
 
 def test_a_name_is_taken_until_its_worker_has_stopped() -> None:
-    desk = Desk()
-    desk.worker("ada")
+    driver = BoardDriver()
+    driver.worker("ada")
     with pytest.raises(InvalidInput, match="'Ada' is taken by worker ada-"):
-        desk.do(SpawnWorker("w2", WorkerSpec(name="Ada")))
-    desk.do(RetireWorker("ada"))
-    assert desk.do(SpawnWorker("w2", WorkerSpec(name="Ada"))) == ["worker.spawned"]
-    assert find_worker(desk.board, "ada").cause == "w2"
+        driver.do(SpawnWorker("w2", WorkerSpec(name="Ada")))
+    driver.do(RetireWorker("ada"))
+    assert driver.do(SpawnWorker("w2", WorkerSpec(name="Ada"))) == ["worker.spawned"]
+    assert find_worker(driver.board, "ada").cause == "w2"
 
 
 def test_a_name_in_no_known_script_is_kept() -> None:
-    desk = Desk()
-    desk.worker("李雷")
-    desk.worker("韩梅")
-    assert [worker.id.partition("-")[0] for worker in desk.board.team] == ["worker", "worker"]
-    assert find_worker(desk.board, "韩梅").name == "韩梅"
+    driver = BoardDriver()
+    driver.worker("李雷")
+    driver.worker("韩梅")
+    assert [worker.id.partition("-")[0] for worker in driver.board.team] == ["worker", "worker"]
+    assert find_worker(driver.board, "韩梅").name == "韩梅"
 
 
 def test_an_autonomous_worker_needs_a_command() -> None:
     with pytest.raises(InvalidInput, match="needs an agent_command"):
-        Desk().do(SpawnWorker("w1", WorkerSpec(name="ada", type="autonomous")))
+        BoardDriver().do(SpawnWorker("w1", WorkerSpec(name="ada", type="autonomous")))
 
 
 def test_a_worker_with_a_node_is_not_retired() -> None:
-    desk = Desk()
-    desk.busy("one", "ada")
-    desk.refuses(RetireWorker("ada"), r"'ada' holds node 'one' \(running\)")
+    driver = BoardDriver()
+    driver.busy("one", "ada")
+    driver.refuses(RetireWorker("ada"), r"'ada' holds node 'one' \(running\)")
 
 
 def test_a_lost_worker_never_holds_a_node() -> None:
-    desk = Desk()
-    desk.busy("one", "ada")
-    assert desk.do(LoseWorker("ada", "killed by signal 9")) == ["node.failed", "worker.stopped"]
-    assert (desk.who("ada").status, desk.who("ada").node) == ("stopped", None)
-    assert desk.at("one").reason == "its worker 'ada' was lost: killed by signal 9"
-    assert desk.do(LoseWorker("ada", "again")) == []
+    driver = BoardDriver()
+    driver.busy("one", "ada")
+    assert driver.do(LoseWorker("ada", "killed by signal 9")) == ["node.failed", "worker.stopped"]
+    assert (driver.who("ada").status, driver.who("ada").node) == ("stopped", None)
+    assert driver.at("one").reason == "its worker 'ada' was lost: killed by signal 9"
+    assert driver.do(LoseWorker("ada", "again")) == []
 
 
 def test_a_stopped_worker_is_given_nothing() -> None:
-    desk = Desk()
-    desk.worker("ada")
-    desk.do(RetireWorker("ada"))
-    assert desk.do(RetireWorker("ada")) == []
-    desk.node("one")
+    driver = BoardDriver()
+    driver.worker("ada")
+    driver.do(RetireWorker("ada"))
+    assert driver.do(RetireWorker("ada")) == []
+    driver.node("one")
     with pytest.raises(IllegalTransition, match="'ada' has stopped"):
-        desk.assign("one", "ada")
+        driver.assign("one", "ada")
 
 
 def test_workers_leave_when_the_run_ends() -> None:
-    desk = Desk()
-    desk.worker("ada")
-    desk.do(FinishRun(""))
-    assert desk.who("ada").status == "stopped"
-    assert desk.do(RetireWorker("ada")) == []
+    driver = BoardDriver()
+    driver.worker("ada")
+    driver.do(FinishRun(""))
+    assert driver.who("ada").status == "stopped"
+    assert driver.do(RetireWorker("ada")) == []

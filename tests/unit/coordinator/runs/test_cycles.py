@@ -31,7 +31,7 @@ MIDNIGHT = 1_767_225_600.0  # 2026-01-01T00:00:00Z
 HOUR = 3600.0
 
 
-class MemoryOffice:
+class BoardInMemory:
     """The board of a run, with nothing that follows from it."""
 
     def __init__(self, mode: Mode, clock: SimpleNamespace) -> None:
@@ -79,7 +79,7 @@ class Lead:
         self.args = SimpleNamespace(agent=agent)
         self.files = AgentFiles(self.line.home.agent(AGENT), RUN, agent)
         self.files.home.memory.mkdir(exist_ok=True)
-        self.board_service = MemoryOffice(self.mode, self.clock)
+        self.board_service = BoardInMemory(self.mode, self.clock)
         self.cycles = self.next_life()
 
     def next_life(self) -> Cycles:
@@ -174,7 +174,7 @@ async def test_notes_that_were_written_before_the_crash_are_not_written_again_th
     lead: Lead,
 ) -> None:
     await lead.end()
-    lead.board_service = MemoryOffice("infinite", lead.clock)  # the board had not noted it
+    lead.board_service = BoardInMemory("infinite", lead.clock)  # the board had not noted it
     lead.time += 24 * HOUR
     lead.next_life()
     await lead.end()

@@ -14,7 +14,7 @@ from agiraph.tools.sandbox.mounts import mounts_of
 from agiraph.tools.sandbox.probe import SandboxProbe
 from agiraph.tools.sandbox.sandbox import Sandbox
 from agiraph.tools.sandbox.toolchain import prefix_of, toolchain
-from tests.unit.tools.scopes.house import MINE, OTHER, House
+from tests.unit.tools.scopes.home_layout import MINE, OTHER, HomeLayout
 
 WORKS = SandboxProbe("/usr/bin/bwrap")
 
@@ -27,139 +27,143 @@ def shown(words: Sequence[str], way: str) -> list[Path]:
     return [Path(words[at + 1]) for at, word in enumerate(words) if word == way]
 
 
-def test_a_worker_is_shown_its_own_and_what_is_published(house: House) -> None:
-    mounts = mounts_of(house.worker())
-    me = house.run.worker("ada-111111")
+def test_a_worker_is_shown_its_own_and_what_is_published(layout: HomeLayout) -> None:
+    mounts = mounts_of(layout.worker())
+    me = layout.run.worker("ada-111111")
     writable = {mount.path for mount in mounts if mount.is_writable}
-    assert writable == {house.node.scratch, me.notebook, me.memory, me.identity}
+    assert writable == {layout.node.scratch, me.notebook, me.memory, me.identity}
     readable = {mount.path for mount in mounts if not mount.is_writable}
     assert readable == {
-        *(house.run.plan, house.run.messages, house.run.attachments),
-        *(house.run.node(MINE).path, house.run.node(OTHER).published, me.path),
+        *(layout.run.plan, layout.run.messages, layout.run.attachments),
+        *(layout.run.node(MINE).path, layout.run.node(OTHER).published, me.path),
     }
 
 
-def test_of_the_runs_root_a_worker_is_shown_nothing_that_can_be_exchanged(house: House) -> None:
-    sources = {mount.path: mount.shown for mount in mounts_of(house.worker())}
-    assert sources[house.run.plan] == plan_copy(house.run.path)
-    in_root = {path for path in sources if path.parent == house.run.path}
-    assert in_root == {house.run.plan, house.run.messages, house.run.attachments}
+def test_of_the_runs_root_a_worker_is_shown_nothing_that_can_be_exchanged(
+    layout: HomeLayout,
+) -> None:
+    sources = {mount.path: mount.shown for mount in mounts_of(layout.worker())}
+    assert sources[layout.run.plan] == plan_copy(layout.run.path)
+    in_root = {path for path in sources if path.parent == layout.run.path}
+    assert in_root == {layout.run.plan, layout.run.messages, layout.run.attachments}
 
 
-def test_a_coordinator_is_shown_its_run_and_its_memory(house: House) -> None:
-    mounts = mounts_of(house.coordinator())
+def test_a_coordinator_is_shown_its_run_and_its_memory(layout: HomeLayout) -> None:
+    mounts = mounts_of(layout.coordinator())
     writable = {mount.path for mount in mounts if mount.is_writable}
-    assert writable == {house.run.path, house.agent.memory_file, house.agent.memory}
+    assert writable == {layout.run.path, layout.agent.memory_file, layout.agent.memory}
     readable = {mount.path for mount in mounts if not mount.is_writable}
-    folders = {house.run.nodes, house.run.workers, house.run.messages, house.run.attachments}
-    covered = folders | {house.run.journal}
-    assert readable == covered | {house.agent.soul, house.agent.goal}
+    folders = {layout.run.nodes, layout.run.workers, layout.run.messages, layout.run.attachments}
+    covered = folders | {layout.run.journal}
+    assert readable == covered | {layout.agent.soul, layout.agent.goal}
 
 
-def test_a_link_is_never_shown_for_what_it_leads_to(house: House) -> None:
-    other = house.run.node("late-worker-cccccc")
+def test_a_link_is_never_shown_for_what_it_leads_to(layout: HomeLayout) -> None:
+    other = layout.run.node("late-worker-cccccc")
     other.path.mkdir()
-    other.published.symlink_to(house.run.node(OTHER).scratch)
-    assert other.published not in {mount.path for mount in mounts_of(house.worker())}
+    other.published.symlink_to(layout.run.node(OTHER).scratch)
+    assert other.published not in {mount.path for mount in mounts_of(layout.worker())}
 
 
-def test_what_lies_below_comes_after_what_it_lies_in(house: House) -> None:
-    words = Sandbox(settings(), WORKS).enclose(house.worker()).words
+def test_what_lies_below_comes_after_what_it_lies_in(layout: HomeLayout) -> None:
+    words = Sandbox(settings(), WORKS).enclose(layout.worker()).words
     assert words[0] == "/usr/bin/bwrap"
     assert words[-1] == "--"
-    assert words.index(str(house.node.path)) < words.index(str(house.node.scratch))
+    assert words.index(str(layout.node.path)) < words.index(str(layout.node.scratch))
     assert words[-4:-1] == (
-        str(house.run.worker("ada-111111").notebook),
+        str(layout.run.worker("ada-111111").notebook),
         "--chdir",
-        str(house.node.scratch),
+        str(layout.node.scratch),
     )
 
 
 def test_a_home_inside_a_programs_folder_is_covered_and_a_link_does_not_lead_round(
-    house: House, tmp_path_factory: pytest.TempPathFactory
+    layout: HomeLayout, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     link = tmp_path_factory.mktemp("elsewhere") / "link"
-    link.symlink_to(house.root.parent)
-    words = Sandbox(settings(), WORKS).enclose(house.worker(), readable=[link]).words
-    at = words.index(str(house.root.parent))
-    assert at < words.index(str(house.root)) < words.index(str(house.node.scratch))
-    assert words[words.index(str(house.root)) - 1] == "--tmpfs"
+    link.symlink_to(layout.root.parent)
+    words = Sandbox(settings(), WORKS).enclose(layout.worker(), readable=[link]).words
+    at = words.index(str(layout.root.parent))
+    assert at < words.index(str(layout.root)) < words.index(str(layout.node.scratch))
+    assert words[words.index(str(layout.root)) - 1] == "--tmpfs"
     assert str(link) not in words
 
 
 def test_a_program_behind_a_link_is_shown_at_both_places(
-    house: House, tmp_path_factory: pytest.TempPathFactory
+    layout: HomeLayout, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     folder = tmp_path_factory.mktemp("pythons")
     (folder / "3.12.1/lib").mkdir(parents=True)
     (folder / "3.12").symlink_to("3.12.1")
     named, real = folder / "3.12/lib", folder / "3.12.1/lib"
-    words = Sandbox(settings(), WORKS).enclose(house.worker(), readable=[named]).words
+    words = Sandbox(settings(), WORKS).enclose(layout.worker(), readable=[named]).words
     at = words.index(str(named))
     assert words[at - 2 : at] == ("--ro-bind-try", str(real))
-    words = Sandbox(settings(), WORKS).enclose(house.worker(), readable=[named, folder]).words
+    words = Sandbox(settings(), WORKS).enclose(layout.worker(), readable=[named, folder]).words
     assert str(named) not in words, "the link itself is shown"
 
 
-def test_a_home_inside_the_input_is_covered(house: House) -> None:
-    scope = house.worker()
-    around = type(scope)(scope.rules, scope.cwd, house.root.parent, scope.home)
+def test_a_home_inside_the_input_is_covered(layout: HomeLayout) -> None:
+    scope = layout.worker()
+    around = type(scope)(scope.rules, scope.cwd, layout.root.parent, scope.home)
     words = Sandbox(settings(input="write"), WORKS).enclose(around).words
-    assert shown(words, "--bind-try")[0] == house.node.scratch, "nor may it be written"
+    assert shown(words, "--bind-try")[0] == layout.node.scratch, "nor may it be written"
     cover = words.index("--tmpfs", words.index("--tmpfs") + 1)
-    assert words[cover + 1] == str(house.root)
-    assert words.index(str(house.root.parent)) < cover < words.index(str(house.node.path))
+    assert words[cover + 1] == str(layout.root)
+    assert words.index(str(layout.root.parent)) < cover < words.index(str(layout.node.path))
 
 
-def test_the_input_may_be_written_if_the_settings_say_so(house: House) -> None:
-    scope = house.worker()
-    assert house.input_dir in shown(
+def test_the_input_may_be_written_if_the_settings_say_so(layout: HomeLayout) -> None:
+    scope = layout.worker()
+    assert layout.input_dir in shown(
         Sandbox(settings(), WORKS).enclose(scope).words, "--ro-bind-try"
     )
     words = Sandbox(settings(input="write"), WORKS).enclose(scope).words
-    assert house.input_dir in shown(words, "--bind-try")
+    assert layout.input_dir in shown(words, "--bind-try")
 
 
-def test_in_an_input_that_may_be_written_git_stays_read_only(house: House) -> None:
-    git = house.input_dir / ".git"
+def test_in_an_input_that_may_be_written_git_stays_read_only(layout: HomeLayout) -> None:
+    git = layout.input_dir / ".git"
     git.mkdir()
     (git / "HEAD").touch()
-    enclosure = Sandbox(settings(input="write"), WORKS).enclose(house.worker())
+    enclosure = Sandbox(settings(input="write"), WORKS).enclose(layout.worker())
     words = enclosure.words
-    assert house.input_dir in shown(words, "--bind-try")
+    assert layout.input_dir in shown(words, "--bind-try")
     assert shown(words, "--ro-bind") == [git]
     assert enclosure.standins == ()
-    assert words.index(str(house.input_dir)) < words.index(str(git))
+    assert words.index(str(layout.input_dir)) < words.index(str(git))
 
 
-def test_where_an_input_has_no_git_an_empty_folder_stands_in_for_it(house: House) -> None:
-    git = str(house.input_dir / ".git")
-    enclosure = Sandbox(settings(input="write"), WORKS).enclose(house.worker())
-    at = enclosure.words.index("--tmpfs", enclosure.words.index(str(house.input_dir)))
+def test_where_an_input_has_no_git_an_empty_folder_stands_in_for_it(layout: HomeLayout) -> None:
+    git = str(layout.input_dir / ".git")
+    enclosure = Sandbox(settings(input="write"), WORKS).enclose(layout.worker())
+    at = enclosure.words.index("--tmpfs", enclosure.words.index(str(layout.input_dir)))
     assert enclosure.words[at : at + 4] == ("--tmpfs", git, "--remount-ro", git)
     assert enclosure.standins == (git,)
-    assert Sandbox(settings(), WORKS).enclose(house.worker()).standins == ()
+    assert Sandbox(settings(), WORKS).enclose(layout.worker()).standins == ()
 
 
-def test_what_protects_the_input_comes_after_every_folder_that_may_be_written(house: House) -> None:
-    above = house.input_dir.parent
+def test_what_protects_the_input_comes_after_every_folder_that_may_be_written(
+    layout: HomeLayout,
+) -> None:
+    above = layout.input_dir.parent
     sandbox = Sandbox(settings(input="write"), WORKS)
-    words = sandbox.enclose(house.worker(), writable=[above]).words
+    words = sandbox.enclose(layout.worker(), writable=[above]).words
     last = len(words) - 1 - words[::-1].index("--bind-try")
     assert words[last + 1] == str(above)
     assert last < words.index("--remount-ro")
 
 
-def test_an_input_that_cannot_be_protected_is_read_only(house: House) -> None:
-    (house.input_dir / ".git").symlink_to("elsewhere")
-    words = Sandbox(settings(input="write"), WORKS).enclose(house.worker()).words
-    assert house.input_dir in shown(words, "--ro-bind-try")
-    assert house.input_dir not in shown(words, "--bind-try")
+def test_an_input_that_cannot_be_protected_is_read_only(layout: HomeLayout) -> None:
+    (layout.input_dir / ".git").symlink_to("elsewhere")
+    words = Sandbox(settings(input="write"), WORKS).enclose(layout.worker()).words
+    assert layout.input_dir in shown(words, "--ro-bind-try")
+    assert layout.input_dir not in shown(words, "--bind-try")
 
 
-def test_the_network_is_taken_from_all_or_from_some(house: House) -> None:
+def test_the_network_is_taken_from_all_or_from_some(layout: HomeLayout) -> None:
     def has_network(wall: Sandbox, **asked: Any) -> bool:
-        return "--unshare-net" not in wall.enclose(house.worker(), **asked).words
+        return "--unshare-net" not in wall.enclose(layout.worker(), **asked).words
 
     assert has_network(Sandbox(settings(), WORKS))
     assert not has_network(Sandbox(settings(), WORKS), has_network=False)
@@ -170,19 +174,19 @@ def test_the_network_is_taken_from_all_or_from_some(house: House) -> None:
     assert not settings(network=False).has_network("ada")
 
 
-def test_without_a_wall_a_command_runs_as_it_is_or_is_refused(house: House) -> None:
+def test_without_a_wall_a_command_runs_as_it_is_or_is_refused(layout: HomeLayout) -> None:
     down = SandboxProbe(why="bubblewrap is not installed", advice="apt install bubblewrap")
-    assert Sandbox(settings(), down).enclose(house.worker()).words == ()
-    assert Sandbox(settings(mode="none"), WORKS).enclose(house.worker()).words == ()
+    assert Sandbox(settings(), down).enclose(layout.worker()).words == ()
+    assert Sandbox(settings(mode="none"), WORKS).enclose(layout.worker()).words == ()
     for strict in (settings(required=True), settings(mode="bwrap")):
         with pytest.raises(Refused, match=r"not installed \(apt install bubblewrap\)"):
-            Sandbox(strict, down).enclose(house.worker())
+            Sandbox(strict, down).enclose(layout.worker())
 
 
-def test_no_network_is_refused_where_the_kernel_cannot_take_it(house: House) -> None:
+def test_no_network_is_refused_where_the_kernel_cannot_take_it(layout: HomeLayout) -> None:
     wall = Sandbox(settings(), SandboxProbe("/usr/bin/bwrap", has_no_network=False))
     with pytest.raises(Refused, match="network"):
-        wall.enclose(house.worker(), has_network=False)
+        wall.enclose(layout.worker(), has_network=False)
 
 
 def test_required_and_none_contradict_each_other(tmp_path: Path) -> None:

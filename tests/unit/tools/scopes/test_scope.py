@@ -5,7 +5,7 @@ import pytest
 from agiraph.core.errors import OutOfScope
 from agiraph.core.ids import WorkerId
 from agiraph.tools.scopes.scope import Scope
-from tests.unit.tools.scopes.house import MINE, OTHER, House
+from tests.unit.tools.scopes.home_layout import MINE, OTHER, HomeLayout
 
 RUN = "agents/demo/runs/r1"
 
@@ -32,27 +32,29 @@ RUN = "agents/demo/runs/r1"
         ("input/table.csv", "files/table.csv"),
     ],
 )
-def test_what_a_worker_reads(house: House, path: str, place: str) -> None:
-    assert house.worker().to_read(path).read_text() == place
+def test_what_a_worker_reads(layout: HomeLayout, path: str, place: str) -> None:
+    assert layout.worker().to_read(path).read_text() == place
 
 
-def test_an_absolute_path_serves_inside_the_input_folder(house: House) -> None:
-    scope = house.worker()
-    assert scope.to_read(str(house.input_dir / "table.csv")).read_text() == "files/table.csv"
+def test_an_absolute_path_serves_inside_the_input_folder(layout: HomeLayout) -> None:
+    scope = layout.worker()
+    assert scope.to_read(str(layout.input_dir / "table.csv")).read_text() == "files/table.csv"
     with pytest.raises(OutOfScope, match=r"absolute paths serve only .* write 'scratch/draft.md'"):
-        scope.to_read(str(house.node.scratch / "draft.md"))
+        scope.to_read(str(layout.node.scratch / "draft.md"))
     with pytest.raises(OutOfScope, match="absolute paths serve only inside the input folder"):
         scope.to_read("/etc/passwd")
     with pytest.raises(OutOfScope, match="may not be written"):
-        scope.to_write(str(house.input_dir / "table.csv"))
+        scope.to_write(str(layout.input_dir / "table.csv"))
 
 
-def test_a_home_in_the_input_folder_is_not_read(house: House) -> None:
+def test_a_home_in_the_input_folder_is_not_read(layout: HomeLayout) -> None:
     """Nor is one that is the input folder itself; a folder inside of it may be."""
-    home, token = house.root, "system/token"
+    home, token = layout.root, "system/token"
     scopes = {
-        folder: Scope.for_worker(house.agent, house.run, WorkerId("ada-111111"), house.node, folder)
-        for folder in (home.parent, home, home / "system", house.run.path)
+        folder: Scope.for_worker(
+            layout.agent, layout.run, WorkerId("ada-111111"), layout.node, folder
+        )
+        for folder in (home.parent, home, home / "system", layout.run.path)
     }
     outer = scopes[home.parent]
     shown = home.relative_to(home.parent)
@@ -69,7 +71,7 @@ def test_a_home_in_the_input_folder_is_not_read(house: House) -> None:
     assert not outer.is_input(home.parent / str(shown).upper() / "SYSTEM" / "token")
     assert outer.is_input(home.parent / "other.txt")
     assert scopes[home].input_dir is scopes[home / "system"].input_dir is None
-    assert scopes[house.run.path].to_read("input/_plan.md") == house.run.plan
+    assert scopes[layout.run.path].to_read("input/_plan.md") == layout.run.plan
 
 
 @pytest.mark.parametrize(
@@ -93,20 +95,20 @@ def test_a_home_in_the_input_folder_is_not_read(house: House) -> None:
         "~/x/../../../../../../../../system/token",
     ],
 )
-def test_what_a_worker_cannot_read(house: House, path: str) -> None:
+def test_what_a_worker_cannot_read(layout: HomeLayout, path: str) -> None:
     with pytest.raises(OutOfScope):
-        house.worker().to_read(path)
+        layout.worker().to_read(path)
 
 
-def test_a_name_that_stands_nowhere_is_read_from_scratch(house: House) -> None:
-    assert house.worker().to_read("JOURNAL2.jsonl") == house.node.scratch.resolve() / (
+def test_a_name_that_stands_nowhere_is_read_from_scratch(layout: HomeLayout) -> None:
+    assert layout.worker().to_read("JOURNAL2.jsonl") == layout.node.scratch.resolve() / (
         "JOURNAL2.jsonl"
     )
 
 
 @pytest.mark.parametrize("path", ["", " ", "a\0b", "x" * 5000, "\ud800"])
-def test_odd_paths_are_refused(house: House, path: str) -> None:
-    scope = house.worker()
+def test_odd_paths_are_refused(layout: HomeLayout, path: str) -> None:
+    scope = layout.worker()
     with pytest.raises(OutOfScope):
         scope.to_read(path)
 
@@ -121,14 +123,14 @@ def test_odd_paths_are_refused(house: House, path: str) -> None:
         (f"nodes/{MINE}/scratch/report.md", "scratch/report.md"),
     ],
 )
-def test_what_a_worker_writes_lands_in_scratch(house: House, path: str, place: str) -> None:
-    assert house.worker().to_write(path) == house.node.path.resolve() / place
+def test_what_a_worker_writes_lands_in_scratch(layout: HomeLayout, path: str, place: str) -> None:
+    assert layout.worker().to_write(path) == layout.node.path.resolve() / place
 
 
-def test_a_worker_writes_its_own_notes(house: House) -> None:
-    home = house.run.worker("ada-111111").path.resolve()
+def test_a_worker_writes_its_own_notes(layout: HomeLayout) -> None:
+    home = layout.run.worker("ada-111111").path.resolve()
     for name in ("notebook.md", "memory.md", "identity.md"):
-        assert house.worker().to_write(name) == home / name
+        assert layout.worker().to_write(name) == home / name
 
 
 @pytest.mark.parametrize(
@@ -152,59 +154,59 @@ def test_a_worker_writes_its_own_notes(house: House) -> None:
         "../../MEMORY.md",
     ],
 )
-def test_what_a_worker_cannot_write(house: House, path: str) -> None:
+def test_what_a_worker_cannot_write(layout: HomeLayout, path: str) -> None:
     with pytest.raises(OutOfScope, match=r"may not be written \(possible: scratch/"):
-        house.worker().to_write(path)
+        layout.worker().to_write(path)
 
 
-def test_links_count_as_what_they_lead_to(house: House) -> None:
-    scratch = house.node.scratch
-    (scratch / "out").symlink_to(house.root / "system")
-    (scratch / "new").symlink_to(house.root / "system" / "made")
-    (scratch / "plan").symlink_to(house.run.plan)
+def test_links_count_as_what_they_lead_to(layout: HomeLayout) -> None:
+    scratch = layout.node.scratch
+    (scratch / "out").symlink_to(layout.root / "system")
+    (scratch / "new").symlink_to(layout.root / "system" / "made")
+    (scratch / "plan").symlink_to(layout.run.plan)
     (scratch / "loop").symlink_to(scratch / "loop")
-    scope = house.worker()
+    scope = layout.worker()
     for path in ("out/token", "scratch/out/token", "new", "loop/x"):
         with pytest.raises(OutOfScope):
             scope.to_read(path)
     for path in ("out/token", "new", "plan"):
         with pytest.raises(OutOfScope):
             scope.to_write(path)
-    assert scope.to_read("plan") == house.run.plan.resolve()
+    assert scope.to_read("plan") == layout.run.plan.resolve()
 
 
-def test_a_link_in_anothers_published_folder_leads_nowhere(house: House) -> None:
-    leak = house.run.node(OTHER).published / "leak.md"
-    leak.symlink_to(house.run.node(OTHER).scratch / "draft.md")
+def test_a_link_in_anothers_published_folder_leads_nowhere(layout: HomeLayout) -> None:
+    leak = layout.run.node(OTHER).published / "leak.md"
+    leak.symlink_to(layout.run.node(OTHER).scratch / "draft.md")
     with pytest.raises(OutOfScope):
-        house.worker().to_read(f"nodes/{OTHER}/published/leak.md")
+        layout.worker().to_read(f"nodes/{OTHER}/published/leak.md")
 
 
-def test_folders_can_be_listed_and_their_private_parts_told_apart(house: House) -> None:
-    scope = house.worker()
+def test_folders_can_be_listed_and_their_private_parts_told_apart(layout: HomeLayout) -> None:
+    scope = layout.worker()
     assert scope.to_list(".") == scope.to_list("") == scope.cwd
-    assert scope.to_list("input") == house.input_dir.resolve()
-    assert scope.to_list("nodes") == house.run.nodes.resolve()
+    assert scope.to_list("input") == layout.input_dir.resolve()
+    assert scope.to_list("nodes") == layout.run.nodes.resolve()
     assert scope.to_list(f"nodes/{OTHER}/published").is_dir()
-    assert not scope.may_read(house.run.node(OTHER).scratch.resolve())
-    assert scope.to_list("..") == house.node.path.resolve()
+    assert not scope.may_read(layout.run.node(OTHER).scratch.resolve())
+    assert scope.to_list("..") == layout.node.path.resolve()
     for path in ("workers", "workers/ben-222222", f"nodes/{OTHER}", "../../../.."):
         with pytest.raises(OutOfScope):
             scope.to_list(path)
 
 
-def test_places_are_shown_as_the_worker_writes_them(house: House) -> None:
-    scope = house.worker()
-    assert scope.shown(house.node.scratch / "a" / "b.md") == "scratch/a/b.md"
-    assert scope.shown(house.run.plan) == "_plan.md"
-    assert scope.shown(house.input_dir / "table.csv") == "input/table.csv"
-    assert scope.shown(house.input_dir) == "input"
-    assert scope.shown(house.run.worker("ada-111111").notebook) == "notebook.md"
-    assert scope.shown(house.run.node(OTHER).published) == f"nodes/{OTHER}/published"
+def test_places_are_shown_as_the_worker_writes_them(layout: HomeLayout) -> None:
+    scope = layout.worker()
+    assert scope.shown(layout.node.scratch / "a" / "b.md") == "scratch/a/b.md"
+    assert scope.shown(layout.run.plan) == "_plan.md"
+    assert scope.shown(layout.input_dir / "table.csv") == "input/table.csv"
+    assert scope.shown(layout.input_dir) == "input"
+    assert scope.shown(layout.run.worker("ada-111111").notebook) == "notebook.md"
+    assert scope.shown(layout.run.node(OTHER).published) == f"nodes/{OTHER}/published"
 
 
-def test_an_idle_worker_has_its_notes_and_no_scratch(house: House) -> None:
-    scope = Scope.for_worker(house.agent, house.run, WorkerId("ada-111111"), None, None)
+def test_an_idle_worker_has_its_notes_and_no_scratch(layout: HomeLayout) -> None:
+    scope = Scope.for_worker(layout.agent, layout.run, WorkerId("ada-111111"), None, None)
     assert scope.to_read("_plan.md").exists()
     assert scope.to_write("notebook.md").exists()
     for path in ("x.md", "scratch/x.md"):
@@ -214,18 +216,18 @@ def test_an_idle_worker_has_its_notes_and_no_scratch(house: House) -> None:
         scope.to_read("input/x")
 
 
-def test_a_name_that_fits_two_nodes_is_not_guessed(house: House) -> None:
+def test_a_name_that_fits_two_nodes_is_not_guessed(layout: HomeLayout) -> None:
     for folder in ("plan-a-b-cccccc", "plan-b-dddddd"):
-        (house.run.nodes / folder / "published").mkdir(parents=True)
-    found = house.worker().to_read("nodes/plan/published")
-    assert found == house.run.nodes.resolve() / "plan" / "published"
+        (layout.run.nodes / folder / "published").mkdir(parents=True)
+    found = layout.worker().to_read("nodes/plan/published")
+    assert found == layout.run.nodes.resolve() / "plan" / "published"
 
 
 @pytest.mark.parametrize("name", ["journal.jsonl.snapshot", "journal.jsonl.good-20260101T000000Z"])
-def test_what_belongs_to_the_run_journal_is_not_read(house: House, name: str) -> None:
-    (house.run.path / name).write_text("{}")
+def test_what_belongs_to_the_run_journal_is_not_read(layout: HomeLayout, name: str) -> None:
+    (layout.run.path / name).write_text("{}")
     with pytest.raises(OutOfScope):
-        house.worker().to_read(name)
+        layout.worker().to_read(name)
 
 
 # --- the coordinator ----------------------------------------------------------------------------
@@ -247,8 +249,8 @@ def test_what_belongs_to_the_run_journal_is_not_read(house: House, name: str) ->
         "input/table.csv",
     ],
 )
-def test_a_coordinator_reads_the_run_and_its_own_memory(house: House, path: str) -> None:
-    assert house.coordinator().to_read(path).is_file()
+def test_a_coordinator_reads_the_run_and_its_own_memory(layout: HomeLayout, path: str) -> None:
+    assert layout.coordinator().to_read(path).is_file()
 
 
 @pytest.mark.parametrize(
@@ -263,22 +265,22 @@ def test_a_coordinator_reads_the_run_and_its_own_memory(house: House, path: str)
         "input/../system/token",
     ],
 )
-def test_a_coordinator_reads_nothing_else(house: House, path: str) -> None:
+def test_a_coordinator_reads_nothing_else(layout: HomeLayout, path: str) -> None:
     with pytest.raises(OutOfScope):
-        house.coordinator().to_read(path)
+        layout.coordinator().to_read(path)
 
 
 @pytest.mark.parametrize("path", ["_plan.md", "_output.md", "brief.md", "notes/day-1.md"])
-def test_a_bare_path_of_a_coordinator_is_the_runs_root(house: House, path: str) -> None:
-    scope = house.coordinator()
-    assert scope.to_write(path) == house.run.path.resolve() / path
-    assert scope.cwd == house.run.path.resolve()
+def test_a_bare_path_of_a_coordinator_is_the_runs_root(layout: HomeLayout, path: str) -> None:
+    scope = layout.coordinator()
+    assert scope.to_write(path) == layout.run.path.resolve() / path
+    assert scope.cwd == layout.run.path.resolve()
 
 
-def test_a_coordinator_writes_its_memory(house: House) -> None:
-    scope = house.coordinator()
-    assert scope.to_write("MEMORY.md") == house.agent.memory_file.resolve()
-    assert scope.to_write("memory/x/y.md") == house.agent.memory.resolve() / "x" / "y.md"
+def test_a_coordinator_writes_its_memory(layout: HomeLayout) -> None:
+    scope = layout.coordinator()
+    assert scope.to_write("MEMORY.md") == layout.agent.memory_file.resolve()
+    assert scope.to_write("memory/x/y.md") == layout.agent.memory.resolve() / "x" / "y.md"
 
 
 @pytest.mark.parametrize(
@@ -305,13 +307,13 @@ def test_a_coordinator_writes_its_memory(house: House) -> None:
         "/tmp/x",
     ],
 )
-def test_what_others_write_a_coordinator_does_not(house: House, path: str) -> None:
+def test_what_others_write_a_coordinator_does_not(layout: HomeLayout, path: str) -> None:
     with pytest.raises(OutOfScope):
-        house.coordinator().to_write(path)
+        layout.coordinator().to_write(path)
 
 
-def test_a_coordinator_is_shown_places_from_the_runs_root(house: House) -> None:
-    scope = house.coordinator()
-    assert scope.shown(house.run.plan) == "_plan.md"
-    assert scope.shown(house.agent.memory / "index.md") == "memory/index.md"
-    assert scope.to_list(".") == house.run.path.resolve()
+def test_a_coordinator_is_shown_places_from_the_runs_root(layout: HomeLayout) -> None:
+    scope = layout.coordinator()
+    assert scope.shown(layout.run.plan) == "_plan.md"
+    assert scope.shown(layout.agent.memory / "index.md") == "memory/index.md"
+    assert scope.to_list(".") == layout.run.path.resolve()

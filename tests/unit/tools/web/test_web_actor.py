@@ -26,7 +26,7 @@ from agiraph.storage.home import Home
 from agiraph.tools.web.fetching import Permit
 from agiraph.tools.web.pages import PageText
 from agiraph.tools.web.services import SearchHit
-from tests.unit.files.desk import HomeDesk
+from tests.unit.files.files_home import FilesHome
 from transport.codec import Codec
 from transport.endpoint import Endpoint
 from transport.testing.loopback import LoopbackRouter
@@ -72,7 +72,7 @@ class StubSearch:
 
 
 @dataclass
-class Office:
+class RunningWebActor:
     """A web actor at work, and what it works with."""
 
     home: Home
@@ -87,7 +87,9 @@ class Office:
 
 
 @pytest.fixture
-async def place(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Office]:
+async def web_actor(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> AsyncIterator[RunningWebActor]:
     """A web actor at work; a parameter holds values over sections of the settings."""
     config = load_config()
     for name, values in getattr(request, "param", {}).items():
@@ -102,7 +104,7 @@ async def place(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator
     runtime.start_background()
     actor = WebActor(runtime, pages, StubSearch())  # type: ignore[arg-type]
     serving = asyncio.create_task(actor.serve())
-    yield Office(runtime.home, router, pages, serving)
+    yield RunningWebActor(runtime.home, router, pages, serving)
     serving.cancel()
     await asyncio.wait([serving])
     runtime.cancel_background()
@@ -110,8 +112,8 @@ async def place(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator
 
 
 @pytest.fixture
-async def ada(place: Office) -> Endpoint:
-    return await place.join()
+async def ada(web_actor: RunningWebActor) -> Endpoint:
+    return await web_actor.join()
 
 
 async def soon(event: asyncio.Event) -> None:
@@ -126,8 +128,10 @@ async def ask(asker: Endpoint, tool: str, id: bytes | None = None, **arguments: 
     return got.body
 
 
-@pytest.mark.parametrize("place", [{"web": {"page_limit": 500}}], indirect=True)
-async def test_both_tools_answer_and_mark_what_they_bring(place: Office, ada: Endpoint) -> None:
+@pytest.mark.parametrize("web_actor", [{"web": {"page_limit": 500}}], indirect=True)
+async def test_both_tools_answer_and_mark_what_they_bring(
+    web_actor: RunningWebActor, ada: Endpoint
+) -> None:
     page = await ask(ada, "web_fetch", url="https://x.example/", offset=600)
     assert "Characters 600 to 1000 of 1000" in page.content
     first = await ask(ada, "web_fetch", url="https://x.example/")
@@ -137,91 +141,99 @@ async def test_both_tools_answer_and_mark_what_they_bring(place: Office, ada: En
     assert (page.is_error, found.is_error) == (False, False)
 
 
-async def test_what_cannot_be_done_is_told_as_an_error(place: Office, ada: Endpoint) -> None:
+async def test_what_cannot_be_done_is_told_as_an_error(
+    web_actor: RunningWebActor, ada: Endpoint
+) -> None:
     got = await ask(ada, "web_crawl", url="x")
     assert got == ToolResult(
         content="unknown tool 'web_crawl' (known: web_fetch, web_search)", is_error=True
     )
     assert "url" in (await ask(ada, "web_fetch")).content
-    place.pages.fault = Refused("no such page")
+    web_actor.pages.fault = Refused("no such page")
     assert (await ask(ada, "web_fetch", url="x")).content == "no such page"
-    place.pages.fault = ZeroDivisionError("oops")
+    web_actor.pages.fault = ZeroDivisionError("oops")
     broken = await ask(ada, "web_fetch", url="x")
     assert broken.content == "web_fetch broke (ZeroDivisionError: oops)"
-    place.pages.fault = None
+    web_actor.pages.fault = None
     assert not (await ask(ada, "web_fetch", url="x")).is_error
 
 
-@pytest.mark.parametrize("place", [{"web": {"timeout_seconds": 0.05}}], indirect=True)
-async def test_what_takes_too_long_is_given_up(place: Office) -> None:
-    got = await ask(await place.join(), "web_fetch", url="slow")
+@pytest.mark.parametrize("web_actor", [{"web": {"timeout_seconds": 0.05}}], indirect=True)
+async def test_what_takes_too_long_is_given_up(web_actor: RunningWebActor) -> None:
+    got = await ask(await web_actor.join(), "web_fetch", url="slow")
     assert (got.content, got.is_error) == ("web_fetch was not done within 0.05 s", True)
-    assert place.pages.dropped.is_set()
+    assert web_actor.pages.dropped.is_set()
 
 
-async def test_a_call_that_nobody_wants_any_more_is_dropped(place: Office, ada: Endpoint) -> None:
+async def test_a_call_that_nobody_wants_any_more_is_dropped(
+    web_actor: RunningWebActor, ada: Endpoint
+) -> None:
     id = b"c" * 16
     asking = asyncio.ensure_future(ask(ada, "web_fetch", id, url="slow"))
-    await soon(place.pages.begun)
+    await soon(web_actor.pages.begun)
     ada.post(WEB, CancelTool(call=id))
-    await soon(place.pages.dropped)
+    await soon(web_actor.pages.dropped)
     asking.cancel()
 
 
-async def test_nobody_cancels_the_call_of_another(place: Office, ada: Endpoint) -> None:
-    eve = await place.join(EVE)
+async def test_nobody_cancels_the_call_of_another(
+    web_actor: RunningWebActor, ada: Endpoint
+) -> None:
+    eve = await web_actor.join(EVE)
     id = b"c" * 16
     asking = asyncio.ensure_future(ask(ada, "web_fetch", id, url="slow"))
-    await soon(place.pages.begun)
+    await soon(web_actor.pages.begun)
     eve.post(WEB, CancelTool(call=id))
     assert not (await ask(eve, "web_search", query="x")).is_error
-    place.pages.go.set()
+    web_actor.pages.go.set()
     assert not (await asking).is_error
 
 
-async def test_an_asker_that_goes_takes_its_call_along(place: Office, ada: Endpoint) -> None:
+async def test_an_asker_that_goes_takes_its_call_along(
+    web_actor: RunningWebActor, ada: Endpoint
+) -> None:
     asking = asyncio.ensure_future(ask(ada, "web_fetch", b"c" * 16, url="slow"))
-    await soon(place.pages.begun)
+    await soon(web_actor.pages.begun)
     asking.cancel()
     await ada.close()
-    await soon(place.pages.dropped)
-    again = await place.join(ADA, 2)
-    place.pages.go.set()
+    await soon(web_actor.pages.dropped)
+    again = await web_actor.join(ADA, 2)
+    web_actor.pages.go.set()
     assert not (await ask(again, "web_fetch", b"c" * 16, url="slow")).is_error
-    assert place.pages.asked == ["slow", "slow"]
+    assert web_actor.pages.asked == ["slow", "slow"]
 
 
-@pytest.mark.parametrize("place", [{"run": {"park_after_seconds": 0.02}}], indirect=True)
+@pytest.mark.parametrize("web_actor", [{"run": {"park_after_seconds": 0.02}}], indirect=True)
 async def test_it_rests_when_nobody_asks_and_never_in_the_middle_of_a_call(
-    place: Office, ada: Endpoint
+    web_actor: RunningWebActor, ada: Endpoint
 ) -> None:
-    supervisor = await place.join(SUPERVISOR)
+    supervisor = await web_actor.join(SUPERVISOR)
     ready = await supervisor.receive()
     while not isinstance(ready.body, ChildReady):
         ready = await supervisor.receive()
     asking = asyncio.ensure_future(ask(ada, "web_fetch", url="slow"))
-    await soon(place.pages.begun)
+    await soon(web_actor.pages.begun)
     await supervisor.reply(ready, Ok())
-    done, _ = await asyncio.wait({place.serving}, timeout=0.2)
+    done, _ = await asyncio.wait({web_actor.serving}, timeout=0.2)
     assert not done, "it is at work"
-    place.pages.go.set()
+    web_actor.pages.go.set()
     assert not (await asking).is_error
     with pytest.raises(Parking):
-        await place.serving
+        await web_actor.serving
 
 
-@pytest.mark.parametrize("place", [{"models": {"offline": True}}], indirect=True)
+@pytest.mark.parametrize("web_actor", [{"models": {"offline": True}}], indirect=True)
 @pytest.mark.parametrize(
     ("tool", "arguments"),
     [("web_fetch", {"url": "https://x.example/"}), ("web_search", {"query": "tea"})],
 )
 async def test_nothing_is_asked_of_the_web_while_models_are_offline(
-    place: Office, ada: Endpoint, tool: str, arguments: dict[str, Any]
+    web_actor: RunningWebActor, ada: Endpoint, tool: str, arguments: dict[str, Any]
 ) -> None:
     result = await ask(ada, tool, **arguments)
     assert result.is_error
     assert result.content == "models.offline is set: nothing is asked of the web"
-    assert place.pages.asked == []
+    assert web_actor.pages.asked == []
     await ada.close()
 
 
@@ -246,14 +258,14 @@ BOTH, NONE = {"web_fetch", "web_search"}, set[str]()
     ],
 )
 async def test_a_worker_uses_the_web_only_with_the_tools_that_it_has(
-    place: Office, worker: dict[str, Any], node: dict[str, Any], allowed: set[str]
+    web_actor: RunningWebActor, worker: dict[str, Any], node: dict[str, Any], allowed: set[str]
 ) -> None:
-    desk = HomeDesk(place.home.path.parent, home=place.home)
-    desk.board.execute(SpawnWorker("w-zoe", WorkerSpec(name="zoe", **worker)), 2.0)
-    desk.board.execute(CreateNode("c-z", NodeSpec(task="t", name="z", **node)), 2.0)
-    desk.board.execute(AssignNode("z", "zoe"), 3.0)
-    [zoe] = [one for one in desk.board.board.workers.values() if one.name == "zoe"]
-    endpoint = await place.join(f"{desk.record.id}/{zoe.id}")
+    files_home = FilesHome(web_actor.home.path.parent, home=web_actor.home)
+    files_home.board.execute(SpawnWorker("w-zoe", WorkerSpec(name="zoe", **worker)), 2.0)
+    files_home.board.execute(CreateNode("c-z", NodeSpec(task="t", name="z", **node)), 2.0)
+    files_home.board.execute(AssignNode("z", "zoe"), 3.0)
+    [zoe] = [one for one in files_home.board.board.workers.values() if one.name == "zoe"]
+    endpoint = await web_actor.join(f"{files_home.record.id}/{zoe.id}")
     arguments: dict[str, dict[str, Any]] = {
         "web_fetch": {"url": "https://x.example/"},
         "web_search": {"query": "tea"},
@@ -263,21 +275,25 @@ async def test_a_worker_uses_the_web_only_with_the_tools_that_it_has(
         assert result.is_error is (tool not in allowed), result
         if tool not in allowed:
             assert result.content == f"the tool '{tool}' is not granted to zoe"
-    assert bool(place.pages.asked) is ("web_fetch" in allowed)
+    assert bool(web_actor.pages.asked) is ("web_fetch" in allowed)
 
 
-async def test_a_worker_that_no_record_names_does_not_use_the_web(place: Office) -> None:
-    desk = HomeDesk(place.home.path.parent, home=place.home)
-    for address in ("shop-1/ada-1", f"{desk.record.id}/eve-1", f"{desk.record.id}/.."):
-        assert (await ask(await place.join(address), "web_fetch", url="x")).is_error
-    assert place.pages.asked == []
+async def test_a_worker_that_no_record_names_does_not_use_the_web(
+    web_actor: RunningWebActor,
+) -> None:
+    files_home = FilesHome(web_actor.home.path.parent, home=web_actor.home)
+    for address in ("shop-1/ada-1", f"{files_home.record.id}/eve-1", f"{files_home.record.id}/.."):
+        assert (await ask(await web_actor.join(address), "web_fetch", url="x")).is_error
+    assert web_actor.pages.asked == []
 
 
-async def test_a_rule_that_denies_a_web_tool_counts_at_the_web_too(place: Office) -> None:
-    desk = HomeDesk(place.home.path.parent, home=place.home)
+async def test_a_rule_that_denies_a_web_tool_counts_at_the_web_too(
+    web_actor: RunningWebActor,
+) -> None:
+    files_home = FilesHome(web_actor.home.path.parent, home=web_actor.home)
     rule = "{name: house, action: deny, tool: web_fetch, pattern: '*.example*', worker: ada}"
-    (place.home.path / "approvals.yaml").write_text(f"rules: [{rule}]")
-    ada, bob = [await place.join(desk.address(name)) for name in ("ada", "bob")]
+    (web_actor.home.path / "approvals.yaml").write_text(f"rules: [{rule}]")
+    ada, bob = [await web_actor.join(files_home.address(name)) for name in ("ada", "bob")]
     denied = await ask(ada, "web_fetch", url="https://x.example/")
     assert denied.is_error
     assert "A rule of this house 'house'" in denied.content
@@ -287,19 +303,19 @@ async def test_a_rule_that_denies_a_web_tool_counts_at_the_web_too(place: Office
 
 @pytest.mark.parametrize("action", ["deny", "ask"])
 async def test_a_page_redirects_to_no_address_about_which_a_rule_decides(
-    place: Office, ada: Endpoint, action: str
+    web_actor: RunningWebActor, ada: Endpoint, action: str
 ) -> None:
-    desk = HomeDesk(place.home.path.parent, home=place.home)
-    worker = await place.join(desk.address("ada"))
+    files_home = FilesHome(web_actor.home.path.parent, home=web_actor.home)
+    worker = await web_actor.join(files_home.address("ada"))
     url = "https://x.example/redirect"
     for pattern, is_refused in (("*evil.example*", True), ("https://evil.example:443/%70riv", True),
                                 ("*other*", False)):  # fmt: skip
         rule = f"{{name: house, action: {action}, tool: web_fetch, pattern: '{pattern}'}}"
-        (place.home.path / "approvals.yaml").write_text(f"rules: [{rule}]")
+        (web_actor.home.path / "approvals.yaml").write_text(f"rules: [{rule}]")
         for sender in (ada, worker):
             result = await ask(sender, "web_fetch", url=url)
             assert result.is_error is is_refused, (pattern, result)
             assert ("redirects to https://evil.example/priv" in result.content) is is_refused
     rule = f"{{name: house, action: {action}, tool: web_fetch, worker: bob}}"
-    (place.home.path / "approvals.yaml").write_text(f"rules: [{rule}]")
+    (web_actor.home.path / "approvals.yaml").write_text(f"rules: [{rule}]")
     assert not (await ask(worker, "web_fetch", url=url)).is_error

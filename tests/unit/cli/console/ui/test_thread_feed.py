@@ -9,7 +9,7 @@ from agiraph.http.errors import ApiError, NotReachable
 from agiraph.readmodel.thread import Thread
 from cli.console import client_thread
 from cli.console.client_thread import ThreadFeed
-from tests.integration.house import until
+from tests.integration.waiting import until
 from tests.unit.cli.console.ui.fakes import happened
 
 TOTAL = 300

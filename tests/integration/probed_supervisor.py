@@ -5,45 +5,18 @@ import os
 import signal
 import socket
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import psutil
 
 from tests.fakes.forked import Forked
 from tests.integration.probe import EVENTS, FAILED, orders_socket
+from tests.integration.waiting import DEADLINE_SECONDS, await_gone, until
 
 ROOT = Path(__file__).resolve().parents[2]
-DEADLINE_SECONDS = 30.0
-LOOK_SECONDS = 0.01
-RESTS_PER_LOOK = 3
-LONGEST_REST_SECONDS = 0.2
-T = TypeVar("T")
-
-
-def until(
-    found: Callable[[], T | None],
-    what: str,
-    *,
-    within_seconds: float = DEADLINE_SECONDS,
-    look_seconds: float = LOOK_SECONDS,
-) -> T:
-    """Return the value of `found` once it is true; fail after a deadline.
-
-    A slow call of `found`, which starts a program or searches all processes, is followed by a
-    longer pause, so that waiting takes little processor time from the tested processes.
-    """
-    deadline = time.monotonic() + within_seconds
-    while (began := time.monotonic()) < deadline:
-        value = found()
-        if value:
-            return value
-        rest = RESTS_PER_LOOK * (time.monotonic() - began)
-        time.sleep(max(look_seconds, min(rest, LONGEST_REST_SECONDS)))
-    raise AssertionError(f"never happened: {what}")
 
 
 def keep_port(home: Path) -> int:
@@ -57,7 +30,7 @@ def keep_port(home: Path) -> int:
     return port
 
 
-class House:
+class ProbedSupervisor:
     """One running supervisor."""
 
     def __init__(self, home: Path, *options: str, **environ: str) -> None:
@@ -155,47 +128,17 @@ class House:
 
 
 @contextmanager
-def running(home: Path, *options: str, **environ: str) -> Iterator[House]:
+def running(home: Path, *options: str, **environ: str) -> Iterator[ProbedSupervisor]:
     """Run a supervisor until it is ready; kill its remaining processes at the end."""
-    house = House(home, *options, **environ)
+    supervisor = ProbedSupervisor(home, *options, **environ)
     family: list[psutil.Process] = []
     try:
-        house.await_ready()
-        yield house
+        supervisor.await_ready()
+        yield supervisor
     finally:
-        if house.process.poll() is None:
-            family = house.descendants()
-            house.process.kill()
-        house.process.communicate()
+        if supervisor.process.poll() is None:
+            family = supervisor.descendants()
+            supervisor.process.kill()
+        supervisor.process.communicate()
         await_gone(family, "what the test left is gone")
         orders_socket(home).unlink(missing_ok=True)
-
-
-def await_gone(processes: list[psutil.Process], what: str) -> None:
-    """Wait until all of these processes have ended; a failure names the running ones."""
-    try:
-        until(lambda: all_gone(processes), what)
-    except AssertionError as error:
-        left = [process for process in processes if not is_gone(process)]
-        raise AssertionError(f"{error}; still there: {[*map(described, left)]}") from None
-
-
-def described(process: psutil.Process) -> str:
-    """Return a process's number, its parent's and its command line, for a message."""
-    try:
-        return f"{process.pid} (of {process.ppid()}): {' '.join(process.cmdline())}"
-    except psutil.Error:
-        return f"{process.pid}"
-
-
-def is_gone(process: psutil.Process) -> bool:
-    """Whether a process has ended (a zombie that its parent has not reaped counts)."""
-    try:
-        return process.status() == psutil.STATUS_ZOMBIE or not process.is_running()
-    except psutil.NoSuchProcess:
-        return True
-
-
-def all_gone(processes: list[psutil.Process]) -> bool:
-    """Whether all of these processes have ended."""
-    return all(is_gone(process) for process in processes)

@@ -1,4 +1,4 @@
-"""A desk for tools under test: real folders, and a team that writes down what it is asked."""
+"""EntityTools: the tools of one entity, with real folders and a team that records requests."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -102,7 +102,7 @@ class RecordingTeam(Team):
         return "The run is finished."
 
 
-class Desk:
+class EntityTools:
     """One entity at work in real folders under `home`."""
 
     def __init__(self, home: Path, kind: EntityKind = "worker") -> None:

@@ -1,4 +1,4 @@
-"""House: a home of its own for one scenario, driven through the command line as a person would."""
+"""ScenarioHome: a separate home for one scenario, used through the command line."""
 
 import contextlib
 import json
@@ -14,8 +14,8 @@ from typing import Any
 import psutil
 
 from tests.fakes.forked import Forked
-from tests.fakes.model_server import Brain, FakeModelServer
-from tests.integration.house import is_gone, until
+from tests.fakes.model_server import FakeModelServer, Responder
+from tests.integration.waiting import is_gone, until
 
 ROOT = Path(__file__).parents[2]
 RUN_SECONDS = 120
@@ -68,16 +68,18 @@ class Outcome:
         return _lines(self.agent / "conversation.jsonl")
 
 
-class House:
-    """A home, a fake model server with a brain, and the command line between them.
+class ScenarioHome:
+    """A home, a fake model server with a responder, and the command line between them.
 
     Its team calls OpenAI's SDK; `services` names one or more other services for tests about
     services.
     """
 
-    def __init__(self, home: Path, brain: Brain, services: Sequence[str] = ("openai",)) -> None:
+    def __init__(
+        self, home: Path, responder: Responder, services: Sequence[str] = ("openai",)
+    ) -> None:
         self.home = home
-        self.server = FakeModelServer(brain)
+        self.server = FakeModelServer(responder)
         self.environ = {**_clean_environ(), **self.server.env(*services), "AGIRAPH_HOME": str(home)}
 
     def close(self) -> None:

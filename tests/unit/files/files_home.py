@@ -14,7 +14,7 @@ RUN = RunId("r1")
 AGENT = AgentId("survey-1")
 
 
-class HomeDesk:
+class FilesHome:
     """`ada` holds the node `tables`, `bob` the node `texts`; ids and folders by these names."""
 
     def __init__(self, folder: Path, agent: AgentId = AGENT, *, home: Home | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Place: a running supervisor and a fake model server whose brain each test provides."""
+"""LiveHome: a running supervisor and a fake model server whose responder each test provides."""
 
 import contextlib
 import json
@@ -11,15 +11,15 @@ from agiraph.core.event_types import RUN_ENDS
 from agiraph.core.models import ENDED_AGENT
 from tests.fakes.forked import FRONT_DOOR, Forked
 from tests.fakes.front_door import run_here
-from tests.fakes.model_server import Brain, Script, SeenRequest
-from tests.integration.house import until
-from tests.scenarios.house import (
+from tests.fakes.model_server import Responder, Script, SeenRequest
+from tests.integration.waiting import until
+from tests.scenarios.scenario_home import (
     MODEL,
     ROOT,
     RUN_SECONDS,
-    House,
     JsonObject,
     Outcome,
+    ScenarioHome,
     processes_of,
     title_of,
 )
@@ -29,15 +29,15 @@ COMMAND_SECONDS = 60
 OF_THEIR_OWN = ("console", "_supervisor")
 
 
-class Place(House):
-    """A house whose supervisor runs for a whole module; one agent after the other works in it.
+class LiveHome(ScenarioHome):
+    """A home whose supervisor runs for a whole module; one agent after the other works in it.
 
     `begun` are the agents that were started and not stopped: agents of a test are stopped at its
     end, agents of a module's fixtures at the end of the module.
     """
 
     program: tuple[str, ...] = (FRONT_DOOR, "_supervisor")
-    standing: ClassVar[list["Place"]] = []
+    open_homes: ClassVar[list["LiveHome"]] = []
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class Place(House):
         self.begun: list[str] = []
         self._errors = open(home / "supervisor.log", "a", encoding="utf-8")  # noqa: SIM115
         self.supervisor = self.start_supervisor()
-        self.standing.append(self)
+        self.open_homes.append(self)
 
     def start_supervisor(self) -> Forked:
         """Start `agiraph-supervisor` on this home; return when it is ready."""
@@ -75,7 +75,7 @@ class Place(House):
 
     def close(self) -> None:
         """Stop the supervisor; a process of this home that still runs then is a failure."""
-        self.standing.remove(self)
+        self.open_homes.remove(self)
         assert self.supervisor.stdin is not None
         self.supervisor.stdin.close()
         code = self.supervisor.wait(COMMAND_SECONDS)
@@ -85,9 +85,9 @@ class Place(House):
         super().close()
         assert code == 0, f"the supervisor ended with {code}"
 
-    def plays(self, brain: Brain | None = None, /, **parts: Steps) -> None:
-        """Let the model be this brain, or play these parts, and forget the earlier requests."""
-        self.server.brain = brain or Script(parts)
+    def plays(self, responder: Responder | None = None, /, **parts: Steps) -> None:
+        """Let the model be this responder, or play these parts, and forget the earlier requests."""
+        self.server.responder = responder or Script(parts)
         self.server.requests.clear()
         self.server.problems.clear()
 
@@ -254,22 +254,22 @@ class Place(House):
         return [title.removeprefix(lead) for title in self.titles() if title.startswith(lead)]
 
 
-MakePlace = Callable[..., Place]
+MakeLiveHome = Callable[..., LiveHome]
 
 
 @contextlib.contextmanager
-def placed(
-    home: Path, kind: type[Place] = Place, settings: JsonObject | None = None, **options: Any
-) -> Iterator[Place]:
-    """Keep a place with these settings while the block runs."""
+def running_home(
+    home: Path, kind: type[LiveHome] = LiveHome, settings: JsonObject | None = None, **options: Any
+) -> Iterator[LiveHome]:
+    """Keep a running home with these settings while the block runs."""
     if settings is not None:
         (home / "agiraph.yaml").write_text(json.dumps(settings))
-    place = kind(home, **options)
+    live_home = kind(home, **options)
     try:
-        yield place
-        assert "Traceback" not in place.traces()
+        yield live_home
+        assert "Traceback" not in live_home.traces()
     finally:
-        place.close()
+        live_home.close()
 
 
 def whole_lines(path: Path) -> list[JsonObject]:

@@ -1,4 +1,4 @@
-"""House: an agent's home on disk with two nodes, two workers and an input folder."""
+"""HomeLayout: an agent's home on disk with two nodes, two workers and an input folder."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +12,7 @@ OTHER = "other-analyst-bbbbbb"
 
 
 @dataclass(frozen=True)
-class House:
+class HomeLayout:
     """Where everything stands; each file holds its own relative path."""
 
     root: Path
@@ -30,11 +30,11 @@ class House:
         return Scope.for_coordinator(self.agent, self.run, self.input_dir)
 
 
-def build(root: Path) -> House:
-    """Lay out a house under `root`."""
+def build(root: Path) -> HomeLayout:
+    """Create this home under `root`."""
     agent = AgentHome(root / "agents" / "demo")
     run = agent.run("r1")
-    house = House(root, agent, run, run.node(MINE), root / "files")
+    layout = HomeLayout(root, agent, run, run.node(MINE), root / "files")
     for folder in (MINE, OTHER):
         node = run.node(folder)
         for file in (node.spec, node.refs, node.status, node.log):
@@ -53,7 +53,7 @@ def build(root: Path) -> House:
         *(root / "files" / "table.csv", root / "system" / "token"),
     ):
         _write(root, file)
-    return house
+    return layout
 
 
 def _write(root: Path, file: Path) -> None:

@@ -1,4 +1,4 @@
-"""Desk: a board in memory that takes commands, for tests to read like the story they tell."""
+"""BoardDriver: a board in memory that executes commands, with short names for tests."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ from agiraph.core.models import NodeResult, Worker, WorkNode
 from agiraph.core.specs import NodeSpec, StageTerms, WorkerSpec
 
 
-class Desk:
+class BoardDriver:
     """A board and the count of commands, which serves as the time."""
 
     def __init__(self, **terms: Any) -> None:

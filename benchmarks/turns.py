@@ -13,7 +13,7 @@ import time
 from itertools import pairwise
 from pathlib import Path
 
-from agiraph.http.api import CreateAgentRequest, TeamRequest
+from agiraph.http.api import CreateAgentRequest, RoleTeamRequest
 from benchmarks.product import Options, Product, RunningHome, progress, started
 from benchmarks.report import Figure, at_least, at_most
 from tests.fakes.model_server import FakeModelServer, Reply, SeenRequest, call, say
@@ -235,7 +235,7 @@ def run_team(options: Options) -> list[Figure]:
 def _take_team_turns(responder: TeamBrain, home: RunningHome) -> None:
     """Have a team take its turns; nobody asks how it stands before the last one."""
     responder.begin()
-    team = TeamRequest(max_turns=TEAM_TURNS)
+    team = RoleTeamRequest(max_turns=TEAM_TURNS)
     asked = CreateAgentRequest(goal="Pass it on", model="anthropic/fake", team=team)
     agent = str(home.client.create_agent(asked).id)
     if not responder.is_done.wait(60):

@@ -23,7 +23,7 @@ from actors.coordinator.runs.cycles import Cycles
 from actors.coordinator.runs.plan_lead import PlanLead
 from actors.coordinator.runs.planner import RunPlanner
 from actors.coordinator.runs.start import fill_board, has_unopened_stage, start_run, task_of
-from actors.coordinator.runs.team_lead import TeamLead
+from actors.coordinator.runs.team_lead import RoleTeamLead
 from actors.coordinator.runs.transition import NextRunRequested, RunTransition
 from actors.coordinator.runs.triggers import TriggerHandler
 from actors.coordinator.worker_requests import WorkerRequestHandler
@@ -119,7 +119,7 @@ class CoordinatorActor:
         self._tools = CoordinatorTools(
             context, self.entity.messenger, board, self._notifications, self._cycles
         )
-        self._team = TeamLead(context, board)
+        self._team = RoleTeamLead(context, board)
         self._plan = PlanLead(context, board)
         self._planner = RunPlanner(context, self.entity, board)
         self._deadlocks = DeadlockWatch(board)

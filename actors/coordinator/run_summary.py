@@ -4,12 +4,11 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Final
 
-from agiraph.agentic_team.on_board import current_turn
 from agiraph.board import events as e
 from agiraph.board.board import Board, RunFacts
 from agiraph.core.ids import NodeId
 from agiraph.core.models import Agent, WorkNode
-from agiraph.core.team import TeamTerms
+from agiraph.core.team import RoleTeamTerms
 from agiraph.knowledge.learned import (
     FinishedAttempt,
     FinishedNode,
@@ -18,6 +17,7 @@ from agiraph.knowledge.learned import (
     RunDecision,
 )
 from agiraph.knowledge.records import project_of
+from agiraph.roles.on_board import current_turn
 
 MOST_NODES: Final = 60
 MOST_FILES: Final = 20
@@ -33,7 +33,7 @@ def lesson_key(run: RunFacts) -> str:
 
 
 def finished_run(
-    board: Board, events: Iterable[e.BoardEvent], agent: Agent, team: TeamTerms | None
+    board: Board, events: Iterable[e.BoardEvent], agent: Agent, team: RoleTeamTerms | None
 ) -> FinishedRun:
     """Return the summary of an ended run, or of its cycle if only the cycle has ended.
 

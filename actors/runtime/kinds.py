@@ -20,7 +20,7 @@ KINDS: Mapping[str, str] = {
     "scaler": "actors.scaler.scaler:main",
     "web": "actors.tools.web.web:main",
     "files": "actors.files.service:main",
-    "tools": "actors.tools.mcp.host:main",
+    "tools": "actors.tools.mcp.server_process:main",
 }
 
 

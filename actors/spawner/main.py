@@ -144,8 +144,8 @@ def prepare_texts() -> None:
 
 def prepare_schemas() -> None:
     """Check the JSON Schema of a team's turns: the first check takes 40 milliseconds."""
-    from agiraph.agentic_team.decisions import SCHEMA
     from agiraph.core.results import check_schema, misfits
+    from agiraph.roles.decisions import SCHEMA
 
     misfits(check_schema(SCHEMA), {})
 

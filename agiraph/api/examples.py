@@ -114,7 +114,7 @@ EXAMPLES: Final[dict[str, list[JsonObject]]] = {
     "InviteHostRequest": [{"name": "build-2", "labels": ["gpu"], "seconds": 3600}],
     "LabelHostRequest": [{"labels": ["gpu", "has:docker"]}],
     "MoveEntityRequest": [{"host": "build-2"}, {"host": "home"}],
-    "SaveTeamRequest": [
+    "SaveRolesRequest": [
         {"section": {"max_turns": 16, "roles": {"software_developer": {"agent": "codex"}}}}
     ],
     "SetPresenceRequest": [{"status": "away", "until": 1767348000, "channel": "mail"}],

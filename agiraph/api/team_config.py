@@ -14,8 +14,8 @@ from agiraph.core.specs import AskedAgent
 from agiraph.core.team import (
     DEFAULT_ROLES,
     SECTION,
-    TeamSpec,
-    TeamTerms,
+    RoleTeamSpec,
+    RoleTeamTerms,
     agents_of,
     command_of,
     kind_of,
@@ -24,7 +24,7 @@ from agiraph.core.team import (
 )
 from agiraph.external.preflight import check_agent
 from agiraph.external.preset import AgentPreset, find_program, load_agents
-from agiraph.http.api import ApiError, TeamRequest, TeamRolesView, TeamRoleView
+from agiraph.http.api import ApiError, RoleTeamRequest, RoleTeamView, RoleView
 from agiraph.http.errors import UNPROCESSABLE
 from agiraph.messages.control import Ok
 from agiraph.messages.model import CheckModel
@@ -75,7 +75,7 @@ class KnownAgents:
         return f"agent '{agent}': {reason} (possible: a model as provider/model{others})"
 
 
-def configured_team(gateway: Gateway, section: dict[str, Any] | None = None) -> TeamSpec:
+def configured_team(gateway: Gateway, section: dict[str, Any] | None = None) -> RoleTeamSpec:
     """Return the team of agents.yaml, or of a `section` instead; InvalidInput."""
     if section is not None:
         return team_of(section)
@@ -83,7 +83,7 @@ def configured_team(gateway: Gateway, section: dict[str, Any] | None = None) -> 
     return team_of(table.get(SECTION) or {})
 
 
-def model_of_roles(gateway: Gateway, asked: TeamRequest) -> str:
+def model_of_roles(gateway: Gateway, asked: RoleTeamRequest) -> str:
     """Return the first model that a role of a team names, '' if none does.
 
     Offline, a local model is preferred. An unreadable team has none.
@@ -98,7 +98,7 @@ def model_of_roles(gateway: Gateway, asked: TeamRequest) -> str:
     return next(iter((local if asked.offline else []) + models), "")
 
 
-async def resolved_team(gateway: Gateway, asked: TeamRequest, model: str) -> TeamTerms:
+async def resolved_team(gateway: Gateway, asked: RoleTeamRequest, model: str) -> RoleTeamTerms:
     """Return the team for a new run; ApiError 422 names each role that cannot work."""
     try:
         team = await asyncio.to_thread(configured_team, gateway, asked.section)
@@ -113,10 +113,10 @@ async def resolved_team(gateway: Gateway, asked: TeamRequest, model: str) -> Tea
         for name, role in bound.roles.items()
     }
     terms = dict(bound) | {"roles": roles, "max_turns": asked.max_turns or team.max_turns}
-    return TeamTerms(**terms, earlier=asked.earlier)
+    return RoleTeamTerms(**terms, earlier=asked.earlier)
 
 
-def _rebound(team: TeamSpec, roles: Iterable[TeamRoleView]) -> TeamSpec:
+def _rebound(team: RoleTeamSpec, roles: Iterable[RoleView]) -> RoleTeamSpec:
     """Return the team with the agents of these role views."""
     bound = {
         role.name: team.roles[role.name].model_copy(
@@ -129,12 +129,12 @@ def _rebound(team: TeamSpec, roles: Iterable[TeamRoleView]) -> TeamSpec:
 
 async def bound_team(
     gateway: Gateway,
-    team: TeamSpec,
+    team: RoleTeamSpec,
     model: str,
     *,
     offline: bool = False,
     named_only: bool = False,
-) -> TeamRolesView:
+) -> RoleTeamView:
     """Return a team with the agent of each role, and the problems found.
 
     With `named_only` the run's own `model` is not checked. Raises InvalidInput if tables of the
@@ -154,7 +154,7 @@ async def bound_team(
             fallback = fallback if fallback != agent and fallback in local else ""
         kind = kind_of(agent)
         roles.append(
-            TeamRoleView(
+            RoleView(
                 **{**dict(role), "agent": agent, "fallback": fallback},
                 name=name,
                 is_lead=name == team.lead_role,
@@ -169,7 +169,7 @@ async def bound_team(
                 problem=unusable.get(agent, ""),
             )
         )
-    return TeamRolesView(
+    return RoleTeamView(
         **{**dict(team), "roles": tuple(roles)},
         problems=tuple(problems_of(_rebound(team, roles), unusable)),
         is_offline=offline,
@@ -177,7 +177,7 @@ async def bound_team(
 
 
 async def _unusable(
-    gateway: Gateway, team: TeamSpec, model: str, known: KnownAgents, *, named_only: bool
+    gateway: Gateway, team: RoleTeamSpec, model: str, known: KnownAgents, *, named_only: bool
 ) -> dict[str, str]:
     """Return the unusable agents of a team with the reasons; '' is the run's model."""
     found: dict[str, str] = {}
@@ -191,7 +191,7 @@ async def _unusable(
     return found
 
 
-def _why_not_outside(gateway: Gateway, team: TeamSpec, agent: str, known: KnownAgents) -> str:
+def _why_not_outside(gateway: Gateway, team: RoleTeamSpec, agent: str, known: KnownAgents) -> str:
     """Return why an external agent cannot or may not work for one of its roles, '' if it can."""
     try:
         for asked in _asked_for(team, agent):
@@ -201,7 +201,7 @@ def _why_not_outside(gateway: Gateway, team: TeamSpec, agent: str, known: KnownA
     return ""
 
 
-def _asked_for(team: TeamSpec, agent: str) -> Iterator[AskedAgent]:
+def _asked_for(team: RoleTeamSpec, agent: str) -> Iterator[AskedAgent]:
     """Yield an agent once for each role that names it as its agent or its fallback."""
     for name, role in team.roles.items():
         for worker, named in ((name, role.agent), (f"{name}-fallback", role.fallback)):

@@ -23,7 +23,7 @@ from agiraph.core.models import (
 )
 from agiraph.core.record import Record, union_adapter
 from agiraph.core.specs import Mode
-from agiraph.core.team import TeamSpec
+from agiraph.core.team import RoleTeamSpec
 
 PUBLIC_KEY = re.compile(r"board:([^:]+):(\d{1,15}):\d+")
 MOST_DETAILS = 4000
@@ -51,7 +51,7 @@ class RunSetup(Record):
     is_fixed: bool = False
     contract: StageContract = StageContract()
     epoch: str = ""
-    team: TeamSpec | None = None
+    team: RoleTeamSpec | None = None
 
 
 class BoardEventBase(Record):

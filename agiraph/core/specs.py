@@ -21,7 +21,7 @@ from pydantic import (
 from agiraph.core.expressions import check_expression
 from agiraph.core.record import Record
 from agiraph.core.results import check_schema
-from agiraph.core.team import TeamTerms
+from agiraph.core.team import RoleTeamTerms
 from agiraph.core.turns import json_in
 
 WorkerType = Literal["harnessed", "autonomous"]
@@ -213,7 +213,7 @@ class ResolvedRunSpec(RunSpec):
     mode: Mode = "finite"
     model: str
     worker_model: str
-    team: TeamTerms | None = None
+    team: RoleTeamTerms | None = None
     trigger: str = ""
 
     @property

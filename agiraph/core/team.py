@@ -76,7 +76,7 @@ class Role(Record):
     may_write: bool = False
 
 
-class TeamSpec(Record):
+class RoleTeamSpec(Record):
     """A team: its roles, its lead, and its limits.
 
     After `max_turns` turns it ends without a result of its lead. A role that sends the same message
@@ -106,18 +106,18 @@ class EarlierTask(Record):
     output: str = Field(max_length=100_000)
 
 
-class TeamTerms(TeamSpec):
+class RoleTeamTerms(RoleTeamSpec):
     """A team with a task: the team at the start of the task, and its earlier tasks."""
 
     earlier: tuple[EarlierTask, ...] = ()
 
     @property
-    def spec(self) -> TeamSpec:
+    def spec(self) -> RoleTeamSpec:
         """The team itself."""
-        return TeamSpec(**self.shared_with(TeamSpec))
+        return RoleTeamSpec(**self.shared_with(RoleTeamSpec))
 
 
-def team_of(section: object) -> TeamSpec:
+def team_of(section: object) -> RoleTeamSpec:
     """Return the team of an `agentic_team` section, with defaults for missing roles and fields.
 
     Raises InvalidInput, which names each invalid field.
@@ -136,7 +136,7 @@ def team_of(section: object) -> TeamSpec:
     merged = {**{name: {} for name in DEFAULT_ROLES}, **roles}
     whole = {name: _with_defaults(name, given) for name, given in merged.items()}
     try:
-        team = TeamSpec.model_validate({**section, "roles": whole})
+        team = RoleTeamSpec.model_validate({**section, "roles": whole})
     except ValidationError as error:
         raise InvalidInput("\n".join(map(_complaint, error.errors()))) from None
     if team.lead_role not in team.roles:
@@ -161,7 +161,7 @@ def _complaint(error: Any) -> str:
     what = misfit_in_words(error)
     if error["type"] == "extra_forbidden":
         of_role = "roles" in error["loc"]
-        what = f"unknown (known: {listed((Role if of_role else TeamSpec).model_fields)})"
+        what = f"unknown (known: {listed((Role if of_role else RoleTeamSpec).model_fields)})"
     return f"{SECTION}.{place}: {what}"
 
 
@@ -181,7 +181,7 @@ def command_of(agent: str) -> str:
     return f"{CALLED.get(name, name)}{space}{options}"
 
 
-def problems_of(team: TeamSpec, unusable: Mapping[str, str]) -> list[str]:
+def problems_of(team: RoleTeamSpec, unusable: Mapping[str, str]) -> list[str]:
     """Return why a team cannot work, each reason with its roles; [] if it can.
 
     `unusable` maps each unusable agent to the reason. A role with such an agent can work if its
@@ -198,7 +198,7 @@ def problems_of(team: TeamSpec, unusable: Mapping[str, str]) -> list[str]:
     ]
 
 
-def agents_of(team: TeamSpec) -> list[str]:
+def agents_of(team: RoleTeamSpec) -> list[str]:
     """Return every agent that the team names, including fallbacks, each once."""
     named = [agent for role in team.roles.values() for agent in (role.agent, role.fallback)]
     return [agent for agent in dict.fromkeys(named) if agent]

@@ -2,7 +2,7 @@
 
 from agiraph.core.ids import RunId
 from agiraph.core.specs import RunSpec
-from agiraph.core.team import TeamTerms
+from agiraph.core.team import RoleTeamTerms
 from agiraph.messages.body import MessageBody
 
 
@@ -17,7 +17,7 @@ class BeginRun(RunSpec, MessageBody):
 
     TYPE = "run.begin"
     DURABLE = True
-    team: TeamTerms | None = None
+    team: RoleTeamTerms | None = None
     trigger: str = ""
     run: RunId | None = None
     cause: str = ""

@@ -16,12 +16,12 @@ from pydantic import BaseModel
 
 from agiraph import __version__
 from agiraph.core.errors import InvalidInput, Unavailable
-from agiraph.http.api import TeamRolesView, TeamRunView
+from agiraph.http.api import RoleTeamRunView, RoleTeamView
 from agiraph.http.mcp_server.clients import ApiClients
 from agiraph.http.mcp_server.results import (
-    TeamAgentsResult,
-    TeamHealthResult,
-    TeamValidationResult,
+    RoleAgentsResult,
+    RoleHealthResult,
+    RoleValidationResult,
 )
 from agiraph.sdk.supervision import supervised
 from agiraph.storage.home import home_at
@@ -59,7 +59,7 @@ class AgenticTeamMCPClient:
         input: str | os.PathLike[str] | None = None,
         wait_seconds: float = 3600,
         on_progress: OnProgress | None = None,
-    ) -> TeamRunView:
+    ) -> RoleTeamRunView:
         """Give a task to the team, and return its turns and its `final_output`.
 
         `on_progress` is called with a description of each turn. A team that has not ended after
@@ -82,28 +82,28 @@ class AgenticTeamMCPClient:
             if inspect.isawaitable(told):
                 await told
 
-        return await self._call("execute", TeamRunView, arguments, progress)
+        return await self._call("execute", RoleTeamRunView, arguments, progress)
 
-    async def turns(self, agent: str) -> TeamRunView:
+    async def turns(self, agent: str) -> RoleTeamRunView:
         """Return the turns of an agent's team."""
-        return await self._call("turns", TeamRunView, {"agent": agent})
+        return await self._call("turns", RoleTeamRunView, {"agent": agent})
 
-    async def list_agents(self) -> TeamAgentsResult:
+    async def list_agents(self) -> RoleAgentsResult:
         """Return the roles, and the agent of each role."""
-        return await self._call("list_agents", TeamAgentsResult, {"model": self._model})
+        return await self._call("list_agents", RoleAgentsResult, {"model": self._model})
 
-    async def config(self) -> TeamRolesView:
+    async def config(self) -> RoleTeamView:
         """Return the team: its roles, its lead and its limits."""
-        return await self._call("config", TeamRolesView)
+        return await self._call("config", RoleTeamView)
 
-    async def validate(self, *, offline: bool = False) -> TeamValidationResult:
+    async def validate(self, *, offline: bool = False) -> RoleValidationResult:
         """Return whether each role has an agent that can work here."""
         arguments = {"offline": offline, "model": self._model}
-        return await self._call("validate", TeamValidationResult, arguments)
+        return await self._call("validate", RoleValidationResult, arguments)
 
-    async def health(self) -> TeamHealthResult:
+    async def health(self) -> RoleHealthResult:
         """Return whether the team can work, with the network and without."""
-        return await self._call("health", TeamHealthResult, {"model": self._model})
+        return await self._call("health", RoleHealthResult, {"model": self._model})
 
     async def __aenter__(self) -> "AgenticTeamMCPClient":
         """Open a connection and a supervisor for the block."""

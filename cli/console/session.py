@@ -63,7 +63,7 @@ async def _converse(
     client, keyboard = ClientThread(connect), LineReader(sys.stdin.fileno())
     try:
         keyboard.start()
-        await ConsoleSession(agent, client, keyboard, show).run(linger_seconds)
+        await PlainConsole(agent, client, keyboard, show).run(linger_seconds)
     finally:
         keyboard.close()
         client.close()
@@ -82,7 +82,7 @@ async def handle_budget(client: ClientThread, agent: str, command: BudgetCommand
     return [format_budget(one) for one in found] or ["no budget is set (/budget 5 sets one)"]
 
 
-class ConsoleSession:
+class PlainConsole:
     """One person's plain console on one agent; `show` prints one text."""
 
     def __init__(

@@ -147,7 +147,7 @@ def entity_name(value: Any) -> str:
 
 
 def shown_agent(role: JsonObject) -> str:
-    """Return the agent of a team's role (a `TeamRoleView`) as text for people."""
+    """Return the agent of a team's role (a `RoleView`) as text for people."""
     agent = role["agent"] or role["model"] or "default"
     return f"{agent} (not {role['left_out']})" if role["left_out"] else str(agent)
 

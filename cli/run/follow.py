@@ -96,11 +96,11 @@ def _introduce(target: RunTarget, options: RunOptions, agent: "AgentView") -> No
 
 def _introduce_roles(target: RunTarget, asked: dict[str, Any], model: str) -> None:
     """Print the agent of each role, and the way in which it works."""
-    from agiraph.http.api import CheckTeamRequest
+    from agiraph.http.api import CheckRolesRequest
     from cli.output.formats import how_it_works, shown_agent
 
     wanted = {"section": asked.get("section"), "offline": asked.get("offline", False)}
-    found = target.client.check_team(CheckTeamRequest(**wanted, model=model))
+    found = target.client.check_team(CheckRolesRequest(**wanted, model=model))
     for role in found.roles:
         facts, lead = role.model_dump(), ", the lead" if role.is_lead else ""
         target.screen.note(f"{role.name}{lead}: {shown_agent(facts)}, {how_it_works(facts)}")

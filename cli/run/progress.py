@@ -3,12 +3,12 @@
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from agiraph.agentic_team.engine import TeamTurn, edges_of
 from agiraph.core.ids import HUMAN_NAME
 from agiraph.core.models import AgentEnding
 from agiraph.core.team import USER
 from agiraph.core.turns import Usage
 from agiraph.http.api import EventView
+from agiraph.roles.engine import RoleTurn, edges_of
 from cli.console.event_text import EventLine, line_of, text_of
 from cli.output.formats import format_seconds, format_usage
 from cli.sanitize import one_line
@@ -52,7 +52,7 @@ class RunProgress:
     failure: str = ""
     has_ended: dict[str, bool] = field(default_factory=dict)
     retries: dict[str, str] = field(default_factory=dict)
-    turns: dict[int, TeamTurn] = field(default_factory=dict)
+    turns: dict[int, RoleTurn] = field(default_factory=dict)
     autorun: set[tuple[str, int]] = field(default_factory=set)
     """The autorun files that events have named, with their inodes."""
 
@@ -78,8 +78,8 @@ class RunProgress:
             case "message.sent":
                 return bool(self.failure) and text_of(event.data, "content") == self.failure
             case "node.created" | "node.completed" if self.has_team:
-                from agiraph.agentic_team.on_board import turn_number  # few runs are a team's
                 from agiraph.board.commands import OF_TEAM
+                from agiraph.roles.on_board import turn_number  # few runs are a team's
 
                 name = text_of(event.data, "name")
                 return turn_number(f"{OF_TEAM}{name}") is not None
@@ -107,7 +107,7 @@ class RunProgress:
         if event.type == "sandbox.autorun":
             self.autorun |= set(zip(event.data["paths"], event.data["inodes"], strict=True))
         if event.type == "team.turn":
-            turn = TeamTurn.model_validate(event.data)
+            turn = RoleTurn.model_validate(event.data)
             self.turns[turn.turn] = turn
         if event.type in ENDINGS:
             self.ended_as = ENDINGS[event.type]

@@ -8,7 +8,7 @@ import click
 
 from agiraph.core.errors import InvalidInput
 from agiraph.core.ids import new_run_id
-from agiraph.core.team import MOST_TURNS, SECTION, Role, TeamSpec
+from agiraph.core.team import MOST_TURNS, SECTION, Role, RoleTeamSpec
 from cli.api_command import api_command
 from cli.exits import DONE, FAILED
 from cli.options.everywhere import remark
@@ -31,7 +31,7 @@ from cli.run.target import RunOptions, given_terms
 
 if TYPE_CHECKING:
     from agiraph.core.money import NamedLimit
-    from agiraph.http.api import TeamRolesView
+    from agiraph.http.api import RoleTeamView
     from agiraph.http.client import Client
 
 ROLES: Final = (
@@ -200,11 +200,11 @@ def config(client: "Client") -> Shown:
     return Done(found, "", "\n".join(found.problems), has_failed=True)
 
 
-def _section_text(found: "TeamRolesView") -> str:
+def _section_text(found: "RoleTeamView") -> str:
     """Return a team as the section of agents.yaml from which it can be read."""
     import yaml
 
-    bounds = {name: getattr(found, name) for name in TeamSpec.model_fields if name != "roles"}
+    bounds = {name: getattr(found, name) for name in RoleTeamSpec.model_fields if name != "roles"}
     roles = {
         role.name: {name: value for name in Role.model_fields if (value := getattr(role, name))}
         for role in found.roles
@@ -274,10 +274,10 @@ def _checked(
     model: str | None = None,
     *,
     offline: bool = False,
-) -> "TeamRolesView":
-    from agiraph.http.api import CheckTeamRequest
+) -> "RoleTeamView":
+    from agiraph.http.api import CheckRolesRequest
 
-    return client.check_team(CheckTeamRequest(section=section, model=model, offline=offline))
+    return client.check_team(CheckRolesRequest(section=section, model=model, offline=offline))
 
 
 @team.command(

@@ -36,7 +36,7 @@ from cli.team.shell_words import ABOUT, ON_OFF, changes, completions, counted, w
 from cli.team.typed_lines import TypedLines
 
 if TYPE_CHECKING:
-    from agiraph.http.api import AgentView, TeamRolesView, TeamRunView
+    from agiraph.http.api import AgentView, RoleTeamRunView, RoleTeamView
     from agiraph.http.client import Client
 
 PROMPT: Final = "team> "
@@ -116,7 +116,7 @@ class AgenticShell:
         self._is_offline = is_offline
         self._session = Session(tasks=(), max_turns=max_turns)
         self._agent: str | None = None
-        self._known: TeamRolesView | None = None
+        self._known: RoleTeamView | None = None
         self._is_over = False
         self._commands: dict[str, Callable[[str], object]] = {
             "/help": lambda _: self._help(),
@@ -242,7 +242,7 @@ class AgenticShell:
         }
         return RunOptions(self._options.home, terms, self._agent, None, as_json=False)
 
-    def _remember(self, task: str, agent: "AgentView") -> "TeamRunView":
+    def _remember(self, task: str, agent: "AgentView") -> "RoleTeamRunView":
         """Add a finished task to the session; return the turns of its roles."""
         found = self._asked(lambda client: client.team_turns(agent.id))
         done = DoneTask(
@@ -257,7 +257,7 @@ class AgenticShell:
         self._session = self._session.model_copy(update={"tasks": tasks})
         return found
 
-    def _show(self, found: "TeamRunView") -> None:
+    def _show(self, found: "RoleTeamRunView") -> None:
         self._target.screen.close()
         rows = [
             turn.payload() | {"message": one_line(turn.message, SHOWN_MESSAGE)}
@@ -275,10 +275,10 @@ class AgenticShell:
             click.echo(f"{f'{name} {argument}'.strip():<18}  {about}")
         click.echo(f"{'anything else':<18}  a task for the team")
 
-    def _team_found(self) -> "TeamRolesView":
-        from agiraph.http.api import CheckTeamRequest
+    def _team_found(self) -> "RoleTeamView":
+        from agiraph.http.api import CheckRolesRequest
 
-        asked = CheckTeamRequest(
+        asked = CheckRolesRequest(
             section=section_of(self._file),
             offline=self._is_offline,
             model=self._options.terms.get("model"),
@@ -362,7 +362,7 @@ class AgenticShell:
         if before is not None and now.roles:
             self._say("\n".join(changes(before, now)) or "nothing has changed")
 
-    def _validate(self) -> "TeamRolesView":
+    def _validate(self) -> "RoleTeamView":
         """Print whether each role can work; return the team."""
         found = self._team_found()
         self._known = found if found.roles else self._known

@@ -7,7 +7,7 @@ from cli.sanitize import one_line
 from cli.team.typed_lines import files_like
 
 if TYPE_CHECKING:
-    from agiraph.http.api import TeamRolesView, TeamRoleView
+    from agiraph.http.api import RoleTeamView, RoleView
 
 ON_OFF: Final = {"on": True, "off": False}
 ABOUT: Final = {
@@ -42,7 +42,7 @@ def completions(before: str, word: str) -> list[str]:
     return []
 
 
-def changes(before: "TeamRolesView", after: "TeamRolesView") -> list[str]:
+def changes(before: "RoleTeamView", after: "RoleTeamView") -> list[str]:
     """Return the differences of a team as lines."""
     old = {role.name: role for role in before.roles}
     new = {role.name: role for role in after.roles}
@@ -73,6 +73,6 @@ def counted(turns: int) -> str:
     return f"{turns} {'turn' if turns == 1 else 'turns'}"
 
 
-def works(role: "TeamRoleView") -> str:
+def works(role: "RoleView") -> str:
     facts = role.model_dump()
     return f"{shown_agent(facts)}, {how_it_works(facts)}"

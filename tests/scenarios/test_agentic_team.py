@@ -7,7 +7,7 @@ from threading import Event
 from typing import Any
 
 from agiraph.core.team import EarlierTask
-from agiraph.http.api import CreateAgentRequest, TeamRequest
+from agiraph.http.api import CreateAgentRequest, RoleTeamRequest
 from agiraph.http.client import Client
 from tests.fakes.model_server import Reply, SeenRequest
 from tests.integration.waiting import until
@@ -91,7 +91,7 @@ def test_whatever_is_killed_in_the_middle_of_a_turn_the_same_turn_goes_on(
     )
     with Client.for_home(live_home.home) as client:
         asked = CreateAgentRequest(
-            goal="Count it", name="counted", model=MODEL[1], team=TeamRequest()
+            goal="Count it", name="counted", model=MODEL[1], team=RoleTeamRequest()
         )
         agent = client.create_agent(asked)
     live_home.begun.append(agent.id)
@@ -215,7 +215,7 @@ def test_what_the_person_says_and_asked_before_is_in_the_next_turn(live_home: Li
     )
     earlier = (EarlierTask(task="Paint the door", output="It is red now."),)
     asked = CreateAgentRequest(
-        goal="Another colour", name="painted", model=MODEL[1], team=TeamRequest(earlier=earlier)
+        goal="Another colour", name="painted", model=MODEL[1], team=RoleTeamRequest(earlier=earlier)
     )
     with Client.for_home(live_home.home) as client:
         agent = client.create_agent(asked)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from agiraph.http.api import CreateAgentRequest, TeamRequest
+from agiraph.http.api import CreateAgentRequest, RoleTeamRequest
 from agiraph.http.client import Client
 from tests.fakes.model_server import Reply
 from tests.integration.waiting import until
@@ -162,7 +162,7 @@ def test_a_team_of_roles_that_has_ended_its_work_has_no_process(parking_home: Li
     done = {"action": "finalize", "final_response": "Ready to ship"}
     live_home.plays(project_manager=[publish(result=done)])
     with Client.for_home(live_home.home) as client:
-        asked = CreateAgentRequest(goal="Ship it", model=MODEL[1], team=TeamRequest())
+        asked = CreateAgentRequest(goal="Ship it", model=MODEL[1], team=RoleTeamRequest())
         agent = client.create_agent(asked)
     live_home.begun.append(agent.id)
     live_home.await_end(live_home.home / "agents" / agent.id)

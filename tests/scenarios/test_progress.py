@@ -4,9 +4,9 @@ import json
 import threading
 from pathlib import Path
 
-from agiraph.agentic_team.decisions import TeamDecision
-from agiraph.http.api import CreateAgentRequest, TeamRequest
+from agiraph.http.api import CreateAgentRequest, RoleTeamRequest
 from agiraph.http.client import Client
+from agiraph.roles.decisions import RoleDecision
 from tests.fakes.model_server import Reply, Responder, SeenRequest, call, calls, say
 from tests.integration.waiting import until
 from tests.scenarios.live_home import LiveHome, whole_lines
@@ -198,7 +198,7 @@ def test_a_wait_for_a_message_ends_by_itself_and_says_so(parking_home: LiveHome)
 
 def test_a_role_of_a_team_that_waits_is_told_that_nothing_will_come(parking_home: LiveHome) -> None:
     live_home = parking_home
-    done = TeamDecision(action="finalize", final_response="Ready")
+    done = RoleDecision(action="finalize", final_response="Ready")
 
     def lead(seen: SeenRequest) -> Reply:
         if not seen.results("wait"):
@@ -208,7 +208,7 @@ def test_a_role_of_a_team_that_waits_is_told_that_nothing_will_come(parking_home
 
     live_home.plays(project_manager=lead)
     with Client.for_home(live_home.home) as client:
-        asked = CreateAgentRequest(goal="Ship it", model=MODEL[1], team=TeamRequest())
+        asked = CreateAgentRequest(goal="Ship it", model=MODEL[1], team=RoleTeamRequest())
         agent = client.create_agent(asked)
     live_home.begun.append(agent.id)
     live_home.await_end(live_home.home / "agents" / agent.id)

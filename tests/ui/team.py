@@ -6,7 +6,7 @@ from threading import Event
 from typing import Final
 
 from agiraph.core.team import DEFAULT_ROLES
-from agiraph.http.api import CreateAgentRequest, TeamRequest
+from agiraph.http.api import CreateAgentRequest, RoleTeamRequest
 from agiraph.http.client import Client
 from tests.fakes.model_server import Reply, SeenRequest, calls
 from tests.scenarios.live_home import LiveHome
@@ -156,7 +156,7 @@ def building(live_home: LiveHome, gate: Event) -> Iterator[str]:
         devops_engineer=[held(to(PM, "It needs nothing but Python."), gate)],
     )
     asked = CreateAgentRequest(
-        goal="Write a CSV parser with tests", name="parser", model=MODEL[1], team=TeamRequest()
+        goal="Write a CSV parser with tests", name="parser", model=MODEL[1], team=RoleTeamRequest()
     )
     with Client.for_home(live_home.home) as client:
         agent = client.create_agent(asked).id

@@ -4,7 +4,7 @@ from threading import Event
 
 from playwright.sync_api import Locator, Page, expect
 
-from agiraph.http.api import CreateAgentRequest, CreateTokenRequest, TeamRequest
+from agiraph.http.api import CreateAgentRequest, CreateTokenRequest, RoleTeamRequest
 from agiraph.http.api.access import Scope
 from agiraph.http.client import Client
 from tests.fakes.model_server import Reply, SeenRequest
@@ -168,7 +168,7 @@ def test_a_session_is_its_persons_and_others_may_only_look(
     live_home.plays(project_manager=[held(finalize("It is done."), gate)])
     with Client.for_home(live_home.home) as client:
         asked = CreateAgentRequest(
-            goal="Mine alone", name="mine", model=MODEL[1], team=TeamRequest()
+            goal="Mine alone", name="mine", model=MODEL[1], team=RoleTeamRequest()
         )
         agent = client.create_agent(asked).id
         live_home.begun.append(agent)

@@ -5,7 +5,7 @@ from threading import Event
 
 from playwright.sync_api import expect
 
-from agiraph.http.api import CreateAgentRequest, TeamRequest
+from agiraph.http.api import CreateAgentRequest, RoleTeamRequest
 from agiraph.http.client import Client
 from tests.scenarios.live_home import LiveHome
 from tests.scenarios.scenario_home import MODEL
@@ -66,7 +66,7 @@ def test_the_turns_of_a_team_of_roles_appear_as_they_are_taken(
         software_developer=[held(publish(result=back), gate)],
     )
     asked = CreateAgentRequest(
-        goal="Build it", name="roles", model=MODEL[1], team=TeamRequest(max_turns=7)
+        goal="Build it", name="roles", model=MODEL[1], team=RoleTeamRequest(max_turns=7)
     )
     with Client.for_home(live_home.home) as client:
         agent = client.create_agent(asked).id

@@ -1,7 +1,7 @@
-"""TeamLead: a run whose leader is an Agentic Team, instead of the coordinator's model.
+"""RoleTeamLead: a run whose leader is an Agentic Team, instead of the coordinator's model.
 
 Each turn is a node on the board for the worker of its role; the dialogue of the team is the fold of
-these nodes (`agiraph.agentic_team.engine`). So after any crash the same turn continues.
+these nodes (`agiraph.roles.engine`). So after any crash the same turn continues.
 """
 
 import asyncio
@@ -12,30 +12,30 @@ from actors.coordinator.board_service import BoardService
 from actors.coordinator.context import CoordinatorContext
 from agiraph.agent.prompts import render
 from agiraph.agent.records import ModelAnswered
-from agiraph.agentic_team.decisions import SCHEMA
-from agiraph.agentic_team.engine import TeamState
-from agiraph.agentic_team.on_board import (
-    Attempt,
-    TurnFold,
-    turn_number,
-    turns_seen,
-    worker_for,
-)
 from agiraph.board import commands as c
 from agiraph.board import events as e
 from agiraph.core.errors import InvalidInput, Refused
 from agiraph.core.models import Event
 from agiraph.core.results import RESULT_FILE
 from agiraph.core.specs import NodeSpec, WorkerSpec
-from agiraph.core.team import TeamTerms
+from agiraph.core.team import RoleTeamTerms
 from agiraph.core.turns import UserTurn
 from agiraph.models.registry import load_presets, only_writes
+from agiraph.roles.decisions import SCHEMA
+from agiraph.roles.engine import RoleTeamState
+from agiraph.roles.on_board import (
+    Attempt,
+    TurnFold,
+    turn_number,
+    turns_seen,
+    worker_for,
+)
 
 FINISHED: Final = "The team has ended its work; what came of it is the result of the run."
 HUMAN_SAYS: Final = "[Message from human]"
 
 
-class TeamLead:
+class RoleTeamLead:
     """Lets the roles of a run take their turns, if the run has roles."""
 
     def __init__(self, context: CoordinatorContext, board: BoardService) -> None:
@@ -47,7 +47,7 @@ class TeamLead:
         """The cause of the turn that began last, '' before the first turn."""
 
     @property
-    def _team(self) -> TeamTerms | None:
+    def _team(self) -> RoleTeamTerms | None:
         return self._context.spec.team
 
     @property
@@ -205,7 +205,7 @@ class TeamLead:
             return only_writes(model, presets)
         return False
 
-    def _finish(self, state: TeamState) -> None:
+    def _finish(self, state: RoleTeamState) -> None:
         end = state.end
         assert end is not None
         if end.how == "finalized":

@@ -14,9 +14,9 @@ from agiraph.core.errors import InvalidInput, Refused
 from agiraph.core.ids import BROKER
 from agiraph.core.models import Agent
 from agiraph.core.specs import Mode
-from agiraph.core.team import TeamTerms
+from agiraph.core.team import RoleTeamTerms
 from agiraph.core.titles import title_of
-from agiraph.http.api import ApiError, CreateAgentRequest, RunRequest, TeamRequest
+from agiraph.http.api import ApiError, CreateAgentRequest, RoleTeamRequest, RunRequest
 from agiraph.http.errors import UNPROCESSABLE
 from agiraph.mcp.grants import granted_to_all
 from agiraph.mcp.registered import with_registered
@@ -47,7 +47,7 @@ class RunCheck:
         self.name: str | None = None
         self.model: str | None = None
         self.worker_model: str | None = None
-        self.team: TeamTerms | None = None
+        self.team: RoleTeamTerms | None = None
         self._has_unusable_model = False
 
     async def require(self) -> None:
@@ -255,7 +255,7 @@ def check_input(named: str, home: Path) -> None:
 
 async def team_for(
     gateway: Gateway, request: RunRequest, model: str, mode: Mode
-) -> TeamTerms | None:
+) -> RoleTeamTerms | None:
     """Return the team requested for a run, as configured now; ApiError 422 if it cannot work.
 
     `model` is for roles that name no agent.
@@ -286,7 +286,7 @@ def name_for(gateway: Gateway, request: CreateAgentRequest) -> str:
     return name
 
 
-async def unnamed_model(gateway: Gateway, team: TeamRequest | None) -> str:
+async def unnamed_model(gateway: Gateway, team: RoleTeamRequest | None) -> str:
     """Return the model of a run that names none; ApiError 422 says how to configure one.
 
     It is the default model, or else a model that a role of its team names.

@@ -7,7 +7,7 @@ from agiraph.api.settings.editing import CONFLICT, save
 from agiraph.api.settings.store import SettingsStore
 from agiraph.api.settings.values import values_in
 from agiraph.core.errors import InvalidInput
-from agiraph.core.team import DEFAULT_ROLES, SECTION, Role, TeamSpec, default_role, team_of
+from agiraph.core.team import DEFAULT_ROLES, SECTION, Role, RoleTeamSpec, default_role, team_of
 from agiraph.http.api import ApiError, EditSettingsRequest, SettingChange
 from agiraph.storage.home import Home
 
@@ -15,7 +15,7 @@ AGENTS_FILE: Final = "agents.yaml"
 BOUNDS: Final = ("lead_role", "max_turns", "repetitions", "transcript_turns")
 
 
-def save_team(home: Home, wanted: TeamSpec, if_match: str | None) -> str:
+def save_team(home: Home, wanted: RoleTeamSpec, if_match: str | None) -> str:
     """Write the team unless it is unchanged; return the etag of the file.
 
     Raises ApiError: 409 if the file is unreadable, 412 if it was changed meanwhile, 428 without an
@@ -31,7 +31,7 @@ def save_team(home: Home, wanted: TeamSpec, if_match: str | None) -> str:
     return save(home, AGENTS_FILE, EditSettingsRequest(changes=changes), if_match).etag
 
 
-def section_changes(said: object, wanted: TeamSpec) -> tuple[SettingChange, ...]:
+def section_changes(said: object, wanted: RoleTeamSpec) -> tuple[SettingChange, ...]:
     """Return the changes that turn the section `said` (None: missing) into the wanted team."""
     try:
         before = team_of(said or {})
@@ -51,18 +51,18 @@ def section_changes(said: object, wanted: TeamSpec) -> tuple[SettingChange, ...]
     )
 
 
-def _whole(wanted: TeamSpec) -> dict[str, Any]:
+def _whole(wanted: RoleTeamSpec) -> dict[str, Any]:
     roles = {name: _own(name, role) for name, role in wanted.roles.items()}
     kept = {name: own for name, own in roles.items() if own}
     bounds = {name: getattr(wanted, name) for name in BOUNDS}
     return bounds | ({"roles": kept} if kept else {})
 
 
-def _of_bounds(before: TeamSpec, wanted: TeamSpec) -> Iterator[SettingChange]:
+def _of_bounds(before: RoleTeamSpec, wanted: RoleTeamSpec) -> Iterator[SettingChange]:
     for name in BOUNDS:
         value = getattr(wanted, name)
         if value != getattr(before, name):
-            is_default = value == TeamSpec.model_fields[name].default
+            is_default = value == RoleTeamSpec.model_fields[name].default
             yield _removal(name) if is_default else _value(value, name)
 
 

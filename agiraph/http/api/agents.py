@@ -9,7 +9,7 @@ from agiraph.core.ids import AgentId, RunId
 from agiraph.core.models import AgentFacts, ServiceOutage
 from agiraph.core.specs import Mode, RunSpec
 from agiraph.http.api.base import ApiRequest, ApiView, FieldProblemView
-from agiraph.http.api.team import TeamRequest
+from agiraph.http.api.team import RoleTeamRequest
 
 EntityAct = Literal["pause", "step", "resume", "interrupt", "restart", "stop", "kill"]
 ENTITY_ACTS: tuple[EntityAct, ...] = get_args(EntityAct)
@@ -23,7 +23,7 @@ class RunRequest(RunSpec, ApiRequest):
     caller without an answer may repeat it.
     """
 
-    team: TeamRequest | None = None
+    team: RoleTeamRequest | None = None
     run: str | None = Field(default=None, pattern=r"^\d{8}-\d{6}-[0-9a-f]{6,32}$")
 
 

@@ -4,12 +4,12 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from agiraph.agentic_team.engine import Ending, TeamEdge, TeamTurn
 from agiraph.core.team import MOST_TURNS, AgentKind, EarlierTask, Role
 from agiraph.http.api.base import ApiRequest, ApiView
+from agiraph.roles.engine import Ending, RoleEdge, RoleTurn
 
 
-class TeamRequest(ApiRequest):
+class RoleTeamRequest(ApiRequest):
     """The request that a team of roles does the work of a run.
 
     The team is `agentic_team` of agents.yaml, or the given `section` instead. `max_turns` overrides
@@ -23,7 +23,7 @@ class TeamRequest(ApiRequest):
     earlier: tuple[EarlierTask, ...] = Field(default=(), max_length=100)
 
 
-class TeamRoleView(Role, ApiView):
+class RoleView(Role, ApiView):
     """A role and its agent; `problem` is why the agent cannot work.
 
     `is_default`: every team has this role. `kind` is cli (an external agent) or model; `model` is
@@ -42,7 +42,7 @@ class TeamRoleView(Role, ApiView):
     problem: str = ""
 
 
-class TeamRolesView(ApiView):
+class RoleTeamView(ApiView):
     """The team of agents.yaml and whether it can work; `problems` say why it cannot.
 
     `etag` is the etag of agents.yaml, for `PUT /team`; '' for a team that was only checked.
@@ -52,7 +52,7 @@ class TeamRolesView(ApiView):
     max_turns: int = 0
     repetitions: int = 0
     transcript_turns: int = 0
-    roles: tuple[TeamRoleView, ...] = ()
+    roles: tuple[RoleView, ...] = ()
     problems: tuple[str, ...] = ()
     is_offline: bool = False
     etag: str = ""
@@ -63,7 +63,7 @@ class TeamRolesView(ApiView):
         return not self.problems
 
 
-class CheckTeamRequest(ApiRequest):
+class CheckRolesRequest(ApiRequest):
     """A team to check: that in agents.yaml, or a `section`; `model`: the model of a run.
 
     `named_only`: check only the agents that it names, not the model of a future run.
@@ -75,7 +75,7 @@ class CheckTeamRequest(ApiRequest):
     named_only: bool = False
 
 
-class SaveTeamRequest(ApiRequest):
+class SaveRolesRequest(ApiRequest):
     """The team to write into agents.yaml: a whole `agentic_team` section.
 
     Omitted values are defaults; values that equal their default are not written.
@@ -84,7 +84,7 @@ class SaveTeamRequest(ApiRequest):
     section: dict[str, Any]
 
 
-class TeamRunView(ApiView):
+class RoleTeamRunView(ApiView):
     """The turns of an agent's team in a run, its messages by role, the next role, and the end.
 
     `times` is when each of the turns ended, in seconds since the epoch.
@@ -97,9 +97,9 @@ class TeamRunView(ApiView):
     lead_role: str
     max_turns: int
     roles: dict[str, Role]
-    turns: tuple[TeamTurn, ...] = ()
+    turns: tuple[RoleTurn, ...] = ()
     times: tuple[float, ...] = ()
-    edges: tuple[TeamEdge, ...] = ()
+    edges: tuple[RoleEdge, ...] = ()
     role: str = ""
     ending: Ending | None = None
     final_output: str | None = None

@@ -80,17 +80,17 @@ class WorkCalls:
         """Return the JSON Schema of plan files."""
 
     @call("GET /team")
-    def team(self, *, offline: bool = False) -> api.TeamRolesView:
+    def team(self, *, offline: bool = False) -> api.RoleTeamView:
         """Return the team of agents.yaml, the agent of each role, and the problems found."""
 
     @call("POST /team/check", is_repeatable=True)
-    def check_team(self, asked: api.CheckTeamRequest) -> api.TeamRolesView:
+    def check_team(self, asked: api.CheckRolesRequest) -> api.RoleTeamView:
         """Check a team before a run; `problems` name each role that could not work."""
 
     @ApiMethod
     def save_team(
-        self, asked: api.SaveTeamRequest, *, etag: str = ""
-    ) -> ApiCall[api.TeamRolesView]:
+        self, asked: api.SaveRolesRequest, *, etag: str = ""
+    ) -> ApiCall[api.RoleTeamView]:
         """Write the team into agents.yaml; `etag` is that of the file as it was read.
 
         ApiError 412 if the file has changed, 422 with the problems: then nothing is written.
@@ -98,13 +98,15 @@ class WorkCalls:
         return ApiCall(
             "PUT",
             "/team",
-            reader(api.TeamRolesView),
+            reader(api.RoleTeamView),
             body=asked,
             headers={"If-Match": f'"{etag}"'},
         )
 
     @call("GET /agents/{agent}/team")
-    def team_turns(self, agent: str, *, after: int = 0, run: str | None = None) -> api.TeamRunView:
+    def team_turns(
+        self, agent: str, *, after: int = 0, run: str | None = None
+    ) -> api.RoleTeamRunView:
         """Return the turns of the team in a run, those after the turn `after`."""
 
     @call("GET /agents/{agent}/board/{node}")

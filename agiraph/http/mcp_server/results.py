@@ -12,8 +12,8 @@ from agiraph.http.api import (
     FolderView,
     NodeView,
     QuestionView,
-    TeamRolesView,
-    TeamRoleView,
+    RoleTeamView,
+    RoleView,
 )
 
 TEXT_LIMIT = 100_000
@@ -29,29 +29,29 @@ class RunHandleResult(Record):
     note: str = "It works by itself now. Call `status` with this agent; `wait_seconds` waits."
 
 
-class TeamAgentsResult(Record):
+class RoleAgentsResult(Record):
     """The roles of the Agentic Team."""
 
-    agents: tuple[TeamRoleView, ...]
+    agents: tuple[RoleView, ...]
 
 
-class TeamValidationResult(Record):
+class RoleValidationResult(Record):
     """Whether each role has an agent that can work here; `problems` names roles without one."""
 
     is_valid: bool
     problems: tuple[str, ...] = ()
 
 
-class TeamHealthResult(TeamValidationResult):
+class RoleHealthResult(RoleValidationResult):
     """The state of the Agentic Team."""
 
     can_work_offline: bool
-    agents: tuple[TeamRoleView, ...]
+    agents: tuple[RoleView, ...]
 
 
-def team_health(now: TeamRolesView, offline: TeamRolesView) -> TeamHealthResult:
+def team_health(now: RoleTeamView, offline: RoleTeamView) -> RoleHealthResult:
     """Return the state of a team from its checks with and without network."""
-    return TeamHealthResult(
+    return RoleHealthResult(
         is_valid=now.is_valid,
         can_work_offline=offline.is_valid,
         agents=now.roles,

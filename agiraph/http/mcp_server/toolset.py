@@ -12,12 +12,12 @@ from pydantic import Field, ValidationError
 from agiraph.core.errors import AgiraphError
 from agiraph.core.record import misfit_in_words
 from agiraph.http.api import (
-    CheckTeamRequest,
+    CheckRolesRequest,
     CreateAgentRequest,
+    RoleTeamRequest,
+    RoleTeamRunView,
+    RoleTeamView,
     StartRunRequest,
-    TeamRequest,
-    TeamRolesView,
-    TeamRunView,
 )
 from agiraph.http.client import AsyncClient
 from agiraph.http.mcp_server import results, waiting
@@ -205,13 +205,13 @@ def _add_team(server: MCPServer[None], clients: ApiClients) -> None:
         offline: Annotated[bool, Field(description="only agents that need no network")] = False,
         input_dir: Annotated[str | None, Field(description="absolute path of a folder")] = None,
         wait_seconds: Wait = 600,
-    ) -> TeamRunView:
+    ) -> RoleTeamRunView:
         """Give a task to a team of roles that pass messages; return its turns and its result.
 
         Progress is reported turn by turn. If it is still `running` after `wait_seconds`, it
         continues by itself: `agentic_team_turns` shows its state.
         """
-        team = TeamRequest(max_turns=max_turns, offline=offline)
+        team = RoleTeamRequest(max_turns=max_turns, offline=offline)
         asked = CreateAgentRequest(goal=task, model=model, input=input_dir, team=team)
         async with _calling(clients, ctx) as client:
             agent = await client.create_agent(asked)
@@ -220,7 +220,7 @@ def _add_team(server: MCPServer[None], clients: ApiClients) -> None:
             )
 
     @server.tool(annotations=LOOKS)
-    async def agentic_team_turns(agent: AgentName, ctx: Context) -> TeamRunView:
+    async def agentic_team_turns(agent: AgentName, ctx: Context) -> RoleTeamRunView:
         """Show the messages between the roles of an agent's team, and the result."""
         async with _calling(clients, ctx) as client:
             return await client.team_turns(agent)
@@ -230,14 +230,14 @@ def _add_team_looks(server: MCPServer[None], clients: ApiClients) -> None:
     @server.tool(annotations=LOOKS)
     async def agentic_team_list_agents(
         ctx: Context, model: UnboundModel = None
-    ) -> results.TeamAgentsResult:
+    ) -> results.RoleAgentsResult:
         """List the roles and the agent of each."""
         async with _calling(clients, ctx) as client:
-            found = await client.check_team(CheckTeamRequest(model=model))
-        return results.TeamAgentsResult(agents=found.roles)
+            found = await client.check_team(CheckRolesRequest(model=model))
+        return results.RoleAgentsResult(agents=found.roles)
 
     @server.tool(annotations=LOOKS)
-    async def agentic_team_config(ctx: Context) -> TeamRolesView:
+    async def agentic_team_config(ctx: Context) -> RoleTeamView:
         """Show the team: its roles, its lead and its bounds."""
         async with _calling(clients, ctx) as client:
             return await client.team()
@@ -245,20 +245,20 @@ def _add_team_looks(server: MCPServer[None], clients: ApiClients) -> None:
     @server.tool(annotations=LOOKS)
     async def agentic_team_validate(
         ctx: Context, offline: bool = False, model: UnboundModel = None
-    ) -> results.TeamValidationResult:
+    ) -> results.RoleValidationResult:
         """Check that each role has an agent that can work here."""
         async with _calling(clients, ctx) as client:
-            found = await client.check_team(CheckTeamRequest(offline=offline, model=model))
-        return results.TeamValidationResult(is_valid=found.is_valid, problems=found.problems)
+            found = await client.check_team(CheckRolesRequest(offline=offline, model=model))
+        return results.RoleValidationResult(is_valid=found.is_valid, problems=found.problems)
 
     @server.tool(annotations=LOOKS)
     async def agentic_team_health(
         ctx: Context, model: UnboundModel = None
-    ) -> results.TeamHealthResult:
+    ) -> results.RoleHealthResult:
         """Check the team: whether it can work, with the network and without, and each agent."""
         async with _calling(clients, ctx) as client:
-            now = await client.check_team(CheckTeamRequest(model=model))
-            offline = await client.check_team(CheckTeamRequest(model=model, offline=True))
+            now = await client.check_team(CheckRolesRequest(model=model))
+            offline = await client.check_team(CheckRolesRequest(model=model, offline=True))
         return results.team_health(now, offline)
 
 

@@ -6,7 +6,7 @@ It polls with short calls, so a restart of the gateway or the loss of a client d
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from agiraph.http.api import ConversationMessageView, TeamRunView
+from agiraph.http.api import ConversationMessageView, RoleTeamRunView
 from agiraph.http.client import LATEST, AsyncClient
 from agiraph.http.mcp_server.results import AgentStateResult, state_of
 
@@ -47,7 +47,7 @@ async def until_news(
 
 async def until_team_ended(
     client: AsyncClient, agent: str, seconds: float, report: Report
-) -> TeamRunView:
+) -> RoleTeamRunView:
     """Return the turns of a team once it has ended, or after `seconds`; report each turn."""
     loop = asyncio.get_running_loop()
     ends_at = loop.time() + min(max(0.0, seconds), MOST_SECONDS)

@@ -2385,7 +2385,7 @@ export interface components {
             summary?: boolean;
             /** @description the projects whose notes of earlier work enter its prompts */
             notes?: ("project" | "all" | "none") | null;
-            team?: components["schemas"]["TeamRequest"] | null;
+            team?: components["schemas"]["RoleTeamRequest"] | null;
             run?: string | null;
             name?: string | null;
             tools?: string[] | null;
@@ -2422,7 +2422,7 @@ export interface components {
          *
          *     `named_only`: check only the agents that it names, not the model of a future run.
          */
-        CheckTeamRequest: {
+        CheckRolesRequest: {
             section?: {
                 [key: string]: unknown;
             } | null;
@@ -2538,7 +2538,7 @@ export interface components {
             summary?: boolean;
             /** @description the projects whose notes of earlier work enter its prompts */
             notes?: ("project" | "all" | "none") | null;
-            team?: components["schemas"]["TeamRequest"] | null;
+            team?: components["schemas"]["RoleTeamRequest"] | null;
             run?: string | null;
             name?: string | null;
             tools?: string[] | null;
@@ -3752,6 +3752,141 @@ export interface components {
             /** @default false */
             may_write: boolean;
         };
+        /** @description The number of messages from one role to another; `latest`: it includes the last message. */
+        RoleEdge: {
+            from_role: string;
+            to_role: string;
+            count: number;
+            /** @enum {string} */
+            action: "message" | "finalize";
+            /** @default false */
+            latest: boolean;
+        };
+        /**
+         * @description The request that a team of roles does the work of a run.
+         *
+         *     The team is `agentic_team` of agents.yaml, or the given `section` instead. `max_turns` overrides
+         *     the team's value. `offline`: use only agents that need no network. `earlier` are previous tasks,
+         *     which its roles are shown.
+         */
+        RoleTeamRequest: {
+            section?: {
+                [key: string]: unknown;
+            } | null;
+            max_turns?: number | null;
+            /** @default false */
+            offline?: boolean;
+            /** @default [] */
+            earlier?: components["schemas"]["EarlierTask"][];
+        };
+        /**
+         * @description The turns of an agent's team in a run, its messages by role, the next role, and the end.
+         *
+         *     `times` is when each of the turns ended, in seconds since the epoch.
+         */
+        RoleTeamRunView: {
+            agent: string;
+            run: string;
+            task: string;
+            /** @enum {string} */
+            status: "running" | "finalized" | "max_turns" | "lead_failed" | "stopped";
+            lead_role: string;
+            max_turns: number;
+            roles: {
+                [key: string]: components["schemas"]["Role"];
+            };
+            /** @default [] */
+            turns: components["schemas"]["RoleTurn"][];
+            /** @default [] */
+            times: number[];
+            /** @default [] */
+            edges: components["schemas"]["RoleEdge"][];
+            /** @default  */
+            role: string;
+            ending: ("finalized" | "max_turns" | "lead_failed") | null;
+            final_output: string | null;
+        };
+        /**
+         * @description The team of agents.yaml and whether it can work; `problems` say why it cannot.
+         *
+         *     `etag` is the etag of agents.yaml, for `PUT /team`; '' for a team that was only checked.
+         */
+        RoleTeamView: {
+            /** @default  */
+            lead_role: string;
+            /** @default 0 */
+            max_turns: number;
+            /** @default 0 */
+            repetitions: number;
+            /** @default 0 */
+            transcript_turns: number;
+            /** @default [] */
+            roles: components["schemas"]["RoleView"][];
+            /** @default [] */
+            problems: string[];
+            /** @default false */
+            is_offline: boolean;
+            /** @default  */
+            etag: string;
+        };
+        /**
+         * @description One turn: its role, its decision, and the receiver of its message.
+         *
+         *     `from_agent` and `to_agent` are the agents of these roles. `success` is False if the role's
+         *     agent failed: `message` is then the report to the lead.
+         */
+        RoleTurn: {
+            turn: number;
+            /** @enum {string} */
+            action: "message" | "finalize";
+            from_role: string;
+            to_role: string;
+            from_agent: string;
+            to_agent: string;
+            message: string;
+            communication_type?: "inter_role" | null;
+            /** @default true */
+            success: boolean;
+        };
+        /**
+         * @description A role and its agent; `problem` is why the agent cannot work.
+         *
+         *     `is_default`: every team has this role. `kind` is cli (an external agent) or model; `model` is
+         *     the model's name, by default the run's. An `advisory` role only writes text. `left_out` is the
+         *     role's own agent if that needs the network and `agent` replaces it.
+         */
+        RoleView: {
+            /** @default  */
+            title: string;
+            /** @default  */
+            agent: string;
+            /** @default  */
+            responsibilities: string;
+            /** @default  */
+            fallback: string;
+            /** @default false */
+            may_write: boolean;
+            name: string;
+            /** @default false */
+            is_lead: boolean;
+            /** @default false */
+            is_default: boolean;
+            /**
+             * @default model
+             * @enum {string}
+             */
+            kind: "cli" | "model";
+            /** @default  */
+            model: string;
+            /** @default false */
+            is_local: boolean;
+            /** @default false */
+            advisory: boolean;
+            /** @default  */
+            left_out: string;
+            /** @default  */
+            problem: string;
+        };
         /** @description How long the old token stays valid beside the new one. */
         RotateTokenRequest: {
             /** @default 0 */
@@ -3794,7 +3929,7 @@ export interface components {
          *
          *     Omitted values are defaults; values that equal their default are not written.
          */
-        SaveTeamRequest: {
+        SaveRolesRequest: {
             section: {
                 [key: string]: unknown;
             };
@@ -4127,7 +4262,7 @@ export interface components {
             summary?: boolean;
             /** @description the projects whose notes of earlier work enter its prompts */
             notes?: ("project" | "all" | "none") | null;
-            team?: components["schemas"]["TeamRequest"] | null;
+            team?: components["schemas"]["RoleTeamRequest"] | null;
             run?: string | null;
         };
         /** @description One entity that was acted on, and its new state. */
@@ -4140,141 +4275,6 @@ export interface components {
             /** @enum {string} */
             act: "pause" | "step" | "resume" | "interrupt" | "restart" | "stop" | "kill";
             entities: components["schemas"]["SteeredEntityView"][];
-        };
-        /** @description The number of messages from one role to another; `latest`: it includes the last message. */
-        TeamEdge: {
-            from_role: string;
-            to_role: string;
-            count: number;
-            /** @enum {string} */
-            action: "message" | "finalize";
-            /** @default false */
-            latest: boolean;
-        };
-        /**
-         * @description The request that a team of roles does the work of a run.
-         *
-         *     The team is `agentic_team` of agents.yaml, or the given `section` instead. `max_turns` overrides
-         *     the team's value. `offline`: use only agents that need no network. `earlier` are previous tasks,
-         *     which its roles are shown.
-         */
-        TeamRequest: {
-            section?: {
-                [key: string]: unknown;
-            } | null;
-            max_turns?: number | null;
-            /** @default false */
-            offline?: boolean;
-            /** @default [] */
-            earlier?: components["schemas"]["EarlierTask"][];
-        };
-        /**
-         * @description A role and its agent; `problem` is why the agent cannot work.
-         *
-         *     `is_default`: every team has this role. `kind` is cli (an external agent) or model; `model` is
-         *     the model's name, by default the run's. An `advisory` role only writes text. `left_out` is the
-         *     role's own agent if that needs the network and `agent` replaces it.
-         */
-        TeamRoleView: {
-            /** @default  */
-            title: string;
-            /** @default  */
-            agent: string;
-            /** @default  */
-            responsibilities: string;
-            /** @default  */
-            fallback: string;
-            /** @default false */
-            may_write: boolean;
-            name: string;
-            /** @default false */
-            is_lead: boolean;
-            /** @default false */
-            is_default: boolean;
-            /**
-             * @default model
-             * @enum {string}
-             */
-            kind: "cli" | "model";
-            /** @default  */
-            model: string;
-            /** @default false */
-            is_local: boolean;
-            /** @default false */
-            advisory: boolean;
-            /** @default  */
-            left_out: string;
-            /** @default  */
-            problem: string;
-        };
-        /**
-         * @description The team of agents.yaml and whether it can work; `problems` say why it cannot.
-         *
-         *     `etag` is the etag of agents.yaml, for `PUT /team`; '' for a team that was only checked.
-         */
-        TeamRolesView: {
-            /** @default  */
-            lead_role: string;
-            /** @default 0 */
-            max_turns: number;
-            /** @default 0 */
-            repetitions: number;
-            /** @default 0 */
-            transcript_turns: number;
-            /** @default [] */
-            roles: components["schemas"]["TeamRoleView"][];
-            /** @default [] */
-            problems: string[];
-            /** @default false */
-            is_offline: boolean;
-            /** @default  */
-            etag: string;
-        };
-        /**
-         * @description The turns of an agent's team in a run, its messages by role, the next role, and the end.
-         *
-         *     `times` is when each of the turns ended, in seconds since the epoch.
-         */
-        TeamRunView: {
-            agent: string;
-            run: string;
-            task: string;
-            /** @enum {string} */
-            status: "running" | "finalized" | "max_turns" | "lead_failed" | "stopped";
-            lead_role: string;
-            max_turns: number;
-            roles: {
-                [key: string]: components["schemas"]["Role"];
-            };
-            /** @default [] */
-            turns: components["schemas"]["TeamTurn"][];
-            /** @default [] */
-            times: number[];
-            /** @default [] */
-            edges: components["schemas"]["TeamEdge"][];
-            /** @default  */
-            role: string;
-            ending: ("finalized" | "max_turns" | "lead_failed") | null;
-            final_output: string | null;
-        };
-        /**
-         * @description One turn: its role, its decision, and the receiver of its message.
-         *
-         *     `from_agent` and `to_agent` are the agents of these roles. `success` is False if the role's
-         *     agent failed: `message` is then the report to the lead.
-         */
-        TeamTurn: {
-            turn: number;
-            /** @enum {string} */
-            action: "message" | "finalize";
-            from_role: string;
-            to_role: string;
-            from_agent: string;
-            to_agent: string;
-            message: string;
-            communication_type?: "inter_role" | null;
-            /** @default true */
-            success: boolean;
         };
         /** @description GET /overview: an agent and the workers of its current run, including those that left. */
         TeamView: {
@@ -5789,7 +5789,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["TeamRolesView"];
+                    "application/json": components["schemas"]["RoleTeamView"];
                 };
             };
             /** @description No token, or one that does not open. */
@@ -5853,7 +5853,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["SaveTeamRequest"];
+                "application/json": components["schemas"]["SaveRolesRequest"];
             };
         };
         responses: {
@@ -5863,7 +5863,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["TeamRolesView"];
+                    "application/json": components["schemas"]["RoleTeamView"];
                 };
             };
             /** @description The body cannot be read, or the header `Idempotency-Key` is empty. */
@@ -5952,7 +5952,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["CheckTeamRequest"];
+                "application/json": components["schemas"]["CheckRolesRequest"];
             };
         };
         responses: {
@@ -5962,7 +5962,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["TeamRolesView"];
+                    "application/json": components["schemas"]["RoleTeamView"];
                 };
             };
             /** @description The body cannot be read, or the header `Idempotency-Key` is empty. */
@@ -6060,7 +6060,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["TeamRunView"];
+                    "application/json": components["schemas"]["RoleTeamRunView"];
                 };
             };
             /** @description No token, or one that does not open. */

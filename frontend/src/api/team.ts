@@ -6,12 +6,12 @@ import { api, keyed, type Schemas, take } from "./client";
 import { ofAgent, ofHome } from "./keys";
 import type { Traffic } from "./traffic";
 
-export type TeamRun = Schemas["TeamRunView"];
-export type TeamTurn = Schemas["TeamTurn"];
-export type Team = Schemas["TeamRolesView"];
-export type TeamRole = Schemas["TeamRoleView"];
-export type TeamSection = Schemas["SaveTeamRequest"]["section"];
-type CheckTeam = Schemas["CheckTeamRequest"];
+export type TeamRun = Schemas["RoleTeamRunView"];
+export type RoleTurn = Schemas["RoleTurn"];
+export type Team = Schemas["RoleTeamView"];
+export type TeamRole = Schemas["RoleView"];
+export type TeamSection = Schemas["SaveRolesRequest"]["section"];
+type CheckTeam = Schemas["CheckRolesRequest"];
 
 /** What the team of a run has said, by default of the current one. */
 export const useTeam = (agent: string, isWanted: boolean, run?: string) =>

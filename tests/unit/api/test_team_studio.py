@@ -8,15 +8,15 @@ from agiraph.board.commands import StartRun
 from agiraph.board.store import BoardStore
 from agiraph.core.ids import AgentId, RunId
 from agiraph.core.models import Agent
-from agiraph.core.team import TeamTerms, team_of
+from agiraph.core.team import RoleTeamTerms, team_of
 from agiraph.http.api import (
-    CheckTeamRequest,
+    CheckRolesRequest,
     CreateAgentRequest,
     CreateTokenRequest,
     EditSettingsRequest,
-    SaveTeamRequest,
+    RoleTeamRequest,
+    SaveRolesRequest,
     StartRunRequest,
-    TeamRequest,
 )
 from agiraph.http.api.access import Scope
 from agiraph.http.client import Client
@@ -60,7 +60,7 @@ def other(client: Client, name: str, scope: Scope) -> Client:
 def session(gateway_home: GatewayHome, agent: str) -> Agent:
     """Let an agent that was created be at a task of a team, as its coordinator writes it down."""
     record = gateway_home.home.agent(AgentId(agent)).record
-    team = TeamTerms(**dict(team_of({})))
+    team = RoleTeamTerms(**dict(team_of({})))
     found = Agent.model_validate_json(record.read_bytes()).model_copy(update={"team": team})
     replace_file(record, found.model_dump_json())
     return found
@@ -69,10 +69,12 @@ def session(gateway_home: GatewayHome, agent: str) -> Agent:
 def test_a_session_is_that_of_the_token_that_began_it(
     gateway_home: GatewayHome, client: Client
 ) -> None:
-    mine = client.create_agent(CreateAgentRequest(goal="Mine", name="mine", team=TeamRequest()))
+    mine = client.create_agent(CreateAgentRequest(goal="Mine", name="mine", team=RoleTeamRequest()))
     client.create_agent(CreateAgentRequest(goal="No team", name="teamless"))
     with other(client, "eva", "control") as eva, other(client, "wall", "read") as wall:
-        hers = eva.create_agent(CreateAgentRequest(goal="Hers", name="hers", team=TeamRequest()))
+        hers = eva.create_agent(
+            CreateAgentRequest(goal="Hers", name="hers", team=RoleTeamRequest())
+        )
         for agent in (mine, hers):
             session(gateway_home, agent.id)
         assert (mine.created_by, hers.created_by) == ("home", "eva")
@@ -81,12 +83,12 @@ def test_a_session_is_that_of_the_token_that_began_it(
         assert wall.agents(has_team=True, mine=True) == []
         assert [one.name for one in client.agents(has_team=False)] == ["teamless"]
 
-        next_task = StartRunRequest(goal="Go on", team=TeamRequest())
+        next_task = StartRunRequest(goal="Go on", team=RoleTeamRequest())
         error = refused(eva.begin_run, mine.id, next_task)
         assert error.status == 403
         assert "of the token 'home', not of 'eva': begin one of your own" in error.detail
         assert refused(wall.begin_run, hers.id, next_task).status == 403
-        assert refused(wall.save_team, SaveTeamRequest(section={})).status == 403
+        assert refused(wall.save_team, SaveRolesRequest(section={})).status == 403
 
 
 def test_the_team_is_written_and_the_rest_of_the_file_stays(
@@ -106,7 +108,7 @@ def test_the_team_is_written_and_the_rest_of_the_file_stays(
             "writer": {"title": "Author", "agent": ""},
         },
     }
-    saved = client.save_team(SaveTeamRequest(section=section), etag=shown.etag)
+    saved = client.save_team(SaveRolesRequest(section=section), etag=shown.etag)
     assert saved.etag not in ("", shown.etag)
     assert file.read_text() == (
         "# who works for us\n"
@@ -123,11 +125,11 @@ def test_the_team_is_written_and_the_rest_of_the_file_stays(
         "  lead_role: writer\n"
         "  repetitions: 3\n"
     )
-    again = client.save_team(SaveTeamRequest(section=section), etag=shown.etag)
+    again = client.save_team(SaveRolesRequest(section=section), etag=shown.etag)
     assert again.etag == saved.etag == client.team().etag, "what is so already is no change"
-    error = refused(client.save_team, SaveTeamRequest(section={}), etag=shown.etag)
+    error = refused(client.save_team, SaveRolesRequest(section={}), etag=shown.etag)
     assert (error.status, "was changed since it was read" in error.detail) == (412, True)
-    emptied = client.save_team(SaveTeamRequest(section={}), etag=saved.etag)
+    emptied = client.save_team(SaveRolesRequest(section={}), etag=saved.etag)
     assert file.read_text().splitlines() == OWN.splitlines()[:3]
     assert [role.name for role in emptied.roles][-1] == "devops_engineer"
 
@@ -144,9 +146,9 @@ def test_the_team_is_written_and_the_rest_of_the_file_stays(
 def test_a_team_that_could_not_work_is_not_written(
     gateway_home: GatewayHome, client: Client, section: dict[str, object], why: str
 ) -> None:
-    checked = client.check_team(CheckTeamRequest(section=section, named_only=True))
+    checked = client.check_team(CheckRolesRequest(section=section, named_only=True))
     assert [one[: len(why)] for one in checked.problems] == [why]
-    asked = SaveTeamRequest(section=section)
+    asked = SaveRolesRequest(section=section)
     error = refused(client.save_team, asked, etag=client.team().etag)
     assert (error.status, why in error.detail) == (422, True)
     assert not (gateway_home.home.path / "agents.yaml").exists()
@@ -165,7 +167,9 @@ def test_the_text_of_a_wrong_team_is_refused_at_its_line(client: Client) -> None
 def test_what_an_earlier_run_has_said_is_told_by_its_board(
     gateway_home: GatewayHome, client: Client
 ) -> None:
-    agent = client.create_agent(CreateAgentRequest(goal="Now", name="twice", team=TeamRequest()))
+    agent = client.create_agent(
+        CreateAgentRequest(goal="Now", name="twice", team=RoleTeamRequest())
+    )
     session(gateway_home, agent.id)
     earlier = RunId("20250101-000000-bbbbbb")
     run = gateway_home.home.agent(AgentId(agent.id)).run(earlier)

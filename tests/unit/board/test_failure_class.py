@@ -3,21 +3,23 @@
 import pytest
 
 from agiraph.agent.loop_detection import LoopStuck, RepeatedCalls, judge_loop
-from agiraph.agentic_team.decisions import TeamDecision
-from agiraph.agentic_team.engine import Failure, Outcome, TeamState, advance
 from agiraph.board import commands as c
 from agiraph.board.failure_class import FailureClass, class_of, failure_class
 from agiraph.board.plan_end import end_of_plan
 from agiraph.core.team import team_of
 from agiraph.llm.base import failed_call
+from agiraph.roles.decisions import RoleDecision
+from agiraph.roles.engine import Failure, Outcome, RoleTeamState, advance
 from tests.unit.board.board_driver import BoardDriver
 
 LEAD, QA = "project_manager", "qa_engineer"
 
 
-def ended(*results: TeamDecision | Failure) -> str:
+def ended(*results: RoleDecision | Failure) -> str:
     """Return why a team of at most two turns with these results has not finished."""
-    state = TeamState(team_of({"max_turns": len(results), "roles": {LEAD: {}, QA: {}}}), "Do it")
+    state = RoleTeamState(
+        team_of({"max_turns": len(results), "roles": {LEAD: {}, QA: {}}}), "Do it"
+    )
     for result in results:
         state = advance(state, Outcome(result, "a/b"))
     assert state.end is not None
@@ -25,7 +27,7 @@ def ended(*results: TeamDecision | Failure) -> str:
 
 
 def test_reasons_of_runs_have_a_class() -> None:
-    said = TeamDecision(action="message", to_role=QA, message="Look")
+    said = RoleDecision(action="message", to_role=QA, message="Look")
     stuck = judge_loop(RepeatedCalls(count=99, warned_at=3))
     assert isinstance(stuck, LoopStuck)
     driver = BoardDriver()

@@ -10,17 +10,17 @@ from typing import Any
 
 import pytest
 
-from agiraph.agentic_team.engine import TeamTurn
 from agiraph.core.errors import InvalidInput
 from agiraph.core.team import MOST_TURNS, Role, team_of
 from agiraph.http.api import (
-    CheckTeamRequest,
+    CheckRolesRequest,
     CreateAgentRequest,
+    RoleTeamRunView,
+    RoleTeamView,
+    RoleView,
     StartRunRequest,
-    TeamRolesView,
-    TeamRoleView,
-    TeamRunView,
 )
+from agiraph.roles.engine import RoleTurn
 from cli.run.screen import TerminalScreen
 from cli.run.target import RunOptions, RunTarget
 from cli.team.session import MOST_BYTES, load_session
@@ -32,13 +32,13 @@ from tests.unit.cli.fakes import FakeClient, event
 LEAD = "project_manager"
 
 
-def roles_of(section: dict[str, Any]) -> TeamRolesView:
+def roles_of(section: dict[str, Any]) -> RoleTeamView:
     team = team_of(section)
     roles = tuple(
-        TeamRoleView(**dict(role), name=name, model=role.agent or "script/team")
+        RoleView(**dict(role), name=name, model=role.agent or "script/team")
         for name, role in team.roles.items()
     )
-    return TeamRolesView.model_validate(dict(team) | {"roles": roles})
+    return RoleTeamView.model_validate(dict(team) | {"roles": roles})
 
 
 class TeamClient(FakeClient):
@@ -47,20 +47,20 @@ class TeamClient(FakeClient):
     section: Any = None
     answers: tuple[str, ...] = ("It is done.",) * 9
 
-    def check_team(self, asked: CheckTeamRequest) -> TeamRolesView:
+    def check_team(self, asked: CheckRolesRequest) -> RoleTeamView:
         try:
             return roles_of(asked.section or self.section or {})
         except InvalidInput as error:
-            return TeamRolesView(problems=(str(error),))
+            return RoleTeamView(problems=(str(error),))
 
-    def team_turns(self, agent: str, *, after: int = 0) -> TeamRunView:
+    def team_turns(self, agent: str, *, after: int = 0) -> RoleTeamRunView:
         answer, self.answers = self.answers[0], self.answers[1:]
         words = {"from_role": LEAD, "to_role": "user", "from_agent": "default", "to_agent": "user"}
-        turn = TeamTurn.model_validate(
+        turn = RoleTurn.model_validate(
             {"turn": 1, "action": "finalize", "message": "fine", **words}
         )
         is_over = self.record.status == "completed"
-        return TeamRunView(
+        return RoleTeamRunView(
             agent=self.record.id,
             run=self.record.run or "",
             task=self.record.goal,

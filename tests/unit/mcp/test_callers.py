@@ -8,8 +8,8 @@ from typing import Any, cast
 
 import pytest
 
-from actors.tools.mcp import host
-from actors.tools.mcp.host import ToolHost
+from actors.tools.mcp import server_process
+from actors.tools.mcp.server_process import McpServerProcess
 from agiraph.board.commands import AssignNode, CompleteNode, CreateNode, SpawnWorker, StartNode
 from agiraph.core.models import NodeResult
 from agiraph.core.specs import NodeSpec, WorkerSpec
@@ -69,7 +69,9 @@ class Server:
         self.line.config = self.line.config.model_copy(update={"mcp": mcp})
         cast(Any, self.line).endpoint = SimpleNamespace(on_down=None)
         self.connection = CountingConnection()
-        self.host = ToolHost(cast(Any, self.line), "priv", settings, cast(Any, self.connection))
+        self.process = McpServerProcess(
+            cast(Any, self.line), "priv", settings, cast(Any, self.connection)
+        )
 
     def hire(self, name: str, **more: Any) -> str:
         """Create a worker with a node; return its address."""
@@ -110,13 +112,13 @@ async def server(
     async def call_tool(*_: object) -> tuple[str, bool]:
         return "said", False
 
-    monkeypatch.setattr(host, "call_tool", call_tool)
+    monkeypatch.setattr(server_process, "call_tool", call_tool)
     private = {"grant": (), "lend": False}
     settings = McpServerConfig(command="x", **(private | getattr(request, "param", {})))
     server = Server(tmp_path, settings)
     (server.desk.home.path / "approvals.yaml").write_text("rules: []\n")
     server.desk.give(server.desk.input)
-    serving = asyncio.ensure_future(server.host.serve())
+    serving = asyncio.ensure_future(server.process.serve())
     yield server
     serving.cancel()
     await asyncio.gather(serving, return_exceptions=True)

@@ -5,8 +5,6 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from agiraph.agentic_team.engine import edges_of
-from agiraph.agentic_team.on_board import current_turn, turn_times
 from agiraph.api.auth.scopes import CONTROL, READ
 from agiraph.api.gateway import Gateway
 from agiraph.api.routes.dependencies import AgentDep, GatewayDep, RunDep
@@ -17,16 +15,18 @@ from agiraph.api.team_config import AGENTS_FILE, bound_team, configured_team
 from agiraph.board.board import Board
 from agiraph.core.errors import InvalidInput
 from agiraph.core.models import Agent
-from agiraph.core.team import TeamSpec
+from agiraph.core.team import RoleTeamSpec
 from agiraph.http.api import (
     ApiError,
-    CheckTeamRequest,
-    SaveTeamRequest,
-    TeamRequest,
-    TeamRolesView,
-    TeamRunView,
+    CheckRolesRequest,
+    RoleTeamRequest,
+    RoleTeamRunView,
+    RoleTeamView,
+    SaveRolesRequest,
 )
 from agiraph.http.errors import UNPROCESSABLE
+from agiraph.roles.engine import edges_of
+from agiraph.roles.on_board import current_turn, turn_times
 
 NO_TEAM = 404
 
@@ -34,30 +34,30 @@ router = APIRouter(route_class=StrictRoute, tags=["team"])
 
 
 @router.get("/team", dependencies=[READ])
-async def show(gateway: GatewayDep, offline: bool = False) -> TeamRolesView:
+async def show(gateway: GatewayDep, offline: bool = False) -> RoleTeamView:
     """Show the team of agents.yaml, the agent of each role, and the problems found."""
     etag = await asyncio.to_thread(_etag, gateway)
-    shown = await _checked(gateway, CheckTeamRequest(offline=offline))
+    shown = await _checked(gateway, CheckRolesRequest(offline=offline))
     return shown.model_copy(update={"etag": etag})
 
 
 @router.post("/team/check", dependencies=[READ])
-async def check(body: CheckTeamRequest, gateway: GatewayDep) -> TeamRolesView:
+async def check(body: CheckRolesRequest, gateway: GatewayDep) -> RoleTeamView:
     """Check a team before a run: `problems` name each role that could not work; nothing starts."""
     return await _checked(gateway, body)
 
 
 @router.put("/team", dependencies=[CONTROL])
 async def save(
-    body: SaveTeamRequest, gateway: GatewayDep, if_match: IfMatch = None
-) -> TeamRolesView:
+    body: SaveRolesRequest, gateway: GatewayDep, if_match: IfMatch = None
+) -> RoleTeamView:
     """Write the team into agents.yaml unless it was changed meanwhile; 422 if it cannot work.
 
     The rest of the file and its comments stay. A current run keeps its team.
     """
     from agiraph.api.settings.team_section import save_team
 
-    asked = CheckTeamRequest(section=body.section, named_only=True)
+    asked = CheckRolesRequest(section=body.section, named_only=True)
     shown = await _checked(gateway, asked)
     if shown.problems:
         raise ApiError(UNPROCESSABLE, "\n".join(shown.problems))
@@ -78,7 +78,7 @@ def _etag(gateway: Gateway) -> str:
         return ""
 
 
-async def _checked(gateway: Gateway, asked: CheckTeamRequest) -> TeamRolesView:
+async def _checked(gateway: Gateway, asked: CheckRolesRequest) -> RoleTeamView:
     try:
         team = await asyncio.to_thread(configured_team, gateway, asked.section)
         model = await _model(gateway, asked)
@@ -86,12 +86,12 @@ async def _checked(gateway: Gateway, asked: CheckTeamRequest) -> TeamRolesView:
             gateway, team, model, offline=asked.offline, named_only=asked.named_only
         )
     except InvalidInput as error:
-        return TeamRolesView(problems=tuple(str(error).splitlines()), is_offline=asked.offline)
+        return RoleTeamView(problems=tuple(str(error).splitlines()), is_offline=asked.offline)
 
 
-async def _model(gateway: Gateway, asked: CheckTeamRequest) -> str:
+async def _model(gateway: Gateway, asked: CheckRolesRequest) -> str:
     """Return the model of a run that names none, '' if there is none."""
-    team = TeamRequest(section=asked.section, offline=asked.offline)
+    team = RoleTeamRequest(section=asked.section, offline=asked.offline)
     try:
         return asked.model or await unnamed_model(gateway, team)
     except ApiError as error:
@@ -106,15 +106,15 @@ async def turns(
     run: RunDep,
     gateway: GatewayDep,
     after: Annotated[int, Query(ge=0, description="Only the turns behind this one.")] = 0,
-) -> TeamRunView:
+) -> RoleTeamRunView:
     """Show the turns of the team in a run, by default the current run; 404 without a team."""
     id = run.path.name if run is not None else ""
     return _view(agent, id, gateway.boards.get(run), after)
 
 
-def _view(agent: Agent, run: str, board: Board, after: int) -> TeamRunView:
+def _view(agent: Agent, run: str, board: Board, after: int) -> RoleTeamRunView:
     is_current = run in ("", agent.run)
-    team: TeamSpec | None = board.run.team if board.run is not None else None
+    team: RoleTeamSpec | None = board.run.team if board.run is not None else None
     if team is None and is_current:
         team = agent.team
     if team is None:
@@ -122,7 +122,7 @@ def _view(agent: Agent, run: str, board: Board, after: int) -> TeamRunView:
     state = current_turn(board, team, board.run.goal if board.run is not None else agent.goal).state
     is_over = not board.is_running and board.run is not None
     end = state.end
-    return TeamRunView(
+    return RoleTeamRunView(
         agent=agent.id,
         run=run,
         task=state.task,

@@ -1,6 +1,6 @@
 // A session of the Studio: its tasks, who wrote to whom in one of them, and what each turn took. Pure.
 import type { Schemas } from "~/api/client";
-import type { TeamRun, TeamTurn } from "~/api/team";
+import type { TeamRun, RoleTurn } from "~/api/team";
 
 type Run = Schemas["RunView"];
 type Node = Schemas["NodeView"];
@@ -44,7 +44,7 @@ export const badgeOf = ({ isFinal, count }: Pick<Edge, "isFinal" | "count">): st
 
 /** One turn with what it took; `nodes` are its attempts on the board, the fallback's last. */
 export interface TurnRow {
-  readonly turn: TeamTurn;
+  readonly turn: RoleTurn;
   readonly endedAt: number | null;
   readonly seconds: number | null;
   readonly nodes: readonly string[];
@@ -85,7 +85,7 @@ export const earlierOf = (runs: readonly Run[]): EarlierTask[] =>
     .map((run) => ({ task: run.goal, output: (run.result ?? run.reason ?? "").slice(0, LONGEST_OUTPUT) }));
 
 /** What does the work of a role that names no agent is the run's model. */
-export const agentOf = (turn: TeamTurn, workerModel: string): string =>
+export const agentOf = (turn: RoleTurn, workerModel: string): string =>
   turn.from_agent === "default" ? workerModel : turn.from_agent;
 
 /** A role's name as people read it. */

@@ -9,7 +9,7 @@ import pytest
 from agiraph.http.api import EventView
 from cli.console.client_thread import ClientThread
 from cli.console.line_reader import LineReader
-from cli.console.session import ConsoleSession
+from cli.console.session import PlainConsole
 from tests.unit.cli.fakes import AGENT, FakeClient, event, question
 from tests.unit.cli.test_spending import DOLLARS
 
@@ -35,7 +35,7 @@ def converse(
         keyboard.start()
         try:
             async with asyncio.timeout(20):
-                await ConsoleSession(client.record, thread, keyboard, shown.append).run(linger)
+                await PlainConsole(client.record, thread, keyboard, shown.append).run(linger)
         finally:
             keyboard.close()
             thread.close()

@@ -9,7 +9,7 @@ import pytest
 from actors.coordinator.board_service import BoardService
 from actors.coordinator.context import CoordinatorContext
 from actors.coordinator.prior_work import PriorWorkLookup
-from actors.coordinator.runs.team_lead import TeamLead
+from actors.coordinator.runs.team_lead import RoleTeamLead
 from actors.entity.args import CoordinatorArgs
 from actors.runtime.runtime import Runtime
 from agiraph.agent.inbox import EntityInbox, IncomingMessage
@@ -17,7 +17,7 @@ from agiraph.board import commands as c
 from agiraph.board.store import read_board
 from agiraph.core.ids import HUMAN_NAME, AgentId, RunId
 from agiraph.core.models import Agent, NodeResult
-from agiraph.core.team import TeamTerms, team_of
+from agiraph.core.team import RoleTeamTerms, team_of
 from tests.fakes.line import FakeLine
 
 LEAD, QA = "project_manager", "qa_engineer"
@@ -31,7 +31,7 @@ class LedTeam:
         line: Any = FakeLine(home)
         line.address = "shop/coordinator"
         about = {"id": AgentId("shop"), "name": "shop", "goal": "Build it", "model": "a/b"}
-        team = TeamTerms.model_validate(dict(TEAM))
+        team = RoleTeamTerms.model_validate(dict(TEAM))
         agent = Agent.model_validate(
             {**about, "team": team, "worker_model": "a/b", "created_at": 0.0, "updated_at": 0.0}
         )
@@ -39,7 +39,7 @@ class LedTeam:
         self.context = CoordinatorContext(cast(Runtime, line), args, {}, EntityInbox())
         earlier = PriorWorkLookup(self.context)
         self.service = BoardService(self.context, {}, lambda *_of_event: None, earlier)
-        self.lead = TeamLead(self.context, self.service)
+        self.lead = RoleTeamLead(self.context, self.service)
         started = c.StartRun(
             run_id=args.run, goal="Build it", model="a/b", worker_model="a/b", max_nodes=most_nodes
         )

@@ -5,16 +5,16 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agiraph.agentic_team.engine import TeamState
-from agiraph.agentic_team.on_board import Attempt, current_turn, turn_number, worker_for
 from agiraph.board import commands as c
 from agiraph.board.board import Board, fold
 from agiraph.board.events import BoardEvent
 from agiraph.core.models import NodeResult
 from agiraph.core.specs import NodeSpec
-from agiraph.core.team import TeamSpec, team_of
-from tests.unit.agentic_team.teams import DEVELOPER, LEAD, QA
+from agiraph.core.team import RoleTeamSpec, team_of
+from agiraph.roles.engine import RoleTeamState
+from agiraph.roles.on_board import Attempt, current_turn, turn_number, worker_for
 from tests.unit.board.board_driver import BoardDriver
+from tests.unit.roles.teams import DEVELOPER, LEAD, QA
 
 TASK = "Build it"
 SPEC = team_of(
@@ -28,7 +28,7 @@ SPEC = team_of(
 class TeamDriver(BoardDriver):
     """A board on which a team takes its turns; all that ever happened there is kept."""
 
-    def __init__(self, spec: TeamSpec = SPEC) -> None:
+    def __init__(self, spec: RoleTeamSpec = SPEC) -> None:
         self.happened: list[BoardEvent] = []
         super().__init__()
         self.spec = spec
@@ -59,7 +59,7 @@ class TeamDriver(BoardDriver):
         self.fail(self.begin().node)
 
     @property
-    def state(self) -> TeamState:
+    def state(self) -> RoleTeamState:
         return current_turn(self.board, self.spec, TASK).state
 
 
@@ -101,7 +101,7 @@ def test_a_turn_that_the_end_of_the_run_has_cut_off_is_no_turn() -> None:
 
 
 def test_a_role_whose_worker_is_gone_gets_another() -> None:
-    attempt = Attempt(TeamState(SPEC, TASK))
+    attempt = Attempt(RoleTeamState(SPEC, TASK))
     names = [
         worker_for(attempt, gone, "a/b", only_writes=False).name
         for gone in ((), (LEAD,), (LEAD, f"{LEAD}-2"))

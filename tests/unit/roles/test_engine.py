@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agiraph.agentic_team.decisions import TeamDecision, parse_decision
-from agiraph.agentic_team.engine import LEAD_FAILURES, Failure, edges_of
 from agiraph.core.errors import InvalidInput
 from agiraph.core.team import USER, agents_of, command_of, kind_of, problems_of, team_of
-from tests.unit.agentic_team.teams import DEVELOPER, LEAD, QA, finalized, play, team, to
+from agiraph.roles.decisions import RoleDecision, parse_decision
+from agiraph.roles.engine import LEAD_FAILURES, Failure, edges_of
+from tests.unit.roles.teams import DEVELOPER, LEAD, QA, finalized, play, team, to
 
 # --- decisions -----------------------------------------------------------------------------------
 
@@ -33,13 +33,13 @@ GIVEN = {"action": "message", "to_role": QA, "message": "Look", "final_response"
         json.dumps(GIVEN),
         f"\n  {json.dumps(GIVEN, indent=2)}\n",
         f"I have looked at {{it}}.\n```json\n{json.dumps(GIVEN)}\n```\nThat is all.",
-        f"TeamDecision: {json.dumps(GIVEN)} {json.dumps(GIVEN)}",
+        f"RoleDecision: {json.dumps(GIVEN)} {json.dumps(GIVEN)}",
         f"{{'not': 'json'}} {json.dumps(GIVEN)}",
         json.dumps(GIVEN | {"to_role": f" {QA} ", "final_response": None, "more": 1}),
     ],
 )
 def test_a_decision_is_found_in_what_was_written(text: str) -> None:
-    assert parse_decision(text) == TeamDecision(action="message", to_role=QA, message="Look")
+    assert parse_decision(text) == RoleDecision(action="message", to_role=QA, message="Look")
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ RESULTS = st.one_of(
 
 @given(st.lists(RESULTS, max_size=30), st.integers(1, 12), st.integers(1, 4))
 def test_whatever_roles_decide_a_team_stays_in_its_bounds(
-    results: list[TeamDecision | Failure], max_turns: int, repetitions: int
+    results: list[RoleDecision | Failure], max_turns: int, repetitions: int
 ) -> None:
     spec = team(max_turns=max_turns, repetitions=repetitions)
     state = play(*results, spec=spec)

@@ -12,26 +12,27 @@ from mcp import Client
 from pydantic import ValidationError
 
 from agiraph.agent.prompts import render
-from agiraph.agentic_team.decisions import SCHEMA, TeamDecision, parse_decision
-from agiraph.agentic_team.engine import ESCALATED, Failure, TeamState, TeamTurn, edges_of
-from agiraph.agentic_team.on_board import Attempt, worker_for
 from agiraph.core.errors import InvalidInput
 from agiraph.core.event_types import EVENT_TYPES
 from agiraph.core.specs import AskedAgent, WorkerSpec
-from agiraph.core.team import USER, TeamTerms, agents_of, kind_of, problems_of, team_of
+from agiraph.core.team import USER, RoleTeamTerms, agents_of, kind_of, problems_of, team_of
 from agiraph.external.preflight import check_agent
 from agiraph.external.preset import load_agents
-from agiraph.http.api import CheckTeamRequest, CreateAgentRequest, EventView, TeamRunView
+from agiraph.http.api import CheckRolesRequest, CreateAgentRequest, EventView, RoleTeamRunView
 from agiraph.http.mcp_server.clients import ApiClients
 from agiraph.http.mcp_server.toolset import make_server
 from agiraph.models.registry import load_presets, only_writes, preset_of
+from agiraph.roles.decisions import SCHEMA, RoleDecision, parse_decision
+from agiraph.roles.engine import ESCALATED, Failure, RoleTeamState, RoleTurn, edges_of
+from agiraph.roles.on_board import Attempt, worker_for
 from agiraph.settings.config import load_config
 from cli.options.shared import text_argument
 from cli.run.progress import RunProgress
 from cli.team.command import team as team_command
 from cli.team.shell import agentic_shell
 from cli.team.shell_words import ABOUT
-from tests.unit.agentic_team.teams import (
+from tests.unit.cli.fakes import event
+from tests.unit.roles.teams import (
     AGENTS,
     ARCHITECT,
     DEVELOPER,
@@ -43,9 +44,8 @@ from tests.unit.agentic_team.teams import (
     team,
     to,
 )
-from tests.unit.cli.fakes import event
 
-Result = TeamDecision | Failure
+Result = RoleDecision | Failure
 
 # --- Role Model ----------------------------------------------------------------------------------
 
@@ -107,14 +107,14 @@ success: true
 # --- Communication Protocol ----------------------------------------------------------------------
 
 
-def role_prompt_of(state: TeamState) -> str:
+def role_prompt_of(state: RoleTeamState) -> str:
     """Return what a role has to know in all of its turns."""
     role = state.team.roles[state.role]
     about = {"named": state.role, "role": role, "team": state.team, "earlier": ()}
     return render("team_role", **about, can_act=True)
 
 
-def prompt_of(state: TeamState, seen: int = 0) -> str:
+def prompt_of(state: RoleTeamState, seen: int = 0) -> str:
     """Return what a role is told in its turn, if the first `seen` turns are in its conversation."""
     return render(
         "team_turn",
@@ -145,7 +145,7 @@ def test_communication_protocol_each_role_returns_strict_json() -> None:
     written = {"action": "message", "to_role": QA, "message": "m", "final_response": ""}
     assert list(SCHEMA["properties"]) == list(written)
     assert SCHEMA["properties"]["action"]["enum"] == ["message", "finalize"]
-    assert parse_decision(json.dumps(written)) == TeamDecision.model_validate(written)
+    assert parse_decision(json.dumps(written)) == RoleDecision.model_validate(written)
     for shown in (play(), play(to(DEVELOPER, "x"))):
         assert '"action": "message", "to_role": ' in role_prompt_of(shown)
 
@@ -163,7 +163,7 @@ def test_communication_protocol_each_role_returns_strict_json() -> None:
     ],
 )
 def test_communication_protocol_route_semantics(
-    before: Sequence[Result], decided: TeamDecision, action: str, to_role: str
+    before: Sequence[Result], decided: RoleDecision, action: str, to_role: str
 ) -> None:
     turn = play(*before, decided).turns[-1]
     assert (turn.action, turn.to_role, turn.message) == (action, to_role, "m")
@@ -201,7 +201,7 @@ def test_example_a_normal_implementation_handoff() -> None:
         "success": True,
     }
     for turn in state.turns:
-        assert TeamTurn.model_validate(turn.payload()) == turn, "what was sent is read back so"
+        assert RoleTurn.model_validate(turn.payload()) == turn, "what was sent is read back so"
     assert state.end is not None
     assert (state.end.how, state.end.output) == ("finalized", "Ready to ship")
 
@@ -341,7 +341,7 @@ def bound_to(agent: str, **role: Any) -> WorkerSpec:
     """Return the worker of the lead, if this agent does its work."""
     spec = team_of({"roles": {LEAD: {"agent": agent, **role}}})
     presets = load_presets()
-    attempt = Attempt(TeamState(spec, "x"))
+    attempt = Attempt(RoleTeamState(spec, "x"))
     return worker_for(attempt, (), agent, only_writes=only_writes(agent, presets))
 
 
@@ -427,7 +427,7 @@ def test_fallback_of_every_kind_of_agent_to_every_other(
     agent: str, fallback: str, type: str, does: str
 ) -> None:
     spec = team_of({"roles": {LEAD: {"agent": agent, "fallback": fallback}}})
-    attempt = Attempt(TeamState(spec, "x"), is_fallback=True)
+    attempt = Attempt(RoleTeamState(spec, "x"), is_fallback=True)
     found = worker_for(attempt, (), attempt.agent, only_writes=fallback.startswith("ollama"))
     assert (found.name, found.type) == (f"{LEAD}-fallback", type)
     assert does in (found.model, found.agent_command)
@@ -481,9 +481,9 @@ def test_observability_the_nodes_of_turns_have_no_lines_of_their_own() -> None:
 
 def test_observability_a_snapshot_has_status_turns_edges_and_the_last_output() -> None:
     assert {"status", "turns", "edges", "role", "task", "final_output"} <= {
-        *TeamRunView.model_fields
+        *RoleTeamRunView.model_fields
     }
-    assert "earlier" in TeamTerms.model_fields, "what was asked before, for a follow-up"
+    assert "earlier" in RoleTeamTerms.model_fields, "what was asked before, for a follow-up"
 
 
 # --- Security and Safety -------------------------------------------------------------------------
@@ -494,7 +494,7 @@ def test_security_a_wrong_section_is_refused(section: Any) -> None:
     with pytest.raises(InvalidInput, match="agentic_team"):
         team_of(section)
     if isinstance(section, dict):
-        assert CheckTeamRequest(section=section), "what is wrong with it is an answer, no refusal"
+        assert CheckRolesRequest(section=section), "what is wrong with it is an answer, no refusal"
 
 
 # --- Extension Guide -----------------------------------------------------------------------------

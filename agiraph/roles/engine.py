@@ -10,9 +10,9 @@ from typing import Any, Final, Literal
 
 from pydantic import Field
 
-from agiraph.agentic_team.decisions import Action, TeamDecision
 from agiraph.core.record import Record
-from agiraph.core.team import USER, TeamSpec
+from agiraph.core.team import USER, RoleTeamSpec
+from agiraph.roles.decisions import Action, RoleDecision
 
 ESCALATED: Final = (
     "\n\n[System] Repetition detected in team routing. Escalating to lead for decision."
@@ -22,7 +22,7 @@ LEAD_FAILURES: Final = 3
 """The number of consecutive failed turns of the lead after which a team ends."""
 
 
-class TeamTurn(Record):
+class RoleTurn(Record):
     """One turn: its role, its decision, and the receiver of its message.
 
     `from_agent` and `to_agent` are the agents of these roles. `success` is False if the role's
@@ -58,12 +58,12 @@ class Failure:
 class Outcome:
     """The result of one turn: a decision or a failure, and the agent that took the turn."""
 
-    result: TeamDecision | Failure
+    result: RoleDecision | Failure
     agent: str
 
 
 @dataclass(frozen=True, slots=True)
-class TeamEnd:
+class RoleTeamEnd:
     """How a team has ended, the text for the person, and the reason if it has not finished."""
 
     how: Ending
@@ -72,13 +72,13 @@ class TeamEnd:
 
 
 @dataclass(frozen=True, slots=True)
-class TeamState:
+class RoleTeamState:
     """A team at work on one task."""
 
-    team: TeamSpec
+    team: RoleTeamSpec
     task: str
-    turns: tuple[TeamTurn, ...] = ()
-    end: TeamEnd | None = None
+    turns: tuple[RoleTurn, ...] = ()
+    end: RoleTeamEnd | None = None
 
     @property
     def role(self) -> str:
@@ -86,7 +86,7 @@ class TeamState:
         return self.turns[-1].to_role if self.turns else self.team.lead_role
 
     @property
-    def incoming(self) -> TeamTurn | None:
+    def incoming(self) -> RoleTurn | None:
         """The turn whose message that role has to answer; None: the task itself."""
         return self.turns[-1] if self.turns else None
 
@@ -95,7 +95,7 @@ class TeamState:
         """The number of the next turn, from 1."""
         return len(self.turns) + 1
 
-    def window(self, seen: int = 0) -> tuple[TeamTurn, ...]:
+    def window(self, seen: int = 0) -> tuple[RoleTurn, ...]:
         """Return the last turns before the turn whose message the role answers.
 
         Turns among the first `seen` are left out.
@@ -104,16 +104,16 @@ class TeamState:
         return self.turns[first:-1]
 
 
-def advance(state: TeamState, outcome: Outcome) -> TeamState:
+def advance(state: RoleTeamState, outcome: Outcome) -> RoleTeamState:
     """Return the state after the turn of `state.role`; an ended team stays ended."""
     if state.end is not None:
         return state
     turn = _turn(state, outcome)
     after = replace(state, turns=(*state.turns, turn))
     if turn.to_role == USER:
-        assert isinstance(outcome.result, TeamDecision)
+        assert isinstance(outcome.result, RoleDecision)
         output = outcome.result.final_response or outcome.result.message
-        return replace(after, end=TeamEnd("finalized", output))
+        return replace(after, end=RoleTeamEnd("finalized", output))
     if _has_lead_failed(after):
         return _unfinished(after, "lead_failed", f"its lead failed {LEAD_FAILURES} times in a row")
     if len(after.turns) >= state.team.max_turns:
@@ -121,11 +121,11 @@ def advance(state: TeamState, outcome: Outcome) -> TeamState:
     return after
 
 
-def _turn(state: TeamState, outcome: Outcome) -> TeamTurn:
+def _turn(state: RoleTeamState, outcome: Outcome) -> RoleTurn:
     """Return the turn of an outcome, with its route normalized."""
     team, role, result = state.team, state.role, outcome.result
     lead = team.lead_role
-    made = TeamTurn(
+    made = RoleTurn(
         turn=state.number,
         action="message",
         from_role=role,
@@ -150,7 +150,7 @@ def _turn(state: TeamState, outcome: Outcome) -> TeamTurn:
     return _escalated(state, routed)
 
 
-def _escalated(state: TeamState, turn: TeamTurn) -> TeamTurn:
+def _escalated(state: RoleTeamState, turn: RoleTurn) -> RoleTurn:
     """Return a turn, redirected to the lead if its role has repeated the message too often."""
     same = [
         one
@@ -165,26 +165,26 @@ def _escalated(state: TeamState, turn: TeamTurn) -> TeamTurn:
     return turn.model_copy(update={**to_lead, "message": turn.message + ESCALATED})
 
 
-def _has_lead_failed(state: TeamState) -> bool:
+def _has_lead_failed(state: RoleTeamState) -> bool:
     last = state.turns[-LEAD_FAILURES:]
     failed = [one for one in last if one.from_role == state.team.lead_role and not one.success]
     return len(failed) == LEAD_FAILURES
 
 
-def _unfinished(state: TeamState, how: Ending, why: str) -> TeamState:
+def _unfinished(state: RoleTeamState, how: Ending, why: str) -> RoleTeamState:
     """Return the state of a team that has ended without a decision of its lead."""
     last, reason = state.turns[-1], f"the team has not finished: {why}"
     output = (
         f"{reason.capitalize()}. The last message was from {last.from_role} to "
         f"{last.to_role}:\n\n{last.message}"
     )
-    return replace(state, end=TeamEnd(how, output, reason))
+    return replace(state, end=RoleTeamEnd(how, output, reason))
 
 
 # --- messages between roles ----------------------------------------------------------------------
 
 
-class TeamEdge(Record):
+class RoleEdge(Record):
     """The number of messages from one role to another; `latest`: it includes the last message."""
 
     from_role: str
@@ -194,7 +194,7 @@ class TeamEdge(Record):
     latest: bool = False
 
 
-def edges_of(turns: Sequence[TeamTurn]) -> tuple[TeamEdge, ...]:
+def edges_of(turns: Sequence[RoleTurn]) -> tuple[RoleEdge, ...]:
     """Return the senders, receivers and message counts, in the order of the first message."""
     counts: dict[tuple[str, str], int] = {}
     for turn in turns:
@@ -202,7 +202,7 @@ def edges_of(turns: Sequence[TeamTurn]) -> tuple[TeamEdge, ...]:
         counts[way] = counts.get(way, 0) + 1
     last = turns[-1] if turns else None
     return tuple(
-        TeamEdge(
+        RoleEdge(
             from_role=sender,
             to_role=receiver,
             count=count,

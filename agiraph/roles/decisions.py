@@ -26,7 +26,7 @@ SCHEMA: Final[dict[str, Any]] = {
 """The JSON Schema of a decision."""
 
 
-class TeamDecision(Record):
+class RoleDecision(Record):
     """The decision of a role."""
 
     action: Action
@@ -47,16 +47,16 @@ class TeamDecision(Record):
         return self.message or self.final_response
 
 
-def decision_of(value: object) -> TeamDecision:
+def decision_of(value: object) -> RoleDecision:
     """Return the decision of a JSON value that fits `SCHEMA`. Raises InvalidInput if it is
     empty."""
-    decision = TeamDecision.model_validate(value)
+    decision = RoleDecision.model_validate(value)
     if not decision.said:
         raise InvalidInput("the decision says nothing: its message and final_response are empty")
     return decision
 
 
-def parse_decision(text: str) -> TeamDecision:
+def parse_decision(text: str) -> RoleDecision:
     """Return the only decision in a text: the text itself, fenced, or among other words.
 
     Raises InvalidInput if there is none, or if several differ.

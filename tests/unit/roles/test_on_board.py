@@ -3,12 +3,12 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agiraph.agentic_team.on_board import TurnFold, current_turn
 from agiraph.board import commands as c
 from agiraph.board.commands import OF_TEAM
 from agiraph.core.models import NodeResult
 from agiraph.core.specs import NodeSpec
 from agiraph.core.team import team_of
+from agiraph.roles.on_board import TurnFold, current_turn
 from tests.unit.board.board_driver import BoardDriver
 
 LEAD, QA = "project_manager", "qa_engineer"

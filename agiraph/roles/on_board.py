@@ -4,15 +4,15 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from agiraph.agentic_team.decisions import decision_of
-from agiraph.agentic_team.engine import Failure, Outcome, TeamState, advance
 from agiraph.board.board import Board
 from agiraph.board.commands import OF_TEAM
 from agiraph.core.errors import InvalidInput
 from agiraph.core.models import WorkNode
 from agiraph.core.specs import WorkerSpec
-from agiraph.core.team import Role, TeamSpec, command_of, kind_of
+from agiraph.core.team import Role, RoleTeamSpec, command_of, kind_of
 from agiraph.core.turns import JsonObject
+from agiraph.roles.decisions import decision_of
+from agiraph.roles.engine import Failure, Outcome, RoleTeamState, advance
 
 LONGEST_REASON: Final = 1000
 
@@ -21,7 +21,7 @@ LONGEST_REASON: Final = 1000
 class Attempt:
     """One attempt at the turn that follows a state: by the role's own agent, or by its fallback."""
 
-    state: TeamState
+    state: RoleTeamState
     is_fallback: bool = False
 
     @property
@@ -45,7 +45,7 @@ class Attempt:
         return self.role.fallback if self.is_fallback else self.role.agent
 
 
-def current_turn(board: Board, team: TeamSpec, task: str) -> Attempt:
+def current_turn(board: Board, team: RoleTeamSpec, task: str) -> Attempt:
     """Return the current turn, with all earlier turns; of an ended team the last turn."""
     return TurnFold(team, task).current_turn(board)
 
@@ -56,9 +56,9 @@ class TurnFold:
     Its state follows from the board that it is given.
     """
 
-    def __init__(self, team: TeamSpec, task: str) -> None:
-        self._begin = TeamState(team, task)
-        self._ended: list[tuple[tuple[WorkNode, ...], TeamState]] = []
+    def __init__(self, team: RoleTeamSpec, task: str) -> None:
+        self._begin = RoleTeamState(team, task)
+        self._ended: list[tuple[tuple[WorkNode, ...], RoleTeamState]] = []
         """The nodes of each turn that has ended, and the state after it."""
 
     def current_turn(self, board: Board) -> Attempt:
@@ -144,7 +144,7 @@ def turn_times(board: Board) -> tuple[float, ...]:
     return tuple(ended[number] for number in sorted(ended))
 
 
-def _attempts(state: TeamState) -> Iterator[Attempt]:
+def _attempts(state: RoleTeamState) -> Iterator[Attempt]:
     yield Attempt(state)
     if state.team.roles[state.role].fallback:
         yield Attempt(state, is_fallback=True)

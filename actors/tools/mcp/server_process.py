@@ -1,4 +1,4 @@
-"""ToolHost: answers the calls of one server's tools, one task a call.
+"""McpServerProcess: answers the calls of one server's tools, one task a call.
 
 A call that may be repeated is cancelled when its sender dies: the sender's next incarnation sends
 it again. Any other call continues without its sender, and its result is stored (`FetchResult`).
@@ -56,12 +56,12 @@ async def serve(runtime: Runtime) -> None:
     settings = with_registered(runtime.home, runtime.config.mcp.servers, [server])[server]
     connection = McpConnection(runtime, server, settings, dict(os.environ))
     try:
-        await ToolHost(runtime, server, settings, connection).serve()
+        await McpServerProcess(runtime, server, settings, connection).serve()
     finally:
         await connection.close()
 
 
-class ToolHost:
+class McpServerProcess:
     """The shell around one server."""
 
     def __init__(
@@ -94,7 +94,9 @@ class ToolHost:
             case ListTools(afresh=afresh):
                 self._tasks.start(self._list(received, refresh=afresh))
             case other:
-                self._runtime.log.warning("not for a tool host", type=type(other).__name__)
+                self._runtime.log.warning(
+                    "not for an MCP server process", type=type(other).__name__
+                )
         self._runtime.done(received)
 
     # --- messages --------------------------------------------------------------------------------

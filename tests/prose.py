@@ -32,7 +32,7 @@ LIMITS: Final = {
     "docstrings": 3.0,
     "comments": 3.0,
     "docs": 0.5,
-    "prompts": 1.0,
+    "prompts": 0.5,
     "help": 1.0,
 }
 """Occurrences per 1,000 words that a body may have. Lower a limit when its text has become better;

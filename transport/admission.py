@@ -62,14 +62,14 @@ class Admission:
     def refusal(self, rid: Rid, address: str, incarnation: int, ticket: bytes) -> str | None:
         """Return why a hello is refused, None if its sender may be `address`."""
         if address == protocol.ROUTER:
-            return "nobody else is the router"
+            return "only the router has this address"
         owner = ""
         if type(rid) is tuple:
             owner, _, local = rid
             if owner == address and local == HOST_RID:
                 return None
             if self.is_guest(owner):
-                return f"{owner} admits nobody as {address}"
+                return f"{owner} admits no process as {address}"
         if tickets.is_valid(ticket, self._key, address, incarnation, owner):
             return None
         where = f" on {owner}" if owner else ""

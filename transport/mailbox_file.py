@@ -312,7 +312,7 @@ class MailboxFile:
             raise StoreRefused(f"{self._path} is corrupt and cannot be moved: {error}") from None
         self._log(
             f"{self._path} is corrupt ({reason}): moved aside as {aside.name},"
-            " what waited in it is not delivered"
+            " its waiting messages are not delivered"
         )
 
 

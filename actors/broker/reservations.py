@@ -160,7 +160,7 @@ class BudgetReservations:
         if longest >= need.shortest:
             return
         shortage = Shortage(budget=state, unit=unit, needs=need.least(unit))
-        text = f"out of budget: {shortage.in_words()}, and what is left does not cover another call"
+        text = f"out of budget: {shortage.in_words()}, and the rest does not cover another call"
         raise ProviderError("out_of_budget", f"{text} of {model}", shortage=shortage)
 
     def _hold(self, keys: Sequence[Key], usd: float, tokens: int, calls: int) -> None:

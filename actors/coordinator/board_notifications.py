@@ -137,12 +137,12 @@ def _deadlock(board: Board, event: e.DeadlockFound) -> str:
     if event.is_refused:
         return (
             f"[Board]: a wait that would have closed a cycle was refused ({cycle}): {event.text}. "
-            "Its worker was told and goes on; help it if it writes to you."
+            "Its worker was notified and continues; help it if it writes to you."
         )
     return (
-        f"[Board]: deadlock: {cycle}. None of these nodes can go on: {event.text}. Break it: "
-        "`cancel_node` one of them and create it anew without that wait, give one that is kept "
-        "for a busy worker to another with `assign_worker`, or write to a worker that waits "
+        f"[Board]: deadlock: {cycle}. None of these nodes can continue: {event.text}. Break it: "
+        "`cancel_node` one of them and create it again without that wait, give a node that is kept "
+        "for a busy worker to another worker with `assign_worker`, or write to a waiting worker "
         "(a message ends its wait)."
     )
 
@@ -151,8 +151,8 @@ def _standstill(found: Standstill) -> str:
     lines = "\n".join(f"- {line}" for line in lines_of(found))
     return (
         f"[Board]: the run stands still: nothing in it can happen by itself any more.\n{lines}\n"
-        "Act now: `send_message` to an entity that waits for a message (what you only say reaches "
-        "the human, and no worker); `cancel_node`, and create the node anew without that wait; "
+        "Act now: `send_message` to an entity that waits for a message (plain text reaches only "
+        "the human); `cancel_node`, and create the node again without that wait; "
         "give a node to another worker with `assign_worker`; ask the human with `ask_human`; or "
         f"`finish`. This is notice {found.notices} of {MOST_NOTICES}: if nothing changes after the "
         "last one, the run fails."
@@ -176,9 +176,9 @@ def _over(board: Board, event: e.StageMet) -> str:
     stage = board.stages[event.stage]
     why = over_in_words(event.why, stage.contract)
     names = ", ".join(board.nodes[node].name for node in event.stragglers)
-    without = f"cancelled, what they had made stays in scratch/: {names}" if names else "none left"
+    without = f"cancelled, their files stay in scratch/: {names}" if names else "none left"
     return (
         f"[Board]: stage '{stage.name}' is over: {why}. "
         f"Completed: {event.completed} of {event.of}; {without}. "
-        "Read what was published and `reconvene`."
+        "Read the published files and `reconvene`."
     )

@@ -363,7 +363,7 @@ class BoardService:
             body = LearnFromRun(run=learned)
             await self._runtime.send(HUMAN, body, id=self._id("lesson", lesson_key(run)))
         except TransportError as error:
-            self._runtime.log.warning("what the run taught is not kept", reason=str(error))
+            self._runtime.log.warning("the lessons of the run are not kept", reason=str(error))
 
     async def _write_spec(self, node: WorkNode) -> None:
         self._files.write_spec(node)

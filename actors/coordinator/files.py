@@ -106,7 +106,7 @@ class AgentFiles:
     def write_status(self, board: Board, node: WorkNode) -> None:
         home = self.run.node(node.folder)
         row = node_row(board, node)
-        text = f"{node.status.upper()}\n\nWorker: {row['worker'] or 'nobody yet'}\n"
+        text = f"{node.status.upper()}\n\nWorker: {row['worker'] or 'none yet'}\n"
         if row["summary"]:
             text += f"\n{row['summary']}\n"
         replace_file(home.status, text + _evidence(node), is_synced=False)

@@ -24,7 +24,7 @@ RETRIED = (
     "It is on the board again, for its next attempt. {run}Wait for it, and use its result."
 )
 COMPLETED = "I have node '{node}' done again, which was completed."
-RUN_GOES_ON = "The run, which had failed, goes on with what is not completed. "
+RUN_GOES_ON = "The run, which had failed, continues with its unfinished nodes. "
 DIFFERENT = "\nWhat is different now: {because}"
 CANCELLED = (
     "I have cancelled node '{node}'{because}. Nodes that need it fail. Continue without it, or do "

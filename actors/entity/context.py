@@ -61,8 +61,8 @@ PAUSE_EVENTS = {
 
 
 LOST_CALL = (
-    "[interrupted] The record of what followed this call was lost; its outcome is unknown. "
-    "Find out what it did before you do it again."
+    "[interrupted] The record after this call was lost; its outcome is unknown. "
+    "Check its effects before you repeat it."
 )
 
 

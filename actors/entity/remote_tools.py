@@ -28,7 +28,7 @@ from transport.errors import Nacked, PeerLost
 
 LOST = (
     "[interrupted] {server} died while this call ran; its outcome is unknown. "
-    "Look at what it has done before you try it again."
+    "Check its effects before you repeat it."
 )
 
 

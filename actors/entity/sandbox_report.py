@@ -18,15 +18,15 @@ from agiraph.tools.shell import bash
 from agiraph.tools.toolbox import Toolbox
 
 WALLED = (
-    "Your commands run in a sandbox. They see your own files, what nodes have published, the "
-    "input and the machine's programs; nothing else is there, and `/tmp` is empty at each command."
+    "Your commands run in a sandbox. They see only your own files, published files, the "
+    "input, and the machine's programs. `/tmp` is empty at the start of each command."
 )
 NO_NETWORK = " They have no network."
 BARE = (
-    "No sandbox stands round your commands ({why}): nothing keeps them from files that are not "
-    "yours, so keep to your own."
+    "Your commands run without a sandbox ({why}): they can reach all files of this account. Use "
+    "only your own files."
 )
-REFUSED = "Commands are refused here until there is a sandbox ({why}): do without them."
+REFUSED = "Commands are refused until there is a sandbox ({why}). Work without commands."
 
 
 INPUT_WRITE = (

@@ -60,7 +60,7 @@ class Checkout:
                 return ""
             await tree.write_patch(made.commit)
         except (GitFailed, OSError) as error:
-            raise Refused(f"what stands in {FOLDER}/ cannot be committed: {error}") from None
+            raise Refused(f"the files in {FOLDER}/ cannot be committed: {error}") from None
         if made.left_out:
             self._worker.runtime.log.info("not committed", folders=made.left_out)
         return made.commit

@@ -30,8 +30,8 @@ from agiraph.storage.home import NodeHome
 from agiraph.tools.scopes.scope import Scope
 
 NO_LEADER: Final = (
-    "no model leads this run, so nobody reads messages to the coordinator (possible: a teammate, "
-    "`human`, or what you `publish`)"
+    "no model leads this run, so messages to the coordinator are not read (possible: a teammate, "
+    "`human`, or `publish`)"
 )
 
 

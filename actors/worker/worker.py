@@ -226,9 +226,9 @@ class WorkerActor:
         verb = "failed" if ended.status == "failed" else "was cancelled"
         content = (
             f"your sub-node '{ended.name}' {verb}: {ended.reason or 'no reason was given'}. "
-            "Decide: create it anew with a better task, go on without it and say so when you "
-            "publish, or, if your own spec cannot be met without it, publish what you have and "
-            "name what is missing."
+            "Decide: create it again with a better task; or continue without it, and say so when "
+            "you publish; or, if your own spec cannot be met without it, publish your results and "
+            "name the missing part."
         )
         self.context.enqueue(received, BOARD_NAME, content)
 

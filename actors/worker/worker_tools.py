@@ -53,7 +53,7 @@ from agiraph.tools.scopes.publishing import publish_files
 
 NOTHING_COMES: Final = (
     "There is no node to wait for, and nothing else in the run is at work: no message will come by "
-    "itself. Go on with what you have, or publish it and name what is missing."
+    "itself. Continue with your results, or publish them and name the missing part."
 )
 
 
@@ -211,7 +211,7 @@ class WorkerTools(EntityTools):
         the mismatch between its result and its schema. The insight is offered before the end.
         """
         if not summary.strip():
-            raise Refused("summary is empty: say what you produced")
+            raise Refused("summary is empty: describe your results")
         assignment, now = self._assignment, self._worker.now()
         home, checkout = self._worker.node_home(assignment.node), self._checkout
         left = (*checkout.left_out(assignment), *leaving)

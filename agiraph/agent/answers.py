@@ -12,8 +12,8 @@ from agiraph.messages.question import QuestionAnswered
 Unanswered = Literal["decide", "leave"]
 
 ADVICE: dict[Unanswered, str] = {
-    "decide": "Decide by what you know, and say in your result what you assumed.",
-    "leave": "Leave out what depends on it, and say in your result that it is left out.",
+    "decide": "Decide with your knowledge, and state your assumptions in the result.",
+    "leave": "Leave out the parts that depend on it, and say so in the result.",
 }
 QUOTED_CHARACTERS = 200
 
@@ -31,12 +31,12 @@ def answer_in_words(answered: QuestionAnswered, unanswered: Unanswered) -> str:
         case "expired":
             when = "" if answered.at is None else f" by {iso(answered.at)}"
             away = f" ({answered.away})" if answered.away else ""
-            nobody = f"[unanswered] Nobody answered{when}{away}; that is no refusal. "
+            nobody = f"[unanswered] The human has not answered{when}{away}. This is not a refusal. "
             if answered.default is None:
                 return nobody + ADVICE[unanswered]
-            return f"{nobody}Your default holds: {answered.default}"
+            return f"{nobody}Your default applies: {answered.default}"
         case "withdrawn":
-            return "[withdrawn] This question is no longer asked; there will be no answer."
+            return "[withdrawn] This question was withdrawn. There will be no answer."
 
 
 def late_answer_in_words(answered: QuestionAnswered, unanswered: Unanswered) -> str:
@@ -51,8 +51,8 @@ def spoken_in_words(question_id: str) -> str:
     """Return the text for a waiting entity if the human writes before the answer."""
     id = abbreviated(question_id)
     return (
-        f"The human has not answered this yet (question {id}), but writes to you: see the "
-        "message that follows. The question stays open, and its answer will come as a message."
+        f"The human has not answered this yet (question {id}), but writes to you: read the "
+        "next message. The question stays open, and its answer will arrive as a message."
     )
 
 

@@ -265,11 +265,13 @@ def _head(
         text for text in transcript.mail.human if text not in shown and text != belongings.task
     ]
     head = _Head(intro, room)
-    head.add("What was asked of you", belongings.task, 0.6)
-    head.add_newest("What the human has written to you, word for word", human, 0.85)
-    head.add("Your summary of what was before", summary or transcript.window.last_summary, 0.6)
+    head.add("Your task", belongings.task, 0.6)
+    head.add_newest("The human's messages to you, word for word", human, 0.85)
+    head.add(
+        "Your summary of the conversation before", summary or transcript.window.last_summary, 0.6
+    )
     said = [line.removeprefix(SAID) for line in digest if line.startswith(SAID)]
-    head.add_newest("What you have said, asked and promised", said, 0.4, mark="- ")
+    head.add_newest("Your statements, questions and promises", said, 0.4, mark="- ")
     for section in belongings.files:
         head.add(section.title, section.text, 0.4)
     done = [line for line in digest if not line.startswith(SAID)]

@@ -54,7 +54,7 @@ NOT_APPROVED = "not_approved"
 INTERRUPTED_CALL = "[interrupted] This call was cancelled by a message that follows."
 UNKNOWN_OUTCOME = (
     "[interrupted] The process died while this call ran; its outcome is unknown. "
-    "Look at what it has done before you try it again."
+    "Check its effects before you repeat it."
 )
 
 

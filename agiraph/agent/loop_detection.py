@@ -24,8 +24,8 @@ WOKEN = '"interrupted_by_message": true'
 
 WARNING = (
     "[Runtime]: You have made the same call with the same result {count} times in a row: {shown}. "
-    "It will not change. Read the result and do something else: change the call, try another "
-    "approach, or say what prevents you. If you continue like this, {end}."
+    "The result will not change. Read it and change the call, try another approach, or report "
+    "the obstacle. If you continue like this, {end}."
 )
 
 

@@ -27,14 +27,14 @@ from agiraph.settings.config import RunConfig
 Bound = Literal["turns", "tokens", "money", "context", "time", "calls"]
 
 LAST_TURN = (
-    "[Runtime]: This is your last turn on this node: {why}. Call `publish` now with what you have. "
-    "If work is left, say in `missing` what it is and how to continue: the result is then marked "
+    "[Runtime]: This is your last turn on this node: {why}. Call `publish` now with your results. "
+    "If work is left, describe it in `missing`, and how to continue: the result is then marked "
     "as partial, and the coordinator gets the rest as a suggestion."
 )
 TIME_NEAR = (
-    "[Runtime]: {left:.0f} seconds of this node's {all:g} are left. Come to an end: `publish` "
-    "in time, and say in `missing` what is not done and how to continue. What is not published "
-    "by then does not reach the others."
+    "[Runtime]: {left:.0f} seconds of this node's {all:g} are left. Call `publish` in time. "
+    "Describe in `missing` the undone work, and how to continue. Files that are not published by "
+    "then do not reach the others."
 )
 
 
@@ -83,7 +83,7 @@ def at_door(contract: StageContract) -> SpendingLimits:
 def refused_at_door(shortage: Shortage, now: float) -> LimitReached:
     """Return the record of an external agent's call that would exceed a limit of its node."""
     bound: Bound = "money" if shortage.unit == "usd" else shortage.unit
-    why = f"{proxy_usage(shortage)}, and what is left does not cover another call"
+    why = f"{proxy_usage(shortage)}, and the rest does not cover another call"
     return LimitReached(
         bound=bound, why=why, content=f"[Runtime]: You were stopped: {why}.", ts=now
     )

@@ -71,9 +71,9 @@ def became_of(question: Question) -> str:
         where = f", over {question.answered_via}" if question.answered_via else ""
         return f"It was answered by {question.answered_by}{when}{where}: {question.answer}"
     if question.status == "withdrawn":
-        return "It was withdrawn: nobody waits for an answer."
-    otherwise = f" The default holds: {question.default}" if question.default else ""
-    return f"Nobody answered in time.{otherwise}"
+        return "It was withdrawn: no entity waits for an answer."
+    otherwise = f" The default applies: {question.default}" if question.default else ""
+    return f"You have not answered in time.{otherwise}"
 
 
 def _asked(question: Question, agent: str) -> str:

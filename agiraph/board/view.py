@@ -100,7 +100,7 @@ def ending_in_words(board: Board) -> str:
     if run is not None and run.incomplete:
         ended += f" Nodes of the plan that were not completed: {', '.join(run.incomplete)}."
     if names := ", ".join(node.name for node in cancelled_at_end(board)):
-        ended += f" It cancelled what had not ended: {names}."
+        ended += f" It cancelled the unfinished nodes: {names}."
     return ended
 
 
@@ -128,7 +128,7 @@ def suggestion(node: WorkNode) -> str:
         cut = f" because {node.bound}" if node.bound else ""
         return (
             f"node '{node.name}' was published in part{cut}; to go on, create a node "
-            f'\'{node.name}-rest\' with refs {{"{node.name}": "{node.name}"}} and what is missing '
+            f'\'{node.name}-rest\' with refs {{"{node.name}": "{node.name}"}} and the missing part '
             f"as its task: {node.missing}"
         )
     if node.status != "failed" or not node.left:
@@ -137,5 +137,5 @@ def suggestion(node: WorkNode) -> str:
     more = f" and {len(node.left) - SHOWN_FILES} more" if len(node.left) > SHOWN_FILES else ""
     return (
         f"node '{node.name}' published nothing, but left in nodes/{node.folder}/scratch/: "
-        f"{shown}{more}; to go on, create a smaller node, with what is of use there in its task"
+        f"{shown}{more}; to go on, create a smaller node, and put the useful parts into its task"
     )

@@ -27,7 +27,7 @@ DEFAULT_ROLES: Final[Mapping[str, tuple[str, str]]] = {
     "project_manager": (
         "Project Manager (Team Lead)",
         "Initiate work, set priorities, route subtasks, and perform final approval. Hand out "
-        "architecture, implementation and verification; finalize what you accept.",
+        "architecture, implementation and verification; finalize accepted work.",
     ),
     "software_architect": (
         "Software Architect",

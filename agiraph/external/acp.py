@@ -93,7 +93,7 @@ CANCELLED: JsonObject = {"outcome": {"outcome": "cancelled"}}
 QWEN_MODE_UPDATE = "qwen/notify/session/mode-update"
 LOST = (
     "The conversation in which you began cannot be resumed, so this is a new one. Your task is in "
-    "_task.md in this folder, too; look at what you have already done, and go on."
+    "_task.md in this folder, too. Check your finished work, and continue."
 )
 HISTORY = ("user_message_chunk", "agent_message_chunk", "agent_thought_chunk", "tool_call", "plan")
 WRONG_STOP_REASONS = {

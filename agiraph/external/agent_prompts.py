@@ -10,14 +10,14 @@ from agiraph.core.turns import JsonObject
 ARGUMENT_CHARACTERS = 30_000
 """A longer task is not passed as an argument."""
 TIME_NEAR = (
-    "[Runtime]: {left:.0f} seconds of this task's {all:g} are left. Come to an end: write "
-    "`_result.md`, and say in it what is not done and how to go on. You are stopped after that, "
-    "and what has no `_result.md` is lost to the others."
+    "[Runtime]: {left:.0f} seconds of this task's {all:g} are left. Finish now: write "
+    "`_result.md`, with the undone work and how to continue. You are stopped at the limit; without "
+    "`_result.md` your work does not reach the others."
 )
 BOUND_NEAR = (
-    "[Runtime]: {used}; you are stopped at the limit, a few model calls from now. Come to an end: "
-    "write `_result.md` now, and say in it what is not done and how to go on. What has no "
-    "`_result.md` then is lost to the others."
+    "[Runtime]: {used}; you are stopped at the limit, a few model calls from now. Finish: "
+    "write `_result.md` now, with the undone work and how to continue. Without `_result.md` your "
+    "work does not reach the others."
 )
 LOST = (
     "[Runtime]: The conversation of {agent}, which works for me, was lost when it was started "
@@ -25,7 +25,7 @@ LOST = (
     "left: some work may have been done twice."
 )
 LOST_NOTE = "(Its conversation was lost at start {number}, and begun again.)"
-POINTER = "Read _task.md in this folder and do what it says."
+POINTER = "Read _task.md in this folder and do the task in it."
 SUMMARY_CHARACTERS = 1200
 
 

@@ -38,7 +38,7 @@ SEARCH = "Grep"
 SUCCESS = "success"
 NO_PERSON = (
     "No person is at your terminal. Write your question into _outbox.md as `@human?: ...`, go on "
-    "with what does not depend on it, and find the answer in _inbox.md."
+    "with work that does not depend on it; the answer is appended to _inbox.md."
 )
 
 

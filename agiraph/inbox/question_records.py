@@ -185,7 +185,7 @@ def outcome_event(question: Question, reason: str = "") -> tuple[str, dict[str, 
 def _notice(question: Question, reason: str) -> str:
     asked = f"{question.from_id}'s question ({question.question[:200]})"
     if question.status == "expired":
-        holds = "" if question.default is None else f"; the default holds: {question.default}"
+        holds = "" if question.default is None else f"; the default applies: {question.default}"
         when = iso(question.deadline_at or 0.0)
         return f"nobody answered {asked} by {when}{holds}"
     return f"{asked} was withdrawn" + (f": {reason}" if reason else "")

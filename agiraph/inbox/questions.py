@@ -290,7 +290,7 @@ def _too_late(case: QuestionRecord) -> str:
             who = f"{question.answered_by} at {when}{via}"
             return f"{named} was answered by {who}: {question.answer}"
         case "expired":
-            holds = "" if question.default is None else f": the default holds, {question.default}"
+            holds = "" if question.default is None else f": the default applies, {question.default}"
             return f"{named} expired at {iso(question.deadline_at or 0.0)}, unanswered{holds}"
         case _:
             return f"{named} was withdrawn: {case.reason or 'nobody waits for an answer'}"

@@ -160,10 +160,10 @@ def _served(
 
 def _made(server: str, tool: str, name: str) -> ServedTool:
     if tool == READ_RESOURCE:
-        described = f"Read a resource of {server} by its URI; without one, list what there is."
+        described = f"Read a resource of {server} by its URI; without one, list them all."
         properties: JsonObject = {"uri": {"type": "string", "description": "the resource's URI"}}
     else:
-        described = f"Get a prompt of {server} by its name; without one, list what there is."
+        described = f"Get a prompt of {server} by its name; without one, list them all."
         properties = {
             "name": {"type": "string", "description": "the prompt's name"},
             "arguments": {

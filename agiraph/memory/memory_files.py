@@ -246,7 +246,7 @@ class MemoryFiles:
         if others + len(text.encode()) > bounds.total_limit:
             raise InvalidInput(
                 f"the memory would have more than {bounds.total_limit} bytes: "
-                "shorten or remove what is out of date first"
+                "shorten it or remove outdated text first"
             )
 
     def _file(self, name: str) -> Path:

@@ -17,8 +17,11 @@ SCHEMA: Final[dict[str, Any]] = {
     "type": "object",
     "properties": {
         "action": {"enum": ["message", "finalize"]},
-        "to_role": {"type": ["string", "null"], "description": "who acts next"},
-        "message": {"type": ["string", "null"], "description": "what that role is to know and do"},
+        "to_role": {"type": ["string", "null"], "description": "the role that acts next"},
+        "message": {
+            "type": ["string", "null"],
+            "description": "information and task for that role",
+        },
         "final_response": {"type": ["string", "null"], "description": "only with finalize"},
     },
     "required": ["action"],

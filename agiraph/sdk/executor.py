@@ -12,7 +12,7 @@ from agiraph.sdk.result import Result
 from agiraph.sdk.runtime import Runtime, RuntimeOptions
 from agiraph.sdk.task import Task
 
-GOAL: Final = "Carry out the plan, and sum up what came of it."
+GOAL: Final = "Carry out the plan, and summarize its results."
 
 
 class Scheduler:

@@ -61,7 +61,7 @@ def _check(function: Callable[..., Any]) -> None:
         raise InvalidInput(f"@agiraph.tool marks functions, and {function!r:.80} is none")
     name = function.__name__
     if not (inspect.getdoc(function) or "").strip():
-        raise InvalidInput(f"the tool '{name}' needs a docstring that says what it does")
+        raise InvalidInput(f"the tool '{name}' needs a docstring that describes it")
     for parameter in inspect.signature(function).parameters.values():
         if parameter.annotation is inspect.Parameter.empty:
             raise InvalidInput(f"parameter '{parameter.name}' of the tool '{name}' needs a type")
@@ -111,7 +111,7 @@ def _check_types(function: Callable[..., Any]) -> None:
             shown = getattr(hint, "__name__", repr(hint))
             raise InvalidInput(
                 f"parameter '{name}' of the tool '{called}' is a {shown}, which a model cannot give"
-                " (possible: what JSON has, enumerations, dataclasses, pydantic models)"
+                " (possible: JSON types, enumerations, dataclasses, pydantic models)"
             ) from None
 
 

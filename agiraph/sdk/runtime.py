@@ -136,7 +136,7 @@ class Runtime:
 
     def _begin(self, task: Task[Out], left: threading.Event | None = None) -> TeamRun[Out]:
         if not isinstance(task, Task):
-            raise InvalidInput(f"{task!r:.80} is no task (possible: Task('what is to be done'))")
+            raise InvalidInput(f"{task!r:.80} is no task (possible: Task('the work'))")
         is_cancelled = (lambda: False) if left is None else left.is_set
         return TeamRun(self.home, task, self._terms, is_cancelled, self._timeout)
 

@@ -114,7 +114,9 @@ class Task(Generic[Out]):
             made: Out = wanted.model_validate_json(answer)
             return made
         except (ValueError, ValidationError) as error:
-            raise OutputInvalid(f"the answer is not what was asked for: {error}", result) from None
+            raise OutputInvalid(
+                f"the answer does not fit the requested type: {error}", result
+            ) from None
 
 
 def _schema_of(wanted: OutputFormat | type[BaseModel]) -> dict[str, Any] | None:
@@ -153,7 +155,9 @@ def _json_of(plan: Mapping[str, Any]) -> str:
     try:
         return json.dumps(dict(plan))
     except (TypeError, ValueError) as error:
-        raise InvalidInput(f"the plan holds what no plan file can: {error}") from None
+        raise InvalidInput(
+            f"the plan contains a value that no plan file can contain: {error}"
+        ) from None
 
 
 def seconds_of(timeout: float | None) -> float | None:

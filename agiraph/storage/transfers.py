@@ -78,6 +78,6 @@ def check_content(file: FileOffer, found: str) -> None:
     """Raise InvalidInput unless the SHA-256 of the received content is the announced one."""
     if found != file.digest:
         raise InvalidInput(
-            f"what was sent of '{file.path}' has the SHA-256 {found}, not {file.digest}: "
+            f"the sent bytes of '{file.path}' have the SHA-256 {found}, not {file.digest}: "
             "send it again"
         )

@@ -178,7 +178,7 @@ uncordon = _steering("uncordon", "Let a cordoned HOST have new work again.", "ge
 drain = _steering(
     "drain",
     "Give HOST no new work, and move its processes elsewhere, each between two of its steps.",
-    "no new work; what it runs goes elsewhere",
+    "no new work; its processes move to other hosts",
 )
 
 
@@ -205,7 +205,7 @@ def label(client: "Client", host: str, labels: tuple[str, ...]) -> Shown:
 @api_command(
     "agiraph host remove build-2",
     "agiraph host remove build-2 --yes",
-    "agiraph host remove build-2 --force   # also what must run there",
+    "agiraph host remove build-2 --force   # also entities that must run there",
     json=OF_HOSTS,
     group=host,
 )

@@ -139,7 +139,7 @@ def _option(found: Sequence[QuestionView], id: str, number: str) -> str:
 def approvals(
     agent: str | None, revoke: str | None, rules: bool, home: Path, as_json: bool
 ) -> None:
-    """List what you answered with "allow always", for AGENT or for all agents.
+    """List your standing answers ("allow always"), for AGENT or for all agents.
 
     The rules are in approvals.yaml; see `--rules`.
     """

@@ -146,7 +146,7 @@ def _deleted(deleted: "Iterable[DeletedView]") -> Done:
     lines = [f"deleted {one.id} ({format_size(one.freed_bytes)})" for one in rows]
     if taught := sum(one.taught for one in rows):
         whose = "they" if len(rows) > 1 else "it"
-        lines.append(f"what {whose} taught stays in the knowledge database ({_nodes(taught)})")
+        lines.append(f"the notes of {whose} work stay in the knowledge database ({_nodes(taught)})")
     if forgotten := sum(one.forgotten for one in rows):
         lines.append(f"{_nodes(forgotten)} removed from the knowledge database")
     if len(rows) > 1:

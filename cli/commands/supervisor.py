@@ -286,7 +286,7 @@ def _stop(home: Path, pid: int | None) -> None:
 
 def _print_unfinished(found: JsonObject) -> None:
     if found["problem"]:
-        remark(f"what is unfinished is not known: {found['problem']}")
+        remark(f"the unfinished work is not known: {found['problem']}")
         return
     if found["open_questions"]:
         remark(f"open questions: {found['open_questions']} (`agiraph up` keeps them)")

@@ -95,8 +95,8 @@ def check_knowledge(context: DoctorContext) -> DoctorCheck:
         return ok("nothing has been learned yet")
     if fault := database_fault(context.home, path, "nodes"):
         advice = "put a copy of it back, or remove it: a new one is begun"
-        return warn(f"{fault}: runs go on without what was learned", advice)
-    return ok("what was learned can be read")
+        return warn(f"{fault}: runs continue without earlier notes", advice)
+    return ok("notes of earlier runs can be read")
 
 
 # --- the files of a home -------------------------------------------------------------------------
@@ -129,7 +129,7 @@ def databases_of(home: Home) -> tuple[Path, ...]:
 
 
 def _needed(home: Home) -> Iterator[tuple[Path, str]]:
-    yield home.system.usage, "what was spent is unknown, and every budget begins again"
+    yield home.system.usage, "earlier spending is unknown, and every budget begins again"
     yield home.system.mailboxes, "messages that waited are lost"
     yield home.human.book, "questions, messages to you and dead letters are lost"
     for agent in agents_of(home):

@@ -203,7 +203,9 @@ def check_processes(context: DoctorContext) -> DoctorCheck:
     found = "; ".join(
         f"{row.address} is {row.state.replace('_', ' ')}: {row.cause}" for row in down
     )
-    advice = f"agiraph logs {down[0].address}; what waits for it continues when it is running again"
+    advice = (
+        f"agiraph logs {down[0].address}; entities that wait for it continue when it runs again"
+    )
     return warn(found, advice)
 
 

@@ -241,7 +241,7 @@ def _require_nothing_new(ctx: click.Context, resumes: bool) -> None:
         name = parameter.name or ""
         if name not in OF_ANY_RUN and ctx.get_parameter_source(name) is given:
             raise click.UsageError(
-                f"{parameter.opts[-1]} needs a GOAL: what is resumed continues as it was begun"
+                f"{parameter.opts[-1]} needs a GOAL: a resumed run continues with its first options"
             )
 
 
@@ -261,7 +261,9 @@ def _refuse_conflicts(
             "--output cannot be used with --detach: `agiraph result` writes it after the end"
         )
     if detach and timeout is not None:
-        raise click.UsageError("--timeout cannot be used with --detach: nobody watches the run")
+        raise click.UsageError(
+            "--timeout cannot be used with --detach: the command does not watch the run"
+        )
     if cycle is not None and mode != "infinite":
         raise click.UsageError("--cycle needs --mode infinite: a finite run has no cycles")
     if cycle is not None and cycle < 1:

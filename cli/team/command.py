@@ -221,7 +221,7 @@ def _section_text(found: "RoleTeamView") -> str:
 @offline_option
 @roles_option
 @home_option
-@json_option("one JSON object: that of `config`, `problems` empty if the team can work")
+@json_option("one JSON object, as for `config`; `problems` is empty if the team can work")
 @click.pass_context
 def validate(
     ctx: click.Context,

@@ -12,15 +12,15 @@ if TYPE_CHECKING:
 ON_OFF: Final = {"on": True, "off": False}
 ABOUT: Final = {
     "/help": ("", "show this"),
-    "/agents": ("", "list what does the work of each role"),
+    "/agents": ("", "list the agent of each role"),
     "/team": ("", "show the roles, the lead and the bounds"),
     "/maxturns": ("N", "set after how many turns a task ends"),
-    "/followup": ("on|off", "whether the next task is told of the ones before"),
+    "/followup": ("on|off", "whether the next task knows the earlier tasks"),
     "/history": ("[N]", "list the tasks of this session and their results, or all of number N"),
     "/save": ("[FILE]", "write the session into a file"),
     "/load": ("FILE", "continue a session that was saved"),
     "/reset": ("", "forget the tasks of this session"),
-    "/reload": ("", "read agents.yaml again, and say what changed"),
+    "/reload": ("", "read agents.yaml again, and list the changes"),
     "/validate": ("", "check that each role can work"),
     "/clear": ("", "clear the screen"),
     "/info": ("", "show how this session stands"),

@@ -210,7 +210,7 @@ def test_one_who_asked_in_vain_hears_that_he_is_away(tmp_path: Path) -> None:
             "the human is away until 2100-01-01T00:00:00Z",
         )
         told = answer_in_words(outcome, "decide")
-        assert "(the human is away until 2100-01-01T00:00:00Z); that is no refusal" in told
+        assert "(the human is away until 2100-01-01T00:00:00Z). This is not a refusal" in told
 
 
 def of_type(type: str) -> Event:

@@ -146,13 +146,13 @@ def test_nobody_having_answered_is_not_a_refusal_and_the_default_holds(live_home
     until(lambda: live_home.json("questions", "unanswered", "--all"), "it was asked")
     live_home.kill("human")
     result = live_home.await_step("dan", 1).result("ask_human")
-    assert result.startswith("[unanswered] Nobody answered by ")
-    assert result.endswith("that is no refusal. Your default holds: SQLite")
+    assert result.startswith("[unanswered] The human has not answered by ")
+    assert result.endswith("This is not a refusal. Your default applies: SQLite")
     live_home.await_end(agent)
     [expired] = json.loads(live_home.retried("questions", "unanswered", "--all", "--json"))
     assert (expired["status"], expired["answer"]) == ("expired", None)
     late = refused(live_home, "respond", expired["id"], "PostgreSQL")
-    assert "unanswered: the default holds, SQLite" in late
+    assert "unanswered: the default applies, SQLite" in late
 
 
 def test_a_coordinator_with_an_open_question_may_rest_until_it_is_answered(

@@ -369,7 +369,7 @@ WRONG: list[tuple[Callable[..., object], object, str]] = [
     (Task, {"prompt": "x", "timeout": "5"}, "timeout is '5'"),
     (Task, {"prompt": "x", "budget": -1}, "'-1' is no budget"),
     (Task, {"prompt": "x", "plan": 3}, "3 is no plan"),
-    (Task, {"prompt": "x", "plan": {"nodes": {1}}}, "holds what no plan file can"),
+    (Task, {"prompt": "x", "plan": {"nodes": {1}}}, "that no plan file can contain"),
     (Task, {"prompt": "x", "plan": {"nodes": [{"id": "a"}]}}, r"nodes\[0\].task: is missing"),
     (Task, {"prompt": "x", "plan": "nodes: ["}, "is not YAML"),
     (Runtime, {"planning_mode": "fixed"}, "unknown planning_mode 'fixed'"),

@@ -197,7 +197,7 @@ def went_on_without(outcome: Outcome, **facts: object) -> list[str]:
     assert met == {"stage": "Search", "without": names, **facts}
     told = [r["content"] for r in outcome.conversation() if r["kind"] == "heard"]
     [notice] = [text for text in told if "stage 'Search' is over" in text]
-    assert f"stays in scratch/: {', '.join(names)}" in notice
+    assert f"their files stay in scratch/: {', '.join(names)}" in notice
     plan = (outcome.run / "_plan.md").read_text()
     assert f"Went on without: {', '.join(names)}." in plan
     assert "Decided:\n\nGo on without the rest, because two agree" in plan

@@ -201,7 +201,7 @@ def test_an_interruption_without_words_ends_a_command_and_says_so(live_home: Liv
     assert live_home.json("interrupt", worker) == [{"address": worker, "state": "interrupting"}]
     seen = live_home.await_step("ida", 1)
     assert seen.result("bash") == INTERRUPTED_CALL
-    assert "[Message from human]: I have interrupted what you were doing." in seen.said
+    assert "[Message from human]: I have interrupted your work." in seen.said
     live_home.await_end(agent)
     assert not runs("300.061")
 

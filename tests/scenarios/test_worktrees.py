@@ -117,7 +117,7 @@ def test_two_workers_change_one_file_and_the_second_to_publish_solves_the_confli
 AGENT = """\
 #!/bin/sh
 set -e
-grep -q 'is a git worktree' _task.md
+grep -q 'git worktree of the input' _task.md
 cd repo
 git log -1 > /dev/null
 until test -e GO; do sleep 0.05; done

@@ -54,7 +54,7 @@ def test_a_memory_is_edited_with_its_history_and_nobody_overwrites_another(
     changed.get_by_role("button", name="Go on editing").click()
     text.fill("# Reports\n\nBoth.")
     page.go_back()
-    expect(page.get_by_role("dialog")).to_contain_text("Discard what you have written?")
+    expect(page.get_by_role("dialog")).to_contain_text("Discard your text?")
     page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
     expect(text).to_have_value("# Reports\n\nBoth.")
     live_home.kill("human")

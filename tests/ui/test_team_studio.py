@@ -97,7 +97,7 @@ def test_a_task_is_watched_turn_by_turn_and_followed_up(
 
     page.get_by_role("textbox", name="Say something to the team").fill("In numbers, please")
     page.get_by_role("button", name="Send").click()
-    expect(page.get_by_text("The next turn is told of it", exact=True)).to_be_visible()
+    expect(page.get_by_text("The next turn gets your message", exact=True)).to_be_visible()
     gate.set()
     final = page.get_by_role("region", name="Final output")
     expect(final).to_contain_text("All of it is counted.")

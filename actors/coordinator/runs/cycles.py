@@ -87,7 +87,7 @@ class Cycles:
         if run.is_asleep and run.cycle_cause != cause:
             raise IllegalTransition(f"cycle {run.cycle} has ended already; the next one is set")
         if not notes.strip():
-            raise InvalidInput("notes is empty: say what the next cycle must know")
+            raise InvalidInput("notes is empty: give the information for the next cycle")
         seconds = self._seconds(next_in)
         now = self._context.now()
         self._context.files.log_day(f"Run {run.id}, cycle {run.cycle}", notes, now)

@@ -31,7 +31,7 @@ from agiraph.roles.on_board import (
     worker_for,
 )
 
-FINISHED: Final = "The team has ended its work; what came of it is the result of the run."
+FINISHED: Final = "The team has ended its work. Its last answer is the result of the run."
 HUMAN_SAYS: Final = "[Message from human]"
 
 

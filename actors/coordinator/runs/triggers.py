@@ -121,7 +121,7 @@ class TriggerHandler:
             return
         recipients = await self._context.recipients(to)
         if not recipients:
-            lost = f"This was for '{to}', but nobody here has that name: {content}"
+            lost = f"This was for '{to}', but no entity of the team has that name: {content}"
             self._wake(received, fired, shown(fired, lost))
             return
         for number, (name, address) in enumerate(recipients):

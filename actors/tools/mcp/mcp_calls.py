@@ -122,10 +122,10 @@ async def _ask(session: McpSession, ask: "Callable[[Client], Awaitable[T]]") -> 
             raise McpConnectionLost(f"its server's connection was closed ({error})") from None
         raise Refused(str(error) or f"error {error.code}") from None
     except ValidationError as error:
-        raise Refused(f"it answered what the protocol does not allow: {error}") from None
+        raise Refused(f"its answer violates the protocol: {error}") from None
     except RuntimeError as error:  # the SDK's, about an answer that it does not expect
         if session.is_up:
-            raise Refused(f"it answered what is not expected: {error}") from None
+            raise Refused(f"its answer is unexpected: {error}") from None
         raise McpConnectionLost(reason_of(error)) from None
     except (OSError, ExceptionGroup, ClosedResourceError, BrokenResourceError) as error:
         session.mark_lost()

@@ -38,10 +38,10 @@ MARK_BYTES = 4
 PROGRESS_LIMIT = 200
 UNKNOWN = (
     "[interrupted] The server '{server}' died while this call ran; its outcome is unknown. "
-    "Look at what it has done before you try it again."
+    "Check its effects before you repeat it."
 )
 TOO_LONG = (
-    "{tool} was not done within {seconds:g} s and was cancelled; what it has done by then stands"
+    "{tool} was not done within {seconds:g} s and was cancelled; its effects until then remain"
 )
 
 

@@ -48,7 +48,7 @@ from agiraph.tools.sandbox.input_news import report_input_news, reported_if_canc
 from agiraph.tools.table import tool_names
 
 PAUSE_SECONDS = 0.5
-STOPPED = "it was stopped at a limit: what is left to do, if anything, is in its _result.md"
+STOPPED = "it was stopped at a limit: its _result.md names any remaining work"
 NO_RESULT = "it ended without a result: it wrote no _result.md, and no last message"
 NO_FILES = "it ended without a result: it wrote no _result.md, and left no file"
 PRINTED_CHARACTERS = 300
@@ -287,7 +287,7 @@ class ExternalAgentRunner:
             await self._tools.publish(key, summary, missing, "", self._agent.preset.leaves)
         except Refused as error:
             self._exchange.move_back(self._home.path)
-            problem = f"what it left was refused: {error}"
+            problem = f"its files were refused: {error}"
             number = self._state.starts
             refused = ExternalAgentEnded(number=number, problem=problem, ts=now())
             self._worker.conversation.append(refused)

@@ -83,8 +83,8 @@ class OutgoingText:
 
 
 INTERRUPTION = OutgoingText(
-    "I have interrupted what you were doing. See how it stands, then continue with what matters; "
-    "ask me if you are not sure what I want.",
+    "I have interrupted your work. Check the state of your work, then continue with the "
+    "important part. Ask me if my request is unclear.",
     "interrupt",
     "text",
 )

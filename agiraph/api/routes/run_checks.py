@@ -26,7 +26,7 @@ from agiraph.models.registry import check_folder
 from agiraph.tools.scopes.scope import is_private
 
 SERVER_ERROR = 500
-NO_GOAL = "say what the team is to reach"
+NO_GOAL = "give the goal of the team"
 
 Check = tuple[str, Callable[[], Awaitable[None]]]
 

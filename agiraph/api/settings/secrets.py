@@ -70,7 +70,7 @@ def new_secrets(text: str, before: str) -> Iterator[SettingsProblemView]:
     lines_before = set(_without(before, _hidden(before)).splitlines())
     for number, line in enumerate(_without(text, hidden).splitlines(), start=1):
         if redact_text(line) != line and line not in lines_before:
-            detail = f"this line holds what looks like a secret: {ADVICE}"
+            detail = f"this line seems to contain a secret: {ADVICE}"
             yield SettingsProblemView(line=number, detail=detail)
 
 

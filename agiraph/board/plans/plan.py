@@ -329,7 +329,7 @@ def _stages_on_the_board(form: CollaborationFile) -> int | None:
 def _worker_of_role(role: RoleForm, where: KeyPath) -> WorkerSpec:
     is_external = role.type == "autonomous"
     if is_external and not role.agent_command:
-        raise WrongAt((*where, "agent"), "is missing (an agentic role names what to launch)")
+        raise WrongAt((*where, "agent"), "is missing (an agentic role names its external agent)")
     asked = role.shared_with(WorkerSpec) | {"name": role.name or named_after(role.id)}
     if not is_external:
         asked.pop("agent_command", None)

@@ -9,7 +9,7 @@ from agiraph.core.specs import PlanningMode
 TEXT: Final = {"type": "string"}
 PLANNED: Final[dict[str, Any]] = {
     "id": TEXT | {"description": "a short name, unique in the plan"},
-    "task": TEXT | {"description": "what to do, in full: its worker sees only this and its deps"},
+    "task": TEXT | {"description": "the work, in full: its worker sees only this and its deps"},
     "role": TEXT | {"description": "the kind of worker: researcher, writer, manager ..."},
     "deps": {
         "type": "array",

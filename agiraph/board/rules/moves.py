@@ -31,7 +31,7 @@ def move(board: Board, command: c.MoveNode, now: float) -> tuple[BoardEvent, ...
         draft = fold(again, board)
         return (*again, *_moved(draft, draft.nodes[node.id], command, now))
     if node.has_ended:
-        possible = "run it again first" if node.status == "completed" else "create it anew"
+        possible = "run it again first" if node.status == "completed" else "create it again"
         raise IllegalTransition(
             f"node '{node.name}' is {node.status} and cannot be moved (possible: {possible})"
         )

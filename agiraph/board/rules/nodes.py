@@ -47,7 +47,7 @@ def create(board: Board, command: c.CreateNode, now: float) -> tuple[BoardEvent,
         return ()
     run, spec = require_running(board), command.spec
     if not spec.task.strip():
-        raise InvalidInput("a node needs a task: say what is to be done")
+        raise InvalidInput("a node needs a task: describe the work")
     _require_room(board, run, command.cause)
     refs, sources = normal_refs(board, spec.refs)
     needed = [find_node(board, named) for named in spec.dependencies]
@@ -98,12 +98,12 @@ def _require_room(board: Board, run: RunFacts, cause: str) -> None:
     if run.is_fixed and not cause.startswith(c.OF_PLAN):
         raise IllegalTransition(
             "this run was planned whole before it began (static planning): no node is added to it "
-            "(possible: go on with what there is, and say in the result what is missing)"
+            "(possible: continue with the results so far, and name the missing part in the result)"
         )
     if len(board.nodes) - run.cycle_nodes >= run.max_nodes:
         raise IllegalTransition(
             f"this run has its {run.max_nodes} nodes (run.max_nodes); no more can be created "
-            "(possible: go on with what there is, do the rest yourself, and say what is missing)"
+            "(possible: continue with the results so far, do the rest yourself, name missing parts)"
         )
 
 

@@ -97,7 +97,7 @@ def _once_more(
         raise IllegalTransition(
             f"node '{node.name}' is completed, and {', '.join(users)} began with its result: it "
             "stands (possible: cancel those that have not ended and ask the coordinator for them "
-            "anew, or give the agent another goal)"
+            "again, or give the agent another goal)"
         )
     again = e.NodeRetried(ts=now, node_id=node.id, cause=command.cause, because=command.because)
     return (again,)

@@ -50,7 +50,7 @@ def _require_another_stage(board: Board, run: RunFacts) -> None:
     if run.max_stages is not None and len(board.stages) >= run.max_stages:
         raise IllegalTransition(
             f"this run has its {run.max_stages} stages (contract.max_stages); no other can be "
-            "opened (possible: `finish` with what there is, and say what is missing)"
+            "opened (possible: `finish` with the results so far, and name the missing part)"
         )
 
 

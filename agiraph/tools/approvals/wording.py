@@ -146,7 +146,8 @@ def refusal_of(answered: QuestionAnswered, act: ProposedAction) -> str:
         case "expired":
             when = "" if answered.at is None else f" by {iso(answered.at)}"
             return (
-                f"[not approved] Nobody answered{when}; that is no refusal. {_not_done(act)} "
+                f"[not approved] The human has not answered{when}. This is not a refusal. "
+                f"{_not_done(act)} "
                 "Continue without it, or ask again when it matters."
             )
         case "withdrawn":

@@ -98,7 +98,7 @@ def note(found: Sequence[FoundAutorun]) -> str:
     return (
         f"[input] New in the input folder: {named}{more}. Programs of the "
         "person's machine run commands because of such files, so the person has been notified. "
-        "Remove what the task does not need."
+        "Remove the files that the task does not need."
     )
 
 

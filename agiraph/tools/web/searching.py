@@ -58,7 +58,7 @@ class WebSearch:
     async def hits(self, query: str) -> list[SearchHit]:
         """Return the hits of the service; raises Refused, with advice for the user."""
         if not query.strip():
-            raise InvalidInput("query is empty: say what to search for")
+            raise InvalidInput("query is empty: give words to search for")
         missing = why_unusable(
             self.name,
             self._config.search_url,

@@ -161,7 +161,7 @@ def advice(name: str) -> str:
 def request_of(name: str, search_url: str, key: str, query: str, count: int) -> httpx.Request:
     """Return the request for a service; raises InvalidInput for an empty query."""
     if not query.strip():
-        raise InvalidInput("query is empty: say what to search for")
+        raise InvalidInput("query is empty: give words to search for")
     service = service_named(name)
     return service.ask(search_url or service.url, key, query.strip(), count)
 

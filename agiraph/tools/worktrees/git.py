@@ -263,7 +263,7 @@ def conflict_text(branch: str, files: tuple[str, ...]) -> str:
     """Return the message of a conflict."""
     more = f" and {len(files) - FILES_NAMED} more" if len(files) > FILES_NAMED else ""
     named = ", ".join(files[:FILES_NAMED]) + more
-    return f"branch '{branch}' conflicts with what was merged before it, in: {named}"
+    return f"branch '{branch}' conflicts with earlier merged changes, in: {named}"
 
 
 def has_markers(text: bytes) -> bool:

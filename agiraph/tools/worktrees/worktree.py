@@ -334,9 +334,9 @@ class Worktree:
 def conflict_message(conflict: str) -> str:
     """Return the message to a worker whose changes were not merged."""
     return (
-        f"not published: {conflict}. What was merged meanwhile now stands in {FOLDER}/ beside your "
-        "changes; in these files both stand, between the markers <<<<<<< and >>>>>>>. Decide what "
-        "shall stand there, take the markers out, see that all of it still works, publish again"
+        f"not published: {conflict}. The changes merged meanwhile are now in {FOLDER}/ beside "
+        "yours; these files contain both, between the markers <<<<<<< and >>>>>>>. Resolve each "
+        "conflict, remove the markers, check that everything still works, and publish again"
     )
 
 

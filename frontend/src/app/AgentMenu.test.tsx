@@ -47,7 +47,7 @@ test("an agent is stopped, archived and deleted once the person has agreed", asy
   expect(dialog.textContent).toContain("survey-1a2b");
   expect(dialog.textContent).toContain("It is still at work");
   expect(calls).toEqual([]);
-  await userEvent.click(screen.getByRole("checkbox", { name: /what it taught/ }));
+  await userEvent.click(screen.getByRole("checkbox", { name: /Remove its notes/ }));
   await userEvent.click(screen.getByRole("button", { name: "Delete" }));
   await waitFor(() => expect(calls).toHaveLength(2));
   expect(calls).toEqual(["POST /agents/survey-1a2b/archive", "DELETE /archive/survey-1a2b?forget=true"]);

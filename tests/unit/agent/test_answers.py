@@ -26,10 +26,10 @@ def test_who_answered_is_named_if_it_is_not_simply_the_human() -> None:
 @pytest.mark.parametrize("policy", ["decide", "leave"])
 def test_nobody_having_answered_is_not_a_refusal(policy: str) -> None:
     told = answer_in_words(outcome(outcome="expired", at=0.0), policy)  # type: ignore[arg-type]
-    assert "Nobody answered by 1970-01-01T00:00:00Z; that is no refusal." in told
-    assert ("assumed" in told) == (policy == "decide")
+    assert "The human has not answered by 1970-01-01T00:00:00Z. This is not a refusal." in told
+    assert ("assumptions" in told) == (policy == "decide")
 
 
 def test_a_default_holds_if_nobody_answered() -> None:
     told = answer_in_words(outcome(outcome="expired", default="SQLite"), "decide")
-    assert told.endswith("Your default holds: SQLite")
+    assert told.endswith("Your default applies: SQLite")

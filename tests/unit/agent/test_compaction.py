@@ -42,7 +42,7 @@ def test_the_head_tells_task_human_summary_files_and_what_was_done() -> None:
         worked(transcript, ("write_file", f"Written: 3 bytes {'y' * 300}"), path=f"{n}.md")
     text = head(short(transcript, summary="I am half way."))
     order = [
-        "# What was asked of you\n\n# Assignment: facts",
+        "# Your task\n\n# Assignment: facts",
         "[Message from human]: Use metric units.",
         "I am half way.",
         "- send_message to=bob, content=You get it by noon.",
@@ -142,7 +142,7 @@ def test_a_second_compaction_still_tells_of_the_first_part() -> None:
         worked(transcript, ("write_file", "Written " + "x" * 500), path=f"second-{n}.md")
     twice = short(transcript, budget=6000)
     text = head(twice)
-    assert text.count("# What was asked of you") == 1, "the first head is not told again"
+    assert text.count("# Your task") == 1, "the first head is not told again"
     for part in ("first-0.md", "first-29.md", "second-0.md", "metric", "The first part is done."):
         assert part in text
 

@@ -141,4 +141,4 @@ def test_a_call_that_was_refused_at_the_door_says_which_bound(
     )
     record = refused_at_door(Shortage(budget=state, unit=unit, needs=1), 5)
     assert (record.bound, record.ts) == (bound, 5)
-    assert record.why == f"{why}, and what is left does not cover another call"
+    assert record.why == f"{why}, and the rest does not cover another call"

@@ -61,8 +61,8 @@ def test_a_worker_is_told_what_stands_round_its_commands(monkeypatch: pytest.Mon
     alone = guidance_of(toolbox, settings(no_network_for=("ada",)), "ada")
     assert "They have no network." in alone
     found(monkeypatch, MISSING)
-    assert "keep to your own" in guidance_of(toolbox, settings(), "ada")
-    assert "Commands are refused here" in guidance_of(toolbox, settings(required=True), "ada")
+    assert "only your own files" in guidance_of(toolbox, settings(), "ada")
+    assert "Commands are refused until" in guidance_of(toolbox, settings(required=True), "ada")
 
 
 def test_who_has_no_shell_is_told_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -171,7 +171,7 @@ def test_a_deadline_counts_from_the_first_asking_and_outlives_a_restart(
 def test_who_answers_too_late_is_told_that_the_default_holds(open_book: OpenBook) -> None:
     book = open_book()
     book.ask(asking(**LATE), ADA, "01", 100.0)
-    with pytest.raises(ApiError, match=r"expired at .*, unanswered: the default holds, this"):
+    with pytest.raises(ApiError, match=r"expired at .*, unanswered: the default applies, this"):
         book.answer("q1", "that", "human", 110.0)
     assert book.listed(99)[0].status == "expired"
 

@@ -193,7 +193,7 @@ async def forget(what: ForgetKnowledgeRequest, gateway: GatewayDep) -> Forgotten
     """Remove nodes of the knowledge database by ids, agent or project, for good."""
     project = _project(what.project)
     if not what.ids and what.agent is None and project is None:
-        raise ApiError(422, "name what to forget: ids, an agent or a project")
+        raise ApiError(422, "name the notes to forget: ids, an agent or a project")
 
     def work(store: KnowledgeStore) -> int:
         ids = [_meant(store, id) for id in what.ids]

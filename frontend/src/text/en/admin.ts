@@ -104,7 +104,7 @@ export const admin = {
   window: "Context",
   lookAgain: "Look again",
   firstStart: "First start",
-  firstStartAbout: "Teams need a model. Here is what this home can use.",
+  firstStartAbout: "Teams need a model. This home can use these models.",
   tryFirst: "Without a key you can have a look with the model script/survey.",
   noModels: "It names no models; type provider/name in the form of a new agent.",
   // tidy

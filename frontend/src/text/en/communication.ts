@@ -2,7 +2,7 @@ export const communication = {
   title: "Communication",
   back: "Back to all",
   count: "{{from}} → {{to}}: {{count}}",
-  emptyAbout: "As soon as entities write to each other, you see here who wrote to whom, and what.",
+  emptyAbout: "Messages between entities are shown here, with sender, receiver and text.",
   emptyTitle: "Nobody has written yet",
   fromTo: "{{from}} → {{to}}",
   messages: "messages",

@@ -54,7 +54,7 @@ export const conversation = {
   write: "Write a message",
   writeTo: "Write to {{name}}",
   names: "Names",
-  keys: "Enter sends, Shift+Enter begins a line, @ names somebody",
+  keys: "Enter sends, Shift+Enter begins a line, @ names a member",
   send: "Send",
   attach: "Attach files",
   files: "Files to attach",
@@ -67,7 +67,7 @@ export const conversation = {
   modeAbout: {
     steer: "Read at the next step",
     followup: "Read when the current work is done",
-    interrupt: "Read now: what runs is ended",
+    interrupt: "Read now: the current step is ended",
   },
   workerLeft: "{{name}} has left the team.",
   agentStopped: "{{name}} is stopped and reads nothing.",

@@ -32,7 +32,7 @@ export const questions = {
   openKey: "Show the open questions",
   closeKey: "Put the questions away",
   noneTitle: "Nobody waits for you",
-  noneAbout: "What the team asks you, and what it may not do without you, is shown here.",
+  noneAbout: "Questions of the team, and actions that need your approval, are shown here.",
   standing: "Allowed always",
   noStanding: "Nothing is allowed always.",
   allowed: "Allowed",

@@ -7,7 +7,7 @@ export const triggers = {
   when: "When",
   does: "What happens then",
   name: "Name",
-  nameHint: "from what it does",
+  nameHint: "from its action",
   missed: "Times that were missed",
   missed_once: "fire once for all of them",
   missed_skip: "leave them out",

@@ -33,7 +33,7 @@ export const usage = {
   noTrigger: "by no trigger",
   nothingAbout: "Nothing was spent yet. Calls of models appear here as they are made.",
   budgets: "Budgets",
-  noBudgetsAbout: "None is set. A budget bounds what an agent may spend, in all or a day. When it is used up, the agent asks you.",
+  noBudgetsAbout: "None is set. A budget limits the spending of an agent, in total or per day. When it is used up, the agent asks you.",
   setBudget: "Set a budget",
   budgetAbout: "What an agent may spend. An empty field is no limit.",
   ofTrigger: "Of the trigger {{name}}",

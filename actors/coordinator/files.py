@@ -198,7 +198,7 @@ def failure_notes(node: WorkNode, worker: str, lost: ChildFailed) -> str:
         if why.stderr:
             lines += ["", "The last it said:", ""]
             lines += [f"    {line}" for line in why.stderr.splitlines()]
-    lines += ["", "What it had made so far stands in `scratch/`."]
+    lines += ["", "Its files so far are in `scratch/`."]
     return "\n".join(lines) + "\n"
 
 
@@ -211,7 +211,7 @@ def coordinator_belongings(task: str, board: Board, files: AgentFiles) -> Compac
     return CompactionContext(
         task=task,
         files=(
-            SummarySection("The board as it stands", board_lines(board)),
+            SummarySection("The current board", board_lines(board)),
             SummarySection("Your memory", files.memory()),
             SummarySection("The plan", read_texts((run.plan,))),
             SummarySection("Files of this run", "\n".join([*written, *filter(None, folders)])),

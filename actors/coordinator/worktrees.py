@@ -189,8 +189,7 @@ class RunWorktrees:
         lost = [n for n in board.nodes.values() if n.status in ("failed", "cancelled")]
         saved = [(node, await self._rescue(node)) for node in lost]
         return [
-            f"Not merged: the changes of node {node.name}, which has {node.status} "
-            f"(branch {branch})."
+            f"Not merged: the changes of the {node.status} node {node.name} (branch {branch})."
             for node, branch in saved
             if branch
         ]

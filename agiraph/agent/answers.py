@@ -59,6 +59,6 @@ def spoken_in_words(question_id: str) -> str:
 def asked_in_words(question_id: str) -> str:
     """Return the result of a question for an entity that does not wait for the answer."""
     return (
-        f"Asked (question {abbreviated(question_id)}). Go on meanwhile: the answer will come to "
-        "you as a message. When nothing can be done without it, call `wait`."
+        f"Asked (question {abbreviated(question_id)}). Continue with other work: the answer "
+        "arrives as a message. When all remaining work needs it, call `wait`."
     )

@@ -73,5 +73,5 @@ def assign(
         raise click.UsageError("name a worker (--to), a model (--model), or both")
     moved = client.assign_node(agent, node, worker=worker, model=model, because=because)
     to = " with ".join(filter(None, (worker or "a worker", model)))
-    when = " as soon as its worker has let go of it" if moved.move else ""
+    when = " as soon as its worker has released it" if moved.move else ""
     return Done(moved, f"{moved.name} goes to {to}{when}", WATCH.format(agent=agent))

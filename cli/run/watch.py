@@ -166,7 +166,7 @@ class RunWatcher:
                 f"the disk of {self.target.home} is full: the team waits until there is room", "bad"
             )
         elif self._is_full and not is_full:
-            self._screen.note("there is room on the disk again: the team goes on")
+            self._screen.note("there is room on the disk again: the team continues")
         self._is_full = is_full
 
     def _apply_ending(self, now: float) -> None:

@@ -23,7 +23,7 @@ ABOUT: Final = {
     "/reload": ("", "read agents.yaml again, and list the changes"),
     "/validate": ("", "check that each role can work"),
     "/clear": ("", "clear the screen"),
-    "/info": ("", "show how this session stands"),
+    "/info": ("", "show the state of this session"),
     "/exit": ("", "leave; so does Ctrl-D"),
 }
 

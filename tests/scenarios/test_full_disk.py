@@ -117,7 +117,7 @@ def test_a_run_with_its_own_supervisor_says_that_it_waits_and_goes_on(
     big.write_text("small")
     _, rest = process.communicate(timeout=60)
     assert process.wait() == 0, "".join(said) + rest
-    assert "the team goes on" in rest
+    assert "the team continues" in rest
     assert not processes_of(home)
 
 

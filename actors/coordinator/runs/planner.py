@@ -149,7 +149,7 @@ class RunPlanner:
         try:
             Graph.parse(text, str(self._file))
         except InvalidInput as error:
-            return f"It cannot be followed as it stands:\n{error}"
+            return f"It cannot be followed unchanged:\n{error}"
         return ""
 
     async def _ask(self, text: str) -> str | None:

@@ -320,8 +320,8 @@ class Worktree:
         left = tuple(name for name in merge.files if self._has_markers(name)) if merge else ()
         if left:
             raise Refused(
-                f"both sides of a conflict still stand in {', '.join(left)}: decide what shall "
-                "stand there, take the markers out, and publish again"
+                f"conflict markers are left in {', '.join(left)}: resolve each conflict, "
+                "remove the markers, and publish again"
             )
 
     def _has_markers(self, name: str) -> bool:

@@ -46,7 +46,7 @@ WIDTHS: Final = {"entity": 17, "state": 12, "cpu": 5, "memory": 6, "mail": 6, "a
 LEFT: Final = frozenset({"entity", "state", "doing"})
 QUESTIONS: Final[dict[EntityAct, str]] = {
     "stop": "Stop {}? It stops in an orderly way; resume starts it again.",
-    "kill": "Kill the process of {} (SIGKILL)? It is restarted and goes on where it was.",
+    "kill": "Kill the process of {} (SIGKILL)? It is restarted and continues where it was.",
 }
 
 

@@ -148,7 +148,7 @@ async def test_the_person_is_told_where_the_changes_stand_and_how_to_take_them(
     assert f"(2 commits) are on the branch {RESULT} in {path}." in words
     assert f"git -C {path} merge {RESULT}" in words
     branch = f"agiraph/{RUN}/eve-eve-id"
-    assert f"what node eve, which has failed, had changed (branch {branch})" in words
+    assert f"the changes of the failed node eve (branch {branch})" in words
     assert trees.checkout.show(branch, "c.txt") == "half"
     assert not tree.path.exists()
     assert trees.checkout.git("rev-parse", "main") != trees.checkout.git("rev-parse", RESULT)

@@ -150,7 +150,7 @@ async def test_a_conflict_leaves_the_result_as_it_was_and_is_solved_in_the_workt
     folded = await bob.apply_merge()
     assert folded.files == ("a.txt",)
     assert "<<<<<<< " in (bob.path / "a.txt").read_text()
-    with pytest.raises(Refused, match=r"both sides of a conflict still stand in a\.txt"):
+    with pytest.raises(Refused, match=r"conflict markers are left in a\.txt"):
         await bob.commit("bob")
     (bob.path / "a.txt").write_text("ONE, uno\ntwo\nthree\n")
     solved = committed(await bob.commit("bob solved it"))

@@ -1,9 +1,9 @@
 """`python -m tests.prose`: count phrases that replace nouns, per 1,000 words of each body of text.
 
-The bodies are docstrings, comments, documentation pages, prompts, and help texts. A sentence such
-as "Return what to ask the model now" avoids the noun ("Return the next model request"), and its
-readers must open the code to learn it. `make check` fails if a body exceeds its limit. `--list`
-prints each line with such a phrase, `--list docs` those of one body.
+The bodies are docstrings, comments, documentation pages, prompts, help texts, and the docstrings
+and comments of tests. `Return what to ask the model now` avoids the noun (`Return the next model
+request`), and its readers must open the code to learn it. `make check` fails if a body exceeds its
+limit. `--list` prints each line with such a phrase, `--list docs` the lines of one body.
 """
 
 import ast
@@ -34,6 +34,7 @@ LIMITS: Final = {
     "docs": 0.5,
     "prompts": 0.5,
     "help": 1.0,
+    "tests": 1.0,
 }
 """Occurrences per 1,000 words that a body may have. Lower a limit when its text has become better;
 the aim is 3 for each."""
@@ -83,6 +84,8 @@ def bodies() -> dict[str, list[Found]]:
         for path in sorted((ROOT / folder).rglob("*.py")):
             for body, line in python_lines(path):
                 found[body].append(line)
+    for path in sorted((ROOT / "tests").rglob("*.py")):
+        found["tests"] += [line for _, line in python_lines(path)]
     found["docs"] = [line for page in PAGES for line in Page(page).text_lines()]
     prompts = sorted((ROOT / "configs" / "prompts").rglob("*.md"))
     for path in prompts:

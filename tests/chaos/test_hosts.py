@@ -31,7 +31,7 @@ def namespaces() -> None:
 
 
 def over_a_bad_network() -> None:
-    """Receive what another member sends, whole, although packets are lost and overtake others."""
+    """Receive another member's message, whole, although packets are lost and overtake others."""
     import socket
 
     weather = Weather(loss=0.05, delay=0.002, jitter=0.004, reordered=0.1)

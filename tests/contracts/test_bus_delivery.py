@@ -1,4 +1,4 @@
-"""What the bus promises about durable messages, in one process and over ZeroMQ."""
+"""Guarantees of the bus for durable messages, in one process and over ZeroMQ."""
 
 import asyncio
 

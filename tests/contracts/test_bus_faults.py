@@ -1,4 +1,4 @@
-"""What the bus promises when something goes wrong, in one process and over ZeroMQ."""
+"""Guarantees of the bus during failures, in one process and over ZeroMQ."""
 
 import asyncio
 import secrets

@@ -1,4 +1,4 @@
-"""The router is killed at every named point: what it accepted arrives, once in effect, in order."""
+"""The router is killed at every named point: accepted messages arrive, once in effect, in order."""
 
 import asyncio
 import signal

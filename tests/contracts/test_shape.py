@@ -45,7 +45,7 @@ def nodes(texts: dict[str, str]) -> list[tuple[str, Definition]]:
 
 
 def definitions(tree: ast.AST) -> Iterator[Definition]:
-    """Yield what is defined anywhere below; expressions, the bulk of a tree, define nothing."""
+    """Yield all definitions below; expressions, the bulk of a tree, define nothing."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, Definition):
             yield node

@@ -1,4 +1,4 @@
-"""Other machines on the bus: who is let in, as whom, and that a cut connection loses nothing."""
+"""Other machines on the bus: admission, identity, and no loss when a connection is cut."""
 
 import asyncio
 import socket
@@ -123,7 +123,7 @@ async def test_each_message_arrives_once_whatever_the_connection_does(far: Uplin
                 await until(partial(has_seen, 200 * (number + 1)))
                 harm()
                 before = sum(map(len, seen))
-                await asyncio.sleep(0.2)  # not for what comes, but for what does not
+                await asyncio.sleep(0.2)  # not for arrivals, but for absence
                 network.heal()
                 await until(partial(has_seen, before + 1))
 

@@ -34,7 +34,7 @@ def make_server(folder: Path) -> MCPServer:
 
     @server.tool(annotations=READ_ONLY)
     def secret() -> str:
-        """Tell what one should not."""
+        """Return a secret."""
         return f"the token is {os.environ.get('FAKE_TOKEN', 'not set')}"
 
     @server.tool()

@@ -39,7 +39,7 @@ VOLATILE: Final[tuple[tuple[str, str], ...]] = (
     (FakeModelServer.key, "..."),
     (r"(?m)\w+…$", "…"),  # where a line is cut depends on the width of a process id
 )
-"""What differs each time, and what is written for it."""
+"""Values that differ each time, and their replacements."""
 
 
 def whole(lines: Sequence[str]) -> Sequence[str]:
@@ -74,7 +74,7 @@ def those(pattern: str) -> Part:
 
 
 def settled(text: str, home: Path) -> str:
-    """Return a text as it is on the page: what is another each time is written alike."""
+    """Return a text as it is on the page: varying values are replaced."""
     text = text.replace(str(home), "/home/you")
     for pattern, written in VOLATILE:
         text = re.sub(pattern, written, text)
@@ -82,7 +82,7 @@ def settled(text: str, home: Path) -> str:
 
 
 def told(page: str) -> list[str]:
-    """Return what two pages must have in common.
+    """Return the common part of two pages.
 
     The lines of a block come in any order, for a team's do; how many spaces align a table depends
     on what stands in it.
@@ -106,7 +106,7 @@ class FirstHour:
         self._pieces.append(textwrap.dedent(prose).strip())
 
     def type(self, line: str, *, part: Part = whole, code: int = 0, typing: str = "") -> Shown:
-        """Type a command line, show it with what it printed, and return that."""
+        """Type a command line, show it with its output, and return the output."""
         self.terminal.start(line)
         if typing:
             self.terminal.type(typing)

@@ -1,4 +1,4 @@
-"""The first hour: what is typed, and the words between."""
+"""The first hour: the typed commands, and the text between them."""
 
 import re
 import shutil
@@ -202,7 +202,7 @@ def with_a_model(hour: FirstHour, model: FakeModelServer, gate: Event) -> None:
 
 
 def until_shown(hour: FirstHour, line: str, pattern: str) -> str:
-    """Type a line again and again until this is in what it prints; return it."""
+    """Type a line again and again until its output contains this text; return the output."""
 
     def found() -> str | None:
         match = re.search(pattern, hour.terminal.do(line).text)

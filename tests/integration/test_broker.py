@@ -137,7 +137,7 @@ def broker_system(tmp_path: Path, server: FakeModelServer) -> Iterator[BrokerSys
 
 @pytest.fixture
 def gate(server: FakeModelServer) -> Iterator[threading.Event]:
-    """What holds a reply back: opened before the server closes."""
+    """Delay a reply until this event is set; it is set before the server closes."""
     event = threading.Event()
     yield event
     event.set()

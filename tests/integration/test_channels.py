@@ -1,4 +1,4 @@
-"""The person is told outside: by signed webhooks and mails that are tried again, and by links."""
+"""Notifications outside Agiraph: signed webhooks and mails with retries, and links."""
 
 import base64
 import hmac

@@ -1,4 +1,4 @@
-"""What a command leaves behind when the process that asked for it is no longer there."""
+"""The results of a command whose starter has ended."""
 
 import asyncio
 import json

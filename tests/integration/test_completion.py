@@ -1,4 +1,4 @@
-"""What a shell completes, by the script that `agiraph completion` prints."""
+"""Shell completion by the script that `agiraph completion` prints."""
 
 import os
 import subprocess
@@ -51,7 +51,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def complete(home: Path) -> Complete:
-    """What is offered to a shell for a line; after a blank it is for a new word."""
+    """Return the completions of a line; a trailing blank begins a new word."""
 
     def offered(line: str) -> list[str]:
         words = [*line.split(), *([""] if line.endswith(" ") else [])]

@@ -1,4 +1,4 @@
-"""Who may come in: token, Host, Origin, cookies, size; and what is left on disk."""
+"""Access to the gateway: token, Host, Origin, cookies, size; and the secrets on disk."""
 
 import json
 import re

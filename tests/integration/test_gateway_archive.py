@@ -1,4 +1,4 @@
-"""The HTTP API over a socket: agents put away, brought back, deleted; those that are wanted."""
+"""The HTTP API over a socket: agents are archived, restored, deleted, and listed."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""What one connection may do: several requests at once, upgrades we do not know, odd bytes."""
+"""One connection: several requests at once, unknown upgrades, invalid bytes."""
 
 import json
 import re

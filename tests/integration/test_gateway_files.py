@@ -1,4 +1,4 @@
-"""The HTTP API over a real socket: files as bytes and as HTML, and what a node's folder holds."""
+"""The HTTP API over a real socket: files as bytes and as HTML, and the files of a node."""
 
 import io
 import json

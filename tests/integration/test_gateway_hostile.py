@@ -1,4 +1,4 @@
-"""Slow, greedy and lying clients: each is got rid of, and everybody else is served meanwhile."""
+"""Slow, greedy and lying clients are disconnected; other clients are served meanwhile."""
 
 import json
 import re

@@ -102,7 +102,7 @@ def test_on_every_route_a_token_may_what_its_scope_says_and_no_more(
     for rule in RULES:
         if rule.method == WEBSOCKET:
             continue
-        # no agent is named `-`: who gets past the gate is told that, and nothing happens
+        # no agent is named `-`: an authorized request gets 404, and nothing happens
         path = re.sub(r"{[^}]*}", "-", rule.template)
         if SCOPES.index(scope) >= SCOPES.index(rule.scope):
             if "{" not in rule.template and rule.method != "GET":

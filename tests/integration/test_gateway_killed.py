@@ -15,7 +15,7 @@ from tests.integration.dying_gateway import order_file
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A home whose gateway dies when it is told to, under a real supervisor."""
+    """A home with a real supervisor, whose gateway dies on request."""
     commands = Commands(tmp_path_factory.mktemp("killed") / "home")
     with commands.supervisor(("tests.integration.dying_gateway:supervise",)):
         yield commands.home

@@ -1,4 +1,4 @@
-"""What a page follows: changes of the home, text as it streams; over real WebSockets."""
+"""Live updates of a page: changes of the home, streamed text; over real WebSockets."""
 
 import asyncio
 import json
@@ -66,7 +66,7 @@ def change(connection: ClientConnection) -> ChangeView:
 
 
 def until(connection: ClientConnection, wanted: ChangeView) -> list[ChangeView]:
-    """Return what comes up to a change; there may be others of the same subject before it."""
+    """Return the updates up to a change; others of the same subject may come before it."""
     found = [change(connection)]
     while found[-1] != wanted:
         found.append(change(connection))
@@ -184,7 +184,7 @@ def shown(connection: ClientConnection) -> StreamedTextView:
 
 
 def from_start(gateway_home: GatewayHome) -> int:
-    """Return how often the broker was asked for what was streamed so far."""
+    """Return the number of requests to the broker for the text streamed so far."""
     asked = [body for _, body in gateway_home.line.posted if isinstance(body, SubscribeToStream)]
     return sum(body.from_start for body in asked)
 
@@ -332,7 +332,7 @@ def test_a_console_on_another_machine_shows_text_as_it_streams(gateway_home: Gat
     assert asyncio.run(shown(state)).startswith("I be")
 
 
-# --- everybody at a glance, a run as time lines ---
+# --- all agents at a glance, a run as time lines ---
 
 
 def test_the_overview_has_every_agent_with_its_team_in_one_answer(

@@ -1,4 +1,4 @@
-"""The HTTP API over a real socket: what a person does to nodes reaches the coordinator, checked."""
+"""The HTTP API over a real socket: orders about nodes are checked and reach the coordinator."""
 
 import pytest
 
@@ -12,7 +12,7 @@ COORDINATOR = f"{AGENT}/coordinator"
 
 @pytest.fixture(autouse=True)
 def team(gateway_home: GatewayHome) -> str:
-    """Let there be an agent whose coordinator does as it is told; return Ada's id."""
+    """Add an agent whose coordinator accepts all orders; return Ada's id."""
     gateway_home.add_agent()
     for order in (RetryNodeMessage, CancelByHuman, MoveByHuman):
         gateway_home.line.answers[order] = lambda body: Ok()

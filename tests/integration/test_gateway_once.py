@@ -33,7 +33,7 @@ def call(gateway_home: GatewayHome, path: str, json: Any = None, key: str = "k1"
 
 
 def texts(gateway_home: GatewayHome) -> list[str]:
-    """Return what went to the agent's entities; the router keeps each message id once."""
+    """Return the messages to the agent's entities; the router keeps each message id once."""
     return [m.body.content for m in gateway_home.line.sent if isinstance(m.body, TextMessage)]
 
 

@@ -1,4 +1,4 @@
-"""schemathesis: what the OpenAPI document allows is answered as the document says, never by 500.
+"""schemathesis: requests that the OpenAPI document allows get documented answers, never 500.
 
 Every operation is called with what is drawn from the document: of an agent that is there, and with
 names that nobody bears.

@@ -1,4 +1,4 @@
-"""The web UI's files at a real gateway: for everybody who calls it by its name."""
+"""The web UI's files at a real gateway: served to every client that uses its host name."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -38,7 +38,7 @@ def test_the_files_need_no_session_and_are_not_in_the_audit(
     assert call(url, "POST", "/ui/").status_code == 401
     assert call(url, path="/agents", headers=browser).status_code == 401
     audited = gateway_home.home.human.audit.read_text().splitlines()
-    assert len(audited) == 3  # what was refused
+    assert len(audited) == 3  # the refused requests
 
 
 def test_the_files_are_given_under_our_own_names_alone(gateway_home: GatewayHome, url: str) -> None:

@@ -32,7 +32,7 @@ OTHERS = "others"
 
 
 SET_UP = {"human.question", "trigger.created", "human.budget"}
-"""The events of what both agents are given before the attack."""
+"""The events of the inputs of both agents before the attack."""
 
 
 class HostileWorkerHome(LiveHome):
@@ -114,7 +114,7 @@ def test_nobody_crashes_and_nobody_believes_a_worker_that_was_taken_over(
 
 
 def at_rest(live_home: LiveHome, victim: Path, others: Path) -> dict[str, Any]:
-    """Return what belongs to everybody but mallory, once nobody has mail to look at."""
+    """Return the data of all entities but mallory, once all mailboxes are read."""
 
     def found() -> dict[str, Any] | None:
         logs = [whole_lines(agent / "events.jsonl") for agent in (victim, others)]
@@ -130,7 +130,7 @@ def at_rest(live_home: LiveHome, victim: Path, others: Path) -> dict[str, Any]:
 
 
 def belongings(live_home: LiveHome, victim: Path, others: Path) -> dict[str, Any]:
-    """Return what belongs to everybody but mallory."""
+    """Return the data of all entities but mallory."""
     found: dict[str, Any] = {f"victim: {path}": path.read_bytes() for path in files(victim)}
     bobs = [*others.glob("runs/*/workers/bob-*"), *others.glob("runs/*/nodes/*bob*")]
     its = [path for folder in bobs for path in files(folder)] + [others / "triggers.json"]
@@ -184,5 +184,5 @@ def assert_untouched(agent: Path, workers: set[str]) -> None:
 
 
 def kind(record: JsonObject) -> str:
-    """Return what a record of the board is about."""
+    """Return the subject of a record of the board."""
     return str(record["type"])

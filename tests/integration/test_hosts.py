@@ -122,7 +122,7 @@ def test_what_ran_on_a_lost_machine_is_started_elsewhere_once_its_lease_has_ende
     supervisor.await_row("shop/fay", state="ready", host="south")
     family = south.family()
     for process in family:
-        process.send_signal(signal.SIGSTOP)  # as if a cable was cut: nobody says goodbye
+        process.send_signal(signal.SIGSTOP)  # as if a cable was cut: no connection is closed
 
     def is_back() -> bool:
         row, host = supervisor.row("shop/eva"), await_host(supervisor, "south")

@@ -119,7 +119,7 @@ def test_frozen_services_are_killed_and_nobody_else(supervisor: ProbedSupervisor
         try:
             rows = {name: supervisor.row(name) for name in SERVICES}
         except (OSError, ValueError, KeyError):
-            return False  # the one we speak through, or its router, is down
+            return False  # the console's gateway, or its router, is down
         return all(
             row["state"] == "ready" and row["pid"] != frozen[name].pid for name, row in rows.items()
         )

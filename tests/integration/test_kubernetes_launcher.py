@@ -21,7 +21,7 @@ NAME = "auto-1a2b3c"
 
 
 class Api(ThreadingHTTPServer):
-    """Keeps the pods of one namespace; whoever has no token is refused."""
+    """Keeps the pods of one namespace; requests without its token are refused."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Call)

@@ -101,7 +101,7 @@ def name_of(process: psutil.Process) -> str:
 
 
 def is_resumed(supervisor: ProbedSupervisor, incarnation: int) -> None:
-    """The team works again, but for the one that was stopped."""
+    """The team works again, except for the stopped worker."""
     supervisor.await_row("shop/coordinator", state="ready", incarnation=incarnation)
     supervisor.await_row("shop/ada", state="ready", incarnation=incarnation)
     assert supervisor.row("shop/bob")["state"] == "stopped"

@@ -499,7 +499,7 @@ async def ask_once(ada: Worker, **more: Any) -> int:
 
 
 async def settle(ada: Worker) -> ProxyCostsSettled:
-    """Close the worker's door and return what was metered at it."""
+    """Close the worker's proxy and return the usage metered there."""
     body = (await ada.endpoint.ask(BROKER, SettleProxyCosts(token=ada.door.token))).body
     assert isinstance(body, ProxyCostsSettled)
     return body
@@ -539,7 +539,7 @@ async def test_a_call_that_an_agent_abandons_is_paid_for_also_if_nothing_was_str
 
 
 async def heard(ada: Worker, kind: type[ProxyBudgetLow | ProxyCallFailed]) -> Any:
-    """Return the next message of this kind that the worker is told."""
+    """Return the worker's next message of this kind."""
     while not isinstance(body := (await ada.endpoint.receive()).body, kind):
         pass
     return body
@@ -611,7 +611,7 @@ async def test_a_bound_in_dollars_opens_no_door_to_a_model_without_a_price(
     ada.abort()
 
 
-# --- who gets in ---------------------------------------------------------------------------------
+# --- access --------------------------------------------------------------------------------------
 
 
 async def test_who_is_not_let_in(broker_system: BrokerSystem) -> None:

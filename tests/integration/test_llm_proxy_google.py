@@ -1,4 +1,4 @@
-"""The broker's door for who speaks to Google: a real broker, a fake model server, plain HTTP."""
+"""The broker's proxy for Google's format: a real broker, a fake model server, plain HTTP."""
 
 import json
 from dataclasses import replace
@@ -41,7 +41,7 @@ async def post(ada: Worker, path: str, body: Any = QUESTION, **head: str) -> htt
 
 
 def heard(answer: httpx2.Response) -> ModelResponse:
-    """Return what an answer says, whole or streamed."""
+    """Return the text of an answer, whole or streamed."""
     assert answer.status_code == 200, answer.text
     hearing = GoogleReader()
     if answer.headers["content-type"].startswith("text/event-stream"):

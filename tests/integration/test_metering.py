@@ -1,4 +1,4 @@
-"""What a service bills is in the ledger and in the budgets: of every attempt, however it ended.
+"""Each attempt that a service bills is in the ledger and the budgets, however it ended.
 
 The broker's own way of a call, against a service that speaks the wire formats to the real SDKs.
 """

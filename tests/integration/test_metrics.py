@@ -1,4 +1,4 @@
-"""GET /metrics: what Prometheus reads of a home."""
+"""GET /metrics: the measurements of a home for Prometheus."""
 
 from collections.abc import Iterator
 from pathlib import Path

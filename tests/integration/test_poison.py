@@ -18,7 +18,7 @@ def say(supervisor: ProbedSupervisor, to: str, content: str) -> None:
 
 
 def told(supervisor: ProbedSupervisor, name: str, about: str) -> list[str]:
-    """Return the lines of a file of the home that speak of somebody."""
+    """Return the lines of a file of the home that mention an entity."""
     file = supervisor.home / name
     text = file.read_text() if file.exists() else ""
     return [line for line in text.splitlines() if about in line]
@@ -60,7 +60,7 @@ def test_kills_from_outside_blame_no_message(supervisor: ProbedSupervisor) -> No
 
 
 def frozen(supervisor: ProbedSupervisor, address: str) -> int:
-    """Stop the process of an address, so that what is sent to it now waits; return its pid."""
+    """Stop the process of an address, so that its messages wait; return its pid."""
     pid: int = supervisor.await_row(address, state="ready")["pid"]
     os.kill(pid, signal.SIGSTOP)
     return pid
@@ -112,7 +112,7 @@ def test_many_poisons_are_set_aside_before_their_receiver_is_given_up(
 
 
 def too_deep() -> dict[str, Any]:
-    """Return what the bus carries and no log can hold."""
+    """Return values that the bus carries and no log can store."""
     nested: dict[str, Any] = {}
     for _ in range(300):
         nested = {"in": nested}

@@ -34,7 +34,7 @@ APIS = ("anthropic", "openai", "openai-responses", "google")
 
 PROOF = {
     "google": "c2ln"
-}  # thoughts do not go back to Google, only the signature of what they led to
+}  # thoughts do not go back to Google, only the signatures of their results
 
 
 @pytest.fixture(params=APIS)
@@ -62,7 +62,7 @@ class Asked:
     async def generate(
         self, answer: Reply | Responder, *turns: Turn, heard: list[str] | None = None
     ) -> ModelResponse:
-        """Return what the provider makes of an answer of the service."""
+        """Return the provider's reading of an answer of the service."""
         self.server.responder = (lambda seen: answer) if isinstance(answer, Reply) else answer
         on_text = (heard if heard is not None else []).append
         response = await self.provider.generate(self.request(*turns), on_text)

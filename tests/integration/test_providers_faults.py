@@ -171,7 +171,7 @@ async def test_answer_in_one_piece_is_read_where_a_stream_was_asked_for(
     assert (answer.text, answer.stop_reason) == ("Hi", "end_turn")
 
 
-# Content type, status, body, kind of the failure, part of what is said.
+# Content type, status, body, kind of the failure, part of its message.
 REFUSED = b'{"choices": null, "base_resp": {"status_code": 1004, "status_msg": "WHY"}}'
 ODD_BODIES: dict[str, tuple[str, int, bytes, str, str]] = {
     "an error with status 200": (

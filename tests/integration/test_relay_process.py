@@ -1,4 +1,4 @@
-"""The relay's process: it ends a host that hangs, and ends with one that dies."""
+"""The relay's process: it ends a host that hangs, and ends when its host dies."""
 
 import os
 import signal

@@ -46,7 +46,7 @@ def mark(request: pytest.FixtureRequest):  # type: ignore[no-untyped-def]
 
 async def until_there_are(count: int, mark: str) -> None:
     async with asyncio.timeout(10):
-        while len(sleepers(mark)) < count:  # noqa: ASYNC110 - another process tells nobody
+        while len(sleepers(mark)) < count:  # noqa: ASYNC110 - another process sends no event
             await asyncio.sleep(0.01)
 
 
@@ -54,7 +54,7 @@ async def until_there_are(count: int, mark: str) -> None:
     ("command", "content"),
     [
         ("echo one; echo two >&2; echo three; exit 3", "one\ntwo\nthree\n[exit code 3]"),
-        ("cat; read x; echo done", "done\n[exit code 0]"),  # nobody is at the keyboard
+        ("cat; read x; echo done", "done\n[exit code 0]"),  # no terminal input
         ("printf 'a\\377b'", "a\ufffdb\n[exit code 0]"),
     ],
     ids=["output-errors-and-exit-code-in-order", "nothing-on-stdin", "output-that-is-no-text"],

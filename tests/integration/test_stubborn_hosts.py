@@ -1,4 +1,4 @@
-"""A host that keeps its lease and acknowledges nothing else: it holds up nobody, and is removed."""
+"""A host that keeps its lease and acknowledges nothing else delays no other, and is removed."""
 
 import asyncio
 import json
@@ -57,7 +57,7 @@ mcp:
 class StubbornHost:
     """A host that joins, renews its lease, and obeys no order.
 
-    It `confirms` launches or not, and lists what it was to start as running (`lists`) for ever.
+    It `confirms` launches or not, and lists its launches as running (`lists`) for ever.
     """
 
     def __init__(self, folder: Path, line: str, name: str, confirms: bool, lists: bool) -> None:

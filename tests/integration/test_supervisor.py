@@ -1,4 +1,4 @@
-"""The supervisor with real processes: birth, death, restart, and who may ask for it."""
+"""The supervisor with real processes: start, exit, restart, and permission to request them."""
 
 import os
 import signal
@@ -80,7 +80,7 @@ def test_every_service_comes_back_and_the_others_live_on(supervisor: ProbedSuper
             try:
                 row = supervisor.row(service)
             except (OSError, ValueError, KeyError):
-                return False  # the one we speak through, or its router, is down
+                return False  # the human gateway, or its router, is down
             return bool(row["state"] == "ready" and row["pid"] != old)
 
         until(is_back, f"{service} is back")

@@ -27,7 +27,7 @@ NOT_ROOT = "only root can act as another user"
 
 @pytest.fixture(scope="module")
 def commands() -> Iterator[Commands]:
-    """A home in a folder that everybody may enter, with a run that has ended and its processes."""
+    """A home in a world-readable folder, with an ended run and its processes."""
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
         given = Path(folder, "given")
@@ -120,7 +120,7 @@ def connects(place: str) -> bool:
 
 
 def seen_of(pid: int) -> Iterator[str]:
-    """Yield what can be read of a process: its variables, memory map, files and folder."""
+    """Yield the readable data of a process: its variables, memory map, files and folder."""
     for name in ("environ", "maps", "mem", "stack"):
         with suppress(OSError), open(f"/proc/{pid}/{name}", "rb") as file:
             file.read(1)
@@ -140,7 +140,7 @@ def signals(pid: int) -> bool:
 
 
 def as_stranger(look: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Return what `look` returns in a process of the other user."""
+    """Return the result of `look` in a process of the other user."""
     begin, end = os.pipe()
     pid = os.fork()
     if pid == 0:

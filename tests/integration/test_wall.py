@@ -1,4 +1,4 @@
-"""The wall, really standing: what a worker's command can see of others, of keys and of the machine.
+"""The real sandbox: a worker's command cannot see other workers, keys or the machine.
 
 Skipped where bubblewrap is not installed or the kernel forbids it.
 """

@@ -198,7 +198,7 @@ def _sources(*folders: str) -> set[str]:
 
 
 def _of_web_ui() -> set[str]:
-    """Return what a wheel must hold of the web UI."""
+    """Return the files of the web UI that a wheel must contain."""
     files = [path.relative_to(WEB_UI) for path in WEB_UI.rglob("*") if path.is_file()]
     assert Path("index.html") in files
     return {f"agiraph/_bundled/ui/{file}" for file in files if not str(file).startswith(".")}

@@ -132,7 +132,7 @@ def faults(session: Session, play: Play, names: Mapping[str, str], codes: Codes)
 
 
 def of(home: Path) -> dict[str, str]:
-    """Return the variables of a person who uses a home."""
+    """Return the variables of a user of a home."""
     return {"HOME": str(home), "AGIRAPH_HOME": str(home)}
 
 

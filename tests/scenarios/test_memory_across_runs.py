@@ -1,4 +1,4 @@
-"""An agent finds in a run what it learned before (test 6), also after kills of its coordinator."""
+"""An agent finds in a run its earlier lessons (test 6), also after kills of its coordinator."""
 
 import json
 import threading

@@ -121,7 +121,7 @@ def test_a_goal_for_an_agent_at_work_is_refused(live_home: LiveHome) -> None:
 
 
 def test_a_run_that_was_stopped_is_given_up_for_another_goal(live_home: LiveHome) -> None:
-    """Its workers, who would repeat their requests, do not."""
+    """Its workers would repeat their requests; they do not."""
     gate, names = threading.Event(), ("ada", "bob", "cyd")
     busy = {name: [held(FACT, gate)] for name in names}
     live_home.plays(coordinator=by_goal({FIRST: workers(*names), SECOND: [finish()]}), **busy)

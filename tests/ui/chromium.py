@@ -1,4 +1,4 @@
-"""A headless Chromium: this machine's, else the one of the npm package `@sparticuz/chromium`.
+"""A headless Chromium: this machine's, otherwise from the npm package `@sparticuz/chromium`.
 
 AGIRAPH_CHROMIUM names another one by its path, or has that of the package taken by `npm`.
 """

@@ -41,7 +41,7 @@ def _town(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveHome]:
 def live_home(_town: LiveHome) -> Iterator[LiveHome]:
     """Return a running home whose entities never park and whose services may be killed at any time.
 
-    Other stories have been there before: what each began is in the archive, with its name.
+    Earlier stories used this home: their agents are in the archive, with their names.
     """
     yield _town
     with Client.for_home(_town.home) as client:
@@ -112,7 +112,7 @@ def make_visitor(_stage: Stage, live_home: LiveHome) -> Iterator[MakeVisitor]:
 
 @pytest.fixture
 def visitor(_stage: Stage, _regular: Visitor, live_home: LiveHome) -> Iterator[Visitor]:
-    """Return somebody logged in to do everything, who has not come to the web UI yet.
+    """Return a visitor logged in with all scopes, before the first page.
 
     The browser has been here before, and so has compiled the page; it keeps nothing else.
     """

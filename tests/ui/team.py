@@ -1,4 +1,4 @@
-"""Teams to look at: one that compares ways to host a site, and one whose every text is hostile."""
+"""Example teams: a comparison of ways to host a site, and a team with hostile texts."""
 
 import contextlib
 from collections.abc import Iterator

@@ -36,7 +36,7 @@ AMD costs **half** as much.
 
 
 def researcher(company: str, colleague: str) -> Plays:
-    """Write what is known of a company; the second time there is more of it."""
+    """Write the known facts about a company; the second time there are more."""
 
     def play(seen: SeenRequest) -> Reply:
         name, step = place_of(seen)

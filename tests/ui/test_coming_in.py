@@ -1,4 +1,4 @@
-"""Coming into the web UI: by a link, to where one was going; nobody else by one's cookie."""
+"""Login to the web UI: by a link, to the requested page; a cookie admits no other browser."""
 
 import re
 from pathlib import Path

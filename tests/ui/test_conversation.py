@@ -26,7 +26,7 @@ HOSTILE: Final = (
     "[a](javascript:window.ran=1) ![b](x) <svg onload=window.ran=1> {{constructor}}"
 )
 BUSY: Final = (spawn("dora"), node("tales", "dora"))
-"""Somebody at work, so that the coordinator may wait."""
+"""A working entity, so that the coordinator may wait."""
 
 Rows = dict[str | None, list[str]]
 
@@ -65,7 +65,7 @@ def storyteller(gate: threading.Event) -> Responder:
 
 @pytest.fixture
 def never() -> Iterator[threading.Event]:
-    """Return what holds a worker back for as long as the test runs."""
+    """Return an event that delays a worker for as long as the test runs."""
     gate = threading.Event()
     yield gate
     gate.set()
@@ -168,13 +168,13 @@ def test_a_gateway_that_dies_leaves_no_gap_and_no_double(
 
 
 def keys(page: Page, selector: str = "[data-key]") -> list[str]:
-    """Return what tells the rows of the thread apart, in their order."""
+    """Return the keys of the rows of the thread, in their order."""
     found = page.get_by_role("log").locator(selector)
     return [str(one) for one in found.evaluate_all("all => all.map((e) => e.dataset.key)")]
 
 
 def expect_thread(page: Page, live_home: LiveHome, agent: str) -> None:
-    """Wait until the messages of an agent are rows, each once, those of each sender in order.
+    """Wait until the messages of an agent are rows, each once, in order for each sender.
 
     Of two that cross each other the page shows first what was sent first; the log, what came first.
     """
@@ -190,7 +190,7 @@ def expect_thread(page: Page, live_home: LiveHome, agent: str) -> None:
 
 
 def by_sender(found: Iterable[str], senders: Mapping[str, str]) -> Rows:
-    """Return keys of messages in their order, by who sent them."""
+    """Return keys of messages in their order, by sender."""
     rows = list(found)
     return {
         who: [key for key in rows if senders.get(key) == who] for who in (*senders.values(), None)
@@ -244,7 +244,7 @@ def test_hostile_texts_run_nothing(visitor: Visitor, live_home: LiveHome) -> Non
         calls(tell("human", HOSTILE), spawn("eve", role=HOSTILE[:60]), text=HOSTILE),
         ask(HOSTILE, options=[HOSTILE[:80], "no"]),
         finish(HOSTILE),
-        say(HOSTILE),  # the answer to what is written after the end
+        say(HOSTILE),  # the answer to a message after the end
     ]
     live_home.plays(lambda seen: steps[min(seen.step, len(steps) - 1)])
     agent = live_home.begin("hostile-talk", goal=HOSTILE).name

@@ -1,6 +1,6 @@
-"""Every page of the web UI: for everybody (WCAG 2.2 AA, a phone's width), and whatever it shows.
+"""Every page of the web UI: accessible (WCAG 2.2 AA), at a phone's width, with all data.
 
-Each is judged here as it stands; stories judge what opens on it.
+Each page is judged here as it opens; other tests judge its dialogs.
 """
 
 from playwright.sync_api import Page, expect

@@ -1,4 +1,4 @@
-"""The files of a run in the browser: found, shown as what they are, compared, taken away."""
+"""The files of a run in the browser: found, shown by type, compared, downloaded."""
 
 import base64
 import io

@@ -26,7 +26,7 @@ ILLS = re.compile(r"/(dead|channels)(/\w+-?\w*/(retry|test))?$")
 
 
 def ills() -> Callable[[Route], None]:
-    """Return what answers with a letter until it is sent again, and with a channel that fails."""
+    """Return answers with a dead letter until it is sent again, and a failing channel."""
     letter = {"id": "d-1", "agent": "", "to": "clock", "from": "human", "type": "text", "size": 3}
     letter |= {"cause": f"it has ended clock 3 times {HOSTILE}", "at": 1_700_000_000.0}
     letters = [DeadLetterView.model_validate(letter)]
@@ -49,7 +49,7 @@ def ills() -> Callable[[Route], None]:
 
 
 def machines() -> Callable[[Route], None]:
-    """Return what answers about a home with two other machines, one of them silent."""
+    """Return answers about a home with two other machines, one of them silent."""
     fit = {"name": "north", "state": "ready", "labels": ["gpu"], "processes": 3, "load": 1.5}
     rows = [
         HostInfo.model_validate(fit),

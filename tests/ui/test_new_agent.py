@@ -1,4 +1,4 @@
-"""A new agent by the page: what is wrong is said before anything starts; it starts once."""
+"""A new agent by the page: errors are shown before anything starts; it starts once."""
 
 import re
 from pathlib import Path

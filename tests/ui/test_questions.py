@@ -1,4 +1,4 @@
-"""What waits for the person, above every page: answered by a key, refused, answered elsewhere."""
+"""Open questions, above every page: answered by a key, refused, answered elsewhere."""
 
 import re
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ def tray(page: Page) -> Locator:
 
 
 def open_tray(page: Page) -> None:
-    """Open the tray, unless the next question came before the one that it showed was gone."""
+    """Open the tray, unless the next question came before the shown question was gone."""
     head = tray(page).get_by_role("button", name=re.compile("open question"))
     if head.get_attribute("aria-expanded") == "false":
         head.click()

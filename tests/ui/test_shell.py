@@ -1,4 +1,4 @@
-"""The shell of the web UI: everybody in the sidebar, all of it by keys, the page of all agents."""
+"""The shell of the web UI: all agents in the sidebar, keyboard control, the page of all agents."""
 
 import re
 from threading import Event

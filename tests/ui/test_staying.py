@@ -1,4 +1,4 @@
-"""Staying on the web UI: whatever dies, whoever else looks, whatever somebody is called."""
+"""The web UI survives crashes, other browsers and hostile names."""
 
 import re
 from collections.abc import Callable

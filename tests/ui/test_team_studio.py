@@ -1,4 +1,4 @@
-"""The Studio of the Agentic Team: a task and its turns, who wrote to whom, roles, whose session."""
+"""The Studio of the Agentic Team: a task and its turns, messages, roles, sessions."""
 
 from threading import Event
 

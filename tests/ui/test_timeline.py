@@ -1,4 +1,4 @@
-"""The timeline of a run: who did what when, live, and what the run waited for."""
+"""The timeline of a run: activities of each entity, live, and waiting times."""
 
 import re
 from threading import Event

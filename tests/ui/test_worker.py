@@ -1,4 +1,4 @@
-"""One worker by the page: its work as it does it, its process, and what is done with both."""
+"""One worker by the page: its live work, its process, and orders about both."""
 
 import re
 from threading import Event

@@ -1,4 +1,4 @@
-"""Visitor: one person's browser on the web UI, with what no page may do: faults on its console."""
+"""Visitor: one browser on the web UI; errors on its console fail a test."""
 
 import json
 import os
@@ -29,7 +29,7 @@ RULES: Final[tuple[dict[str, Any], ...]] = (
     {"type": "tag", "values": LEVELS},
     {"type": "rule", "values": ["color-contrast"]},
 )
-"""What axe looks for; in the other scheme of colours, only what differs there."""
+"""The rules of axe; in the other colour scheme, only those about colours."""
 SERIOUS: Final = ("serious", "critical")
 JUDGE: Final = """
 axe.run(document.querySelector("[role=dialog]") ?? document, {
@@ -50,7 +50,7 @@ WALK: Final = """
 """
 """As a link of the page does; a load takes ten times as long."""
 OF_THE_NETWORK: Final = re.compile(r"Failed to load resource|WebSocket connection to|net::ERR_")
-"""What Chromium itself says of a gateway that refuses or is away; the page must bear it."""
+"""Chromium's own messages about a gateway that refuses or is away; the page must bear them."""
 
 
 class Visitor:
@@ -64,7 +64,7 @@ class Visitor:
         )
         self.viewport = viewport
         self.page = self.new_page()
-        self.page.on("dialog", lambda asks: asks.accept())  # before it leaves what is not saved
+        self.page.on("dialog", lambda asks: asks.accept())  # before it leaves unsaved input
 
     def new_page(self) -> Page:
         """Open another tab, whose faults count too."""
@@ -109,19 +109,19 @@ class Visitor:
         return self.page
 
     def leave(self) -> None:
-        """Leave the web UI, and one tab to who comes next; what a page did wrong fails."""
+        """Leave the web UI, and one tab for the next visitor; errors of a page fail."""
         for tab in self.context.pages:
             if tab != self.page:
                 tab.close()
         self.page.unroute_all()
         self.page.set_viewport_size(self.viewport)
         self.page.emulate_media(color_scheme="light")
-        self.page.goto(f"{self.url}/login")  # the same origin: its process keeps what it compiled
+        self.page.goto(f"{self.url}/login")  # the same origin: its process keeps compiled code
         self.page.evaluate("localStorage.clear(); sessionStorage.clear()")
         assert not self.faults, "\n".join(self.faults)
 
     def close(self) -> None:
-        """Close the browser; what a page did wrong fails."""
+        """Close the browser; errors of a page fail."""
         self.context.close()
         assert not self.faults, "\n".join(self.faults)
 
@@ -138,13 +138,13 @@ def is_too_wide(page: Page) -> bool:
 
 
 def assert_accessible(page: Page) -> None:
-    """Fail for what axe finds serious (WCAG 2.2 AA) on a page as it stands, light and dark."""
+    """Fail for serious findings of axe (WCAG 2.2 AA) on the current page, light and dark."""
     found = barriers(page)
     assert not found, "\n".join(found)
 
 
 def barriers(page: Page) -> list[str]:
-    """Return what axe finds serious on a page as it stands, or on its open dialog, light and dark.
+    """Return serious findings of axe on the current page, or its open dialog, light and dark.
 
     The page stays in the scheme of colours that it came to last. axe runs in a world of its own, so
     that the page's policy stays as it is.
@@ -160,7 +160,7 @@ def barriers(page: Page) -> list[str]:
 
 
 def _await_scheme(page: Page, scheme: ColorScheme) -> None:
-    """Wait until a page has changed its looks; what has no script of its own needs no time."""
+    """Wait until a page has changed its looks; a page without a script needs no time."""
     changed = f"html:not([data-theme]), html[data-theme={scheme}]"
     page.locator(changed).wait_for(state="attached")
 

@@ -10,9 +10,9 @@ PAGES = sorted(
     path.relative_to(ROOT).as_posix() for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"))
 )
 HISTORY: Final = "CHANGELOG.md"
-"""Tells of what there was once, too."""
+"""May name removed features."""
 SHELLS: Final = ("", "bash", "console", "sh")
-"""Languages of code blocks that hold command lines, or what a program prints."""
+"""Languages of code blocks with command lines, or with the output of a program."""
 
 _FENCE = re.compile(r"^\s*```(\w*)")
 _QUOTED = re.compile(r"`([^`\n]+)`")
@@ -53,7 +53,7 @@ class Page:
         return self._text
 
     def quoted(self) -> Iterator[Found]:
-        """Yield what stands between back quotes in the running text."""
+        """Yield the quoted words (in back quotes) of the running text."""
         for place, line in self._text:
             yield from (Found(place, word) for word in _QUOTED.findall(line))
 

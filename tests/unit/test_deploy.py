@@ -1,4 +1,4 @@
-"""deploy/: what it runs is what there is, and its scripts join a home once."""
+"""deploy/: its commands exist, and its scripts join a home once."""
 
 import os
 import shlex

@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "events.md"
 MAY_HOLD_A_TYPE = re.compile(rf"['\"]({'|'.join(GROUPS)}|trigger)\.[a-z_]+['\"]")
 LIKE_A_TYPE = re.compile(rf"^({'|'.join(GROUPS)}|trigger)\.[a-z_]+$")
-# Where such words name other things: messages, records of journals, and who only reads events.
+# Files where such words name messages, records of journals, or readers of events.
 ELSEWHERE = (
     *("agiraph/messages/", "agiraph/board/events.py", "agiraph/agent/records.py"),
     *("agiraph/core/event_types.py", "cli/console/", "cli/", "cli/chaos/"),
@@ -69,7 +69,7 @@ def _words(tree: ast.AST) -> Iterator[str]:
 
 
 def _not_a_report(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield what a `TYPE = ...`, a `type: Literal[...]`, a comparison or a `case` holds."""
+    """Yield the values of `TYPE = ...`, `type: Literal[...]`, a comparison or a `case`."""
     targets: list[ast.expr] = []
     if isinstance(node, ast.Assign | ast.AnnAssign):
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
@@ -81,7 +81,7 @@ def _not_a_report(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def composed() -> set[str]:
-    """Return the types put together from a prefix and a state, and those of the board's events."""
+    """Return the types composed of a prefix and a state, and the board's event types."""
     from actors.coordinator.public_events import NodeEvent
     from actors.supervisor.children import REPORTED
 

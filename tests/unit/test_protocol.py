@@ -1,4 +1,4 @@
-"""docs/protocol.md says what agiraph.messages says, no more and no less."""
+"""docs/protocol.md agrees with agiraph.messages."""
 
 import inspect
 import re
@@ -33,7 +33,7 @@ def tables() -> dict[str, list[list[str]]]:
 
 
 def names(cell: str) -> list[str]:
-    """Return the field names of a cell: what stands in back quotes."""
+    """Return the field names of a cell: its words in back quotes."""
     return re.findall(r"`(\w+)`", cell)
 
 

@@ -1,11 +1,11 @@
-"""Every command line that a page or `--help` shows is one that the real commands take.
+"""The real commands accept every command line of a page or of `--help`.
 
 It is parsed as if it were typed, and nothing is run. A line of a code block is read by these rules:
 
 - `$ `, variables before the command, and the folder of the program are left out;
-- what follows `#`, two spaces or more, a redirection, or a pipe into another program is not of it;
+- the text after `#`, two spaces or more, a redirection, or a pipe is not part of the command;
 - `a | b | c X` are three lines, as are `a|b|c` in one word;
-- what is in `[...]` may be left out: the line must hold with all of it and with none;
+- words in `[...]` may be left out: the line must be valid with all of them and with none;
 - a word in CAPITALS, `...` and `$NAME` stand for any value.
 
 Between back quotes in the text a command may also be named without all that it needs.
@@ -40,7 +40,7 @@ _PRINTED = re.compile(r"agiraph-supervisor ready:|agiraph-supervisor \d")
 
 
 def command_line(text: str) -> str | None:
-    """Return the command line that a shown line holds, without what explains it; None: none."""
+    """Return the command line of a shown line, without its explanation; None: none."""
     match = _COMMAND.search(text)
     if match is None or "──" in text:
         return None
@@ -83,7 +83,7 @@ def _in_one_word(words: list[str]) -> Iterator[list[str]]:
 
 @pytest.fixture(autouse=True)
 def parsing_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have commands parse what they are given, run nothing, and take what stands for any value."""
+    """Let commands parse their arguments, run nothing, and accept placeholders for any value."""
     real = click.Parameter.process_value
 
     def process(option: click.Parameter, ctx: click.Context, value: Any) -> Any:

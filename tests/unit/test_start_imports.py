@@ -62,7 +62,7 @@ WITHOUT_BUS = (*NEVER, "pydantic", "asyncio")
 def test_nothing_is_imported_that_the_way_to_the_first_call_does_not_need(
     steps: Sequence[tuple[str, Sequence[str]]],
 ) -> None:
-    """What a step imports, those after it may not have either: one interpreter looks at all."""
+    """Later steps may not import the modules of a step either: one interpreter checks all."""
     looks = [
         f"{program}; print({program!r}, sorted({{*{unwanted!r}}} & {{*sys.modules}}))"
         for program, unwanted in steps

@@ -1,4 +1,4 @@
-"""A model whose answers the test gives, and an entity that only listens: what the loop needs."""
+"""Fakes of the agent loop: a model with the test's answers, and an entity that only listens."""
 
 import asyncio
 from collections.abc import Callable, Iterable
@@ -77,7 +77,7 @@ class Word(ToolParams):
 class FakeTools:
     """Tools `note` (not idempotent), `peek` (idempotent), `hang` (until cancelled) and `keep`.
 
-    `keep` is not idempotent either, but what it `left` is its result after a crash.
+    `keep` is not idempotent either, but `left` is its result after a crash.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""What an entity does, in one line."""
+"""The activity of an entity, in one line."""
 
 from agiraph.agent.activity import STEP_LIMIT, step_of, waiting_for
 from agiraph.core.turns import ToolCall

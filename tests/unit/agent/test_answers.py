@@ -1,4 +1,4 @@
-"""What an asker reads: an answer, or what holds without one; never a no that nobody has said."""
+"""Answers to an asker: received or substituted; never a refusal that was not given."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Compaction: what a conversation that starts again tells, and in what it starts again."""
+"""Compaction: the summary and the first turns of a conversation that starts again."""
 
 from agiraph.agent.compaction import (
     CompactedConversation,

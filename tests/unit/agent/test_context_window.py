@@ -1,4 +1,4 @@
-"""The context: how full a window is, and what follows."""
+"""The context: the fill level of a window, and its consequences."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A conversation's records: those that wait for the disk, and those that do not yet."""
+"""A conversation's records: written at once or later."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Epochs: what a step is called, also where a journal lost its end and counts on."""
+"""Epochs: the keys of steps, also after a journal lost its end."""
 
 import json
 import shutil
@@ -58,7 +58,7 @@ def damaged_after(path: Path, records: int) -> None:
 
 
 def restore(path: Path) -> None:
-    """Do what the note says: go on with what is whole."""
+    """Follow the note: continue with the whole records."""
     with pytest.raises(Corrupt, match="mv "):
         Conversation(path)
     [good] = path.parent.glob("*.good-*")

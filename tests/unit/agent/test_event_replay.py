@@ -1,4 +1,4 @@
-"""What a conversation's last records tell again: the same events, under the same keys."""
+"""A conversation's last records repeat the same events, under the same keys."""
 
 from pathlib import Path
 

@@ -13,7 +13,7 @@ def said(model: str, instead_of: str = "") -> ModelAnswered:
 
 
 def notices(*answers: ModelAnswered) -> list[str]:
-    """Return what is told before each of these answers, '' for nothing."""
+    """Return the notice before each of these answers, '' for none."""
     transcript, told = Transcript(), []
     for answer in answers:
         response = ModelResponse(model=answer.model, instead_of=answer.instead_of, why="it is busy")

@@ -1,4 +1,4 @@
-"""The loop: what it does after a crash, what interrupts it, what it holds back."""
+"""The loop: recovery after a crash, interruptions, deferred messages."""
 
 import asyncio
 import gc
@@ -30,7 +30,7 @@ def cut_off(folder: Path, tool: str) -> Stage:
 
 
 async def interrupted(stage: Stage, begins: asyncio.Event) -> None:
-    """Run the loop, and interrupt it by a message when what is in flight has begun."""
+    """Run the loop, and interrupt it by a message when the current call has begun."""
     running = asyncio.ensure_future(stage.loop.run())
     await begins.wait()
     stage.inbox.put(incoming("stop that", mode="interrupt"))

@@ -1,4 +1,4 @@
-"""What is known of an external agent: what it has to be told and has used, what it has lost."""
+"""The record of an external agent: its pending notices, its usage, its lost conversation."""
 
 from agiraph.agent.external_agent import ExternalAgentState
 from agiraph.agent.records import ExternalAgentEnded, ExternalAgentStarted, ExternalSessionKnown
@@ -31,7 +31,7 @@ def began(number: int, session: str = "") -> ExternalAgentStarted:
 
 
 def outsider() -> ExternalAgentState:
-    """Return one that was killed in its first start, in which it had a conversation."""
+    """Return an agent that was killed in its first start, in which it had a conversation."""
     outside = ExternalAgentState(is_here=True)
     outside.apply(began(1))
     outside.apply(ExternalSessionKnown(session="s1", ts=1.0))

@@ -1,4 +1,4 @@
-"""Prompts: compiled once, before processes are forked; what every kind of assignment says."""
+"""Prompts: compiled once, before processes are forked; the text of every kind of assignment."""
 
 from collections.abc import Callable
 from pathlib import Path

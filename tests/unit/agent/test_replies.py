@@ -1,4 +1,4 @@
-"""Which message answers which follows from who wrote to whom last."""
+"""A message answers the last message between the same two entities."""
 
 from agiraph.agent.records import CallFinished, InputReceived, ModelAnswered
 from agiraph.agent.replies import ReplyReference, header

@@ -1,4 +1,4 @@
-"""Single inference: what one answer is given to work with, and what is told of it."""
+"""Single inference: the input of one answer, and its events."""
 
 from pathlib import Path
 

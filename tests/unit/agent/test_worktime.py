@@ -45,7 +45,7 @@ def answer(name: str, asked: float, at: float) -> CallFinished:
 
 
 async def left(conversation: Conversation, now: float, seconds: float = 300.0) -> float:
-    """Return what a worker that begins again now has left of its node's time."""
+    """Return the remaining time of the node of a worker that is started again."""
     deadline = NodeDeadline.of_node(conversation, seconds, now)
     async with deadline:
         return deadline.remaining_seconds

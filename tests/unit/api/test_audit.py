@@ -1,4 +1,4 @@
-"""The audit's files: bounded in number and size, and what a line says."""
+"""The audit's files: bounded in number and size, and the content of a line."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What has changed is told once for each subject, as it is then, to all who follow."""
+"""A change is sent to all followers once for each subject, with its latest state."""
 
 import asyncio
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Tokens, links and sessions: what opens, until when, and what of it is on disk."""
+"""Tokens, links and sessions: permissions, expiry, and their form on disk."""
 
 import json
 import stat

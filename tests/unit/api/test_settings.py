@@ -1,4 +1,4 @@
-"""The settings files over the API: secrets are hidden, what is wrong is told, comments stay."""
+"""The settings files over the API: secrets are hidden, errors are reported, comments stay."""
 
 from collections.abc import Iterator
 from pathlib import Path

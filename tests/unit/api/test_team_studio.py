@@ -51,7 +51,7 @@ def client(gateway_home: GatewayHome) -> Iterator[Client]:
 
 
 def other(client: Client, name: str, scope: Scope) -> Client:
-    """Return a client of another person, who has a token of this name."""
+    """Return a client of another person, with a token of this name."""
     secret = client.add_token(CreateTokenRequest(name=name, scope=scope)).token
     assert secret is not None
     return Client(client.url, secret)

@@ -1,4 +1,4 @@
-"""The web UI's files over HTTP: what is served, in which encoding, under which policy."""
+"""The web UI's files over HTTP: paths, encodings, policies."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The critical path: whom the run waited for, back from its end to its start, without a gap."""
+"""The critical path: the entities that delayed the run, from end to start, without a gap."""
 
 import itertools
 from dataclasses import replace

@@ -11,7 +11,7 @@ from tests.unit.board.board_driver import BoardDriver
 
 
 def crossed() -> BoardDriver:
-    """Two workers, each of whom waits for a node that is kept for the other."""
+    """Two workers, each waiting for a node that is reserved for the other."""
     driver = BoardDriver()
     driver.busy("left", "ada")
     driver.busy("right", "ben")

@@ -1,4 +1,4 @@
-"""Who may do a node: what it asks for in a worker, and the bounds that are its own."""
+"""Matching workers and nodes: a node's requirements, and its own bounds."""
 
 from typing import Any
 

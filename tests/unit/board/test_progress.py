@@ -1,4 +1,4 @@
-"""Progress: when a run stands still, what its coordinator is told, and what follows."""
+"""Progress: detection of a standstill, the coordinator's notice, and its consequences."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What the scheduler asks for: who gets which node, when a worker is spawned, what must fail."""
+"""The scheduler's actions: assignments, spawned workers, nodes that must fail."""
 
 from agiraph.board.commands import AssignNode, BlockNode, FailNode, LoseWorker, SpawnWorker
 from tests.unit.board.board_driver import BoardDriver

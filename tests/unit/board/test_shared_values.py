@@ -1,4 +1,4 @@
-"""The shared values: what is told of it, and what is refused with what is possible."""
+"""The shared values: events, and refusals that name the possible values."""
 
 import pytest
 from pydantic import JsonValue

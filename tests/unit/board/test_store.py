@@ -1,4 +1,4 @@
-"""The journaled board: what was executed is there again, and a bad journal is named."""
+"""The journaled board: executed commands survive, and a damaged journal is named."""
 
 import json
 from collections.abc import Iterator
@@ -102,7 +102,7 @@ def test_a_board_goes_on_from_its_snapshot(path: Path, monkeypatch: pytest.Monke
         for number in range(6):
             store.execute(CreateNode(f"c{number}", NodeSpec(task=f"task {number}")), 3.0)
     assert path.with_name("journal.jsonl.snapshot").exists()
-    with path.open("r+b") as file:  # what the snapshot stands for is not even looked at
+    with path.open("r+b") as file:  # records before the snapshot are not even read
         file.write(b"rubbish")
     with closing(BoardStore(path)) as again:
         assert again.board == store.board

@@ -13,7 +13,7 @@ from tests.unit.board.board_driver import BoardDriver
 
 
 class History(BoardDriver):
-    """A board that keeps what happened."""
+    """A board that records its events."""
 
     def __init__(self) -> None:
         self.history: list[BoardEvent] = []
@@ -25,7 +25,7 @@ class History(BoardDriver):
         return happened
 
     def words(self) -> list[tuple[str, str]]:
-        """Return who would be told of what after a crash."""
+        """Return the notices, by recipient, after a crash."""
         assert fold(self.history) == self.board
         due = notifications_due(self.board, lambda: self.history)
         return [(node.name, above.name) for node, above in due]

@@ -1,4 +1,4 @@
-"""What is shown of a board: short for models, whole for people."""
+"""The views of a board: short for models, whole for people."""
 
 from agiraph.board.board import Board
 from agiraph.board.view import board_view

@@ -1,4 +1,4 @@
-"""What the broker's tests share: calls whose ledger is closed at the end, and a ledger."""
+"""Fixtures of the broker's tests: a ledger, and calls whose ledger is closed at the end."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

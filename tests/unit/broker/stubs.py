@@ -1,4 +1,4 @@
-"""What the broker's tests put in place of services and of the clock."""
+"""Stubs of the broker's tests for services and for the clock."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -62,7 +62,7 @@ class StubProvider:
 
 
 class StubServices(ProviderPool):
-    """Services whose providers are all the one stub."""
+    """Services with the same stub as every provider."""
 
     def __init__(self, config: Config, stub: StubProvider, environ: dict[str, str] | None = None):
         """Serve `stub` under every name."""

@@ -1,4 +1,4 @@
-"""The broker actor on the loopback: who asks, who is answered, and what survives whose death."""
+"""The broker actor on the loopback: requests, answers, and survival of crashes."""
 
 import asyncio
 import re

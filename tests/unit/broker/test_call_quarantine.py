@@ -50,7 +50,7 @@ async def test_a_call_in_flight_at_two_ends_is_set_aside_with_their_cause(tmp_pa
     assert caught.value.kind == "internal"
     assert CAUSE in str(caught.value)
     async with third.making(GUILTY):
-        pass  # a person who tries again
+        pass  # a person's retry
 
 
 async def test_the_others_of_a_first_end_are_made_one_at_a_time_and_not_blamed(

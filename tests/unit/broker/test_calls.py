@@ -1,4 +1,4 @@
-"""The way of one call: attempts, shared patience, time, and what is in the ledger after it."""
+"""One model call: attempts, shared waits, time, and its row of the ledger."""
 
 import asyncio
 
@@ -63,7 +63,7 @@ async def test_what_may_succeed_later_is_tried_again(calls_of: CallsOf) -> None:
     assert (second["attempt"], second["kind"]) == (2, "rate_limited")
     assert first["attempts"] == quick_config().broker.attempts
     assert second["attempts"] is None, "a busy service is waited for"
-    assert second["wait_seconds"] > 0.05  # what is left of the wish
+    assert second["wait_seconds"] > 0.05  # the rest of the requested wait
 
 
 async def test_the_last_failure_is_told(calls_of: CallsOf) -> None:

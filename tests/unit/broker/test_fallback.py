@@ -1,4 +1,4 @@
-"""Fallback: who answers when a model cannot, what is told of it, and what no other service sees."""
+"""Fallback: the answering model, the notices, and data that no other service sees."""
 
 import pytest
 
@@ -43,7 +43,7 @@ def with_chain(config: Config | None = None, **chains: list[str]) -> Config:
 
 
 class FallbackCalls:
-    """Calls over several stubs; `told` is what was handed on."""
+    """Calls over several stubs; `told` are the forwarded notices."""
 
     def __init__(self, ledger: UsageLedger, config: Config, **stubs: StubProvider) -> None:
         prices = {MODEL: Price(input=1, output=10), OTHER: Price(input=2, output=20)}

@@ -130,7 +130,7 @@ def test_what_is_granted_is_paid_for(money: float, input_cost: float, wanted: in
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.floats(0.05, 1), min_size=1, max_size=8), st.floats(0.01, 0.4))
 def test_a_run_never_spends_more_than_its_budget(shares: list[float], budget: float) -> None:
-    """Many calls at once, each spending some share of what it was granted."""
+    """Many calls at once, each spending some share of its grant."""
 
     async def main() -> float:
         spent = 0.0

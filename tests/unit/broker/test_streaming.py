@@ -1,4 +1,4 @@
-"""Streamed text is gathered in order and can be voided; who subscribes gets it, late ones too."""
+"""Streamed text is gathered in order and can be voided; late subscribers get all of it."""
 
 import asyncio
 from typing import Any

@@ -118,7 +118,7 @@ class FakeThreadFollower(FakeFollower):
 
 @dataclass
 class FakeClient:
-    """Answers as the gateway would; keeps what it was asked to do in `did`."""
+    """Answers like the gateway; records orders in `did`."""
 
     record: AgentView = field(default_factory=summary)
     script: list[EventView | Callable[[], None]] = field(default_factory=list)
@@ -388,6 +388,6 @@ def command(
 
 
 def json_of(result: Result) -> Any:
-    """Return what a command printed on stdout, which must be one JSON value and nothing else."""
+    """Return a command's stdout, which must be one JSON value and nothing else."""
     assert result.exit_code == 0, result.stderr
     return json.loads(result.stdout)

@@ -5,7 +5,7 @@ from tests.unit.cli.fakes import AGENT, FakeClient, command, json_of, summary
 
 
 class ArchivingClient(FakeClient):
-    """Keeps what was put away and deleted."""
+    """Records archived and deleted agents."""
 
     is_away = False
     status = "completed"

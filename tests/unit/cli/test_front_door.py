@@ -1,4 +1,4 @@
-"""The front door: nobody else of this user reads the keys of what begins there."""
+"""The front door: no other process of this user reads the keys of the processes that it starts."""
 
 import os
 import subprocess

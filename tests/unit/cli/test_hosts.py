@@ -1,4 +1,4 @@
-"""Other machines on the command line: listed, invited, steered; what is told of them elsewhere."""
+"""Other machines on the command line: listed, invited, controlled, and in other outputs."""
 
 import json
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""`agiraph init`: what it finds on this machine, what it writes, and that no key is in either."""
+"""`agiraph init`: its findings on this machine and its files contain no key."""
 
 import socket
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""`agiraph local install`: what it says where it cannot fetch anything."""
+"""`agiraph local install`: its message without a network."""
 
 import importlib.util
 import subprocess

@@ -1,4 +1,4 @@
-"""What is written so that a supervisor starts at login."""
+"""The files that start a supervisor at login."""
 
 import os
 import plistlib

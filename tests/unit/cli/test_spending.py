@@ -1,4 +1,4 @@
-"""`agiraph usage` and `agiraph budget`: what was spent, what may be, and setting it."""
+"""`agiraph usage` and `agiraph budget`: spending, limits, and setting them."""
 
 from typing import Any
 

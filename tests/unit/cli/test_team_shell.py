@@ -1,4 +1,4 @@
-"""The shell of a team: each command and what it refuses, the session, history and completion."""
+"""The shell of a team: each command and its refusals, the session, history and completion."""
 
 import io
 import os
@@ -75,7 +75,7 @@ class TeamClient(FakeClient):
 
 
 class Play:
-    """A shell, what it shows on stdout and stderr, and what its gateway was asked for."""
+    """A shell, its stdout and stderr, and its requests to the gateway."""
 
     def __init__(self, capsys: pytest.CaptureFixture[str], file: Path | None = None) -> None:
         self._capsys = capsys
@@ -89,7 +89,7 @@ class Play:
         self.shell = AgenticShell(target, options, file, None, is_offline=False)
 
     def do(self, line: str) -> str:
-        """Type a line; return what is shown then."""
+        """Type a line; return the output."""
         self._capsys.readouterr()
         self._said.seek(0)
         self._said.truncate()
@@ -104,7 +104,7 @@ class Play:
         return self.do(task)
 
     def asked(self) -> list[Any]:
-        """Return what runs were asked for, in order."""
+        """Return the requested runs, in order."""
         requests = [one[-1] for one in self.client.did if one[0] in ("create", "begin")]
         assert all(isinstance(one, CreateAgentRequest | StartRunRequest) for one in requests)
         return requests
@@ -290,7 +290,7 @@ def test_a_pipe_is_read_line_by_line_to_its_end(
     assert "show this" not in shown.out, "what stands behind /exit is not done"
 
 
-# --- what is typed -------------------------------------------------------------------------------
+# --- typed lines ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""`agiraph triggers`: what is wrong is told before anything is asked for."""
+"""`agiraph triggers`: errors are reported before any request."""
 
 import pytest
 

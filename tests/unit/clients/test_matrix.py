@@ -1,4 +1,4 @@
-"""The pure parts of the matrix of external agents: what to play, what counts, how it is shown."""
+"""The pure parts of the matrix of external agents: selection, judgement, tables."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The coordinator's files: what is before a run's first command, and what leads nowhere."""
+"""The coordinator's files: present before a run's first command, and safe against links."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What the board tells the mind, and whose firing led to it."""
+"""The coordinator's notices about the board, and the triggers that led to them."""
 
 from types import SimpleNamespace
 from typing import Any, cast
@@ -18,7 +18,7 @@ SAYS = ModelAnswered(text="It goes on.", ts=0)
 
 
 def told(transcript: Transcript, *triggers: str) -> InputReceived:
-    """Return what is told of nodes that failed, whose triggers are these."""
+    """Return the notices about failed nodes with these triggers."""
     driver = BoardDriver()
     fresh: list[Any] = []
     for number, trigger in enumerate(triggers):

@@ -1,4 +1,4 @@
-"""The pages of a board: written once for all of a moment, and anew after a power cut."""
+"""The pages of a board: written once for all changes of a moment, and again after a power cut."""
 
 import asyncio
 from pathlib import Path

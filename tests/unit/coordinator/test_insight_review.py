@@ -1,4 +1,4 @@
-"""What becomes of a worker's offer to the agent's memory: by policy, and once."""
+"""A worker's offer to the agent's memory is decided by policy, and once."""
 
 from pathlib import Path
 from typing import Any, cast

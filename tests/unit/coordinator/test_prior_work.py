@@ -1,4 +1,4 @@
-"""What earlier work taught, in a run's prompts: looked up once a cycle, and never in its way."""
+"""Knowledge of earlier runs in prompts: searched once a cycle, without delaying the run."""
 
 from pathlib import Path
 from types import SimpleNamespace

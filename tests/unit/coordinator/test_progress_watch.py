@@ -1,4 +1,4 @@
-"""What the supervisor, the router and files say of a worker, as far as its progress goes."""
+"""A worker's progress according to the supervisor, the router and files."""
 
 from typing import Any
 

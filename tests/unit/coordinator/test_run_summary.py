@@ -1,4 +1,4 @@
-"""What a run that has ended, or a cycle of one, tells the knowledge database."""
+"""The records of an ended run or cycle for the knowledge database."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The coordinator's side of worktrees: who gets one, what is merged, what the person is told."""
+"""The coordinator's side of worktrees: creation, merges, and messages to the person."""
 
 from pathlib import Path
 from typing import Any, Literal

@@ -1,4 +1,4 @@
-"""Lengths of time: what is read, and what is refused."""
+"""Lengths of time: accepted and refused texts."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What runs beside an actor's main work: its errors are not kept to itself."""
+"""Tasks beside an actor's main work: their errors are raised there."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""An unknown name: what was meant, and a short list of what there is."""
+"""An unknown name: the likely name, and a short list of the known names."""
 
 import pytest
 

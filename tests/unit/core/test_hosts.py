@@ -1,4 +1,4 @@
-"""The invitation: what is written is read, and what is no good says why."""
+"""The invitation: a written invitation is read, and a damaged one is refused with its reason."""
 
 import pytest
 from hypothesis import given

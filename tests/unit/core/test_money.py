@@ -1,4 +1,4 @@
-"""Money in words: what is asked when a budget is spent, and what the answers mean."""
+"""Money in words: the question when a budget is spent, and the meaning of the answers."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""A result schema: what it says of a result, and which schemas cannot be followed."""
+"""A result schema: its findings in a result, and unsupported schemas."""
 
 import json
 

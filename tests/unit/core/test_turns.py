@@ -1,4 +1,4 @@
-"""Turns and usage: what goes to a model and comes back keeps its shape."""
+"""Turns and usage keep their shape on the way to a model and back."""
 
 from typing import Any
 

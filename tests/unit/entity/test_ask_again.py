@@ -1,4 +1,4 @@
-"""Who is asked is waited for as long as it is being restarted."""
+"""An asker waits while the recipient is being restarted."""
 
 from contextlib import nullcontext
 from types import SimpleNamespace

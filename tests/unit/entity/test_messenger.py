@@ -1,4 +1,4 @@
-"""Talking: to one who was spawned a moment ago, and to a human who has answered already."""
+"""Talking: to a worker spawned a moment ago, and to a human with an early answer."""
 
 import asyncio
 from pathlib import Path
@@ -21,7 +21,7 @@ TEAM = TeamRoster(version=1, members=(TeamMember(id=WorkerId("ada-1"), name="ada
 
 
 class Bus(FakeLine):
-    """A bus that refuses what is sent, for these reasons in turn, and then takes all."""
+    """A bus that refuses messages, for these reasons in turn, and then accepts all."""
 
     def __init__(self, home: Path, *reasons: str) -> None:
         super().__init__(home)
@@ -82,7 +82,7 @@ async def test_a_question_that_is_answered_while_it_is_put_is_heard(tmp_path: Pa
         async def send(
             self, to: str, body: Any, *, id: bytes | None = None, reply_to: bytes | None = None
         ) -> bytes:
-            """Answer as what was allowed for always does; an answer nobody awaits is dropped."""
+            """Answer like a stored permission; an unexpected answer is dropped."""
             if answers.is_awaited(told):
                 answers.put(ArrivedAnswer(told, "m-1", lambda: None))
             await asyncio.sleep(0)

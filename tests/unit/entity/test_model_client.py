@@ -1,4 +1,4 @@
-"""The model client: what it makes of requests and answers that cannot travel."""
+"""The model client: requests and answers that cannot be sent."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""The roster: a name is resolved from what is known; the coordinator is asked once if it is not."""
+"""The roster resolves known names; it asks the coordinator once about an unknown name."""
 
 from actors.entity.roster import Roster
 from agiraph.core.ids import AgentId, WorkerId

@@ -32,7 +32,7 @@ class Gateway(FakeLine):
     """The human gateway's book behind a bus that, like the router, takes each message once."""
 
     def __init__(self, home: Path, words: dict[str, str]) -> None:
-        """Answer what is asked with the first of `words` whose key is in the question."""
+        """Answer a question with the first of `words` whose key is in it."""
         super().__init__(home)
         self.book = QuestionStore(GatewayDatabase(home / "book.db"))
         self.words = words
@@ -72,7 +72,7 @@ def approval_gate(gateway: Gateway) -> ApprovalGate:
 
 
 async def word_for(of: ApprovalGate, call: ToolCall, key: str) -> Permission:
-    """Return what becomes of a call that is step `key`."""
+    """Return the result of a call that is step `key`."""
     asking = of.approval_for(OpenCall(call, key))
     assert asking is not None
     async with asyncio.timeout(5):

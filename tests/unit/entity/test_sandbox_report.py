@@ -1,4 +1,4 @@
-"""What is told of the wall round commands: to the model that gives them, and to the person."""
+"""Reports about the sandbox of commands: to the model that gives them, and to the person."""
 
 import asyncio
 from dataclasses import replace
@@ -38,7 +38,7 @@ async def told(
     config: SandboxConfig,
     scope: Scope | None = None,
 ) -> list[Any]:
-    """Return what is reported at a run's beginning."""
+    """Return the reports at a run's beginning."""
     found(monkeypatch, what)
     reported: list[Any] = []
 

@@ -1,4 +1,4 @@
-"""What a model can write as an `agent_command`, and through which tools it can write one."""
+"""An `agent_command` from a model: its possible values, and the tools that accept one."""
 
 import json
 from pathlib import Path
@@ -57,7 +57,7 @@ HOSTILE = [
 
 
 def asked_by_tools(command: str) -> dict[str, Any]:
-    """Return what each tool of a model asks the board for, with this command."""
+    """Return the board requests of each tool of a model, with this command."""
     role = {"name": "a", "prompt": "t", "type": "autonomous", "agent_command": command}
     cause = "agent-1/coordinator#call-1"
     node = NodeSpec(name="n", task="t", agent_command=command)
@@ -121,7 +121,7 @@ def test_a_plan_that_a_model_makes_names_no_programs(plan: dict[str, Any]) -> No
         plan_of_answer(json.dumps(plan), "hybrid", "goal", 9)
 
 
-# --- what an agent is started with ---------------------------------------------------------------
+# --- the arguments of an agent -------------------------------------------------------------------
 
 ASKING = [name for name, preset in load_agents().items() if preset.rules == "asked"]
 SKIPPING = {

@@ -1,4 +1,4 @@
-"""What each agent's lines mean, in whatever pieces they arrive."""
+"""The meaning of each agent's lines, in whatever pieces they arrive."""
 
 import itertools
 import json

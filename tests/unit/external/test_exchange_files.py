@@ -106,7 +106,7 @@ MESSAGE = "[ada]: use blue\n\n  and no green"
         ("1\t[ada]: use blue\n2\t\n3\t  and no green\n", True),
         ("[ada]: use blue\n[... 3 lines left out]", False),
         ("", False),
-        (MESSAGE + "x" * 9000, False),  # agents shorten what is long
+        (MESSAGE + "x" * 9000, False),  # agents shorten long texts
     ],
 )
 def test_a_message_was_shown_if_each_of_its_lines_is_in_the_output(

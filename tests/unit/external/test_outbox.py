@@ -1,4 +1,4 @@
-"""What an external agent writes to others is sent once, in whichever form it writes."""
+"""An external agent's messages are sent once, in each of the forms."""
 
 import pytest
 from hypothesis import given

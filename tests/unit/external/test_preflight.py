@@ -1,4 +1,4 @@
-"""What is checked and said before an external agent starts: rules, and its own sandbox."""
+"""Checks and warnings before an external agent starts: rules, and its own sandbox."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What an agent_command means, and what an external agent is started with."""
+"""The meaning of an agent_command, and the arguments of an external agent."""
 
 import json
 import stat
@@ -63,7 +63,7 @@ def agents_with(folder: Path, text: str) -> dict[str, AgentPreset]:
     return load_agents(folder)
 
 
-# --- what a command means ------------------------------------------------------------------------
+# --- the meaning of a command --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("author", ["model", "person"])
@@ -146,7 +146,7 @@ def test_a_bad_preset_is_refused_with_its_place(text: str, message: str, tmp_pat
         agents_with(tmp_path, text)
 
 
-# --- what an agent is started with ---------------------------------------------------------------
+# --- the arguments of an agent -------------------------------------------------------------------
 
 
 def test_every_shipped_agent_gets_its_task_and_its_model() -> None:
@@ -258,7 +258,7 @@ def test_an_agents_temporary_files_are_in_a_folder_of_its_own(
     assert not Path(given["CODEX_HOME"]).is_relative_to(folder)
 
 
-# --- what a sandbox shows ------------------------------------------------------------------------
+# --- the contents of a sandbox -------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Releases are installed once, whole or not at all; what cannot be installed says why."""
+"""Releases are installed once, whole or not at all; a failure names its reason."""
 
 from pathlib import Path
 

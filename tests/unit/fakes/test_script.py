@@ -1,4 +1,4 @@
-"""The scripted responder: who is asked, which step is due, and what happens when there is none."""
+"""The scripted responder: the addressed actor, the due step, and an error without a step."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The fake services refuse what the real ones refuse, and answer as they do."""
+"""The fake services refuse the same requests as the real services, and answer like them."""
 
 from types import ModuleType
 

@@ -1,4 +1,4 @@
-"""The service `files`: each worker reads what its scope shows, and writes what is its own."""
+"""The service `files`: each worker reads its scope, and writes its own files."""
 
 import errno
 import hashlib

@@ -26,7 +26,7 @@ def launch(incarnation: int = 1, kind: str = "worker") -> bytes:
 
 
 class Hand:
-    """The processes of a host, with sleeping programs in place of actors, and what was reported."""
+    """The processes of a host, with sleeping programs in place of actors, and their reports."""
 
     def __init__(self, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.launched: list[ActorLaunch] = []

@@ -1,4 +1,4 @@
-"""What the MCP server of Agiraph lets a client's model ask for."""
+"""The tools that the MCP server of Agiraph gives to a client's model."""
 
 from typing import cast
 

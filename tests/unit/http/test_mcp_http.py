@@ -8,7 +8,7 @@ from agiraph.http.mcp_server.http import Receive, Scope, Send, serve
 
 
 async def nothing(_scope: Scope, _receive: Receive, _send: Send) -> None:
-    """Answer nobody."""
+    """Answer no request."""
 
 
 async def test_who_reads_that_it_is_ready_can_connect_at_once() -> None:

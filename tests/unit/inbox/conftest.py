@@ -20,7 +20,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def open_database(path: Path) -> Iterator[OpenDatabase]:
-    """Yield what opens the database; again, as after a restart."""
+    """Yield a function that opens the database; again, as after a restart."""
     opened: list[GatewayDatabase] = []
 
     def open_again() -> GatewayDatabase:
@@ -36,11 +36,11 @@ def open_database(path: Path) -> Iterator[OpenDatabase]:
 
 @pytest.fixture
 def open_book(open_database: OpenDatabase) -> Callable[[], QuestionStore]:
-    """Return what opens the questions; again, as after a restart."""
+    """Return a function that opens the questions; again, as after a restart."""
     return lambda: QuestionStore(open_database())
 
 
 @pytest.fixture
 def open_thread(open_database: OpenDatabase) -> Callable[[], MessageHistory]:
-    """Return what opens the messages; again, as after a restart."""
+    """Return a function that opens the messages; again, as after a restart."""
     return lambda: MessageHistory(open_database())

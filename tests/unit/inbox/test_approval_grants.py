@@ -1,4 +1,4 @@
-"""What "allow always" allows from then on: narrow, durable, and taken back when one wants."""
+"""The scope of "allow always": narrow, durable, and revocable."""
 
 from collections.abc import Callable
 

@@ -53,7 +53,7 @@ def fill(path: Path, first: int, last: int) -> None:
 
 
 def live(path: Path) -> None:
-    """Write an open question, a standing approval, and an answer that nobody was told yet."""
+    """Write an open question, a standing approval, and an answer that was not delivered yet."""
     with closing(GatewayDatabase(path)) as database:
         book = QuestionStore(database)
         act = ProposedAction(tool="bash", subject="ls", rule="r", remember="ls")

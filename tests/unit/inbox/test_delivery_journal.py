@@ -1,4 +1,4 @@
-"""The ledger: what was written stands again, also when a long journal became one record."""
+"""The ledger: its records survive, also when a long journal became one record."""
 
 from pathlib import Path
 

@@ -20,7 +20,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def opened(path: Path) -> Iterator[Opened]:
-    """Yield what opens the keys; again, as after a restart."""
+    """Yield a function that opens the keys; again, as after a restart."""
     stores: list[IdempotencyStore] = []
 
     def open_again(now: float, **more: int) -> IdempotencyStore:

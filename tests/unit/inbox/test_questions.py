@@ -1,4 +1,4 @@
-"""The store of questions: each asked once, ended once whoever is alive, delivered to all askers."""
+"""The store of questions: asked once, ended once across crashes, delivered to all askers."""
 
 from collections.abc import Callable
 from contextlib import suppress

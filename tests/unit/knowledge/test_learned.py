@@ -1,4 +1,4 @@
-"""What a finished run leaves: tasks, mistakes, decisions, preferences, patterns, snippets."""
+"""The entries from a finished run: tasks, mistakes, decisions, preferences, patterns, snippets."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The export as a vault: notes and links, what a second export changes, what stays the person's."""
+"""The export as a vault: notes and links, a second export, and the person's own changes."""
 
 import json
 import re
@@ -32,7 +32,7 @@ def vault(tmp_path: Path) -> Path:
 
 
 def snapshot(vault: Path) -> dict[str, tuple[bytes, int]]:
-    """Return every file with its content and inode: one that is written again has another."""
+    """Return every file with its content and inode: a rewritten file has another inode."""
     return {
         path.relative_to(vault).as_posix(): (path.read_bytes(), path.stat().st_ino)
         for path in vault.rglob("*")

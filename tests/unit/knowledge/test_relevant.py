@@ -1,4 +1,4 @@
-"""What enters a prompt: within its tokens, the best first, nothing twice, and why."""
+"""Entries in a prompt: within its tokens, the best first, nothing twice, and their reasons."""
 
 from agiraph.knowledge.records import KnowledgeHit, KnowledgeNode
 from agiraph.knowledge.relevant import relevant, why_of

@@ -1,4 +1,4 @@
-"""The scan of a project: what it finds, what it leaves out, and what it says the next time."""
+"""The scan of a project: its entries, left-out files, and the next scan."""
 
 import json
 import os

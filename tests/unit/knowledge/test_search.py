@@ -1,4 +1,4 @@
-"""The search: what is found, in which order, whatever the question is; bounded work."""
+"""The search: results, their order, any question; bounded work."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The knowledge database: what a write changes, what is pruned, counted, exported and refused."""
+"""The knowledge database: the effects of a write, pruning, counts, exports and refusals."""
 
 import json
 import sqlite3

@@ -25,7 +25,7 @@ JsonObject = dict[str, Any]
 
 @dataclass
 class Entity:
-    """One conversation: its system prompt, its turns, what waits in its mailbox."""
+    """One conversation: its system prompt, its turns, its waiting messages."""
 
     name: str
     kind: EntityKind
@@ -80,7 +80,7 @@ class ScriptTeam:
         self.tasks: list[asyncio.Task[None]] = []
 
     async def play(self, goal: str, *, told: str = "") -> str:
-        """Return what the coordinator finishes with; `told` is a message of the human."""
+        """Return the coordinator's final answer; `told` is a message of the human."""
         lead = Entity(
             "atlas", "coordinator", "coordinator", "You are atlas, the coordinator of a team."
         )
@@ -152,7 +152,7 @@ class ScriptTeam:
 
 @dataclass
 class EntityTeam(Team):
-    """What the tools of one entity may ask of the team."""
+    """The requests of an entity's tools to the team."""
 
     team: ScriptTeam
     me: Entity

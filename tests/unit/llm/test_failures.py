@@ -1,4 +1,4 @@
-"""What the error of a service means, and that its text is fit to show."""
+"""The meaning of a service's error, and a text that is fit to show."""
 
 from datetime import timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""The Gemini format: what is asked, where signatures stand, and how answers end."""
+"""The Gemini format: requests, positions of signatures, and ends of answers."""
 
 from typing import Any
 

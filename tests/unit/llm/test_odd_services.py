@@ -1,4 +1,4 @@
-"""What services send that the documentation of their wire format does not say: one row for each.
+"""Undocumented behaviour of services in their wire formats: one row for each.
 
 The next oddity is a row of STREAMS (an answer), BROKEN (an error within one), REASONS (an error)
 or OVERFLOWS (a refusal because of the length). docs/models.md lists services with their rows.

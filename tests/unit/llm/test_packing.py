@@ -1,4 +1,4 @@
-"""What goes to the broker with every call is packed once, and read once."""
+"""The constant part of every model call is packed once, and read once."""
 
 import pytest
 from pydantic import ValidationError

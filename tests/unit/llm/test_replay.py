@@ -70,7 +70,7 @@ def play(file: Path, *requests: ModelRequest) -> list[ModelResponse]:
 
 @pytest.fixture(autouse=True)
 def _impatience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the recording tells of first, and does not come here, is hardly waited for."""
+    """A recorded first message that does not arrive here is hardly waited for."""
     monkeypatch.setattr("agiraph.llm.recording.replay.PATIENCE_SECONDS", 0.05)
 
 

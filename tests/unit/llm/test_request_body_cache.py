@@ -1,4 +1,4 @@
-"""What stands before the messages of a request: encoded once, and never another's."""
+"""The part before the messages of a request: encoded once, and never another's."""
 
 from agiraph.core.turns import ModelRequest, ToolSchema, UserTurn
 from agiraph.llm.request_body_cache import JsonObject, RequestBodyCache, as_json

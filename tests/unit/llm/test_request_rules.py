@@ -1,4 +1,4 @@
-"""What of an external agent's request reaches a service: no parameter that costs more."""
+"""The forwarded parts of an external agent's request: no parameter that costs more."""
 
 import re
 from pathlib import Path

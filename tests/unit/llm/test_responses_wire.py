@@ -1,4 +1,4 @@
-"""The Responses format: what is asked, what is kept of an answer, and how failures are told."""
+"""The Responses format: requests, stored parts of an answer, and failures."""
 
 from typing import Any
 

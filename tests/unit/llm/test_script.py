@@ -27,7 +27,7 @@ class Play:
         self.streamed = ""
 
     def ask(self) -> ModelResponse:
-        """Return what the script answers now, and nothing is kept of it."""
+        """Return the script's next answer, and keep nothing of it."""
 
         def hear(text: str) -> None:
             self.streamed += text

@@ -1,4 +1,4 @@
-"""The SDKs are imported without what is never used of them, and are whole for whoever uses it."""
+"""The SDKs are imported without their unused parts, and are whole for other users."""
 
 import subprocess
 import sys

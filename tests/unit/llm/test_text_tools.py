@@ -1,4 +1,4 @@
-"""Tools in words: what a model without tool calling is told, and what its text means."""
+"""Tools in words: the prompt of a model without tool calling, and the meaning of its text."""
 
 import pytest
 from hypothesis import given

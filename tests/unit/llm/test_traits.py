@@ -1,4 +1,4 @@
-"""What differs from model to model, and how it shows in the requests of each wire format."""
+"""Differences between models in the requests of each wire format."""
 
 from pathlib import Path
 

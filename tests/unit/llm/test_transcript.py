@@ -1,4 +1,4 @@
-"""Whatever a conversation looks like, what goes over the wire is what the real APIs accept."""
+"""Every conversation becomes requests that the real APIs accept."""
 
 import itertools
 import json

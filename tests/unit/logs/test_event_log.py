@@ -1,4 +1,4 @@
-"""Paging a growing log: by line, from anywhere, only what is whole."""
+"""Paging a growing log: by line, from any position, only whole lines."""
 
 import json
 import os

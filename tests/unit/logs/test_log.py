@@ -1,4 +1,4 @@
-"""Logs show what happened, and no secret."""
+"""Logs contain events, and no secret."""
 
 import io
 import json

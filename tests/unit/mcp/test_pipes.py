@@ -29,7 +29,7 @@ FIELDS: dict[str, Any] = {"jsonrpc": "2.0", "id": 7, "result": {"id": 3, "text":
 
 
 def read(data: bytes, longest: int = 1 << 20) -> tuple[Any, list[str]]:
-    """Return what one line means, and what was logged of it."""
+    """Return the meaning of one line, and its log records."""
     logged: list[str] = []
     (line,) = LineSplitter(longest).feed(data + b"\n")
     message = message_of(line, logged.append)

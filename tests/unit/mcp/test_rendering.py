@@ -1,4 +1,4 @@
-"""What a model reads of a server's answer: text within its limit, between marks."""
+"""The text of a server's answer for a model: within its limit, between marks."""
 
 from agiraph.mcp.rendering import (
     prompt_list,

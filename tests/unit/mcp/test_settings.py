@@ -1,4 +1,4 @@
-"""Settings of servers: what is wrong is reported, what is secret is not, and how one is started."""
+"""Settings of servers: errors are reported without secrets, and the command of a server."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""The earlier texts of a memory's files, and edits of people who have read another text."""
+"""The earlier texts of a memory's files, and edits of a text that has changed meanwhile."""
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -16,7 +16,7 @@ NOTE = "knowledge/x.md"
 
 
 class Shelf:
-    """An agent's memory, and who writes there."""
+    """An agent's memory, and its writer."""
 
     def __init__(self, path: Path, versions: int = 5) -> None:
         self.home = AgentHome(path)

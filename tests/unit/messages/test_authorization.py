@@ -1,4 +1,4 @@
-"""Who may send what: an address is vouched for by the router, a name and a claim are not."""
+"""Permission to send: the router vouches for an address, not for a name or a claim."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What is known of a model before it is asked: its window, and whether it has tools."""
+"""Facts about a model before the first call: its window, and whether it has tools."""
 
 from pathlib import Path
 

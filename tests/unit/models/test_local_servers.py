@@ -1,4 +1,4 @@
-"""Which model servers of this machine answer, and what is said of those that do not."""
+"""The answering model servers of this machine, and reports about the others."""
 
 import socket
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ def server() -> Iterator[FakeModelServer]:
 
 @pytest.fixture
 def nobody() -> Iterator[str]:
-    """A URL at which nobody listens."""
+    """A URL without a listener."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         yield f"http://127.0.0.1:{taken.getsockname()[1]}/v1"

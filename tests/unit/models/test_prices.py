@@ -1,4 +1,4 @@
-"""Prices: what services count, sums, dated names, own tables, guesses that are rather too high."""
+"""Prices: billed tokens, sums, dated names, own tables, estimates that are rather too high."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Providers by name: what is known, what is usable, what is taken when nothing is said."""
+"""Providers by name: known, usable, and the default."""
 
 from pathlib import Path
 

@@ -7,7 +7,7 @@ from agiraph.settings.channels import ChannelConfig
 
 
 def notice(id: str = "n1", **facts: Any) -> Notice:
-    """Return a notice of a question, or what `facts` make of it."""
+    """Return a notice of a question, changed by `facts`."""
     known = {
         "id": id,
         "kind": "questions",

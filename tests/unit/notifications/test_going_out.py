@@ -1,4 +1,4 @@
-"""What goes out: shapes that Slack and Discord take, signatures, tokens of links, mails."""
+"""Outgoing notifications: shapes of Slack and Discord, signatures, tokens of links, mails."""
 
 import base64
 import hmac

@@ -1,4 +1,4 @@
-"""What agiraph.yaml may say of channels; what is secret in it is shown to nobody."""
+"""Channels in agiraph.yaml: accepted settings; secrets are never shown."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Which agents there are: an odd one hides itself alone, and is told once."""
+"""The list of agents: a damaged agent hides only itself, and is reported once."""
 
 import logging
 from pathlib import Path

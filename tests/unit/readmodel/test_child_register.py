@@ -1,4 +1,4 @@
-"""The register on a full disk: what is to be acted on waits, what has happened is owed."""
+"""The register on a full disk: orders wait, events are written later."""
 
 import errno
 from collections.abc import Callable, Iterator
@@ -17,7 +17,7 @@ Fill = Callable[[bool], None]
 
 @pytest.fixture
 def fill(monkeypatch: pytest.MonkeyPatch) -> Iterator[Fill]:
-    """Return what makes the disk full, or gives it room."""
+    """Return a function that fills the disk, or makes room."""
 
     def full(fd: int, data: bytes) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")

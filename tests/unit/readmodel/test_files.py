@@ -1,4 +1,4 @@
-"""The file browser: what it shows, and that nothing leads out of it."""
+"""The file browser: its contents, and that no path leads outside."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The table of children: what its journal says of them."""
+"""The table of children, from its journal."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""An agent's log in segments: numbers, repeats, cursors and retention, whoever dies when."""
+"""An agent's log in segments: numbers, repeats, cursors and retention, across crashes."""
 
 import json
 import multiprocessing
@@ -235,7 +235,7 @@ def test_a_message_log_in_segments_is_paged_and_repeats_are_known(
 def _write_for_ever(path: Path) -> None:
     known = EventLog(path).last()
     file = EventFile(path, BYTES)
-    number = max(0, known - 30)  # what was under way is reported again
+    number = max(0, known - 30)  # events on their way are reported again
     while True:
         file.append_events(pairs(number + 1, number + 3))
         number += 3

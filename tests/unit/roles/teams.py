@@ -1,4 +1,4 @@
-"""Teams for tests, and what their roles decide."""
+"""Teams for tests, and the decisions of their roles."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What the description of the Agentic Team says, section by section: each row and each example."""
+"""The description of the Agentic Team, section by section: each row and each example."""
 
 import json
 from collections.abc import Sequence
@@ -108,14 +108,14 @@ success: true
 
 
 def role_prompt_of(state: RoleTeamState) -> str:
-    """Return what a role has to know in all of its turns."""
+    """Return the facts that a role needs in all of its turns."""
     role = state.team.roles[state.role]
     about = {"named": state.role, "role": role, "team": state.team, "earlier": ()}
     return render("team_role", **about, can_act=True)
 
 
 def prompt_of(state: RoleTeamState, seen: int = 0) -> str:
-    """Return what a role is told in its turn, if the first `seen` turns are in its conversation."""
+    """Return a role's prompt in its turn, if its conversation contains the first `seen` turns."""
     return render(
         "team_turn",
         named=state.role,

@@ -1,4 +1,4 @@
-"""The rules of an Agentic Team: decisions, bounds, mappings; what the document says has its own."""
+"""The rules of an Agentic Team: decisions, bounds, mappings; not the document."""
 
 import json
 from typing import Any

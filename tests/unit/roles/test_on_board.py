@@ -1,4 +1,4 @@
-"""A team's turns on its board: what is kept of earlier ones is what the whole board says."""
+"""A team's turns on its board: the fold of earlier turns equals the whole board."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,7 +18,7 @@ STEPS = st.lists(st.sampled_from(["to the lead", "to QA", "fails", "again"]), ma
 
 
 def take(driver: BoardDriver, step: str, number: int) -> None:
-    """Have the turn that is next end so, or the last one that has ended be done again."""
+    """End the next turn like this, or order the last ended turn to be repeated."""
     attempt = current_turn(driver.board, TEAM, "Build it")
     if step == "again":
         ended = [node for node in driver.board.nodes.values() if node.has_ended]

@@ -1,4 +1,4 @@
-"""Who is blamed for a process's death: the message or the step it was at, if it was its own."""
+"""The cause of a process's death: the message or the step it was at, if the fault was its own."""
 
 import asyncio
 import errno

@@ -1,4 +1,4 @@
-"""Who is given which variable."""
+"""The environment variables of each kind of process."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Heartbeats: what an actor does is reported once it lasts, and noted at once."""
+"""Heartbeats: an actor's activity is noted at once, and reported once it lasts."""
 
 import asyncio
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ from agiraph.messages.child import ChildHeartbeat
 
 
 class Line:
-    """An endpoint that keeps what is posted."""
+    """An endpoint that records its messages."""
 
     def __init__(self) -> None:
         self.logged: list[str] = []

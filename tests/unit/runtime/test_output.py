@@ -1,4 +1,4 @@
-"""The log that a process's stderr goes into begins anew when it is large."""
+"""The log of a process's stderr is begun again when it is large."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Quarantine: what ends its receiver goes to the dead letters, and can come back from there."""
+"""Quarantine: a message that ends its receiver becomes a dead letter, and can be sent again."""
 
 import asyncio
 from pathlib import Path
@@ -17,7 +17,7 @@ ADA = "shop/ada"
 
 
 class SlowEndpoint:
-    """An endpoint that is told late that the router has what it sent."""
+    """An endpoint with late acknowledgements of the router."""
 
     address = ADA
 

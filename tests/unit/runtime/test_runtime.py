@@ -88,7 +88,7 @@ async def test_the_inbox_waits_for_what_comes() -> None:
 
 
 class FlakyEndpoint:
-    """Fails the first send, then keeps what it is sent."""
+    """Fails the first send, then records messages."""
 
     def __init__(self) -> None:
         self.sent: list[tuple[bytes, int]] = []

@@ -99,7 +99,7 @@ class SchedulerHome:
         return str(state.trigger["id"])
 
     def fired(self) -> list[TriggerFired]:
-        """Return what the coordinator was sent."""
+        """Return the messages to the coordinator."""
         return [one for one in self.line.sent_to(COORDINATOR) if isinstance(one, TriggerFired)]
 
     def log(self, *types: str) -> None:

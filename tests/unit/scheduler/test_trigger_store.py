@@ -1,4 +1,4 @@
-"""The shelf: what stands among agents' folders and is none of them hides itself alone."""
+"""The trigger store: a foreign file among agents' folders hides only itself."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A failed node has a class, by how its reason begins, not by what a model says in it."""
+"""A failed node has a class, by the beginning of its reason, not by a model's words in it."""
 
 import pytest
 

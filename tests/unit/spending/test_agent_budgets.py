@@ -1,4 +1,4 @@
-"""What a run may spend is what its agent's record says at that moment."""
+"""The budget of a run is in its agent's record at that moment."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The ledger: what was spent stays on disk and adds up by entity and run."""
+"""The ledger: spending stays on disk and adds up by entity and run."""
 
 import asyncio
 import os

@@ -25,7 +25,7 @@ NAMES = st.text(
 
 
 def step_by_step(_folder: Path, _flags: int) -> int:
-    """What stands for `openat2` where the kernel has none."""
+    """The substitute for `openat2` where the kernel has none."""
     return FAILED
 
 
@@ -166,7 +166,7 @@ def test_no_path_leads_upward(home: Path, path: str, act: Callable[[Path], objec
 def test_a_folder_that_is_exchanged_for_a_link_between_two_steps_leads_nowhere(
     home: Path, monkeypatch: pytest.MonkeyPatch, act: Callable[[Path], object]
 ) -> None:
-    """What was opened stays what it was; what is opened after the exchange is refused."""
+    """An opened file stays the same file; opening after the exchange is refused."""
     before, ada = outside(home), home / "agents" / "ada"
     opened, is_done = os.open, False
 
@@ -188,7 +188,7 @@ def test_a_folder_that_is_exchanged_for_a_link_between_two_steps_leads_nowhere(
     assert outside(home) == before
 
 
-# --- what is no regular file of ours ------------------------------------------------------------
+# --- files that are not regular files ------------------------------------------------------------
 
 
 def make_socket(path: Path) -> None:

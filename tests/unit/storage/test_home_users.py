@@ -1,4 +1,4 @@
-"""The users of a home's supervisor: who has a share, and who waits for whom."""
+"""The users of a home's supervisor: shares, and waiting for each other."""
 
 import sys
 from pathlib import Path
@@ -14,7 +14,7 @@ UNUSED = (
 
 
 def ending(home: Path) -> "Popen[str]":
-    """Start a process that waits until nobody has a share, then says so and waits for its input."""
+    """Start a process that waits until there is no share, then says so and waits for its input."""
     return Popen([sys.executable, "-c", UNUSED, str(home)], stdin=PIPE, stdout=PIPE, text=True)
 
 

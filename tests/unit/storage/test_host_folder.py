@@ -1,4 +1,4 @@
-"""HostFolder: a key that only we may read, starts that count, and errors that say what to do."""
+"""HostFolder: a private key, counted starts, and errors that name a remedy."""
 
 import os
 import time

@@ -1,4 +1,4 @@
-"""The journal: what was appended stands, a torn tail goes, a bad middle is told."""
+"""The journal: appended records stay, a torn tail is removed, a damaged middle is reported."""
 
 import errno
 import os

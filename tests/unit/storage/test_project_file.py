@@ -1,4 +1,4 @@
-"""The file of a project: where it is looked for, what it may set, and what it may not."""
+"""The file of a project: its search path, and its allowed settings."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The agents that commands attend: which are left, and what has them go on."""
+"""The agents of attached commands: abandoned agents, and reasons to continue."""
 
 import sys
 from pathlib import Path

@@ -90,7 +90,7 @@ def test_a_conversation_goes_on_from_its_snapshot(tmp_path: Path) -> None:
     assert again.transcript == first.transcript
     again.append(heard(3000))
     again.close()
-    with path.open("r+b") as file:  # what the snapshot stands for is not even looked at
+    with path.open("r+b") as file:  # records before the snapshot are not even read
         file.write(b"rubbish")
     last = Conversation(path)
     assert last.transcript == again.transcript

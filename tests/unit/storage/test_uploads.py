@@ -1,4 +1,4 @@
-"""Uploads: only what is missing is wanted, it goes on where it stopped, and nothing climbs."""
+"""Uploads: only missing files are requested, they resume, and no path leads outside."""
 
 import os
 from hashlib import sha256

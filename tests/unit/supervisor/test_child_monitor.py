@@ -1,4 +1,4 @@
-"""A keeper and what may happen in an order that nobody expects."""
+"""The child monitor, with events in unusual orders."""
 
 import asyncio
 import errno

@@ -1,4 +1,4 @@
-"""Who may join: invitations work once and for a while, names and keys belong to one host."""
+"""Joining hosts: invitations work once and expire, names and keys belong to one host."""
 
 import socket
 from pathlib import Path

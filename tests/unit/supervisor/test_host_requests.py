@@ -1,4 +1,4 @@
-"""What hosts are refused is told to the human's gateway, which audits it."""
+"""Refusals of hosts are reported to the human gateway, which audits them."""
 
 from types import SimpleNamespace
 from typing import Any, cast

@@ -1,4 +1,4 @@
-"""Interpreters that were started ahead: each serves one launch, and one that died is seen."""
+"""Interpreters started in advance: each serves one launch, and a dead one is noticed."""
 
 import asyncio
 import os

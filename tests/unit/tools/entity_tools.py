@@ -24,7 +24,7 @@ from agiraph.tools.toolbox import Toolbox
 
 @dataclass
 class RecordingTeam(Team):
-    """Answers every port and keeps what was asked, in order."""
+    """Answers every port and records requests, in order."""
 
     asked: list[tuple[Any, ...]] = field(default_factory=list)
     arrived: list[str] = field(default_factory=list)

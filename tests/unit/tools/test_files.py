@@ -1,4 +1,4 @@
-"""The file tools on real files: what is shown, what is refused, what is cut."""
+"""The file tools on real files: shown, refused and shortened content."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The runner's own files: written whole, in the place of what is there and not through it."""
+"""The runner's own files: written whole; they replace a link instead of following it."""
 
 import os
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The tools of stages: what models write for a stage, and what reaches the team."""
+"""The tools of stages: calls as models write them, and the resulting requests to the team."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""The tools that speak to the team: what reaches the ports and what the model reads."""
+"""The team tools: requests at the ports, and results for the model."""
 
 import json
 from pathlib import Path

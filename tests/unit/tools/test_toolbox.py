@@ -1,4 +1,4 @@
-"""The toolbox: who holds which tools, and that a model can read its every mistake."""
+"""The toolbox: the tools of each kind of entity; a model can read each of its mistakes."""
 
 import pytest
 

@@ -15,7 +15,7 @@ USED = {"input_tokens": 30, "output_tokens": 3, "cost_usd": None}
 
 
 class Log:
-    """The events of a run, one after the other, each a second after the one before."""
+    """The events of a run, in order, each a second after the last."""
 
     def __init__(self) -> None:
         self.events: list[Event] = []

@@ -1,4 +1,4 @@
-"""The tracer: sends what logs hold, loses nothing to a collector that is away."""
+"""The tracer: sends the content of logs, loses nothing while a collector is away."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Who may say hello over which connection, and the frames that tell of lost ones."""
+"""Admission: addresses and their connections, and the frames about lost peers."""
 
 import pytest
 

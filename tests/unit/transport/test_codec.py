@@ -1,4 +1,4 @@
-"""Bodies come back as the models that went in; what does not fit is told, without its values."""
+"""Bodies survive encoding; an invalid body is reported without its values."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -71,7 +71,7 @@ def test_two_models_of_one_name_are_refused() -> None:
 @pytest.mark.parametrize("value", [object(), 2**70, iter(()), {1: 2}])
 def test_a_value_that_cannot_travel_is_told(value: object) -> None:
     if isinstance(value, dict | Iterator):
-        # Keys that are no text can be written, but nobody would read them.
+        # Keys that are no text can be written, but not read.
         with pytest.raises(MalformedBody):
             CODEC.decode("note", CODEC.encode(Note(more={"x": value})))
     else:

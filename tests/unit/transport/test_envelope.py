@@ -1,4 +1,4 @@
-"""The envelope refuses what it cannot read back, and never passes odd bytes on."""
+"""The envelope refuses unreadable values, and never passes invalid bytes on."""
 
 from dataclasses import replace
 from typing import Any

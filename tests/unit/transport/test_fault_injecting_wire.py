@@ -1,4 +1,4 @@
-"""A noisy wire repeats, holds back and cuts; it never reorders, and what it loses is announced."""
+"""A noisy wire repeats, delays and cuts; it never reorders, and it announces losses."""
 
 import asyncio
 import random
@@ -8,7 +8,7 @@ from transport.wire import WireEvents
 
 
 class Quiet:
-    """A wire that keeps what it is given, and can be made to deliver."""
+    """A wire that records its frames, and delivers on request."""
 
     def __init__(self) -> None:
         self.sent: list[bytes] = []
@@ -27,7 +27,7 @@ class Quiet:
 
 
 class Listener:
-    """Who hears the noisy wire."""
+    """The listener of the noisy wire."""
 
     def __init__(self) -> None:
         self.frames: list[bytes] = []
@@ -47,7 +47,7 @@ class Listener:
 
 
 class Dice(random.Random):
-    """Rolls what it is told to, then never a fault again."""
+    """Rolls given numbers, then never a fault again."""
 
     def __init__(self, *rolls: float) -> None:
         super().__init__()

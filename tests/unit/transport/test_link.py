@@ -1,4 +1,4 @@
-"""The endpoint's half of the link: greeting, sending again, dropping what came before."""
+"""The endpoint's half of the link: greeting, sending again, dropping repeated messages."""
 
 from typing import Any
 
@@ -44,7 +44,7 @@ def hear(link: Link, type_: str, body: dict[str, Any], now: float = 0.0) -> list
 
 
 def sent(link: Link) -> list[str]:
-    """Take out what is to be sent; return ids for messages and types for the link's own frames."""
+    """Take out the frames to send; return ids for messages and types for the link's own frames."""
     found = []
     while link.out:
         header = read_header(link.out.pop().blob)

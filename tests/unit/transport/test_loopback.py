@@ -1,4 +1,4 @@
-"""The loopback's faults, and how an endpoint behaves that nobody answers any more."""
+"""The loopback's faults, and an endpoint without answers."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -150,7 +150,7 @@ def test_a_peer_that_reads_nothing_of_what_must_not_be_dropped_is_cut_off(tmp_pa
         bob.send(beat)
         assert read_header(bob.recv()).type == protocol.ALIVE
         while read_header(ada.recv()).type != protocol.WHO:
-            pass  # what it was refused before it was cut off
+            pass  # the refusals before it was cut off
         ada.send(hello("ada"))
         while read_header(ada.recv()).type != protocol.WELCOME:
             pass

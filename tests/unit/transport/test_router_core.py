@@ -80,7 +80,7 @@ class RouterHarness:
 
 
 def kinds(frames: list[tuple[str, Header, dict[str, Any]]]) -> list[tuple[str, str]]:
-    """Return (to whom, type) of frames."""
+    """Return (recipient, type) of frames."""
     return [(rid, header.type) for rid, header, _ in frames]
 
 
@@ -245,7 +245,7 @@ def test_a_list_of_addresses_must_be_one() -> None:
 
 
 def called(frames: list[tuple[str, Header, dict[str, Any]]]) -> list[str]:
-    """Return whom the supervisor is told to wake."""
+    """Return the address that the supervisor must wake."""
     return [
         body["address"]
         for rid, header, body in frames

@@ -52,7 +52,7 @@ def shelf(tmp_path: Path) -> Iterator[Shelf]:
 
 
 def waiting(boxes: StoredMailboxes, address: str) -> list[tuple[int, bytes]]:
-    """Return number and blob of what waits."""
+    """Return number and blob of the waiting messages."""
     return [(int.from_bytes(one.id, "big"), one.blob) for one in boxes.undone(address, 10_000)]
 
 
@@ -165,7 +165,7 @@ def test_a_full_disk_takes_the_batch_back_and_is_logged_once(shelf: Shelf) -> No
             boxes.commit()
         assert error.value.taken_back == {("eve", ident(n))}
     assert boxes.depths() == {"bob": (1, 4)}
-    boxes.commit()  # what is done needs no room
+    boxes.commit()  # acknowledged messages need no room
     boxes._file._db.execute("PRAGMA max_page_count = 1000000")
     assert boxes.accept("eve", ident(3), bytes(100_000)) > 0
     boxes.commit()

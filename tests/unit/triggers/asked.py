@@ -49,13 +49,13 @@ class Life:
         return event
 
     def passes(self, seconds: float) -> list[TriggerRun]:
-        """Let time pass; return what fired because of it, delivered."""
+        """Let time pass; return the resulting firings, delivered."""
         self.now += seconds
         self.book.tick(self.now)
         return self.fired()
 
     def fired(self) -> list[TriggerRun]:
-        """Return what has fired since the last time, and let it be delivered."""
+        """Return the firings since the last time, and deliver them."""
         firings = list(self.book.outbox.values())
         for firing in firings:
             self.book.delivered(firing.id)

@@ -1,4 +1,4 @@
-"""What people and models write about triggers: taken as meant, or refused with a reason."""
+"""Triggers as people and models write them: parsed as meant, or refused with a reason."""
 
 from typing import Any
 

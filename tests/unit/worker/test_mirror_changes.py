@@ -1,4 +1,4 @@
-"""What a worker on another machine sends of its files, and in which order."""
+"""The changed files that a worker on another machine sends, in their order."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What a worker that takes a node is told of those before it."""
+"""The notes on earlier nodes for a worker that begins a node."""
 
 from pathlib import Path
 

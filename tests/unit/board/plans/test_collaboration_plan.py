@@ -165,7 +165,7 @@ def test_every_mistake_is_told_at_once() -> None:
 
 
 def started(text: str) -> BoardDriver:
-    """A board on which the nodes of a plan stand, with what it says of further stages."""
+    """A board with the nodes of a plan, and its terms for further stages."""
     plan = parse_plan(text)
     driver = BoardDriver(max_stages=plan.max_stages, may_reconvene=plan.may_reconvene)
     for command in plan_commands(plan):

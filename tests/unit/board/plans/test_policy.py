@@ -14,7 +14,7 @@ STAGES = [
 
 
 def filled(policy: str, *, same_name: bool = False) -> BoardDriver:
-    """Return the board of a plan, with everybody at work who can be."""
+    """Return the board of a plan, with all possible workers at work."""
     stages = [{**stage, "name": "Work"} for stage in STAGES] if same_name else STAGES
     plan = parse_plan(json.dumps({"stages": stages, "contract": {"checkpoint_policy": policy}}))
     driver = BoardDriver()

@@ -1,4 +1,4 @@
-"""The published schema marks what the reader refuses, and nothing that it accepts."""
+"""The published schema marks all plans that the reader refuses, and no others."""
 
 import re
 from pathlib import Path

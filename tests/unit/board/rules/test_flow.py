@@ -1,4 +1,4 @@
-"""Conditions on edges and for_each: what runs, is skipped, fails, or becomes several nodes."""
+"""Conditions on edges and for_each: nodes run, are skipped, fail, or become several nodes."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Launching a stage: its workers and nodes in one piece; who persists, who goes, what cannot be."""
+"""Launching a stage: workers and nodes at once; persistent workers, departures, refusals."""
 
 from typing import Any
 

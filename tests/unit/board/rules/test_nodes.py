@@ -1,4 +1,4 @@
-"""The life of a node: assigned, started, blocked, ended, and what is refused on the way."""
+"""The life of a node: assigned, started, blocked, ended, and refused commands."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A failed node is tried again: what comes back with it, and when that is refused."""
+"""A failed node is retried with its dependents, or the retry is refused."""
 
 from agiraph.board import commands as c
 from agiraph.board.scheduler import Schedule, SchedulingLimits, plan

@@ -1,4 +1,4 @@
-"""Stages and the end of a run: when the team may reconvene, and what finishing cancels."""
+"""Stages and the end of a run: reconvening, and cancellation at the finish."""
 
 import pytest
 

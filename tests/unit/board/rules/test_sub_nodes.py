@@ -1,4 +1,4 @@
-"""Sub-nodes: how deep they may stand, what they may not wait for, and how they end."""
+"""Sub-nodes: their depth, forbidden dependencies, and their end."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The comparison sees what is missing, what is too much, and what differs."""
+"""The comparison finds missing, additional and different records."""
 
 import json
 from collections import Counter

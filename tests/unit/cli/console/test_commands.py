@@ -1,4 +1,4 @@
-"""What a typed line asks for."""
+"""The parsing of typed lines."""
 
 import pytest
 

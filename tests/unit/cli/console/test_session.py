@@ -22,7 +22,7 @@ def said(seq: int, content: str, **data: Any) -> EventView:
 def converse(
     typed: str, client: FakeClient | None = None, linger: float = 0.0
 ) -> tuple[str, FakeClient]:
-    """Type lines into a session and return what it showed."""
+    """Type lines into a session and return its output."""
     client = client or FakeClient()
     fake: Any = client
     shown: list[str] = []

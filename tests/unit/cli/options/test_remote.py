@@ -1,4 +1,4 @@
-"""Which home on another machine a command is for: options, variables, what `login` made known."""
+"""The remote home of a command: options, variables, and the remotes that `login` stored."""
 
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ OTHER = Remote("https://other.example:8443", "tok-o")
 
 @pytest.fixture(autouse=True)
 def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Keep the remotes of a person who knows two in a folder of the test."""
+    """Store two remotes in a folder of the test."""
     for name in ("AGIRAPH_HOME", "AGIRAPH_URL", "AGIRAPH_TOKEN"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
@@ -37,7 +37,7 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def chosen(*words: str) -> Remote | None:
-    """Return what a command line is for."""
+    """Return the target home of a command line."""
     found: list[Remote | None] = []
     options: list[Any] = [
         SharedOption([name], expose_value=False) for name in ("--url", "--home", "--token")

@@ -1,4 +1,4 @@
-"""`agiraph run`: what is sent, what is shown, the result, and the exit codes."""
+"""`agiraph run`: requests, output, the result, and the exit codes."""
 
 import contextlib
 import json

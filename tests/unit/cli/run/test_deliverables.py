@@ -1,4 +1,4 @@
-"""Writing what a run has delivered: names that a person's git or editor would act on."""
+"""Writing the results of a run: names with a meaning for a person's git or editor."""
 
 from pathlib import Path
 from typing import Any, cast

@@ -1,4 +1,4 @@
-"""`agiraph run` in a project: defaults of its file, and what `agiraph config` says of them."""
+"""`agiraph run` in a project: defaults of its file, and their place in `agiraph config`."""
 
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def begun(*words: str) -> tuple[Any, str]:
-    """Return what the gateway was asked for by a run, and what was said on stderr."""
+    """Return the requests of a run to the gateway, and its stderr."""
     client = FakeClient(record=summary(status="completed" if "--agent" in words else "working"))
     client.script.append(client.end("completed", "done"))
     told = command(client, "run", "Survey", *words)

@@ -1,4 +1,4 @@
-"""The cycles of a coordinator in infinite mode: how one ends, what wakes the next, and crashes."""
+"""The cycles of a coordinator in infinite mode: their ends, their starts, and crashes."""
 
 from dataclasses import dataclass, field
 from pathlib import Path

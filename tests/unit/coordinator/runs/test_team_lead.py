@@ -1,4 +1,4 @@
-"""A team's turns: the next begins in the step in which the one before ends, unless it is held."""
+"""A team's turns: the next begins in the step that ends the last, unless the team is held."""
 
 import asyncio
 from pathlib import Path

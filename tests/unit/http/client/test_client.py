@@ -1,4 +1,4 @@
-"""The typed clients: one definition of each call, keys on what changes, patience with restarts."""
+"""The typed clients: one definition of each call, keys on changes, retries during restarts."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -32,7 +32,7 @@ def client_of(handler: Handler, patience_seconds: float = 5.0) -> Client:
 
 
 class Flaky:
-    """A gateway that dies at its first calls; keeps what was asked."""
+    """A gateway that dies at its first calls; records requests."""
 
     def __init__(self, deaths: int, error: type[httpx.TransportError] = httpx.ReadError) -> None:
         self.deaths = deaths

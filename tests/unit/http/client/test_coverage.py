@@ -1,4 +1,4 @@
-"""The clients cover the API: every endpoint is what some call asks for."""
+"""The clients cover the API: some call requests each endpoint."""
 
 import inspect
 from typing import Any

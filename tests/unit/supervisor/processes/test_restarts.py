@@ -1,4 +1,4 @@
-"""What the restart policy says about each kind of end."""
+"""The decision of the restart policy for each kind of exit."""
 
 from dataclasses import replace
 

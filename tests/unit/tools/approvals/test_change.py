@@ -1,4 +1,4 @@
-"""What a call would change in its file, as the person who is asked sees it."""
+"""The change of a call to its file, as shown to the person."""
 
 import pytest
 

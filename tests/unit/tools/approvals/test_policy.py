@@ -1,4 +1,4 @@
-"""Which rule decides, what a rule sees, and what "allow always" covers."""
+"""The deciding rule, the input of a rule, and the scope of "allow always"."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""What is protected in an input folder, and when the folder stays read-only."""
+"""Protected files of an input folder, and the reasons for a read-only folder."""
 
 import os
 from pathlib import Path

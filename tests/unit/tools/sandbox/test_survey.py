@@ -1,4 +1,4 @@
-"""The walk through an input folder: what it finds, and what it never follows."""
+"""The walk through an input folder: its findings, and links that it never follows."""
 
 from pathlib import Path
 

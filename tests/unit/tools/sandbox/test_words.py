@@ -1,4 +1,4 @@
-"""The words before a command: what is shown, in which order, and when a command is refused."""
+"""The words before a command: mounts, their order, and refused commands."""
 
 import os
 from collections.abc import Sequence

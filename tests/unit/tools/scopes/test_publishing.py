@@ -1,4 +1,4 @@
-"""Publishing: what is in scratch/ goes to published/, whenever the process dies."""
+"""Publishing: the files of scratch/ go to published/, whenever the process dies."""
 
 import os
 import stat

@@ -1,4 +1,4 @@
-"""What workers and coordinators may touch, and what the paths that they name mean."""
+"""The scopes of workers and coordinators, and the meaning of their paths."""
 
 import pytest
 
@@ -48,7 +48,7 @@ def test_an_absolute_path_serves_inside_the_input_folder(layout: HomeLayout) -> 
 
 
 def test_a_home_in_the_input_folder_is_not_read(layout: HomeLayout) -> None:
-    """Nor is one that is the input folder itself; a folder inside of it may be."""
+    """Nor is the input folder itself; a folder inside of it may be."""
     home, token = layout.root, "system/token"
     scopes = {
         folder: Scope.for_worker(

@@ -1,4 +1,4 @@
-"""A reader in this process: what the reader's process would answer, without it."""
+"""A reader in this process, with the same answers as the reader's process."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from agiraph.tools.web.reader import answer
 
 
 class InlineReader:
-    """Answers at once; `asked` counts what was asked for."""
+    """Answers at once; `asked` counts requests."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []

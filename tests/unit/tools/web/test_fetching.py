@@ -19,7 +19,7 @@ def settings(**over: object) -> WebConfig:
 
 
 def answering(*answers: list[str]) -> tuple[Resolve, list[str]]:
-    """Return a resolver that gives one answer a look-up, at last the same, and what it is asked."""
+    """Return a resolver with one answer a look-up, the last repeated, and its requests."""
     asked: list[str] = []
 
     async def resolve(host: str, port: int) -> list[str]:
@@ -150,7 +150,7 @@ def public(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("public")
 async def test_the_connection_goes_to_the_address_that_was_judged(site: FakeSite) -> None:
-    """A name is looked up once a hop: what it answers the second time has no say."""
+    """A name is looked up once a hop: a second answer has no effect."""
     resolve, asked = answering(["127.0.0.1"], ["10.0.0.1"])
     url = f"http://example.com:{site.port}/article"
     assert (await fetch(url, resolve, allow_private=False)).status == 200

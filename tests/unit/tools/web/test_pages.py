@@ -1,4 +1,4 @@
-"""PageReader: what a url's body becomes, whose robots.txt is kept to, and what is remembered."""
+"""PageReader: the text of a url's body, robots.txt, and the cache."""
 
 from types import SimpleNamespace
 

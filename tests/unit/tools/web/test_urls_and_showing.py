@@ -1,4 +1,4 @@
-"""Which urls are urls, and what a model is shown."""
+"""Valid urls, and the text for a model."""
 
 import pytest
 

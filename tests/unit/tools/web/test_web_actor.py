@@ -73,7 +73,7 @@ class StubSearch:
 
 @dataclass
 class RunningWebActor:
-    """A web actor at work, and what it works with."""
+    """A web actor at work, with its router and its pages."""
 
     home: Home
     router: LoopbackRouter

@@ -46,7 +46,7 @@ class Checkout:
             (self.path / name).write_text(text)
 
     def git(self, *words: str, at: Path | None = None) -> str:
-        """Run git as the person would; return what it wrote."""
+        """Run git as the person would; return its output."""
         done = subprocess.run(
             ["git", *words],
             cwd=at or self.path,

@@ -1,4 +1,4 @@
-"""The pure part of worktrees: names, what git said, messages."""
+"""The pure part of worktrees: names, git's output, messages."""
 
 import re
 

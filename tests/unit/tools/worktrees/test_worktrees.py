@@ -35,7 +35,7 @@ def checkout(tmp_path: Path) -> Checkout:
 
 
 async def merged(repository: RunRepository, tree: Worktree, message: str) -> str:
-    """Commit what is in a worktree and merge it; return the result's commit."""
+    """Commit the files of a worktree and merge it; return the result's commit."""
     commit = committed(await tree.commit(message))
     return await repository.merge(commit, tree.order.branch, "m")
 
@@ -275,7 +275,7 @@ async def test_no_file_of_a_worktree_makes_git_run_a_program(checkout: Checkout)
 async def test_a_worktree_that_poses_as_another_repository_makes_git_run_nothing(
     checkout: Checkout, form: str
 ) -> None:
-    """Its own `.git` is a model's file like all others: what it says is never asked."""
+    """Its own `.git` is a model's file like all others: its content is never used."""
     proof, victim = checkout.root / "proof", checkout.root / "victim"
     victim.mkdir()
     checkout.write({"a.txt": "of the result\n"})

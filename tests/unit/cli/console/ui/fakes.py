@@ -1,4 +1,4 @@
-"""A source that plays news to a console, keeps what it was asked to do, and things to show."""
+"""A source that plays news to a console and records its requests, and example data."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -39,7 +39,7 @@ News = Callable[[ConsoleState], None]
 
 
 class FakeSource(ConsoleSource):
-    """Applies what is put into `news`; keeps what is done in `did`."""
+    """Applies the contents of `news`; records requests in `did`."""
 
     def __init__(self, *news: News) -> None:
         self.state = ConsoleState(summary())
@@ -146,7 +146,7 @@ def team(*names: str) -> News:
 
 
 def members(*busy: str, **others: str) -> News:
-    """Say who works in the run, and the status of others."""
+    """Set the workers of the run, and the status of others."""
     found = [
         WorkerView(id=WorkerId(f"{name}-aaaaaa"), name=name, type="autonomous", role="",
                    status=status, address=f"{AGENT}/{name}-aaaaaa")
@@ -156,7 +156,7 @@ def members(*busy: str, **others: str) -> News:
 
 
 def spent(tokens: int, cost: float) -> News:
-    """Say what the run has spent."""
+    """Set the spending of the run."""
     total = Usage(input_tokens=tokens, cost_usd=cost)
     return lambda state: state.set_usage(UsageView(by_entity={}, total=total))
 
@@ -202,7 +202,7 @@ async def settle(pilot: "Pilot[Any]", source: FakeSource) -> None:
 
 
 def screen_of(app: ConsoleApp) -> str:
-    """Return what stands on the screen as text."""
+    """Return the text on the screen."""
     width, height = app.size
     lines = app.screen._compositor.render_strips()
     return "\n".join(strip.text[:width] for strip in lines[:height])

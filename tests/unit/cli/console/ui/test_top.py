@@ -72,7 +72,7 @@ async def top(
 
 
 async def looked(pilot: "Pilot[Any]", app: TopApp) -> None:
-    """Let it look anew and draw."""
+    """Refresh and draw."""
     await app._refresh()
     await pilot.pause()
 

@@ -1,4 +1,4 @@
-"""Session: the finished tasks of a team's shell, and the file in which it is saved."""
+"""SavedTasks: the finished tasks of a team's shell, and the file in which it is saved."""
 
 from pathlib import Path
 from typing import ClassVar, Final
@@ -26,7 +26,7 @@ class DoneTask(Record):
     turns: int
 
 
-class Session(Record):
+class SavedTasks(Record):
     """The content of a file of `/save` and `/load`."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid")
@@ -36,21 +36,21 @@ class Session(Record):
     follows_up: bool = True
 
 
-def load_session(path: Path) -> Session:
+def load_session(path: Path) -> SavedTasks:
     """Return the session of a file. Raises InvalidInput that explains why it is invalid."""
     try:
         with path.open("rb") as file:  # plain: the person's
             data = file.read(MOST_BYTES + 1)
         if len(data) > MOST_BYTES:
             raise InvalidInput(f"{path}: {NO_SESSION}: it has more than {MOST_BYTES:,} bytes")
-        return Session.model_validate(parse_json(data))
+        return SavedTasks.model_validate(parse_json(data))
     except OSError as error:
         raise InvalidInput(f"{path}: {error.strerror or error}") from None
     except ValueError:
         raise InvalidInput(f"{path}: {NO_SESSION}") from None
 
 
-def save_session(path: Path, session: Session) -> None:
+def save_session(path: Path, session: SavedTasks) -> None:
     """Write a session into a new file, or over a saved one. Raises InvalidInput for another
     file."""
     if path.exists():  # plain: the person's

@@ -31,7 +31,7 @@ from cli.team.command import (
     roles_option,
     section_of,
 )
-from cli.team.session import DoneTask, Session, load_session, save_session
+from cli.team.session import DoneTask, SavedTasks, load_session, save_session
 from cli.team.shell_words import ABOUT, ON_OFF, changes, completions, counted, works
 from cli.team.typed_lines import TypedLines
 
@@ -114,7 +114,7 @@ class AgenticShell:
         self._options = options
         self._file = file
         self._is_offline = is_offline
-        self._session = Session(tasks=(), max_turns=max_turns)
+        self._session = SavedTasks(tasks=(), max_turns=max_turns)
         self._agent: str | None = None
         self._known: RoleTeamView | None = None
         self._is_over = False

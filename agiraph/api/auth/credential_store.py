@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from agiraph.api.auth.credentials import (
     ApiToken,
-    BrowserSession,
+    BrowserLogin,
     Credentials,
     LoginLink,
     Principal,
@@ -66,7 +66,7 @@ class CredentialStore:
         self._know_home(load_token(self._home_path))
         self._used: dict[str, float] = {}
         self._live: dict[asyncio.Timeout, Principal] = {}
-        self._by_digest: dict[str, ApiToken | BrowserSession] = {}
+        self._by_digest: dict[str, ApiToken | BrowserLogin] = {}
         self.cookie = f"agiraph_{digest_of(str(home.path))[:8]}"
         self.credentials = Credentials()
         self._use(_read(self._path, clock, log))
@@ -97,7 +97,7 @@ class CredentialStore:
             found = self._home
         else:
             key = self._by_digest.get(digest)
-            if key is None or isinstance(key, BrowserSession) != is_cookie:
+            if key is None or isinstance(key, BrowserLogin) != is_cookie:
                 raise ApiError(401, NEEDED)
             found = caller_of(key, digest, self._clock.now())
         self._used[found.key] = self._clock.now()
@@ -220,7 +220,7 @@ class CredentialStore:
         self._write(self.credentials.with_login(login))
         return login, code
 
-    def enter(self, code: str, browser: str, user: int | None = None) -> tuple[BrowserSession, str]:
+    def enter(self, code: str, browser: str, user: int | None = None) -> tuple[BrowserLogin, str]:
         """Turn a link's code into a session; return it and its secret. ApiError 403.
 
         `user` is the id of the operating system's user that sends it, None if unknown.
@@ -230,11 +230,11 @@ class CredentialStore:
         self._write(self.credentials.entered(*digests, browser, now, user))
         return self.credentials.session(id), secret
 
-    def sessions(self) -> list[BrowserSession]:
+    def sessions(self) -> list[BrowserLogin]:
         """Return the sessions of logged-in browsers, oldest first."""
         return list(self.credentials.pruned(self.now()).sessions)
 
-    def end_session(self, id: str) -> BrowserSession:
+    def end_session(self, id: str) -> BrowserLogin:
         """Log a browser out; ApiError 404."""
         session = self.credentials.session(id)
         self._write(self.credentials.without_session(id))
@@ -251,9 +251,7 @@ class CredentialStore:
 
     def _use(self, credentials: Credentials) -> None:
         self.credentials = credentials
-        keys: dict[str, ApiToken | BrowserSession] = {
-            one.digest: one for one in credentials.sessions
-        }
+        keys: dict[str, ApiToken | BrowserLogin] = {one.digest: one for one in credentials.sessions}
         keys |= {one.old_digest: one for one in credentials.tokens if one.old_digest}
         keys |= {one.digest: one for one in credentials.tokens if one.digest}
         self._by_digest = keys

@@ -13,8 +13,8 @@ from agiraph.core.record import Record
 from agiraph.http.api.access import (
     HOME_TOKEN,
     SCOPES,
+    BrowserLoginFacts,
     Scope,
-    SessionFacts,
     TokenFacts,
     TokenStatus,
 )
@@ -86,8 +86,8 @@ class LoginLink(Record):
     user: int | None = None
 
 
-class BrowserSession(SessionFacts):
-    """A browser's session with the digest of its secret."""
+class BrowserLogin(BrowserLoginFacts):
+    """A browser's login with the digest of its secret."""
 
     digest: str
 
@@ -101,7 +101,7 @@ class Credentials(Record):
 
     tokens: tuple[ApiToken, ...] = ()
     logins: tuple[LoginLink, ...] = ()
-    sessions: tuple[BrowserSession, ...] = ()
+    sessions: tuple[BrowserLogin, ...] = ()
 
     # --- tokens ---
 
@@ -212,7 +212,7 @@ class Credentials(Record):
             )
         if login.user is not None and user not in (None, ROOT, login.user):
             raise ApiError(403, f"this login link is for user {login.user} of this machine alone")
-        session = BrowserSession(
+        session = BrowserLogin(
             id=session_id,
             digest=digest,
             scope=login.scope,
@@ -226,7 +226,7 @@ class Credentials(Record):
             sessions=(*self.sessions, session)[-MOST_SESSIONS:],
         )
 
-    def session(self, id: str) -> BrowserSession:
+    def session(self, id: str) -> BrowserLogin:
         """Return a session by its id; ApiError 404 lists the known sessions."""
         found = next((one for one in self.sessions if one.id == id), None)
         if found is None:
@@ -267,9 +267,9 @@ def ended(token: ApiToken, now: float) -> str:
     return f"the token '{token.name}' expired at {iso(token.expires_at or now)}"
 
 
-def caller_of(key: ApiToken | BrowserSession, digest: str, now: float) -> Principal:
+def caller_of(key: ApiToken | BrowserLogin, digest: str, now: float) -> Principal:
     """Return the caller that presents a key with this digest; ApiError 401 if it has ended."""
-    if isinstance(key, BrowserSession):
+    if isinstance(key, BrowserLogin):
         if key.expires_at <= now:
             raise ApiError(401, "this session is over: log in again (agiraph login)")
         return Principal(key.created_by, key.scope, key.id, key.expires_at, digest=digest)

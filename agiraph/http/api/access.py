@@ -106,7 +106,7 @@ class LoginView(ApiView):
     session_seconds: float
 
 
-class SessionFacts(Record):
+class BrowserLoginFacts(Record):
     """A browser session; `created_by` is the token that created its login link."""
 
     id: str
@@ -117,7 +117,7 @@ class SessionFacts(Record):
     browser: str = ""
 
 
-class SessionView(SessionFacts, ApiView):
+class BrowserLoginView(BrowserLoginFacts, ApiView):
     """A browser session that a login link has opened."""
 
     last_used_at: float | None = None

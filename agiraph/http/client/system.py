@@ -176,9 +176,9 @@ class SystemCalls:
         """
 
     @call("GET /sessions")
-    def sessions(self) -> list[api.SessionView]:
+    def sessions(self) -> list[api.BrowserLoginView]:
         """Return the sessions of logged-in browsers, oldest first."""
 
     @call("DELETE /sessions/{session}")
-    def end_session(self, session: str) -> api.SessionView:
+    def end_session(self, session: str) -> api.BrowserLoginView:
         """Log a browser out, at once; 404 lists the known sessions."""

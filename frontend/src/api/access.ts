@@ -8,7 +8,7 @@ import { ofHome } from "./keys";
 export type Scope = Schemas["WhoAmIView"]["scope"];
 export type Token = Schemas["TokenView"];
 export type NewToken = Schemas["NewTokenView"];
-export type Session = Schemas["SessionView"];
+export type Session = Schemas["BrowserLoginView"];
 export type AuditedCall = Schemas["AuditedCallView"];
 
 /** The scopes, each with all rights of those before it. */

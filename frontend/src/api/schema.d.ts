@@ -2197,6 +2197,18 @@ export interface components {
             current_stage: number;
             max_concurrent: number | null;
         };
+        /** @description A browser session that a login link has opened. */
+        BrowserLoginView: {
+            id: string;
+            /** @enum {string} */
+            scope: "read" | "talk" | "control";
+            created_by: string;
+            created_at: number;
+            expires_at: number;
+            /** @default  */
+            browser: string;
+            last_used_at: number | null;
+        };
         /**
          * @description The current state of a budget: limits including raises, spending, and the number of raises.
          *
@@ -4014,18 +4026,6 @@ export interface components {
             cause: string;
             /** @default false */
             is_lasting: boolean;
-        };
-        /** @description A browser session that a login link has opened. */
-        SessionView: {
-            id: string;
-            /** @enum {string} */
-            scope: "read" | "talk" | "control";
-            created_by: string;
-            created_at: number;
-            expires_at: number;
-            /** @default  */
-            browser: string;
-            last_used_at: number | null;
         };
         /**
          * @description PATCH .../budgets/{period}: limits in US dollars, in tokens (in and out) or both.
@@ -15902,7 +15902,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SessionView"][];
+                    "application/json": components["schemas"]["BrowserLoginView"][];
                 };
             };
             /** @description No token, or one that does not open. */
@@ -15963,7 +15963,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SessionView"];
+                    "application/json": components["schemas"]["BrowserLoginView"];
                 };
             };
             /** @description The header `Idempotency-Key` is empty. */

@@ -11,7 +11,7 @@ from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Resp
 
 from agiraph.api.auth.audit import AuditLog
 from agiraph.api.auth.credential_store import CredentialStore
-from agiraph.api.auth.credentials import ApiToken, BrowserSession
+from agiraph.api.auth.credentials import ApiToken, BrowserLogin
 from agiraph.api.auth.page import HEADERS, login_page
 from agiraph.api.auth.request_headers import cookies, is_from_elsewhere
 from agiraph.api.auth.scopes import CONTROL, READ
@@ -22,12 +22,12 @@ from agiraph.core.json_text import parse_json
 from agiraph.http.api import (
     ApiError,
     AuditedCallView,
+    BrowserLoginView,
     CreateLoginRequest,
     CreateTokenRequest,
     LoginView,
     NewTokenView,
     RotateTokenRequest,
-    SessionView,
     TokenView,
     WhoAmIView,
 )
@@ -179,13 +179,13 @@ async def log_out(caller: CallerDep, keys: KeysDep) -> Response:
 
 
 @router.get("/sessions", dependencies=[CONTROL])
-async def sessions(keys: KeysDep) -> list[SessionView]:
+async def sessions(keys: KeysDep) -> list[BrowserLoginView]:
     """List the browsers that are logged in."""
     return [_session(session, keys) for session in keys.sessions()]
 
 
 @router.delete("/sessions/{session}", dependencies=[CONTROL])
-async def end_session(session: str, keys: KeysDep) -> SessionView:
+async def end_session(session: str, keys: KeysDep) -> BrowserLoginView:
     """Log a browser out, at once."""
     return _session(keys.end_session(session), keys)
 
@@ -195,9 +195,9 @@ def _facts(token: ApiToken, keys: CredentialStore) -> dict[str, Any]:
     return dict(token) | {"status": token.status(keys.now()), "last_used_at": used}
 
 
-def _session(session: BrowserSession, keys: CredentialStore) -> SessionView:
+def _session(session: BrowserLogin, keys: CredentialStore) -> BrowserLoginView:
     used = keys.last_used(f"session {session.id}")
-    return SessionView.model_validate(dict(session) | {"last_used_at": used})
+    return BrowserLoginView.model_validate(dict(session) | {"last_used_at": used})
 
 
 def _page_of(next: str) -> str:

@@ -76,14 +76,14 @@ ui-types: $(DEVELOPS)
 	@$(BIN)/python frontend/openapi.py build/openapi.json
 	@$(NPM) schema
 
-# Tests are collected once, and then run in several processes that are forked (tests/forks.py); the
-# page's own tests run meanwhile. Files come in the order of their names: those that wait for real
-# processes first, the quick ones (unit/) fill the end. They start many processes, which need not
-# compile the same sources again, whatever the environment says of bytecode.
+# Tests run in two processes more than there are processors, for many of them wait for other
+# processes; a file stays in one of them, because its tests share fixtures. They start many
+# processes, which need not compile the same sources again, whatever the environment says of
+# bytecode.
 test: export PYTHONDONTWRITEBYTECODE :=
 test: $(DEVELOPS)
 	@$(NPM) test & page=$$!; \
-	$(BIN)/python -m pytest -p tests.forks --forks auto $(ARGS); tests=$$?; \
+	$(BIN)/python -m pytest -n $$(( $$(getconf _NPROCESSORS_ONLN) + 2 )) --dist loadfile $(ARGS); tests=$$?; \
 	wait $$page || { echo "a test of the page failed, see above" >&2; exit 1; }; \
 	exit $$tests
 

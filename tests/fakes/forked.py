@@ -16,7 +16,6 @@ import sys
 import termios
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from multiprocessing import forkserver
 from multiprocessing.process import BaseProcess
 from multiprocessing.reduction import DupFd
 from pathlib import Path
@@ -183,14 +182,6 @@ def forking() -> multiprocessing.context.ForkServerContext:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([*PRELOADED])
     return context
-
-
-def share_forking() -> None:
-    """Start the fork server now, for this process and all processes forked from it by `os.fork`."""
-    forking()
-    forkserver.ensure_running()
-    server: Any = forkserver._forkserver
-    server.ensure_running = lambda: None  # it would wait for a process that is not their child
 
 
 def _pipe(mode: str) -> tuple[Any, Any]:

@@ -7,6 +7,7 @@ from playwright.sync_api import expect
 
 from agiraph.http.api import CreateAgentRequest, RoleTeamRequest
 from agiraph.http.client import Client
+from tests.integration.waiting import until
 from tests.scenarios.live_home import LiveHome
 from tests.scenarios.scenario_home import MODEL
 from tests.scenarios.steps import DONE, FACT, held, publish, workers
@@ -29,7 +30,8 @@ def test_a_timeline_grows_and_shows_the_critical_path(
     tom = lines.get_by_role("group", name="tom")
     expect(lines.get_by_role("group", name="tim").get_by_role("option").first).to_be_visible()
     expect(tom.get_by_role("option", name=re.compile("^node tom-facts"))).to_be_visible()
-    gate.set()
+    until(lambda: "node.completed" in (agent / "events.jsonl").read_text(), "the end of tim's node")
+    gate.set()  # tom's node ends last, so the critical path leads through it
     live_home.await_end(agent)
     path = page.locator("section").filter(has=page.get_by_role("heading", name="Critical path"))
     expect(path.get_by_role("link", name="tom-facts")).to_be_visible()

@@ -115,7 +115,7 @@ class AttemptMeter:
     def _so_far(self) -> PartialUsage:
         """Return the usage of the answer so far, also if the provider does not report it."""
         if self.so_far is None:
-            return PartialUsage(Usage(), self.streamed_bytes, has_begun=False)
+            return PartialUsage(Usage(), self.streamed_bytes, has_begun=self.is_cut_off)
         so_far = self.so_far()
         return replace(
             so_far,
@@ -260,6 +260,10 @@ class CallRetries:
             meter.outcome = "answered"
         except asyncio.CancelledError:
             meter.outcome, meter.is_cut_off = "cancelled", True
+            raise
+        except ProviderError as error:
+            # The service has answered with success, and bills it although it cannot be read.
+            meter.is_cut_off = meter.is_cut_off or error.kind == BAD_ANSWER
             raise
         finally:
             usage = meter.usage(request)

@@ -115,7 +115,9 @@ class CoordinatorActor:
         self._cycles = Cycles(context, board)
         self._worker_requests = WorkerRequestHandler(context, board, InsightReview(context))
         self._run_transition = RunTransition(context, board, self._worker_requests)
-        self._trigger_handler = TriggerHandler(context, board, self._cycles, self._run_transition)
+        self._trigger_handler = TriggerHandler(
+            context, board, self._cycles, self._run_transition, self.entity.decision_now
+        )
         self._tools = CoordinatorTools(
             context, self.entity.messenger, board, self._notifications, self._cycles
         )

@@ -6,6 +6,7 @@ action is recovered like any other action: it is executed once or not at all.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 from actors.entity.context import EntityContext
@@ -83,6 +84,14 @@ class ApprovalGate:
             return None
         answer = partial(self._answer, policy, actions, opened)
         return PendingApproval(answer, partial(self._withdraw, opened))
+
+    def decision_now(self, tool: str, arguments: JsonObject, by: str) -> PolicyDecision:
+        """Return what today's rules say of a call that an entity made earlier; `by` is its name.
+
+        The effects of the call come only now, for instance those of a trigger.
+        """
+        actions = actions_of_call(tool, arguments, self._known)
+        return self._policies.current().judge_all(actions, replace(self.who(), name=by))
 
     def _actions_of(self, opened: OpenCall) -> list[SpelledAction]:
         call = opened.call

@@ -72,6 +72,7 @@ class Entity:
         self.think = self.model_client.think
         gate = ApprovalGate(context, self.messenger, who, further, names)
         self.approval_for = gate.approval_for
+        self.decision_now = gate.decision_now
         self.compactor = Compactor(
             context, self.model_client, toolbox, self.request, compaction_context
         )

@@ -152,7 +152,8 @@ class FiringDetails(Record):
     """The cause of a firing.
 
     `missed` counts further due times that the firing replaces. `lineage` are the triggers that led
-    to it, its own included. `about` is a description of the cause.
+    to it, its own included. `about` is a description of the cause, `created_by` the name of the
+    entity or person that created the trigger.
     """
 
     trigger_id: str
@@ -161,6 +162,7 @@ class FiringDetails(Record):
     missed: int = 0
     lineage: tuple[str, ...] = ()
     about: str = ""
+    created_by: str = ""
 
 
 class TriggerRun(FiringDetails):

@@ -357,6 +357,7 @@ class TriggerSet:
 
 def _firing(trigger: Trigger, id: str, due: float, **about: Any) -> TriggerRun:
     named = {"trigger_id": trigger.id, "name": trigger.name, "action": trigger.action}
+    named |= {"created_by": trigger.created_by}
     return TriggerRun(id=id, due=due, **named, **about)
 
 

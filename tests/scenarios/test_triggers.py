@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.model_server import Reply, Script, say
+from tests.fakes.model_server import Reply, Script, call, say
 from tests.integration.waiting import until
 from tests.scenarios.live_home import LiveHome, running_home, whole_lines
 from tests.scenarios.scenario_home import JsonObject
@@ -192,3 +192,52 @@ def test_a_clock_that_dies_in_a_callback_tells_so_and_runs_it_no_second_time(
     assert not [title for title in live_home.titles() if "300.061" in title]
     book = json.loads((agent / "triggers.json").read_text())
     assert [trigger["fired"] for trigger in book["triggers"]] == [1]
+
+
+LATER_RULES = """
+rules:
+- {name: silence, action: deny, tool: send_message, pattern: "human"}
+- {name: repeats, action: ask, tool: create_work_node}
+"""
+
+
+def scheduled(kind: str, **payload: str) -> Reply:
+    """Return a call that creates a trigger of the team for this action in a minute."""
+    action = {"type": kind, "payload": payload}
+    return call("schedule", type="delayed", config={"delay_seconds": 60}, action=action)
+
+
+def test_a_rule_that_is_added_later_is_against_the_action_of_a_trigger_of_the_team(
+    live_home: AdjustedClockHome,
+) -> None:
+    later = [
+        scheduled("send_message", to="human", content="The build is due"),
+        scheduled("run_node", node_id="eve-facts"),
+        ask("Enough?"),
+        say("I have seen it."),
+    ]
+    live_home.plays(coordinator=[*one_worker("eve")[:3], *later], eve=WORK)
+    agent = live_home.begin("ruled")
+    until(lambda: len(live_home.json("questions", "ruled")) == 1, "it asks")
+    until(live_home.is_parked, "everybody sleeps")
+    live_home.add("ruled", "A word of the person", "--in", "60s", "--say", "human")
+    rules = live_home.home / "approvals.yaml"
+    rules.write_text(LATER_RULES)
+    try:
+        live_home.turn(60)
+
+        def of_type(kind: str) -> list[JsonObject]:
+            events = whole_lines(agent / "events.jsonl")
+            return [event["data"] for event in events if event["type"] == kind]
+
+        until(lambda: len(of_type("trigger.refused")) == 2, "both are refused")
+        until(lambda: of_type("trigger.done"), "the person's own trigger is carried out")
+    finally:
+        rules.unlink()
+    reasons = {one["reason"] for one in of_type("trigger.refused")}
+    assert reasons == {"a rule denies it: silence", "a rule requires approval: repeats"}
+    said = "".join(path.read_text() for path in agent.glob("runs/*/_messages/*.md"))
+    assert "A word of the person" in said
+    assert "The build is due" not in said
+    assert len(list(agent.glob("runs/*/nodes/eve-facts*"))) == 1
+    live_home.stop(agent.name)

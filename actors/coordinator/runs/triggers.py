@@ -6,6 +6,7 @@ model call: a message is passed on, a node's work is put on the board again. The
 name the triggers that caused it, so that no trigger fires itself.
 """
 
+from collections.abc import Callable
 from typing import NoReturn
 
 from actors.coordinator.board_service import BoardService
@@ -18,6 +19,7 @@ from agiraph.core.errors import ModelFailure, Refused
 from agiraph.core.ids import (
     CLOCK,
     COORDINATOR_NAME,
+    HUMAN_NAME,
     TRIGGER_NAME,
 )
 from agiraph.core.models import Event, WorkNode
@@ -26,6 +28,8 @@ from agiraph.core.turns import JsonObject
 from agiraph.messages.run import BeginRun
 from agiraph.messages.text import TextMessage
 from agiraph.messages.trigger import TriggerFailed, TriggerFired
+from agiraph.tools.approvals.policy import PolicyDecision
+from agiraph.tools.triggers import schedule
 from transport.endpoint import Received
 from transport.errors import Nacked
 
@@ -41,23 +45,27 @@ class TriggerHandler:
         board_service: BoardService,
         cycles: Cycles,
         run_transition: RunTransition,
+        decision_now: Callable[[str, JsonObject, str], PolicyDecision],
     ) -> None:
         self._context = context
         self._runtime = context.runtime
         self._board_service = board_service
         self._cycles = cycles
         self._run_transition = run_transition
+        self._decision_now = decision_now
         self._lineage: tuple[str, ...] = ()
 
     async def handle(self, received: Received, fired: TriggerFired) -> None:
-        """Execute the action of a firing."""
+        """Execute the action of a firing, if the person's rules still allow it."""
+        turn = self._cycles.wake(fired) if fired.action == "wake_agent" else None
         match fired.action:
+            case _ if turn is None and self._is_refused(received, fired):
+                return
             case "send_message":
                 await self._send(received, fired)
             case "run_node":
                 self._run_node(received, fired)
             case _:
-                turn = self._cycles.wake(fired)
                 if turn == "":
                     self._done(received, fired)
                     return
@@ -87,6 +95,28 @@ class TriggerHandler:
             f" The trigger {trigger}, which led to this, is paused; when it is mended: "
             f"agiraph triggers {agent} resume {trigger}"
         )
+
+    def _is_refused(self, received: Received, fired: TriggerFired) -> bool:
+        """Whether a rule of the person, perhaps a later one, is against a trigger of the team.
+
+        A trigger whose action the person must approve first is shown to the coordinator instead.
+        """
+        if fired.created_by in ("", HUMAN_NAME):
+            return False
+        action: JsonObject = {"type": fired.action, "payload": fired.payload}
+        decision = self._decision_now(schedule.name, {"action": action}, fired.created_by)
+        if decision.action == "allow":
+            return False
+        rule = decision.rule.name if decision.rule is not None else ""
+        why = {"deny": "a rule denies it", "ask": "a rule requires approval"}[decision.action]
+        reason = f"{why}: {rule}" if rule else why
+        self._note(fired, "trigger.refused", {"reason": reason})
+        if decision.action == "ask":
+            text = f"The action {fired.action} was not carried out ({reason}). To have the person "
+            self._wake(received, fired, shown(fired, text + f"asked, do it yourself: {action}"))
+        else:
+            self._runtime.done(received)
+        return True
 
     # --- actions ---------------------------------------------------------------------------------
 

@@ -66,7 +66,8 @@ class ResponsesReader(AnswerReader):
         if kind.endswith(".delta"):
             self.streamed_bytes += byte_length(str(event.get("delta") or ""))
         if kind in ENDS:
-            self._answer = event.get("response") or {}
+            has_read = bool(self._items or self._streamed)
+            self._answer = _object(event, "response", may_be_missing=has_read)
             self.counts = mapping(self._answer.get("usage"))
             whole = sum(map(_size, objects_in(self._answer.get("output"))))
             self._parts = max(self._parts, whole)
@@ -80,7 +81,9 @@ class ResponsesReader(AnswerReader):
                 return self._streamed[-1]
             case "response.output_item.done":
                 index = event.get("output_index")
-                self._add(len(self._items) if index is None else index, mapping(event.get("item")))
+                self._add(len(self._items) if index is None else index, _object(event, "item"))
+            case "response.output_item.added":
+                _object(event, "item")
             case "response.completed" | "response.incomplete":
                 details = self._answer.get("incomplete_details") or {}
                 self.finish = str(details.get("reason") or "")
@@ -148,6 +151,16 @@ def _text(item: JsonObject) -> str:
 def _size(item: JsonObject) -> int:
     """Return the number of parts of an item, itself included."""
     return 1 + len(objects_in(item.get("content"))) + len(objects_in(item.get("summary")))
+
+
+def _object(event: JsonObject, name: str, *, may_be_missing: bool = True) -> JsonObject:
+    """Return an object of an event. Raises ValueError for another value."""
+    found = event.get(name)
+    if found is None and may_be_missing:
+        return {}
+    if not isinstance(found, dict):
+        raise ValueError(f"the event {event.get('type')} has no object '{name}'")
+    return found
 
 
 def _generated(item: JsonObject) -> object:

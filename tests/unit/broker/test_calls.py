@@ -213,6 +213,14 @@ async def test_an_answer_that_cannot_be_read_is_asked_for_three_times_at_most(
     assert len(stub.requests) == 3
 
 
+async def test_an_answer_that_cannot_be_read_is_billed(calls_of: CallsOf) -> None:
+    calls = calls_of(StubProvider(ProviderError("bad_answer", "an unknown encoding")))
+    with pytest.raises(ProviderError):
+        await make(calls)
+    usage = calls.ledger.by_entity()["shop-1/ada"]
+    assert (usage.input_tokens > 0, usage.is_estimate) == (True, True)
+
+
 async def test_a_call_is_answered_after_an_answer_that_cannot_be_read(calls_of: CallsOf) -> None:
     stub = StubProvider(ProviderError("bad_answer", "an event is not JSON"), answer("fine"))
     assert (await make(calls_of(stub))).text == "fine"

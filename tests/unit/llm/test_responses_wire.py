@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from agiraph.core.turns import AssistantTurn, ModelResponse, ToolCall, ToolTurn, Turn, UserTurn
-from agiraph.llm.failures import explain
+from agiraph.llm.failures import UnreadableAnswer, explain
 from agiraph.llm.wire.responses import ResponsesReader
 from tests.unit.llm.bodies import responses_body
 from tests.unit.llm.requests import ask
@@ -121,3 +121,17 @@ def test_a_failure_in_mid_stream_has_its_kind(event: JsonObject, kind: str) -> N
     with pytest.raises(Exception) as caught:  # noqa: PT011
         ResponsesReader().feed(event)
     assert explain(caught.value, "openai", "m", "http://x", "").kind == kind
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"type": "response.output_item.added", "item": 5},
+        {"type": "response.output_item.done", "item": "text"},
+        {"type": "response.completed", "response": None},
+        {"type": "response.incomplete", "response": [1]},
+    ],
+)
+def test_an_event_without_its_object_is_unreadable(event: JsonObject) -> None:
+    with pytest.raises(UnreadableAnswer, match="has no object"):
+        ResponsesReader().read(event)

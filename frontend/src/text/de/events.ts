@@ -141,6 +141,7 @@ export const events: typeof en = {
       cancelled: "der Auslöser {{name}} ist abgebrochen",
       fired: "der Auslöser {{name}} ist losgegangen",
       done: "die Aktion des Auslösers {{name}} ist getan",
+      refused: "die Aktion des Auslösers {{name}} wurde nicht ausgeführt: {{reason}}",
       callback: "der Befehl des Auslösers {{name}} ist zu Ende: {{ended}}",
     },
     child: {

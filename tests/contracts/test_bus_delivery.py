@@ -32,7 +32,7 @@ async def test_messages_of_one_sender_arrive_in_order_beyond_the_window(
     assert await numbers(bob, 300) == list(range(300))
 
 
-async def test_a_send_returns_once_the_router_keeps_it_though_nobody_is_there(
+async def test_send_returns_once_the_router_stores_the_message_without_recipient(
     managed: ManagedBus,
 ) -> None:
     await managed.announce("ada", "bob")
@@ -115,7 +115,7 @@ async def test_a_passing_message_that_is_too_large_is_dropped(managed: ManagedBu
     assert await numbers(bob, 1) == [7]
 
 
-async def test_what_is_not_done_goes_to_the_next_incarnation_in_order(managed: ManagedBus) -> None:
+async def test_unfinished_messages_go_to_the_next_incarnation_in_order(managed: ManagedBus) -> None:
     ada, bob = await managed.join("ada"), await managed.join("bob")
     for n in range(5):
         await ada.send("bob", Task(n=n))
@@ -158,7 +158,7 @@ async def test_a_request_is_answered(managed: ManagedBus) -> None:
     await serving
 
 
-async def test_an_answer_outlives_the_one_who_asked(managed: ManagedBus) -> None:
+async def test_answer_survives_its_asker(managed: ManagedBus) -> None:
     ada, bob = await managed.join("ada"), await managed.join("bob")
     id = bytes(range(16))
     asking = asyncio.create_task(ada.ask("bob", Task(n=1), id=id))
@@ -184,7 +184,7 @@ async def test_a_deadline_is_kept(managed: ManagedBus) -> None:
         await ada.ask("bob", Ping(), within_seconds=0.05)
 
 
-async def test_a_passing_question_to_nobody_fails_fast(managed: ManagedBus) -> None:
+async def test_transient_request_to_an_absent_peer_fails_fast(managed: ManagedBus) -> None:
     ada = await managed.join("ada")
     with pytest.raises(PeerLost):
         await ada.ask("broker", Ping())

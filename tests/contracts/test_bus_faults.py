@@ -54,7 +54,7 @@ async def test_a_router_that_was_killed_is_found_again_and_nothing_unaccepted_is
     assert len(lives) == 1
 
 
-async def test_what_was_accepted_outlives_the_router(managed: ManagedBus) -> None:
+async def test_accepted_messages_survive_the_router(managed: ManagedBus) -> None:
     supervisor = await managed.announce("ada", "bob")
     ada = await managed.join("ada")
     ids = [await ada.send("bob", Task(n=n)) for n in range(5)]
@@ -143,7 +143,7 @@ async def test_an_incarnation_that_was_followed_is_fenced(managed: ManagedBus) -
     assert await numbers(new, 1) == [3]
 
 
-async def test_nobody_joins_without_a_ticket_for_exactly_that_incarnation(
+async def test_peer_needs_a_ticket_for_exactly_its_incarnation(
     managed: ManagedBus,
 ) -> None:
     mine = make_ticket(managed.bus.key, "ada", 1)
@@ -157,7 +157,7 @@ async def test_nobody_joins_without_a_ticket_for_exactly_that_incarnation(
         assert error.value.reason == "not_allowed"
 
 
-async def test_nobody_can_be_the_router(managed: ManagedBus) -> None:
+async def test_peer_cannot_join_as_the_router(managed: ManagedBus) -> None:
     with pytest.raises(Nacked):
         await managed.bus.endpoint("router").start(PATIENCE)
 
@@ -191,7 +191,7 @@ async def test_noise_is_ignored_and_the_router_lives(managed: ManagedBus) -> Non
     assert await numbers(bob, 1) == [5]
 
 
-async def test_one_who_has_not_said_hello_is_asked_who_it_is(managed: ManagedBus) -> None:
+async def test_peer_without_hello_is_asked_for_it(managed: ManagedBus) -> None:
     eve = await managed.intrude(greet=False)
     eve.send(message("eve", "broker"))
     assert (await eve.next())[0] == WHO
@@ -256,7 +256,7 @@ async def test_without_a_router_the_start_fails_in_time(tmp_path: Path) -> None:
         await endpoint.send("bob", Task())
 
 
-async def test_an_answer_from_somebody_else_is_no_answer(managed: ManagedBus) -> None:
+async def test_answer_from_another_peer_is_ignored(managed: ManagedBus) -> None:
     ada, bob, eve = [await managed.join(name) for name in ("ada", "bob", "eve")]
     asking = asyncio.create_task(ada.ask("bob", Ping(n=1), within_seconds=PATIENCE))
     asked = await take(bob)

@@ -139,7 +139,7 @@ async def test_each_message_arrives_once_whatever_the_connection_does(far: Uplin
     assert all(set(found.values()) == {1} for found in seen)
 
 
-async def test_a_host_that_floods_keeps_nobody_waiting(far: UplinkHome) -> None:
+async def test_flooding_host_delays_no_other_peer(far: UplinkHome) -> None:
     await far.know(host_far=FAR)
     bob, eve = await far.managed.join("bob"), await far.host("far", FAR).join("ada")
     is_over = asyncio.Event()
@@ -159,7 +159,7 @@ async def test_a_host_that_floods_keeps_nobody_waiting(far: UplinkHome) -> None:
         is_over.set()
 
 
-async def test_a_host_that_reads_and_acknowledges_nothing_keeps_nobody_waiting(
+async def test_host_without_acknowledgements_delays_no_other_peer(
     far: UplinkHome,
 ) -> None:
     await far.know(host_far=FAR)

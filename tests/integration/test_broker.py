@@ -223,7 +223,7 @@ async def test_a_killed_broker_comes_back_and_the_call_is_made_again(
         assert text_of(await ada.ask(BROKER, body, id=id)) == "again"
 
 
-async def test_what_was_spent_is_still_known_after_a_kill(broker_system: BrokerSystem) -> None:
+async def test_spending_survives_a_kill(broker_system: BrokerSystem) -> None:
     async with started(broker_system) as (supervisor, ada):
         await ada.ask(BROKER, CallModel(request=ask(model="anthropic/fake")))
         before = (await ada.ask(BROKER, AskUsage(agent="shop-1"))).body

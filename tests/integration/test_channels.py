@@ -141,7 +141,7 @@ def test_a_receiver_that_fails_hangs_and_redirects_gets_the_same_delivery_again(
         assert row.where.startswith("http://127.0.0.1")
 
 
-def test_what_nobody_takes_is_set_aside_in_sight_and_tried_again_on_request(
+def test_undeliverable_notification_is_a_dead_letter_and_retried_on_request(
     tmp_path: Path,
 ) -> None:
     with Hook(500, 500) as hook:
@@ -199,7 +199,7 @@ def test_away_is_remembered_and_what_is_urgent_goes_where_he_said(tmp_path: Path
             assert phone.posts == []
 
 
-def test_one_who_asked_in_vain_hears_that_he_is_away(tmp_path: Path) -> None:
+def test_unanswered_asker_learns_that_the_human_is_away(tmp_path: Path) -> None:
     with gateway(tmp_path) as gateway_home, gateway_home.client() as client:
         client.set_me(SetPresenceRequest(status="away", until=4102444800.0))
         ask(gateway_home, deadline_seconds=0.05)

@@ -80,7 +80,7 @@ def test_hashes_are_those_of_sha256sum(tmp_path: Path) -> None:
     assert evidence.at == 7.0
 
 
-def test_what_cannot_be_a_check_is_refused_when_the_node_is_made() -> None:
+def test_invalid_check_is_refused_when_the_node_is_created() -> None:
     assert normal_checks((" make test ", "", "  ")) == ("make test",)
     with pytest.raises(InvalidInput, match=f"{MOST_CHECKS} checks"):
         normal_checks(("true",) * (MOST_CHECKS + 1))

@@ -64,7 +64,7 @@ def remote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RemoteConsole]:
     assert not (folder / "none").exists()
 
 
-def test_who_it_is_and_how_it_goes_is_seen_from_elsewhere(remote: RemoteConsole) -> None:
+def test_remote_console_shows_identity_and_progress(remote: RemoteConsole) -> None:
     rows = remote.json("ps")
     assert isinstance(rows, list)
     assert {"supervisor", "router", "human"} <= {row["address"] for row in rows}

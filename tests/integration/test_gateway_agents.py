@@ -284,7 +284,7 @@ def test_an_external_agent_does_no_single_steps(gateway_home: GatewayHome, clien
     assert (error.status, "takes its steps by itself" in error.detail) == (409, True)
 
 
-def test_an_interruption_is_a_message_to_whoever_does_something(
+def test_interruption_is_a_message_to_each_working_entity(
     gateway_home: GatewayHome, client: Client
 ) -> None:
     gateway_home.add_agent()

@@ -110,9 +110,7 @@ def test_a_body_that_never_comes_whole_is_hung_up_on(url: str, token: str, lengt
 
 
 @pytest.mark.parametrize("token_given", [True, False])
-def test_a_body_that_nobody_reads_is_not_waited_for(
-    url: str, token: str, token_given: bool
-) -> None:
+def test_unread_body_is_not_waited_for(url: str, token: str, token_given: bool) -> None:
     with Raw(url) as raw:
         given = f"Authorization: Bearer {token if token_given else 'wrong'}"
         raw.send("POST /agents/nobody/pause HTTP/1.1", given, "Content-Length: 50000")
@@ -204,7 +202,7 @@ def test_a_token_that_calls_too_often_is_told_when_to_come_back(
         assert client.health().pid  # others are not held up
 
 
-def test_who_guesses_is_slowed_down_and_nobody_else_is(url: str, token: str) -> None:
+def test_only_a_guessing_client_is_slowed_down(url: str, token: str) -> None:
     until(lambda: ask(url, "guess", "/health")[0] == 429, "a stranger has to wait")
     assert ask(url, token, "/health")[0] == 200
     until(lambda: ask(url, "guess", "/health")[0] == 401, "a stranger is answered again")
@@ -419,9 +417,7 @@ OWN = "the line with the token"
         (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",),
     ],
 )
-def test_what_is_no_sound_http_is_refused(
-    url: str, token: str, lines: tuple[str | bytes, ...]
-) -> None:
+def test_invalid_http_is_refused(url: str, token: str, lines: tuple[str | bytes, ...]) -> None:
     with Raw(url) as raw:
         given = f"Authorization: Bearer {token}"
         raw.send(*(given if line == OWN else line for line in lines), "Connection: close")

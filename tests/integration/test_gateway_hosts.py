@@ -58,7 +58,7 @@ def test_an_invitation_is_valid_as_the_settings_say_and_is_shown_once(
     assert told.status_code == 422
 
 
-def test_a_worker_is_moved_by_its_name_and_nobody_else(
+def test_worker_is_moved_by_its_name_and_no_other_entity_is(
     gateway_home: GatewayHome, client: Client
 ) -> None:
     gateway_home.add_agent()

@@ -25,7 +25,7 @@ def gateway_pid(client: Client) -> int:
     return client.health().pid
 
 
-def test_what_is_asked_again_after_kill_9_is_done_once(home: Path, tmp_path: Path) -> None:
+def test_request_repeated_after_kill_9_is_executed_once(home: Path, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("x,y\n1,2\n")
     request = CreateAgentRequest(
         goal="Survey these papers", model="script/survey", input=str(tmp_path), name="papers"

@@ -137,7 +137,7 @@ def goodbye(connection: ClientConnection) -> tuple[int | None, str | None]:
         return connection.close_code, connection.close_reason
 
 
-def test_who_comes_back_sees_by_the_cursors_what_was_missed(tmp_path: Path) -> None:
+def test_returning_follower_sees_missed_changes_by_cursor(tmp_path: Path) -> None:
     with ExitStack() as stack:
         with running_gateway(tmp_path) as gateway_home:
             gateway_home.add_agent()
@@ -215,7 +215,7 @@ def test_watchers_share_a_subscription_and_see_text_retries_and_the_end(
         assert (end.is_end, end.reason) == (True, "")
 
 
-def test_who_may_not_or_cannot_follow_is_refused_before_the_handshake(tmp_path: Path) -> None:
+def test_invalid_follower_is_refused_before_the_handshake(tmp_path: Path) -> None:
     with running_gateway(tmp_path, followers=2) as gateway_home, ExitStack() as stack:
         gateway_home.add_agent()
         with pytest.raises(InvalidStatus) as refused:

@@ -72,7 +72,7 @@ def test_the_log_comes_first_then_what_is_appended(gateway_home: GatewayHome) ->
         assert [event["id"] for event in take(lines, 1)] == ["3"]
 
 
-def test_who_comes_back_gets_what_was_missed_and_only_what_is_wanted(
+def test_returning_follower_gets_missed_events_of_the_wanted_types(
     gateway_home: GatewayHome,
 ) -> None:
     gateway_home.add_agent()

@@ -84,7 +84,7 @@ def test_texts_to_the_human_are_journaled_once_and_paged(
     assert len(gateway_home.line.finished) == 3
 
 
-def test_nobody_else_is_shown_as_the_human(gateway_home: GatewayHome, client: Client) -> None:
+def test_no_other_sender_is_shown_as_the_human(gateway_home: GatewayHome, client: Client) -> None:
     gateway_home.add_agent()
     gateway_home.arrive(arrived(TextMessage(content="obey", from_name="Human "), f"{AGENT}/eve-1"))
     assert client.conversation("survey").messages[0].sender == f"{AGENT}/eve-1"

@@ -175,7 +175,7 @@ def test_acting_on_an_agent_acts_on_all_of_it(gateway_home: GatewayHome, client:
     assert len(client.act("survey", "restart").entities) == 3
 
 
-def test_what_has_no_process_is_not_killed(gateway_home: GatewayHome, client: Client) -> None:
+def test_entity_without_a_process_is_not_killed(gateway_home: GatewayHome, client: Client) -> None:
     gateway_home.add_agent()
     worker = f"{AGENT}/{gateway_home.add_team('Alice')[0]}"
     parked = {"state": "parked", "pid": None}

@@ -68,7 +68,7 @@ def leads(gate: threading.Event) -> Callable[[SeenRequest], Reply]:
     return lead
 
 
-def test_nobody_crashes_and_nobody_believes_a_worker_that_was_taken_over(
+def test_hostile_worker_crashes_no_process_and_is_believed_by_none(
     live_home: HostileWorkerHome,
 ) -> None:
     gate, ask = threading.Event(), call("ask_human", question="Which one?")

@@ -112,7 +112,7 @@ def test_a_worker_is_moved_as_asked_and_who_cannot_be_moved_stays(
     supervisor.stop_child("shop/dan", "forget")
 
 
-def test_what_ran_on_a_lost_machine_is_started_elsewhere_once_its_lease_has_ended(
+def test_workers_of_a_lost_machine_are_started_elsewhere_once_its_lease_has_ended(
     supervisor: ProbedSupervisor, north: Machine, south: Machine
 ) -> None:
     supervisor.start("shop/eva")

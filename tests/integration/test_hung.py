@@ -107,7 +107,7 @@ def test_a_start_that_waits_for_room_on_the_disk_is_not_ended(supervisor: Probed
     assert not supervisor.events("child.crashed", "shop/fay")
 
 
-def test_frozen_services_are_killed_and_nobody_else(supervisor: ProbedSupervisor) -> None:
+def test_only_frozen_services_are_killed(supervisor: ProbedSupervisor) -> None:
     supervisor.start("shop/dan")
     bystander = supervisor.await_row("shop/dan", state="ready")["pid"]
     frozen = {name: psutil.Process(supervisor.row(name)["pid"]) for name in SERVICES}
@@ -119,7 +119,7 @@ def test_frozen_services_are_killed_and_nobody_else(supervisor: ProbedSupervisor
         try:
             rows = {name: supervisor.row(name) for name in SERVICES}
         except (OSError, ValueError, KeyError):
-            return False  # the console's gateway, or its router, is down
+            return False  # the human gateway, or its router, is down
         return all(
             row["state"] == "ready" and row["pid"] != frozen[name].pid for name, row in rows.items()
         )

@@ -614,7 +614,7 @@ async def test_a_bound_in_dollars_opens_no_door_to_a_model_without_a_price(
 # --- access --------------------------------------------------------------------------------------
 
 
-async def test_who_is_not_let_in(broker_system: BrokerSystem) -> None:
+async def test_unauthorized_requests_are_refused(broker_system: BrokerSystem) -> None:
     async with worker(broker_system, models=("openai/fake",)) as ada:
         path = ANTHROPIC
 

@@ -235,9 +235,7 @@ async def test_a_service_whose_counts_cannot_be_true_is_estimated_and_its_budget
     assert 0 < metered.ledger.spent_usd("run-1") <= budget
 
 
-async def test_what_a_service_refused_costs_nothing(
-    build: Build, server: FakeModelServer, api: str
-) -> None:
+async def test_refused_call_costs_nothing(build: Build, server: FakeModelServer, api: str) -> None:
     server.responder = lambda seen: Reply(status=500)
     metered = build(attempts=2)
     await metered.failure(ask(model=f"{api}/fake"))

@@ -161,7 +161,7 @@ def start_there(supervisor: ProbedSupervisor, address: str, name: str) -> dict[s
     ("name", "confirms", "lists"),
     [("ignores-kills", True, True), ("starts-nothing", False, False), ("forgets", True, False)],
 )
-def test_what_a_stubborn_host_was_to_run_is_stopped_and_started_elsewhere(
+def test_workers_of_an_unresponsive_host_are_stopped_and_started_elsewhere(
     supervisor: ProbedSupervisor, tmp_path: Path, name: str, confirms: bool, lists: bool
 ) -> None:
     address = f"shop/{name}"

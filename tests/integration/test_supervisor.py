@@ -52,7 +52,7 @@ def test_a_child_lives_in_its_own_session_below_the_supervisor(
     assert "ticket" not in born["arguments"]
 
 
-def test_starting_what_runs_confirms_it(supervisor: ProbedSupervisor) -> None:
+def test_starting_a_running_child_confirms_it(supervisor: ProbedSupervisor) -> None:
     first = supervisor.start("shop/bob")
     again = supervisor.start("shop/bob")
     assert again == first
@@ -232,7 +232,7 @@ def test_keys_reach_the_broker_alone(supervisor: ProbedSupervisor) -> None:
 
 
 @linux_only
-def test_the_spawner_comes_back_and_nobody_waits_for_it_for_long(
+def test_spawner_is_restarted_without_long_delays(
     supervisor: ProbedSupervisor,
 ) -> None:
     spawner = supervisor.row("spawner")["pid"]

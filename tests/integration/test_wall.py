@@ -138,7 +138,7 @@ def test_a_worker_sees_nothing_of_others(layout: HomeLayout, inside: Inside) -> 
     assert layout.node.scratch / "draft.md" in found
 
 
-def test_what_is_not_its_own_cannot_be_written(layout: HomeLayout, inside: Inside) -> None:
+def test_worker_cannot_write_outside_its_own_files(layout: HomeLayout, inside: Inside) -> None:
     places = (
         *(layout.node.published / "x", layout.node.log, layout.run.plan, layout.run.path / "x"),
         *(layout.run.node(OTHER).published / "sub" / "result.md", layout.input_dir / "table.csv"),

@@ -157,7 +157,7 @@ def test_one_that_asks_for_the_same_for_ever_is_ended(lead: Lead) -> None:
 
 
 @pytest.mark.usefixtures("denying")
-def test_one_that_loses_its_conversation_says_so_and_begins_anew_with_its_task(lead: Lead) -> None:
+def test_agent_without_its_conversation_reports_that_and_restarts_its_task(lead: Lead) -> None:
     outcome = lead("dot", DONE_AFTER_ALL, command="scripted resumes=yes forgets=yes")
     [completed] = outcome.data("node.completed")
     summary = "Done after all.\n\n(Its conversation was lost at start 2, and begun again.)"

@@ -41,7 +41,7 @@ def read_until(process: Forked, text: str) -> str:
     return read
 
 
-def test_who_attaches_sees_what_was_done_and_the_end_with_its_result(
+def test_attached_command_shows_earlier_work_and_the_result(
     live_home: LiveHome, gate: Event
 ) -> None:
     agent = at_work(live_home, "joined", gate)
@@ -93,7 +93,7 @@ def test_commands_that_follow_end_when_their_reader_has_gone(
     assert live_home.command("wait", agent).returncode == 0
 
 
-def test_who_attaches_late_or_waits_late_is_told_how_it_ended(live_home: LiveHome) -> None:
+def test_late_attach_or_wait_shows_how_the_run_ended(live_home: LiveHome) -> None:
     live_home.plays(coordinator=[say("I do not know."), say("I still do not know.")])
     agent = live_home.begin("at-a-loss")
     live_home.await_end(agent, "failed")
@@ -114,7 +114,7 @@ def test_the_end_of_a_budget_is_an_exit_code_of_its_own(live_home: LiveHome) -> 
     assert live_home.command("attach", "spent-up").returncode == 3
 
 
-def test_who_waits_no_longer_leaves_the_team_at_work(live_home: LiveHome, gate: Event) -> None:
+def test_interrupted_wait_leaves_the_team_at_work(live_home: LiveHome, gate: Event) -> None:
     agent = at_work(live_home, "slow", gate)
     waited = live_home.command("wait", agent, "--timeout", "1s", "--json")
     assert waited.returncode == 1

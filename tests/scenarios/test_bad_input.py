@@ -317,7 +317,7 @@ def running(word: str) -> bool:
 # --- noise on the wire, and a disk that is full --------------------------------------------------
 
 
-def test_noise_at_the_routers_socket_disturbs_nobody(live_home: LiveHome) -> None:
+def test_noise_at_the_routers_socket_disturbs_no_peer(live_home: LiveHome) -> None:
     gate = threading.Event()
     live_home.plays(coordinator=one_worker("gus"), gus=[held(bash("echo 1 > f"), gate), DONE])
 

@@ -63,7 +63,9 @@ def test_more_is_asked_for_and_given_though_everything_was_killed(live_home: Liv
     assert len(live_home.json("questions", "spend", "--all")) == 1
 
 
-def test_all_who_lack_the_same_ask_once_and_stop_here_ends_it(live_home: LiveHome) -> None:
+def test_entities_with_the_same_empty_budget_ask_once_and_stop_here_ends_the_run(
+    live_home: LiveHome,
+) -> None:
     live_home.plays(**team(first=100, fact=LIMIT - 10_000))
     agent = live_home.begin("spend-it-all", *TOKENS)
     live_home.json("respond", live_home.await_question("spend-it-all")["id"], "3")
@@ -71,7 +73,7 @@ def test_all_who_lack_the_same_ask_once_and_stop_here_ends_it(live_home: LiveHom
     assert len(live_home.json("questions", "spend-it-all", "--all")) == 1
 
 
-def test_with_nobody_there_to_ask_it_is_exit_code_3(live_home: LiveHome) -> None:
+def test_budget_without_a_person_to_ask_gives_exit_code_3(live_home: LiveHome) -> None:
     live_home.plays(**team(first=LIMIT - 500))
     outcome = live_home.lead("Spend alone", *TOKENS)
     assert (outcome.code, outcome.result["status"]) == (3, "failed")
@@ -122,7 +124,7 @@ def test_an_outside_agent_without_money_is_started_again_when_there_is_more(
     agents.unlink()
 
 
-def test_an_agents_own_budget_is_set_and_whoever_waits_for_more_goes_on(
+def test_raised_agent_budget_lets_waiting_entities_continue(
     live_home: LiveHome,
 ) -> None:
     live_home.plays(coordinator=[dear(finish(), LIMIT - 500), finish("Done again.")])

@@ -160,7 +160,7 @@ def test_the_console_finds_its_place_again_after_the_supervisor_was_killed(
     screen.await_screen("[left with 0]")
 
 
-def test_who_worked_and_what_was_spent_stay_when_the_run_has_ended(
+def test_workers_and_spending_stay_when_the_run_has_ended(
     live_home: LiveHome, terminal: Terminals
 ) -> None:
     live_home.plays(coordinator=one_worker("ada"), ada=[FACT, DONE])

@@ -92,7 +92,7 @@ def test_a_worker_whose_machine_is_lost_continues_on_another_from_the_copy_at_ho
     )
 
 
-def test_who_has_parked_continues_elsewhere_with_all_of_its_scratch(far: RemoteWorkersHome) -> None:
+def test_parked_worker_continues_elsewhere_with_all_of_its_scratch(far: RemoteWorkersHome) -> None:
     large = "head -c 3000000 /dev/zero > large.bin; ln -s large.bin link; mkdir empty"
     far.plays(
         coordinator=one_worker("cleo"),

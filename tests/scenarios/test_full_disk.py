@@ -63,9 +63,7 @@ def who_waits(live_home: LiveHome) -> list[str]:
     return [row["address"] for row in rows if row["doing"] == WAITS]
 
 
-def test_a_disk_that_fills_up_stops_nobody_for_good(
-    full_disk_home: LiveHome, disk: SmallDisk
-) -> None:
+def test_full_disk_stops_no_process_permanently(full_disk_home: LiveHome, disk: SmallDisk) -> None:
     live_home = full_disk_home
     hire, assign, wait, finish = one_worker("ada")
     # A message of the human ends a wait too, so there are two.
@@ -138,7 +136,7 @@ def test_nothing_is_begun_on_a_disk_that_is_full_already(
     assert not processes_of(home)
 
 
-def test_who_is_killed_while_the_disk_is_full_comes_back_when_there_is_room(
+def test_process_killed_on_a_full_disk_returns_when_there_is_room(
     full_disk_home: LiveHome, disk: SmallDisk
 ) -> None:
     live_home = full_disk_home

@@ -254,7 +254,7 @@ def test_how_a_run_ended_needs_no_supervisor(rest: Rest) -> None:
     assert (attached.returncode, attached.stdout.startswith("Done: ")) == (0, True)
 
 
-def test_ps_lists_who_was_there_and_says_that_nothing_runs(rest: Rest) -> None:
+def test_ps_lists_former_entities_and_says_that_nothing_runs(rest: Rest) -> None:
     done = rest.run("ps", "--json")
     assert (done.returncode, START in done.stderr) == (0, True)
     rows = {row["address"]: row for row in json.loads(done.stdout)}

@@ -115,7 +115,7 @@ def test_several_questions_are_open_at_once_and_not_waited_for(live_home: LiveHo
     assert live_home.server.seen_by("cleo")[-1].said.count("Which size?) small") == 1
 
 
-def test_who_waits_for_an_answer_hears_what_else_the_human_says_and_outlives_a_kill(
+def test_waiting_asker_receives_other_messages_and_survives_a_kill(
     live_home: LiveHome,
 ) -> None:
     def told(seen: SeenRequest) -> Reply:
@@ -139,7 +139,7 @@ def test_who_waits_for_an_answer_hears_what_else_the_human_says_and_outlives_a_k
     assert live_home.server.seen_by("fay")[-1].said.count("Which database?) SQLite") == 1
 
 
-def test_nobody_having_answered_is_not_a_refusal_and_the_default_holds(live_home: LiveHome) -> None:
+def test_missing_answer_is_no_refusal_and_the_default_counts(live_home: LiveHome) -> None:
     question = ask("Which?", deadline="1s", default="SQLite")
     live_home.plays(coordinator=one_worker("dan"), dan=[question, chosen])
     agent = live_home.begin("unanswered")

@@ -126,7 +126,7 @@ def test_a_coordinator_gives_tools_to_the_workers_it_creates(
     assert lines(state / "lent/acts")[-1] == "cancelled acted", "its server was told"
 
 
-def test_a_tool_that_nobody_can_give_is_refused_with_what_there_is(live_home: LiveHome) -> None:
+def test_unavailable_tool_is_refused_with_the_available_tools(live_home: LiveHome) -> None:
     role = {"name": "cleo", "prompt": "Add", "tools": ["keyless__x"]}
     launch = call("launch_roles", stage={"roles": [role]})
     lend = [spawn("one", tools=["missing__x"]), spawn("two", tools=["keyless__x"]), launch]

@@ -122,9 +122,7 @@ def test_a_worker_uses_servers_that_others_wrote(live_home: LiveHome, docs: Path
     assert "read_text_file" in shown
 
 
-def test_a_server_that_began_anew_is_connected_with_again(
-    live_home: LiveHome, everything: Everything
-) -> None:
+def test_restarted_server_is_connected_again(live_home: LiveHome, everything: Everything) -> None:
     everything.restart()
     live_home.plays(
         coordinator=one_worker("pia"), pia=[call("all__echo", message="still there"), calls(*END)]

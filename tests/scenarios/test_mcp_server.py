@@ -195,7 +195,7 @@ async def test_a_python_program_gives_a_team_a_task_in_memory(live_home: LiveHom
             await client.execute_task(" ")
 
 
-def test_over_http_everybody_has_what_his_token_allows(live_home: LiveHome, url: str) -> None:
+def test_over_http_each_client_has_the_scope_of_its_token(live_home: LiveHome, url: str) -> None:
     assert httpx.post(url, json={}, verify=False).status_code == 401
     wrong = httpx.post(url, json={}, headers={"Authorization": "Bearer agt_wrong"}, verify=False)
     assert wrong.status_code == 401

@@ -91,7 +91,7 @@ def holders(live_home: LiveHome) -> tuple[dict[str, bool], list[str]]:
 
 
 @LINUX_ONLY
-def test_nobody_but_broker_and_supervisor_holds_a_key(keyed: LiveHome, tmp_path: Path) -> None:
+def test_only_broker_and_supervisor_have_a_key(keyed: LiveHome, tmp_path: Path) -> None:
     command = preset(keyed.home, "looking", program(tmp_path, AGENT))
     hired = [spawn("ada"), spawn("ann", type="autonomous", agent_command=command)]
     leads = [*hired, node("shell", "ada"), node("agent", "ann"), WAIT, finish()]

@@ -39,7 +39,7 @@ def asked_and_parked(live_home: LiveHome, name: str, ada: Plays = CHOOSES) -> tu
     return agent, str(live_home.await_question(agent.name)["id"])
 
 
-def test_a_question_is_answered_while_nobody_has_a_process(parking_home: LiveHome) -> None:
+def test_question_is_answered_while_all_entities_are_parked(parking_home: LiveHome) -> None:
     live_home = parking_home
     agent, question = asked_and_parked(live_home, "answered-parked")
     before = len(live_home.server.requests)
@@ -67,7 +67,7 @@ def test_a_question_outlives_the_death_of_everything(parking_home: LiveHome) -> 
     live_home.await_end(agent)
 
 
-def test_an_approval_is_given_while_nobody_has_a_process_and_after_a_stop(
+def test_approval_is_given_while_all_entities_are_parked_and_after_a_stop(
     parking_home: LiveHome,
 ) -> None:
     live_home = parking_home

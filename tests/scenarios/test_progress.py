@@ -117,7 +117,7 @@ def test_a_wait_of_the_coordinator_ends_with_a_notice(parking_home: LiveHome) ->
     live_home.await_end(live_home.begin("notified-in-wait"))
 
 
-def test_a_coordinator_that_waits_for_the_human_has_them_told_and_nobody_is_woken(
+def test_standstill_that_waits_for_the_human_is_reported_and_wakes_no_entity(
     parking_home: LiveHome,
 ) -> None:
     live_home = parking_home

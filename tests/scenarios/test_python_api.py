@@ -331,7 +331,7 @@ def test_a_cycle_is_a_deadlock_that_names_it() -> None:
     assert found.value.cycle == ("a", "b")
 
 
-def test_a_cycle_that_nobody_breaks_ends_the_run(parking_home: LiveHome) -> None:
+def test_unbroken_cycle_ends_the_run(parking_home: LiveHome) -> None:
     live_home = parking_home
     leads: Plays = [
         calls(spawn("ada"), spawn("ben")),

@@ -73,7 +73,9 @@ def test_a_paused_agent_between_two_cycles_is_paused(parking_home: LiveHome) -> 
     live_home.stop(agent.name)
 
 
-def test_who_was_paused_over_a_question_still_asks_once_resumed(parking_home: LiveHome) -> None:
+def test_entity_paused_with_an_open_question_still_asks_once_resumed(
+    parking_home: LiveHome,
+) -> None:
     live_home = parking_home
     live_home.plays(coordinator=[ask("Which year?"), finish()])
     agent = live_home.begin("undecided")

@@ -28,7 +28,7 @@ def patiently(found: Callable[[], T | None], what: str) -> T:
     return until(found, what, within_seconds=PATIENCE_SECONDS, look_seconds=0.1)
 
 
-def test_a_team_in_a_storm_fails_nobody_and_keeps_its_budget_to_the_call(
+def test_team_under_refusals_fails_no_node_and_keeps_its_budget_to_the_call(
     parking_home: LiveHome,
 ) -> None:
     live_home, team = parking_home, StormyTeam(WORKERS, MODELS)

@@ -69,7 +69,7 @@ def test_it_can_be_had_as_json_and_in_a_file(live_home: LiveHome) -> None:
         ("read/reder", ["unknown entity 'reder'", "reader"]),
     ],
 )
-def test_who_is_not_known_is_named_with_those_who_are(
+def test_unknown_entity_is_refused_with_the_known_names(
     live_home: LiveHome, named: str, words: list[str]
 ) -> None:
     unknown = live_home.command("transcript", named)

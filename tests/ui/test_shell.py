@@ -12,7 +12,7 @@ from tests.ui.visitor import NARROW, Visitor, assert_accessible, photograph
 WAITS = "asks you"
 
 
-def test_the_sidebar_shows_everybody_as_they_work(visitor: Visitor, live_home: LiveHome) -> None:
+def test_sidebar_shows_all_entities_at_work(visitor: Visitor, live_home: LiveHome) -> None:
     page, gate = visitor.go(""), Event()
     live_home.plays(coordinator=one_worker("ada"), ada=[held(FACT, gate), DONE])
     agent = live_home.begin("shelling", goal="Collect facts about shells")

@@ -42,13 +42,15 @@ def live(heartbeats: HeartbeatMonitor, gaps: list[float], *beating: str) -> list
 
 
 @given(gaps)
-def test_who_beats_between_looks_is_never_suspect_however_late_the_looks(gaps: list[float]) -> None:
+def test_process_with_heartbeats_between_checks_is_never_suspect_however_late_the_checks(
+    gaps: list[float],
+) -> None:
     found = live(watching(), gaps, "router", "shop/ada")
     assert all(one.address == "shop/bob" for one in found)
 
 
 @given(gaps)
-def test_nobody_is_blamed_for_a_silent_router(gaps: list[float]) -> None:
+def test_silent_router_makes_no_process_suspect(gaps: list[float]) -> None:
     found = live(watching(), gaps)
     assert all(one.address == "router" for one in found)
 

@@ -143,7 +143,7 @@ def check_taken(api: str, turns: tuple[Turn, ...]) -> None:
     parts=st.lists(st.lists(STEPS, max_size=8), min_size=1, max_size=3),
     budget=st.integers(SMALLEST_BUDGET, 12_000),
 )
-def test_what_is_sent_after_each_compaction_is_taken(
+def test_request_after_each_compaction_is_accepted(
     api: str, parts: list[list[Step]], budget: int
 ) -> None:
     talk = Talk(api)

@@ -58,7 +58,9 @@ def test_a_storm_counts_once_for_all_that_were_in_flight(most: int, wish: float)
 
 
 @given(st.lists(st.tuples(st.floats(0, 100), st.none() | st.floats(0, 60)), max_size=20))
-def test_nobody_calls_before_every_wish_is_over(refusals: list[tuple[float, float | None]]) -> None:
+def test_no_call_starts_before_every_requested_wait_is_over(
+    refusals: list[tuple[float, float | None]],
+) -> None:
     pace = AdaptiveConcurrency(8, RESTS)
     until = 0.0
     for at, wish in sorted(refusals, key=lambda one: one[0]):
@@ -72,7 +74,7 @@ def test_a_rest_is_never_longer_than_the_longest(refusals: int, chance: float) -
     assert 0.25 <= RESTS.after(refusals, None, chance) <= 30
 
 
-def test_a_service_that_answers_somebody_is_not_stuck() -> None:
+def test_service_that_answers_any_call_is_not_stuck() -> None:
     pace = AdaptiveConcurrency(4, RESTS)
     assert not pace.is_stuck(since=0, now=100, patience=100)
     assert pace.is_stuck(since=0, now=101, patience=100)

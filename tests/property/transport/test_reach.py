@@ -51,7 +51,7 @@ def test_the_router_knows_which_addresses_belong_to_no_agent() -> None:
 
 
 @given(addresses, addresses)
-def test_peers_reach_only_whom_a_message_type_needs(sender: str, to: str) -> None:
+def test_peers_reach_only_the_recipients_of_a_message_type(sender: str, to: str) -> None:
     assert Admission(KEY, TOPOLOGY).may_send(sender, to) is may_reach(sender, to)
 
 

@@ -24,12 +24,12 @@ def test_who_answered_is_named_if_it_is_not_simply_the_human() -> None:
 
 
 @pytest.mark.parametrize("policy", ["decide", "leave"])
-def test_nobody_having_answered_is_not_a_refusal(policy: str) -> None:
+def test_missing_answer_is_no_refusal(policy: str) -> None:
     told = answer_in_words(outcome(outcome="expired", at=0.0), policy)  # type: ignore[arg-type]
     assert "The human has not answered by 1970-01-01T00:00:00Z. This is not a refusal." in told
     assert ("assumptions" in told) == (policy == "decide")
 
 
-def test_a_default_holds_if_nobody_answered() -> None:
+def test_default_counts_without_an_answer() -> None:
     told = answer_in_words(outcome(outcome="expired", default="SQLite"), "decide")
     assert told.endswith("Your default applies: SQLite")

@@ -92,7 +92,9 @@ async def test_an_interruption_takes_the_question_back_and_the_call_is_not_run(
     assert result_in(stage).content == INTERRUPTED_CALL
 
 
-async def test_who_dies_while_it_waits_asks_again_and_does_it_once(tmp_path: Path) -> None:
+async def test_entity_killed_while_waiting_asks_again_and_executes_the_call_once(
+    tmp_path: Path,
+) -> None:
     stage, waiting = await dead_while_asking(tmp_path)
     stage.conversation.close()
     assert (stage.tools.ran, waiting.was_withdrawn) == ([], False)
@@ -102,7 +104,7 @@ async def test_who_dies_while_it_waits_asks_again_and_does_it_once(tmp_path: Pat
     assert again.conversation.transcript.has_seen("0a")
 
 
-async def test_who_dies_after_it_has_begun_does_not_ask_again_nor_do_it_again(
+async def test_entity_killed_after_an_approved_call_began_neither_asks_nor_repeats_it(
     tmp_path: Path,
 ) -> None:
     stage, _ = await dead_while_asking(tmp_path)

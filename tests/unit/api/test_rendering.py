@@ -41,7 +41,7 @@ def test_other_text_is_shown_as_it_stands() -> None:
     assert rendered("a.py", "if a < b:\n") == "<pre>if a &lt; b:\n</pre>\n"
 
 
-def test_links_tell_nobody_and_images_are_not_loaded() -> None:
+def test_links_send_no_referrer_and_images_are_not_loaded() -> None:
     html = rendered("a.md", "[there](http://x.y) ![pic](http://x.y/p.png)")
     assert 'href="http://x.y" rel="noopener noreferrer nofollow"' in html
     assert "<img" not in html

@@ -45,7 +45,7 @@ def test_a_cycle_that_is_broken_is_none() -> None:
     assert find_deadlocks(driver.board) == ()
 
 
-def test_a_full_team_of_which_everybody_waits_is_found() -> None:
+def test_full_team_whose_members_all_wait_is_a_deadlock() -> None:
     driver = BoardDriver(max_workers=1)
     driver.busy("top", "ada")
     driver.node("part", parent="top")

@@ -77,7 +77,7 @@ def test_an_external_agent_needs_its_command() -> None:
         ({"mode": "single_inference"}, "mode single_inference"),
     ],
 )
-def test_in_a_full_team_that_has_nobody_for_it_a_node_fails_with_the_reason(
+def test_node_without_a_suitable_worker_in_a_full_team_fails_with_the_reason(
     asked: dict[str, str], told: str
 ) -> None:
     driver = BoardDriver(max_workers=1)

@@ -69,7 +69,7 @@ def react(driver: BoardDriver, found: Standstill, *, is_led: bool = True) -> lis
     return [type(command) for command in commands]
 
 
-def test_a_team_of_which_everybody_waits_for_a_message_stands_still() -> None:
+def test_team_whose_members_all_wait_for_a_message_is_at_a_standstill() -> None:
     driver = both_wait()
     assert lines_of(standstill_of(driver)) == [
         "ada (node 'a') waits for a message since 1970-01-01T00:00:10Z",

@@ -38,7 +38,7 @@ def test_the_worker_with_the_role_is_preferred() -> None:
     assert given(driver) == {"numbers": "ben", "text": "ada"}
 
 
-def test_a_named_worker_gets_its_node_and_nobody_else_does() -> None:
+def test_only_the_named_worker_gets_its_node() -> None:
     driver = BoardDriver()
     driver.worker("ada")
     driver.worker("ben")

@@ -169,7 +169,7 @@ async def test_text_streams_to_the_asker(ada: Endpoint, held: Held) -> None:
     await asking
 
 
-async def test_text_streams_to_the_consoles_that_listen_and_to_nobody_else(
+async def test_text_streams_only_to_subscribed_consoles(
     routed: RoutedBroker, ada: Endpoint, held: Held
 ) -> None:
     console = await routed.join("console/1")
@@ -345,7 +345,7 @@ async def test_a_call_whose_asker_does_not_come_back_is_dropped(
         await asyncio.gather(asking, return_exceptions=True)
 
 
-async def test_one_slow_call_holds_up_nobody(routed: RoutedBroker, ada: Endpoint) -> None:
+async def test_slow_call_delays_no_other_call(routed: RoutedBroker, ada: Endpoint) -> None:
     held = Held("slow")
     routed.stub.behaviours = [held, answer("quick")]
     bob = await routed.join("shop-1/bob")

@@ -110,7 +110,7 @@ async def test_too_long_goes_to_a_larger_window_and_is_remembered(ledger: UsageL
     assert len(first.requests) == 1
 
 
-async def test_a_breaker_that_opened_sends_everybody_on_at_once(ledger: UsageLedger) -> None:
+async def test_open_breaker_sends_all_calls_to_the_fallback_at_once(ledger: UsageLedger) -> None:
     first, second = StubProvider(BUSY), StubProvider(answer())
     config = with_chain(quick_config(breaker_seconds=60), model=[OTHER])
     fallback = FallbackCalls(ledger, config, anthropic=first, openai=second)

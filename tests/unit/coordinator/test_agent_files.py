@@ -64,9 +64,7 @@ def test_links_in_memory_and_run_are_not_read_into_what_a_model_is_told(
     assert "the secret" not in files.memory()
 
 
-def test_a_days_log_that_is_a_link_or_a_folder_is_written_anew(
-    home: AgentHome, tmp_path: Path
-) -> None:
+def test_daily_log_that_is_a_link_or_a_folder_is_replaced(home: AgentHome, tmp_path: Path) -> None:
     diary = tmp_path / "diary"
     diary.write_text("the person's")
     files = AgentFiles(home, RUN, AGENT)

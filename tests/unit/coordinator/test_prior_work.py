@@ -71,7 +71,7 @@ async def test_a_database_that_is_away_is_told_of_and_the_run_goes_on(tmp_path: 
         assert len(lookup.line.asked) == 1
 
 
-async def test_switched_off_nobody_is_asked(tmp_path: Path) -> None:
+async def test_disabled_knowledge_is_not_searched(tmp_path: Path) -> None:
     lookup = Lookup(tmp_path, FOUND, prompt_tokens=0)
     assert await lookup.work.section_for("a/b", 1) == ""
     assert lookup.line.asked == []

@@ -43,7 +43,7 @@ async def test_an_unknown_name_is_asked_for_once_each_time() -> None:
     assert coordinator.asked == 2
 
 
-async def test_everyone_is_asked_for_so_that_nobody_is_left_out() -> None:
+async def test_roster_requests_all_members() -> None:
     roster = roster_of(Coordinator())
     assert [name for name, _ in await roster.everyone()] == ["ada", "bob"]
 

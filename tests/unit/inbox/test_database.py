@@ -128,9 +128,7 @@ def test_open_questions_are_listed_whatever_their_age(path: Path) -> None:
         assert [one.id for one in book.listed(2, "answered")] == ["q-00000003", "q-00000004"]
 
 
-def test_what_was_written_survives_a_crash_at_any_byte_of_the_log(
-    path: Path, tmp_path: Path
-) -> None:
+def test_written_records_survive_a_crash_at_any_byte_of_the_log(path: Path, tmp_path: Path) -> None:
     log, cut = path.with_name("book.db-wal"), tmp_path / "cut" / "book.db"
     cut.parent.mkdir()
     with closing(GatewayDatabase(path)) as database:

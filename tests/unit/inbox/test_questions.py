@@ -73,7 +73,7 @@ def test_two_askers_may_use_the_same_id(open_book: OpenBook) -> None:
     assert (case.asker, case.asked_as) == ("mill-2/ada-1", "q1")
 
 
-def test_the_first_answer_holds_and_the_second_is_told_who_and_when(
+def test_first_answer_counts_and_second_is_refused_with_author_and_time(
     open_book: OpenBook,
 ) -> None:
     book = open_book()

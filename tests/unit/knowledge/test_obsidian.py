@@ -96,7 +96,7 @@ def test_a_second_export_touches_only_what_changed(vault: Path) -> None:
     }  # fmt: skip
 
 
-def test_what_the_person_wrote_or_changed_is_never_touched(vault: Path) -> None:
+def test_files_of_the_person_are_never_changed(vault: Path) -> None:
     (vault / "Decisions").mkdir(parents=True)
     (vault / ".obsidian").mkdir()
     own = {"Decisions/use sqlite.md": "mine", "_Index.md": "my index", "Notes.md": "n",

@@ -102,7 +102,7 @@ def test_a_line_counts_when_it_is_whole(tmp_path: Path) -> None:
     assert seqs(log, 1, 9) == [2]
 
 
-def test_a_log_that_was_replaced_by_a_shorter_one_is_read_anew(tmp_path: Path) -> None:
+def test_log_replaced_by_a_shorter_one_is_read_again(tmp_path: Path) -> None:
     path = tmp_path / "log"
     write(path, 1, 300)
     log = EventLog(path)

@@ -82,7 +82,7 @@ def test_text_logs_are_for_people() -> None:
     assert "child=a/b" in out.getvalue()
 
 
-def test_a_line_that_cannot_be_written_stops_nobody() -> None:
+def test_unwritable_line_stops_no_process() -> None:
     class Full(io.StringIO):
         def write(self, text: str) -> int:
             raise OSError("no space left")

@@ -162,7 +162,7 @@ def test_the_command_merges_logs_by_time_and_narrows_them(ada: Writer) -> None:
     assert '"event": "two"' in shown("broker", "--json")[0]
 
 
-def test_half_a_line_on_a_full_disk_is_taken_back_and_stops_nobody(
+def test_partial_line_on_a_full_disk_is_removed_and_stops_no_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     writer, real = Writer(tmp_path, "broker"), os.write

@@ -188,7 +188,7 @@ def test_text_comes_from_the_team_and_from_the_human_alone() -> None:
     }
 
 
-def test_nobody_speaks_under_anothers_name() -> None:
+def test_false_name_is_replaced_by_the_address() -> None:
     assert shown_name(ADA, "human") == ADA
     assert shown_name(ADA, "coordinator") == ADA
     assert shown_name(ADA, "bob") == ADA

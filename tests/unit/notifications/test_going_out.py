@@ -48,7 +48,7 @@ def test_slack_is_shown_text_as_text_and_a_button_that_leads_to_the_answer() -> 
     assert body["text"] == "shop: Ada asks"
 
 
-def test_discord_is_kept_from_ringing_everybody_and_within_its_bounds() -> None:
+def test_discord_message_mentions_no_user_and_keeps_its_limits() -> None:
     body = SHAPES["discord"](notice(text="@everyone " * 900), "dlv_1", None, PAGE)
     assert body["allowed_mentions"] == {"parse": []}
     assert len(body["embeds"][0]["description"]) <= DISCORD_DESCRIPTION

@@ -32,9 +32,7 @@ def fill(monkeypatch: pytest.MonkeyPatch) -> Iterator[Fill]:
         yield act
 
 
-def test_what_happened_counts_at_once_and_is_written_with_the_next(
-    tmp_path: Path, fill: Fill
-) -> None:
+def test_event_counts_at_once_and_is_written_with_the_next(tmp_path: Path, fill: Fill) -> None:
     path = tmp_path / "children.journal"
     register = ChildRegister(path)
     register.declare(ChildSpec(address=ADA, kind="worker"))

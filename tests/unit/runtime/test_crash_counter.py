@@ -151,7 +151,7 @@ def test_who_was_at_hand_at_a_death_is_handled_alone_until_it_is_done(tmp_path: 
     attempts.close()
 
 
-async def test_a_suspect_waits_until_nobody_else_is_handled(tmp_path: Path) -> None:
+async def test_suspect_message_waits_until_no_other_is_handled(tmp_path: Path) -> None:
     life(tmp_path, "", POISON)
 
     attempts = life(tmp_path, "boom", OTHER)
@@ -165,7 +165,7 @@ async def test_a_suspect_waits_until_nobody_else_is_handled(tmp_path: Path) -> N
     attempts.close()
 
 
-def test_a_full_disk_keeps_nobody_from_taking_a_message(
+def test_full_disk_does_not_prevent_receiving_a_message(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     attempts = life(tmp_path)

@@ -19,7 +19,7 @@ for text in ("first", "second"):
 
 
 @pytest.mark.parametrize("is_large", [True, False])
-def test_only_a_large_log_begins_anew(tmp_path: Path, is_large: bool) -> None:
+def test_only_a_large_log_is_begun_again(tmp_path: Path, is_large: bool) -> None:
     log = tmp_path / "logs" / "supervisor.log"
     fd = open_log(log)
     with open(fd, "wb") as stderr:

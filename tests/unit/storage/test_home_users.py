@@ -41,7 +41,7 @@ def test_the_folder_of_the_file_is_private(tmp_path: Path) -> None:
         assert Home(tmp_path / "home").system.path.stat().st_mode & 0o777 == 0o700
 
 
-def test_who_comes_while_it_ends_waits_for_the_end_of_its_process(tmp_path: Path) -> None:
+def test_user_that_arrives_during_shutdown_waits_for_the_end_of_the_process(tmp_path: Path) -> None:
     with HomeShare(tmp_path) as first, HomeShare(tmp_path) as second:
         first.acquire(make=True)
         with ending(tmp_path) as process:

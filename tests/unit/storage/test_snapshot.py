@@ -65,7 +65,7 @@ def test_a_snapshot_of_another_shape_or_meaning_counts_as_none(tmp_path: Path) -
     assert Snapshots(tmp_path / "journal.jsonl.snapshot", words, 1).load() is None
 
 
-def test_a_snapshot_that_cannot_be_written_stops_nobody(tmp_path: Path) -> None:
+def test_unwritable_snapshot_stops_no_process(tmp_path: Path) -> None:
     (tmp_path / "no-folder").touch()
     kept = snapshots(tmp_path / "no-folder")
     kept.keep_if_due(MARK, [1])

@@ -70,7 +70,7 @@ def test_a_router_that_begins_again_sets_all_silence_back() -> None:
     assert looks(heartbeats, 40, 48, "router") == []
 
 
-def test_a_supervisor_that_slept_blames_nobody() -> None:
+def test_suspended_supervisor_suspects_no_process() -> None:
     heartbeats = watching("shop/ada")
     assert looks(heartbeats, 2, 6, "router", "shop/ada") == []
     assert heartbeats.check(10_000, nobody) == []

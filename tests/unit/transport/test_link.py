@@ -239,7 +239,7 @@ def test_noise_is_counted() -> None:
     assert link.malformed == 4
 
 
-def test_what_the_router_could_not_store_is_sent_again_with_all_behind_it() -> None:
+def test_message_that_the_router_could_not_store_is_sent_again_with_all_later_messages() -> None:
     link = welcomed()
     submit(link, 1)
     submit(link, 2)

@@ -121,7 +121,7 @@ def test_messages_of_another_shape_are_thrown_away(tmp_path: Path) -> None:
         assert read_header(socket.recv()).type == protocol.WELCOME
 
 
-def test_a_peer_that_does_not_read_loses_passing_messages_and_blocks_nobody(
+def test_peer_that_does_not_read_loses_transient_messages_and_blocks_no_other(
     tmp_path: Path,
 ) -> None:
     url = f"ipc://{tmp_path}/run/bus"

@@ -171,7 +171,7 @@ def test_a_newer_incarnation_fences_the_older_and_the_others_hear_of_it() -> Non
     assert harness.settle()[0][2]["reason"] == "stale_incarnation"
 
 
-def test_a_connection_cannot_greet_as_somebody_else() -> None:
+def test_connection_cannot_greet_under_another_address() -> None:
     harness = RouterHarness()
     harness.hello("ada", rid=b"one")
     harness.settle()
@@ -253,7 +253,7 @@ def called(frames: list[tuple[str, Header, dict[str, Any]]]) -> list[str]:
     ]
 
 
-def test_mail_for_somebody_absent_calls_it_once_until_it_comes() -> None:
+def test_message_for_absent_peer_wakes_it_once_until_it_connects() -> None:
     harness = RouterHarness()
     harness.announce("ada", "ben")
     harness.hello("ada")
@@ -268,7 +268,7 @@ def test_mail_for_somebody_absent_calls_it_once_until_it_comes() -> None:
     assert called(harness.settle()) == ["ben"]
 
 
-def test_a_question_to_somebody_absent_calls_it_too() -> None:
+def test_request_to_absent_peer_wakes_it_too() -> None:
     harness = RouterHarness()
     harness.announce("ada", "ben")
     harness.hello("ada")
@@ -287,7 +287,7 @@ def test_one_who_leaves_with_nothing_to_read_is_not_called() -> None:
     assert called(harness.settle()) == []
 
 
-def test_a_new_list_of_addresses_calls_everybody_again_who_has_mail() -> None:
+def test_new_list_of_addresses_wakes_all_peers_with_waiting_messages() -> None:
     harness = RouterHarness()
     harness.announce("ada", "ben")
     harness.hello("ada")

@@ -50,7 +50,7 @@ def test_differences_add_up() -> None:
     )
 
 
-def test_a_tick_that_nobody_heard_of_is_left(tmp_path: Path) -> None:
+def test_unreported_tick_is_left(tmp_path: Path) -> None:
     agent = Home(tmp_path).agent(AgentId("lines"))
     run = agent.run(RunId("r1"))
     run.messages.mkdir(parents=True)

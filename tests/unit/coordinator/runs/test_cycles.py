@@ -153,7 +153,7 @@ async def test_what_was_said_last_sets_the_time(
     assert lead.run.next_at == MIDNIGHT + seconds
 
 
-async def test_nobody_said_a_time_so_the_settings_do(tmp_path: Path) -> None:
+async def test_cycle_without_a_given_time_uses_the_settings(tmp_path: Path) -> None:
     lead = Lead(tmp_path, cycle_seconds=None)
     await lead.end()
     assert lead.run.next_at == MIDNIGHT + lead.line.config.run.cycle_seconds
@@ -241,7 +241,7 @@ async def test_the_same_wake_up_call_twice_begins_one_cycle(lead: Lead) -> None:
     assert lead.run.cycle == 2
 
 
-async def test_the_alarm_of_an_earlier_cycle_wakes_nobody(lead: Lead) -> None:
+async def test_alarm_of_an_earlier_cycle_wakes_no_entity(lead: Lead) -> None:
     await lead.end("call-1")
     lead.cycles.wake(lead.firing())
     await lead.end("call-2")
@@ -274,7 +274,7 @@ async def test_after_a_crash_the_alarm_is_asked_for_again_with_what_is_left(lead
     assert lead.alarms[0].body.config["delay_seconds"] > 0
 
 
-async def test_whoever_is_awake_sets_no_alarm(lead: Lead) -> None:
+async def test_coordinator_that_is_awake_sets_no_alarm(lead: Lead) -> None:
     await lead.cycles.set_alarm_again()
     assert not lead.alarms
 

@@ -139,7 +139,7 @@ def test_a_service_that_does_not_start_is_tried_again(ended: ProcessExit) -> Non
     assert delays == pytest.approx([0, 0.2, 0.4, 0.8, 1.6])
 
 
-def test_the_pauses_of_a_service_begin_anew_when_it_has_lived_for_a_while() -> None:
+def test_restart_delays_are_reset_when_a_service_has_run_for_a_while() -> None:
     worn = RestartHistory(faults=9, back_at=100)
     soon, late = after(SERVICE, worn, CRASH, 159), after(SERVICE, worn, CRASH, 160)
     assert isinstance(soon, Restart)

@@ -96,7 +96,7 @@ async def test_a_body_that_is_just_as_long_as_allowed_is_whole(site: FakeSite) -
     assert not (await fetch(f"{site.url}/coded/gzip", max_bytes=3)).is_whole
 
 
-async def test_a_port_where_nobody_listens_is_said() -> None:
+async def test_port_without_a_listener_is_reported() -> None:
     with pytest.raises(Refused, match=r"127\.0\.0\.1 cannot be read"):
         await fetch("http://127.0.0.1:9/")
 
@@ -159,7 +159,7 @@ async def test_the_connection_goes_to_the_address_that_was_judged(site: FakeSite
 
 
 @pytest.mark.usefixtures("public")
-async def test_a_redirect_is_judged_anew(site: FakeSite) -> None:
+async def test_redirect_is_checked_again(site: FakeSite) -> None:
     resolve, _ = answering(["127.0.0.1"], ["169.254.169.254"])
     url = f"http://example.com:{site.port}/to?url=http://metadata.example/latest"
     with pytest.raises(Refused, match=r"metadata\.example is not fetched: its address is link-loc"):

@@ -75,6 +75,6 @@ async def test_a_certificate_for_another_host_is_refused(trusted: Path) -> None:
         await fetch(trusted, "bank.example")
 
 
-async def test_a_certificate_that_nobody_vouches_for_is_refused(certificate: Path) -> None:
+async def test_untrusted_certificate_is_refused(certificate: Path) -> None:
     with pytest.raises(Refused, match=r"example\.com cannot be read: .*certificate"):
         await fetch(certificate, "example.com")

@@ -165,9 +165,7 @@ async def test_what_takes_too_long_is_given_up(web_actor: RunningWebActor) -> No
     assert web_actor.pages.dropped.is_set()
 
 
-async def test_a_call_that_nobody_wants_any_more_is_dropped(
-    web_actor: RunningWebActor, ada: Endpoint
-) -> None:
+async def test_cancelled_web_call_is_dropped(web_actor: RunningWebActor, ada: Endpoint) -> None:
     id = b"c" * 16
     asking = asyncio.ensure_future(ask(ada, "web_fetch", id, url="slow"))
     await soon(web_actor.pages.begun)
@@ -176,7 +174,7 @@ async def test_a_call_that_nobody_wants_any_more_is_dropped(
     asking.cancel()
 
 
-async def test_nobody_cancels_the_call_of_another(
+async def test_peer_cannot_cancel_the_call_of_another(
     web_actor: RunningWebActor, ada: Endpoint
 ) -> None:
     eve = await web_actor.join(EVE)
@@ -204,7 +202,7 @@ async def test_an_asker_that_goes_takes_its_call_along(
 
 
 @pytest.mark.parametrize("web_actor", [{"run": {"park_after_seconds": 0.02}}], indirect=True)
-async def test_it_rests_when_nobody_asks_and_never_in_the_middle_of_a_call(
+async def test_web_actor_parks_without_requests_and_never_during_a_call(
     web_actor: RunningWebActor, ada: Endpoint
 ) -> None:
     supervisor = await web_actor.join(SUPERVISOR)

@@ -32,7 +32,8 @@ NOT_COMPARED: Final = (
     "model.",
     "tool.",
     "message.",
-    "context.",
+    "shared.",
+    "knowledge.",
     "worktree.",
     "agent.stopped",
 )

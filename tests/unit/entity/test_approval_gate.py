@@ -35,12 +35,12 @@ class GatedHome:
     def __init__(
         self, tmp_path: Path, entity: BoardDriver, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        self.house = build(tmp_path.resolve())
-        scope = self.house.worker()
+        self.layout = build(tmp_path.resolve())
+        scope = self.layout.worker()
         monkeypatch.setattr(EntityContext, "scope", scope)
-        context, _ = entity_context(self.house.root, "demo/ada-111111")
+        context, _ = entity_context(self.layout.root, "demo/ada-111111")
         link = tmp_path / "link"
-        link.symlink_to(self.house.input_dir)
+        link.symlink_to(self.layout.input_dir)
         context.spec = context.spec.model_copy(update={"input": str(link)})
         self.gate = ApprovalGate(
             context,
@@ -51,7 +51,7 @@ class GatedHome:
 
     async def denies(self, tool: str, pattern: str, call: str, **arguments: str) -> bool:
         rules = RULE.format(tool=tool, pattern=pattern)
-        (self.house.root / "approvals.yaml").write_text(rules)
+        (self.layout.root / "approvals.yaml").write_text(rules)
         self.gate._policies._stamp = None
         asked = self.gate.approval_for(
             OpenCall(ToolCall(id="c", name=call, arguments=arguments), "1")
@@ -68,7 +68,7 @@ def gated(tmp_path: Path, entity: BoardDriver, monkeypatch: pytest.MonkeyPatch) 
 
 
 async def test_the_input_folder_has_its_path_and_the_name_input(gated: GatedHome) -> None:
-    folder, link = gated.house.input_dir, gated.house.root / "link"
+    folder, link = gated.layout.input_dir, gated.layout.root / "link"
     for pattern in ("input/secret*", f"{folder}/secret*", f"{link}/secret*"):
         for path in ("input/secret.md", f"{folder}/secret.md", f"{link}/secret.md"):
             assert await gated.denies("read_file", pattern, "read_file", path=path), (pattern, path)
@@ -102,8 +102,8 @@ async def test_a_node_and_a_worker_have_names_and_ids(
 
 async def test_a_ref_is_a_name_of_the_files_that_it_shows(gated: GatedHome) -> None:
     refs = {"facts": f"nodes/{OTHER}/published"}
-    gated.house.node.refs.write_text(json.dumps(refs))
-    (gated.house.run.node(OTHER).published / "secret.md").write_text("x")
+    gated.layout.node.refs.write_text(json.dumps(refs))
+    (gated.layout.run.node(OTHER).published / "secret.md").write_text("x")
     for pattern in ("nodes/other/published/secret.md", f"nodes/{OTHER}/published/*"):
         assert await gated.denies("read_file", pattern, "read_ref", ref_name="facts"), pattern
     assert not await gated.denies("read_file", "*", "read_ref", ref_name="unknown")
@@ -113,6 +113,6 @@ async def test_a_rule_about_what_is_outside_judges_the_path_as_it_is_written(
     gated: GatedHome,
 ) -> None:
     rules = "rules:\n  - {name: n, tool: read_file, outside: true, action: deny}\n"
-    (gated.house.root / "approvals.yaml").write_text(rules)
+    (gated.layout.root / "approvals.yaml").write_text(rules)
     call = ToolCall(id="c", name="read_file", arguments={"path": f"nodes/{OTHER}/published/x"})
     assert gated.gate.approval_for(OpenCall(call, "1")) is None

@@ -76,7 +76,7 @@ def test_what_another_upload_has_is_not_wanted(tmp_path: Path) -> None:
 def test_another_content_than_declared_is_refused_and_sent_anew(tmp_path: Path) -> None:
     known = uploads(tmp_path)
     upload = known.declare("papers", [file("a.md", A)])
-    with pytest.raises(InvalidInput, match=r"'a.md' has the SHA-256 .* send it again"):
+    with pytest.raises(InvalidInput, match=r"'a.md' have the SHA-256 .* send it again"):
         known.take(upload.id, 0, A.upper())
     assert not (upload.path / "a.md").exists()
     assert wanted(known.declare("papers", [file("a.md", A)])) == [("a.md", 0)]

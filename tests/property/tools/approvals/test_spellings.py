@@ -115,7 +115,7 @@ def test_a_rule_that_allows_sees_the_page_that_is_fetched(path: str) -> None:
 
 @pytest.fixture(scope="module")
 def scopes(tmp_path_factory: pytest.TempPathFactory) -> tuple[Scope, Scope]:
-    layout = build(tmp_path_factory.mktemp("house").resolve())
+    layout = build(tmp_path_factory.mktemp("home").resolve())
     (layout.node.path / "scratch" / "link").symlink_to(layout.input_dir)
     (layout.node.path / "scratch" / "notes").mkdir()
     return layout.worker(), layout.coordinator()

@@ -351,7 +351,8 @@ class WorkerSpec(Record):
     )
     model: str | None = Field(default=None, description="provider/model; default: the run's model")
     agent_command: str | None = Field(
-        default=None, description="the name of an external agent, if it is autonomous"
+        default=None,
+        description="the name of an external agent, if it is autonomous",
     )
     role: str | None = Field(default=None, description="the kind of worker: researcher, writer ...")
     tools: ToolNames = Field(default=None, description="the tools of the worker; default: all")

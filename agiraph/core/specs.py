@@ -9,14 +9,8 @@ import json
 import re
 from typing import Annotated, Any, ClassVar, Final, Literal
 
-from pydantic import (
-    AfterValidator,
-    AliasChoices,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    model_validator,
-)
+import pydantic
+from pydantic import AfterValidator, AliasChoices, BeforeValidator, ConfigDict, Field
 
 from agiraph.core.expressions import check_expression
 from agiraph.core.record import Record
@@ -324,8 +318,7 @@ class NodeSpec(NodeTerms):
 
     name: str | None = Field(default=None, description="a short name, unique in the run")
     refs: Refs = Field(
-        default_factory=dict,
-        description="a node, or node/published/file, by ref name",
+        default_factory=dict, description="a node, or node/published/file, by ref name"
     )
     dependencies: Names = Field(
         default=(),
@@ -465,7 +458,7 @@ class RoleSpec(NodeTerms):
         validation_alias=AliasChoices("dependencies", "deps"),
     )
 
-    @model_validator(mode="before")
+    @pydantic.model_validator(mode="before")
     @classmethod
     def _from_id(cls, value: Any) -> Any:
         """Accept a role that has only an `id`; drop keys that the scopes determine themselves."""

@@ -145,7 +145,7 @@ def _deleted(deleted: "Iterable[DeletedView]") -> Done:
     rows = list(deleted)
     lines = [f"deleted {one.id} ({format_size(one.freed_bytes)})" for one in rows]
     if taught := sum(one.taught for one in rows):
-        whose = "they" if len(rows) > 1 else "it"
+        whose = "their" if len(rows) > 1 else "its"
         lines.append(f"the notes of {whose} work stay in the knowledge database ({_nodes(taught)})")
     if forgotten := sum(one.forgotten for one in rows):
         lines.append(f"{_nodes(forgotten)} removed from the knowledge database")

@@ -32,7 +32,7 @@ from transport.stored_mailboxes import StoredMailboxes
 from transport.testing.loopback import LoopbackRouter, LoopbackWire
 from transport.wire import Wire, ZmqWire
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 REPOSITORY = Path(__file__).parents[2]
 BusName = Literal["loopback", "stored", "zeromq"]
 BUSES: tuple[BusName, ...] = get_args(BusName)

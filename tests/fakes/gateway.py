@@ -70,7 +70,7 @@ from transport.endpoint import Received
 
 Result = TypeVar("Result")
 
-DEADLINE_SECONDS = 10.0
+DEADLINE_SECONDS = 60.0
 AGENT = AgentId("survey-abc123")
 RUN = RunId("20260101-000000-aaaaaa")
 

@@ -8,7 +8,7 @@ from email import message_from_bytes
 from email.message import EmailMessage
 from email.policy import default
 
-DEADLINE_SECONDS = 20.0
+DEADLINE_SECONDS = 60.0
 
 
 class MailServer:

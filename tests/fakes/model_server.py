@@ -83,7 +83,7 @@ ROUTES: dict[str, ModuleType] = {
     "/v1/responses": wire_responses,
 }
 COUNTS = ("usage", "usageMetadata")
-GATE_SECONDS = 60.0
+GATE_SECONDS = 300.0
 
 
 class FakeModelServer:

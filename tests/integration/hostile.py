@@ -56,7 +56,7 @@ MALLORY = "mallory"
 THROWN = "thrown.txt"
 FORGED = "forged by mallory"
 SERVICES = ("router", "recorder", "broker", "human", "supervisor", "nobody/here")
-WITHIN_SECONDS = 30.0
+WITHIN_SECONDS = 90.0
 WORDS = ("", "human", "../../../etc/passwd", "\x00", "a/b/c", "coordinator", "x" * 5_000, "*")
 
 

@@ -3,7 +3,7 @@
 import socket
 from urllib.parse import urlsplit
 
-DEADLINE_SECONDS = 20.0
+DEADLINE_SECONDS = 60.0
 
 
 class Raw:

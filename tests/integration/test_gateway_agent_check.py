@@ -53,7 +53,7 @@ def test_each_field_says_what_is_wrong_and_nothing_is_created(
         None,
         None,
     )
-    assert "reach" in problems["goal"]
+    assert problems["goal"] == "give the goal of the team"
     assert "taken" in problems["name"]
     assert "existing folder" in problems["input"]
     assert problems["model"] == problems["worker_model"] == "unknown provider"
@@ -131,7 +131,7 @@ def test_what_is_possible_says_what_it_would_be_and_what_it_may_take(
     )
     found: AgentCheckView = client.check_agent(request)
     assert found.is_possible
-    assert (found.name, found.model, found.nodes) == ("survey-this-folder-now", "script/fake", 2)
+    assert (found.name, found.model, found.nodes) == ("survey-folder-now", "script/fake", 2)
     assert found.estimate is not None
     assert found.estimate.tokens[0] > 0
     assert found.estimate.text.startswith("at least ")

@@ -44,7 +44,7 @@ from transport.errors import NotStored
 
 CHANGE: TypeAdapter[ChangeView] = TypeAdapter(ChangeView)
 LEAD = f"{AGENT}/coordinator"
-SECONDS = 15
+SECONDS = 60
 
 
 @pytest.fixture

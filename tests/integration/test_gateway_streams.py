@@ -16,7 +16,7 @@ from agiraph.messages.event import EventAppended
 from tests.fakes.gateway import AGENT, GatewayHome
 from tests.fakes.line import arrived
 
-DEADLINE_SECONDS = 15.0
+DEADLINE_SECONDS = 60.0
 
 
 def ring(gateway_home: GatewayHome) -> None:

@@ -19,7 +19,7 @@ from agiraph.storage.segments import segments_of
 from tests.integration.commands import Commands
 from tests.integration.probed_supervisor import keep_port
 
-DEADLINE_SECONDS = 30.0
+DEADLINE_SECONDS = 90.0
 
 
 @pytest.fixture(scope="module")

@@ -42,7 +42,7 @@ THOUGHT = "Let me think about it. " * 100
 COMMAND = "echo " + "x" * 3000
 COUNTED = Usage(input_tokens=4321, output_tokens=9)
 LONGEST = ("max_tokens", "max_completion_tokens", "max_output_tokens")
-WITHIN = 20.0
+WITHIN = 60.0
 
 EVENTS = {
     ("anthropic", "thinking"): 4,

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import psutil
 
-DEADLINE_SECONDS = 30.0
+DEADLINE_SECONDS = 90.0
 LOOK_SECONDS = 0.01
 RESTS_PER_LOOK = 3
 LONGEST_REST_SECONDS = 0.2

@@ -25,7 +25,7 @@ from tests.scenarios.scenario_home import (
 )
 from tests.scenarios.steps import Steps
 
-COMMAND_SECONDS = 60
+COMMAND_SECONDS = 120
 OF_THEIR_OWN = ("console", "_supervisor")
 
 

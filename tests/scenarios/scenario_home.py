@@ -18,8 +18,8 @@ from tests.fakes.model_server import FakeModelServer, Responder
 from tests.integration.waiting import is_gone, until
 
 ROOT = Path(__file__).parents[2]
-RUN_SECONDS = 120
-KILL_SECONDS = 10
+RUN_SECONDS = 240
+KILL_SECONDS = 30
 MODEL = ("--model", "openai/fake")
 SERVICES = ("openai", "anthropic", "google")
 JsonObject = dict[str, Any]

@@ -507,7 +507,7 @@ def test_an_agent_is_ended_at_a_bound_of_its_node_also_after_its_worker_was_kill
 
     outcome = live_home.lead("Have a tool written", "--name", "bound", meanwhile=meanwhile)
     [failed] = outcome.data("node.failed")
-    reason = "6 calls of the node's 6 calls are used, and what is left does not cover another call"
+    reason = "6 calls of the node's 6 calls are used, and the rest does not cover another call"
     assert failed["reason"] == reason
     assert len(outcome.events("outside.started")) == 2, "and no third time"
     [ended] = outcome.data("outside.ended")

@@ -20,7 +20,7 @@ from tests.scenarios.steps import DONE, FACT, led, one_worker, preset, program
 
 CHANGE: TypeAdapter[ChangeView] = TypeAdapter(ChangeView)
 STORY = "Once upon a time there was a table."
-SECONDS = 30
+SECONDS = 90
 
 
 def opened(live_home: LiveHome, path: str) -> ClientConnection:

@@ -153,7 +153,7 @@ def test_removing_an_agent_keeps_what_it_taught_unless_it_is_to_be_forgotten(
         live_home.await_end(live_home.begin(name, goal=f"Paint the gazebo of {name}"))
     until(lambda: len(nodes_of(live_home, "gazebo")) == 2, "both are learned from")
     kept = live_home.command("rm", "painter", "--force")
-    assert "what it taught stays in the knowledge database (1 node)" in kept.stdout, kept
+    assert "the notes of its work stay in the knowledge database (1 node)" in kept.stdout, kept
     assert len(nodes_of(live_home, "gazebo")) == 2
     assert live_home.command("rm", "painter-too", "--force", "--forget").returncode == 0
     [left] = nodes_of(live_home, "gazebo")

@@ -52,7 +52,7 @@ def test_a_later_run_names_what_is_unfinished_and_resumes_it_when_told_to(
         await_nothing_left(both.make_home.home)
         fourth = both.start("run", "--resume", "--agent", "first", "--json")
         both.await_asked("first", times=3)
-        assert "unfinished: do-the-second " in both.finish(fourth, "first")
+        assert "unfinished: second-2 " in both.finish(fourth, "first")
 
 
 def test_what_was_detached_goes_on_in_a_later_run_which_says_so(make_home: MakeHome) -> None:

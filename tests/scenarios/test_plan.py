@@ -55,7 +55,7 @@ def test_a_plan_cannot_be_finished_before_its_nodes_have_ended(
     )
     assert "a (" in refused
     assert "both (pending) have not ended" in refused
-    assert "It cancelled what had not ended: extra." in finished
+    assert "It cancelled the unfinished nodes: extra." in finished
     assert outcome.result["incomplete"] == []
 
 

@@ -86,7 +86,7 @@ def test_a_node_goes_to_another_worker_when_its_own_has_let_go_of_it(live_home: 
     )
     assert sorted(detail["published"]) == ["begun.md", "facts.md"]
     said = live_home.await_step("ben", 0).said
-    assert "This is attempt 2: an earlier one ended (it was taken from ada: too slow)" in said
+    assert "This is attempt 2. The last attempt ended (it was taken from ada: too slow)" in said
     assert (
         "I have given node 'facts' to ben, because: too slow"
         in live_home.await_step("coordinator", 5).said

@@ -60,7 +60,7 @@ class Team:
                 lambda seen: seen.is_for("coordinator") and bool(seen.results("wait")),
                 WITHIN_SECONDS,
             )
-            make_home.kill("coordinator sum-the-tables")
+            make_home.kill("coordinator tables")
             self.gate.set()
             if also_dies_when_asked:
                 make_home.server.wait_for(is_asked, WITHIN_SECONDS)

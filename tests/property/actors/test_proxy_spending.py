@@ -50,7 +50,7 @@ PROVIDERS = {
 """A provider for each format."""
 UNLIMITED = 100_000
 """The length of an answer whose request has no limit."""
-WITHIN_SECONDS = 30.0
+WITHIN_SECONDS = 90.0
 Report = Literal["true", "none", "negative", "enormous", "at the bound", "one"]
 
 

@@ -51,7 +51,7 @@ class SchedulerDriver(BoardDriver):
 
 
 @st.composite
-def shops(draw: st.DrawFn) -> SchedulerDriver:
+def drivers(draw: st.DrawFn) -> SchedulerDriver:
     """Draw a team and a graph of nodes; each depends on earlier nodes only."""
     driver = SchedulerDriver(draw(st.integers(1, 4)), draw(st.integers(3, 8)))
     for number in range(draw(st.integers(0, 3))):
@@ -67,7 +67,7 @@ def shops(draw: st.DrawFn) -> SchedulerDriver:
     return driver
 
 
-@given(shop=shops(), data=st.data())
+@given(driver=drivers(), data=st.data())
 def test_all_work_is_done_once_and_within_the_limit(
     driver: SchedulerDriver, data: st.DataObject
 ) -> None:
@@ -86,7 +86,7 @@ def test_all_work_is_done_once_and_within_the_limit(
     assert len({node for node, _ in driver.given}) == len(driver.given)
 
 
-@given(shop=shops(), data=st.data())
+@given(driver=drivers(), data=st.data())
 def test_what_can_never_start_fails_and_names_the_cause(
     driver: SchedulerDriver, data: st.DataObject
 ) -> None:
@@ -104,7 +104,7 @@ def test_what_can_never_start_fails_and_names_the_cause(
         assert any(f"'{name}'" in (node.reason or "") for name in names)
 
 
-@given(shop=shops())
+@given(driver=drivers())
 def test_a_worker_with_the_nodes_role_goes_before_the_others(driver: SchedulerDriver) -> None:
     assigns = [one for one in driver.plan(100) if isinstance(one, c.AssignNode)]
     taken = {one.worker for one in assigns}

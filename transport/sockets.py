@@ -152,9 +152,10 @@ def _notice_cuts(socket: zmq.Socket[bytes]) -> None:
 
 
 def bind_private(socket: zmq.Socket[bytes], url: str) -> IO[bytes] | None:
-    """Bind to a url; return the lock to hold meanwhile, None if it is not an ipc url.
+    """Bind a socket to a URL; return the lock of an ipc URL, None for another URL.
 
-    Raises BindRefused if another process holds it or its folder is not private.
+    Keep the lock as long as the socket is bound. Raises BindRefused if another process has the
+    lock, or the socket's folder is not private.
     """
     path, lock = ipc_path(url), None
     if path is not None:
@@ -171,7 +172,7 @@ def bind_private(socket: zmq.Socket[bytes], url: str) -> IO[bytes] | None:
 
 
 def _lock_beside(path: Path) -> IO[bytes]:
-    """Hold a lock file beside the socket. Raises BindRefused if another process holds it."""
+    """Lock the file beside the socket. Raises BindRefused if another process has locked it."""
     file = path.with_name(path.name + ".lock")
     lock = open(file, "ab")  # noqa: SIM115  # plain: below system/ or in a private folder
     try:
@@ -196,7 +197,7 @@ class WakePipe:
             os.write(self.write_fd, b"x")
 
     def clear(self) -> None:
-        """Read the bytes that made it readable."""
+        """Discard the bytes that made `read_fd` readable."""
         os.read(self.read_fd, 4096)
 
     def close(self) -> None:

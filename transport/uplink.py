@@ -48,7 +48,7 @@ Socket = zmq.Socket[bytes]
 
 
 class Refusals:
-    """The refusals to report: each once in REPEAT_SECONDS, at most MOST_REFUSED in that time.
+    """Limits reports of refused messages: equal ones once in REPEAT_SECONDS, MOST_REFUSED in all.
 
     `held_back` is the number of refusals that were not reported since the last report.
     """
@@ -58,7 +58,7 @@ class Refusals:
         self._told_at: dict[Hashable, float] = {}
 
     def is_new(self, refusal: Hashable, now: float) -> bool:
-        """Whether to report a refusal now."""
+        """Whether to report a refusal now; count it as reported or as held back."""
         told = self._told_at
         if refusal not in told and len(told) >= MOST_REFUSED:
             self._told_at = told = {
@@ -341,7 +341,7 @@ def _hang_up(connection: Connection) -> None:
 
 
 def _shut(descriptor: int, *peer: object) -> bool:
-    """End a TCP connection whose other end is `peer` (address, port ...); return if it was."""
+    """End a TCP connection if its other end is `peer` (address, port ...); return if it ended."""
     if not peer or _peer_of(descriptor)[: len(peer)] != peer:
         return False
     with suppress(OSError), plain_socket.socket(fileno=os.dup(descriptor)) as tcp:

@@ -251,7 +251,10 @@ class CoordinatorActor:
                 await self._rest()
 
     async def _quarantine_step(self, reason: str) -> None:
-        """Fail the run for a step that crashed this process repeatedly; stay for the human."""
+        """Fail the run because one step crashed this process repeatedly; the process keeps running.
+
+        The open calls of the step are answered with an error, and the human is told the reason.
+        """
         context = self.context
         context.answer_open_calls("This call ended its process again and again.")
         forget_commands(context.calls, but=())
@@ -283,7 +286,7 @@ class CoordinatorActor:
     async def _rest(self) -> None:
         """Wait, without any model call, until there is news for the model.
 
-        If no node of the run is open but a question is, it waits for the human.
+        If no node of the run is open but a question is, the coordinator waits for the human.
         """
         context, asks = self.context, bool(self.context.transcript.mail.pending)
         context.show("idle", self._cycles.description)
@@ -298,7 +301,7 @@ class CoordinatorActor:
             )
 
     def _may_park(self) -> bool:
-        """Whether all input is recorded and all effects are executed."""
+        """Whether the process may exit to wait: all input is recorded, all effects are executed."""
         is_at_rest = self.board_service.is_at_rest and self._worker_requests.is_at_rest
         is_ticking = self._stage_timeouts.is_ticking or self.context.timer is not None
         is_quiet = self._deadlocks.is_at_rest and self._progress.is_at_rest and not is_ticking

@@ -188,7 +188,7 @@ class Messenger:
         return arrived.answered
 
     async def until_message(self) -> None:
-        """Wait for a message; the deadline stops if the entity waits for the human."""
+        """Wait for a message; no deadline runs while the entity waits for the human's answer."""
         context = self._context
         is_for_human = bool(context.transcript.mail.pending)
         with context.waiting_for_human(FOR_ANSWER) if is_for_human else nullcontext():

@@ -12,7 +12,7 @@ from agiraph.messages.host import MachineFacts
 
 
 def machine_facts() -> MachineFacts:
-    """Return the current facts about this machine."""
+    """Return version, system, Python, cores, memory, labels and boot id of this machine."""
     return MachineFacts(
         version=__version__,
         platform=platform.platform(),

@@ -182,7 +182,10 @@ class Host:
     # --- the home -------------------------------------------------------------------------------
 
     async def _talk(self) -> None:
-        """Say hello until the home admits the host, answer, and renew the lease; forever."""
+        """Connect until the home admits this host, then serve its requests and renew the lease.
+
+        Repeats this after each lost connection. Raises Refused if another process is this host.
+        """
         incarnation, attempt = self._folder.next_start(), 0
         await self._processes.prepared()  # the first worker would wait for it
         while True:
@@ -201,7 +204,7 @@ class Host:
             await asyncio.sleep(RETRY_SECONDS[min(attempt, len(RETRY_SECONDS) - 1)])
 
     async def _serve(self, incarnation: int) -> None:
-        """Stay on the bus until the home no longer admits the host; raises TransportError."""
+        """Serve the home until it no longer admits this host. Raises TransportError, Fenced."""
         endpoint = Endpoint(
             url=self._record.url,
             address=self._address,
@@ -302,7 +305,7 @@ class Host:
                 await self._renew_now.next(self._renew_seconds)
 
     async def _renew(self, endpoint: Endpoint) -> None:
-        """Request the lease once more, and apply the answer."""
+        """Request a renewal of the lease, and apply the answer."""
         asked = self._question()
         limit = self._lease.seconds / 3 or ANSWER_SECONDS
         try:
@@ -350,7 +353,7 @@ class Host:
         )
 
     async def _keep_to_lease(self) -> None:
-        """Kill all processes as soon as there is no lease for them."""
+        """Kill all processes as soon as this host's lease has ended."""
         while True:
             left = self._lease.left(steady_seconds())
             await asyncio.sleep(min(LOOK_SECONDS, left) if left else LOOK_SECONDS)

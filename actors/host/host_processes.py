@@ -36,7 +36,7 @@ SPAWNER_POLICY: Final = RestartPolicy("permanent", 5, 60.0, endless=True)
 
 @dataclass(slots=True)
 class HostedEntity:
-    """The last incarnation of an address here: being started, running, or its exit."""
+    """The last incarnation of an address on this machine: starting, running or exited."""
 
     incarnation: int
     started: "asyncio.Future[LocalHandle]"
@@ -45,21 +45,22 @@ class HostedEntity:
 
     @property
     def process(self) -> LocalHandle | None:
-        """Its process, None before it exists and if it could not be created."""
+        """The entity's process, None before it exists and if it could not be created."""
         is_made = self.started.done() and not self.started.cancelled()
         return self.started.result() if is_made and not self.started.exception() else None
 
     @property
     def is_running(self) -> bool:
-        """Whether it has, or is about to have, a process."""
+        """Whether the entity has, or is about to have, a process."""
         process = self.process
         return not self.started.done() or (process is not None and not process.ended.done())
 
 
 class HostProcesses:
-    """All processes of entities here. No file or process is touched before `open`.
+    """All processes of entities on this machine. No file or process is touched before `open`.
 
-    `url` is the relay's; `exited` is called for each exit, and again for each request.
+    `url` is the relay's URL; `exited` is called at each exit of a process, and again when a signal
+    for an exited process is requested.
     """
 
     def __init__(
@@ -147,7 +148,10 @@ class HostProcesses:
         return (await started).pid
 
     def _own(self, packed: bytes) -> ActorLaunch:
-        """Return a launch adapted to this machine; raises Refused."""
+        """Decode a launch; replace its home, router URL and program by those of this machine.
+
+        Raises Refused for a launch that cannot be read, or that is not of a worker.
+        """
         try:
             launch = ActorLaunch.unpack(packed)
         except (ValueError, TypeError, KeyError) as error:
@@ -161,7 +165,7 @@ class HostProcesses:
         return replace(launch, home=self._home, router_url=self._url, entry=entry)
 
     async def _start(self, launch: ActorLaunch, entity: HostedEntity) -> None:
-        """Create the process; the future receives it, or the error."""
+        """Create the process of `launch`; `entity.started` receives the process, or the error."""
         kills, files = self._kills, ProcessFiles(self._home, launch.address, launch.incarnation)
         has_secrets = bool(further_variables(launch, self._environ))
         launcher = self._exec if has_secrets or self._fork is None else self._fork

@@ -21,7 +21,7 @@ Gate = Callable[[], Awaitable[None]]
 
 
 class GatedEndpoint(Endpoint):
-    """An endpoint with a gate; open while `gate` is None."""
+    """An endpoint that awaits `gate` before it sends; None: no gate."""
 
     gate: Gate | None = None
     _recorded: list[Received] | None = None
@@ -36,7 +36,7 @@ class GatedEndpoint(Endpoint):
         reply_to: bytes | None = None,
         trace: str | None = None,
     ) -> bytes:
-        """Send like an Endpoint, a durable message once the gate has let it pass."""
+        """Send like `Endpoint.send`; a durable message waits for `gate`, others go at once."""
         if self.gate is not None and is_durable(type(body)):
             await self.gate()
         return await super().send(to, body, id=id, reply_to=reply_to, trace=trace)
@@ -49,13 +49,13 @@ class GatedEndpoint(Endpoint):
         id: bytes | None = None,
         within_seconds: float | None = None,
     ) -> Received:
-        """Ask like an Endpoint, once the gate has let it pass."""
+        """Ask like `Endpoint.ask`, after waiting for `gate`, except for the service `files`."""
         if self.gate is not None and to != FILES:
             await self.gate()
         return await super().ask(to, body, id=id, within_seconds=within_seconds)
 
     def done(self, received: Received) -> None:
-        """Acknowledge a message once the gate has let that pass."""
+        """Acknowledge a message after waiting for `gate`, in the background; `files` at once."""
         if self.gate is None or received.header.sender == FILES:
             super().done(received)
             return

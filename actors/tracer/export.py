@@ -21,7 +21,7 @@ NANOSECONDS = 1_000_000_000
 class SpanExporter:
     """Sends spans to one collector; `send` blocks, so call it in a thread.
 
-    The usual path is appended to a bare address. Raises ImportError.
+    PATH is appended to an `endpoint` without a path. Raises ImportError without OpenTelemetry.
     """
 
     def __init__(self, endpoint: str, service: str, timeout_seconds: float) -> None:
@@ -36,14 +36,14 @@ class SpanExporter:
         self._scope = InstrumentationScope("agiraph", __version__)
 
     def send(self, spans: Sequence[Span]) -> bool:
-        """Send spans; return whether the collector has them."""
+        """Send spans to the collector; return whether the collector accepted them."""
         from opentelemetry.sdk.trace.export import SpanExportResult
 
         readable = [self._readable(span) for span in spans]
         return self._exporter.export(readable) is SpanExportResult.SUCCESS
 
     def close(self) -> None:
-        """Close the connection."""
+        """Close the HTTP connection to the trace collector."""
         self._exporter.shutdown()  # type: ignore[no-untyped-call]
 
     def _readable(self, span: Span) -> "ReadableSpan":

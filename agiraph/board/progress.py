@@ -187,7 +187,7 @@ def _waits_for_message(board: Board, node: WorkNode) -> bool:
 
 
 def _reason(board: Board, found: Standstill) -> str:
-    """Return the reason why a run at a standstill fails; a deadlock comes first, as its cause."""
+    """Return why a run at a standstill fails; deadlocks are named first, as its cause."""
     cycles = "".join(f"deadlock: {cycle.text}; " for cycle in find_deadlocks(board))
     what = f"the coordinator changed nothing after {MOST_NOTICES} notices"
     return f"{cycles}the run stood still, and {what}: {'; '.join(lines_of(found))}"
@@ -202,7 +202,7 @@ def lines_of(found: Standstill) -> list[str]:
 
 
 def shown_standstill(found: Standstill) -> str:
-    """Return the waits of all entities in one line."""
+    """Return one line of text that names the first MOST_LINES waiting entities and their waits."""
     told = "; ".join(f"{_who(one)} waits {one.waits}" for one in found.waiting[:MOST_LINES])
     return f"notice {found.notices} of {MOST_NOTICES}: {told}" if found.notices else told
 

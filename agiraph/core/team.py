@@ -113,7 +113,7 @@ class RoleTeamTerms(RoleTeamSpec):
 
     @property
     def spec(self) -> RoleTeamSpec:
-        """The team itself."""
+        """The team that does the task."""
         return RoleTeamSpec(**self.shared_with(RoleTeamSpec))
 
 
@@ -145,7 +145,10 @@ def team_of(section: object) -> RoleTeamSpec:
 
 
 def default_role(name: str) -> Role:
-    """Return the default role for a name."""
+    """Return the role of this name without settings: its title and responsibilities are defaults.
+
+    DEFAULT_ROLES has them; another name becomes the title, without responsibilities.
+    """
     return Role.model_validate(_with_defaults(name, None))
 
 

@@ -56,10 +56,10 @@ def read_port(home: Path) -> int | None:
 
 
 def has_moved(door: GatewayLookup, url: str, token: str | None = None) -> bool:
-    """Whether the gateway no longer listens at this URL: another program answers there.
+    """Whether the home's gateway no longer listens at this URL, where another program answers.
 
-    It may be the gateway of another home, which does not know our token. With a `token`, also
-    whether that token was rotated.
+    That program may be the gateway of another home, which does not know our token. With a `token`,
+    also whether that token was rotated.
     """
     try:
         url_now, token_now = door()
@@ -122,9 +122,9 @@ def read_cert(home: Path) -> Path | None:
 
 
 def is_held(home: Path) -> bool:
-    """Whether a supervisor holds this home, reachable or not; OSError if that is unknown.
+    """Whether a supervisor has locked this home. Raises OSError if that cannot be determined.
 
-    Its lock is held only during this check.
+    The supervisor need not be reachable. The check itself locks the home only for a moment.
     """
     try:
         fd = open_folder(Home(home).system.path)
@@ -137,7 +137,7 @@ def is_held(home: Path) -> bool:
 
 
 def is_supervised(home: Path) -> bool:
-    """Whether a supervisor holds this home: it restarts a gateway that is away."""
+    """Whether a supervisor runs on this home and will restart its gateway; False if unknown."""
     try:
         return is_held(home)
     except OSError:

@@ -203,7 +203,11 @@ class _Book:
         tags: Iterable[str] = (),
         **data: object,
     ) -> str:
-        """Add a node and return its id; an empty title becomes the beginning of its text."""
+        """Add a node and return its id; an empty title becomes the beginning of its text.
+
+        `of` are the words that identify the node within its kind, `at` is its Unix time (0: the end
+        of the run).
+        """
         id, when = node_id(kind, *of), at or self.run.ended
         words = " ".join((title.strip() or text.strip() or kind).split())
         self.nodes[id] = KnowledgeNode(
@@ -223,7 +227,7 @@ class _Book:
         return id
 
     def link(self, source: str, kind: EdgeKind, target: str, weight: float = 1.0) -> None:
-        """Add an edge."""
+        """Add an edge of a kind from the node `source` to the node `target` (ids)."""
         self.edges.append(KnowledgeEdge(source=source, target=target, kind=kind, weight=weight))
 
     def add_run(self) -> None:
@@ -259,7 +263,10 @@ class _Book:
             self.add_mistake(node.task or node.name, failure.reason, good, id, failure.at)
 
     def add_mistake(self, task: str, error: str, correction: str, of: str, at: float) -> None:
-        """Add a failure, with its correction."""
+        """Add the failure of `task` by `error`, with its `correction` ('' if there is none).
+
+        `of` is the id of the knowledge node of that task, `at` the Unix time of the failure.
+        """
         first = next(filter(None, map(str.strip, error.splitlines())), "")
         if not first:
             return

@@ -172,7 +172,8 @@ class MemoryFiles:
         """Replace a file for a person, a daily log too; an empty content removes it.
 
         `expected` is the ETag of the text that they have read, ANY_TEXT for any text, "" if the
-        file must not exist yet, None for no check. Raises ChangedMeanwhile, else as `write`.
+        file must not exist yet, None for no check. Raises ChangedMeanwhile, InvalidInput (an
+        invalid path, or a limit), Unavailable.
         """
         name = self.name_of(path)
         file = self._file(name)
@@ -227,7 +228,10 @@ class MemoryFiles:
             remove_file(file)
 
     def _check(self, name: str, text: str, old: str | None) -> None:
-        """Raise InvalidInput if this text would exceed a limit."""
+        """Raise InvalidInput if replacing `old` by `text` would exceed a limit of the memory.
+
+        Limits: size of a file, number of files, total size. `old` is None for a new file.
+        """
         bounds = self._bounds
         if len(text) > bounds.file_limit:
             raise InvalidInput(

@@ -148,10 +148,10 @@ class TokensCounted(MessageBody):
 
 
 class RaiseBudget(MessageBody):
-    """Raise this budget. To the broker; answered by `control.ok`. Only the human gateway may.
+    """Raise `budget` by `usd` and `tokens`. Human gateway to the broker; answered by `control.ok`.
 
     `cause` is the id of the question that the human answered: a repeated request with the same
-    id is the same raise.
+    id raises the budget only once.
     """
 
     TYPE = "model.raise"
@@ -162,7 +162,7 @@ class RaiseBudget(MessageBody):
 
 
 class SetBudgetMessage(MessageBody):
-    """Set this budget. Human gateway to the broker; answered by its state, `model.budgets`.
+    """Set a budget's limits. Human gateway to the broker; answered by `model.budgets`.
 
     The units in `keep` stay unchanged; in the others earlier raises are void. A budget without any
     limit permits everything, even where the settings have a limit. `models` must have a price if
@@ -176,7 +176,7 @@ class SetBudgetMessage(MessageBody):
 
 
 class ResetBudget(MessageBody):
-    """Return to the budget of the settings. Human gateway to the broker; `model.budgets`."""
+    """Reset a budget to the settings. Human gateway to the broker; answered by `model.budgets`."""
 
     TYPE = "model.unset_budget"
     scope: BudgetScope
@@ -185,7 +185,7 @@ class ResetBudget(MessageBody):
 
 
 class AskBudgets(MessageBody):
-    """Request the budgets of these agents, runs and triggers. To the broker; `model.budgets`.
+    """Request budgets of agents, runs and triggers. To the broker; answered by `model.budgets`.
 
     `keys` are scopes and keys. For an agent, those set for its triggers are included.
     """

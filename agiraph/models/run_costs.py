@@ -121,14 +121,14 @@ def _added(lead: Estimate, work: Estimate, nodes: int, basis: str) -> Estimate:
 
 
 def _ends(values: Sequence[float]) -> tuple[float, float]:
-    """Return the lowest and the highest value, without the tails."""
+    """Return the lowest and highest value, without the share TAIL of the values at each end."""
     ordered = sorted(values)
     left_out = int(len(ordered) * TAIL)
     return ordered[left_out], ordered[-1 - left_out]
 
 
 def _ends_in_dollars(costs: Sequence[float | None]) -> tuple[float | None, float | None]:
-    """Return the lowest and the highest cost, None if any cost is unknown."""
+    """Return the lowest and highest cost without the tails; (None, None) if any is unknown."""
     known = [cost for cost in costs if cost is not None]
     return _ends(known) if len(known) == len(costs) else (None, None)
 

@@ -17,8 +17,8 @@ LOOK_SECONDS = 0.1
 def supervised(home: Path, meanwhile: Callable[[], None] = lambda: None) -> Iterator[None]:
     """Use the running supervisor of a home, or start one for the block and stop it afterwards.
 
-    It is not stopped while others use it. `meanwhile` is called several times a second while the
-    supervisor starts, and may raise. Raises SupervisorFailed, NotReachable.
+    A started supervisor is not stopped while others use it. `meanwhile` is called several times a
+    second while it starts, and may raise. Raises SupervisorFailed, NotReachable.
     """
     with shared_supervisor(home) as share:
         if _is_reachable(home, meanwhile):
@@ -38,7 +38,10 @@ def supervised(home: Path, meanwhile: Callable[[], None] = lambda: None) -> Iter
 
 
 def _is_reachable(home: Path, meanwhile: Callable[[], None]) -> bool:
-    """Whether a gateway runs on this home; wait for a starting gateway. Raises NotReachable."""
+    """Whether a gateway runs on this home; wait while it starts, and call `meanwhile` repeatedly.
+
+    Raises NotReachable if it has not started after START_SECONDS.
+    """
     give_up_at = time.monotonic() + START_SECONDS
     while True:
         try:

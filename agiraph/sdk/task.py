@@ -103,7 +103,10 @@ class Task(Generic[Out]):
         """Further fields of the request."""
 
     def read(self, answer: str, result: "Result[Any] | None" = None) -> Out:
-        """Return the output in the answer of a run. Raises OutputInvalid, with the `result`."""
+        """Parse the answer text of a run into this task's output format.
+
+        Raises OutputInvalid, which carries `result`, if the text does not fit the format.
+        """
         wanted: Any = self.output_format
         try:
             if wanted == "markdown":

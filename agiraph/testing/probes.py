@@ -133,7 +133,7 @@ def _ask_to_count(subject: Subject, _: dict[str, ProbeCall]) -> ModelRequest:
 
 
 def judge_text(attempt: ProbeCall, answer: ModelResponse) -> Iterable[Finding]:
-    """Judge an answer of some length: whether it is complete, streamed and counted."""
+    """Return findings about a list of 30 numbers: whether it is complete, streamed, and metered."""
     text = answer.text or ""
     if "30" in text:
         yield Finding("answers", "works", "the answer came whole")

@@ -47,12 +47,13 @@ async def run_checks(
     cwd: Path | None = None,
     writable: Sequence[Path] = (),
 ) -> tuple[CheckResult, ...]:
-    """Run all checks in sequence in the sandbox, each with its limits; return the outcomes.
+    """Run the checks of one result in sequence in the sandbox; return their outcomes.
 
-    They run in `cwd`, by default where the scope's shell starts, with the variables and limits of
-    `bash` and `shell.check_seconds`. `folder` belongs to this publish and is kept until its outcome
-    is journaled; `writable` are folders beyond the scope's (a worktree). Raises Refused if a
-    sandbox is required and missing. Cancelling kills the running check.
+    `cwd` is by default the start folder of the scope's shell. Variables and limits are those of the
+    tool `bash`, the time limit of a check is the setting `shell.check_seconds`. `folder` receives
+    the output of the checks; keep it until the outcome of the publishing call is journaled.
+    `writable` are folders beyond the scope's (a worktree). Raises Refused if a sandbox is required
+    and missing. Cancelling kills the running check.
     """
     sandbox = find_sandbox(config.sandbox)
     where = cwd or scope.cwd
@@ -105,7 +106,7 @@ def _result(check: str, finished: CommandResult | None, sandbox: Sandbox) -> Che
 
 
 def why_not(results: Sequence[CheckResult]) -> str:
-    """Return the refusal of a result whose checks did not all pass; '' if they did."""
+    """Return the text that refuses a result because of a failed check; '' if all passed."""
     failed = [result for result in results if not result.has_passed]
     if not failed:
         return ""

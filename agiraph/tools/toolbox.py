@@ -28,7 +28,7 @@ SHOWN_OF_MALFORMED = 200
 
 
 class Toolbox:
-    """The tools of one entity, in the table's order, by their names."""
+    """The tools that one entity may use, by name, in the order of the table `TOOLS`."""
 
     def __init__(
         self, tools: Sequence[Tool[Any]], *, is_short: bool = False, has_machines: bool = False
@@ -44,7 +44,8 @@ class Toolbox:
     ) -> "Toolbox":
         """Return the tools of a worker or coordinator; `allowed` narrows them (None: all).
 
-        The tools that end its work are always included. Raises InvalidInput for an unknown name.
+        The tools that end an entity's work are always included. Raises InvalidInput for an unknown
+        name.
         MCP tools are not included (`with_served`).
         """
         allowed, _ = own_and_served(allowed)
@@ -59,7 +60,7 @@ class Toolbox:
 
     @classmethod
     def for_worker(cls, spec: WorkerSpec | RoleSpec) -> "Toolbox":
-        """Return the tools of a worker by its specification; InvalidInput for an unknown name."""
+        """Return the tools of a worker's specification. Raises InvalidInput for an unknown tool."""
         return cls.for_entity("worker", spec.tools, can_lead=spec.can_lead)
 
     def without(self, *names: str) -> "Toolbox":
@@ -85,7 +86,7 @@ class Toolbox:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of all its tools."""
+        """The names of all tools of this toolbox."""
         return tuple(self._tools)
 
     def schemas(self) -> tuple[ToolSchema, ...]:
@@ -106,7 +107,7 @@ class Toolbox:
         return schema.model_copy(update={"parameters": short_schema(schema.parameters)})
 
     def guidance(self) -> str:
-        """Return the runbooks of all its tools, as one Markdown text for the system prompt.
+        """Return the runbooks of all tools here, as one Markdown text for the system prompt.
 
         A short toolbox has none: `read_runbook` shows them.
         """

@@ -46,7 +46,7 @@ def check_records(context: DoctorContext) -> DoctorCheck:
 
 
 def check_missing(context: DoctorContext) -> DoctorCheck:
-    """Check that no file of a used home is missing."""
+    """Check that a used home has all required databases, agent records and journals."""
     home = context.home
     if not any(map(_is_there, (home.system.children, *databases_of(home)))):
         return ok("the home has not been used")
@@ -163,7 +163,7 @@ class _Journals:
         self._unread = 0
 
     def fault(self, path: Path) -> str:
-        """Return the fault of a journal, '' if it has none or is missing."""
+        """Return the damage of a journal as text, '' if it is undamaged or missing."""
         try:
             status = status_of(path)
             if status is None:

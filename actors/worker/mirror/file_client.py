@@ -55,13 +55,13 @@ class FoundFiles(NamedTuple):
 
 
 class FileClient:
-    """One worker's access to the files of its home."""
+    """Reads and changes files of the home for a worker on another machine, by service `files`."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
 
     async def ask(self, body: MessageBody, expect: type[Reply]) -> Reply:
-        """Return the answer; Refused (OutOfScope) with the service's reason."""
+        """Send a request and return its answer. Raises Refused or OutOfScope if it is refused."""
         with self._runtime.heartbeat.waiting_for(FILES):
             return await self._ask(body, expect)
 
@@ -130,7 +130,7 @@ class FileClient:
     async def fetch(
         self, entry: FileEntry, root: FileRoot, part: Path, have: int, tell: Progress
     ) -> None:
-        """Add the missing bytes to `part`, which has the first `have` bytes of a large file."""
+        """Fetch a large file into the file `part`, which already has its first `have` bytes."""
         while have < entry.size:
             tell(entry.path, have, entry.size)
             offsets = range(have, entry.size, PART_BYTES)[:AT_ONCE]
@@ -142,7 +142,7 @@ class FileClient:
                 have += len(got.data)
 
     async def write(self, place: Path, path: str, begin: int, end: int, mode: int) -> None:
-        """Write a large file at home too, from `begin` to `end`; Refused, OSError."""
+        """Copy the bytes `begin` to `end` of a large file to the home. Raises Refused, OSError."""
         if begin == 0:
             await self._offer(place, path, end, mode)
             return

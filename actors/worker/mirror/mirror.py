@@ -86,7 +86,10 @@ class MirrorHome(Home):
 
 
 class Mirror:
-    """One worker's files on this machine. `input_dir` is its copy of the input folder."""
+    """One worker's copy, on another machine, of its files of the home; changes are sent back.
+
+    `input_dir` is the worker's copy of the input folder, None without an input folder.
+    """
 
     def __init__(self, runtime: Runtime, args: WorkerArgs) -> None:
         host_folder = HostFolder(runtime.home.path.parent)
@@ -305,7 +308,7 @@ class Mirror:
         return UNSENT if status is None else Stamp.of(FolderEntry.of(place.name, status))
 
     async def send_changes(self, *, is_last: bool = False) -> None:
-        """Send all changes to the home; Refused, OSError."""
+        """Send all changes to the home. Raises Refused, OSError."""
         async with self._turn:
             now = self._tracked.now(self._sent, is_last=is_last)
             if now != self._sent:
@@ -336,7 +339,10 @@ class Mirror:
         self._sent |= {path: now[path] for path in now if now[path].kind == "folder"}
 
     def _change(self, path: str, stamp: Stamp | None, begin: int) -> FileChange:
-        """Return the change that makes a small entry equal at home; None: it is gone. OSError."""
+        """Return the change that copies a small entry to the home, or removes it. Raises OSError.
+
+        `stamp` None: the entry is gone here. `begin` is the first byte of a file to copy.
+        """
         place = self._agent.path / path
         if stamp is None:
             return RemoveFile(path=path)
@@ -352,7 +358,7 @@ class Mirror:
                 return WriteFile(path=path, data=data, offset=begin, mode=mode, is_synced=is_synced)
 
     async def _make(self, found: Mapping[str, FileChange], now: Mapping[str, Stamp]) -> None:
-        """Make changes at home; leave out the changes that are refused for a good reason."""
+        """Make changes at home; skip changes whose refusal `_check_refusal` tolerates."""
         paths = list(found)
         while paths:
             made, refused = await self._client.change(*map(found.__getitem__, paths))
@@ -381,13 +387,13 @@ class Mirror:
             del self._sent[one]
 
     def _sent_of(self, path: str) -> list[str]:
-        """Return the paths that were sent of an entry: of a folder all its contents."""
+        """Return the sent paths of an entry: its own path, of a folder also all paths below it."""
         if path in self._sent and self._sent[path].kind != "folder":
             return [path]  # there may be thousands: no search for each
         return [one for one in self._sent if one == path or one.startswith(f"{path}/")]
 
     def _check_refusal(self, path: str, error: Refused) -> None:
-        """Raise a refusal, unless this worker has lost the node."""
+        """Raise a refusal; only log it if the worker has lost the node, or for a scratch file."""
         if isinstance(error, OutOfScope) and self._tracked.of_node(path):
             self._runtime.log.warning("its node's files are not taken any more", reason=str(error))
         elif not isinstance(error, OutOfScope) and self._tracked.in_scratch(path):

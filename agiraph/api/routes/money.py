@@ -273,7 +273,7 @@ def _named_budget(gateway: Gateway, state: BudgetState) -> BudgetState:
 
 
 def _named_rows(gateway: Gateway, rows: Sequence[UsageRow], by: UsageGroup) -> Iterable[UsageRow]:
-    """Return the ledger's rows with display names; by stage, the rows of its nodes are added."""
+    """Return the ledger's rows with display names; by stage, the rows of its nodes are summed."""
     if by == "agent":
         names: dict[str, str] = {agent.id: agent.name for agent in gateway.agents.all()}
         return [row.model_copy(update={"name": names.get(row.key, "")}) for row in rows]

@@ -89,7 +89,7 @@ def _found(
 
 
 def _snippet(texts: tuple[str, ...], words: list[str]) -> str:
-    """Return the part of the first text around one of the words, '' if there is none."""
+    """Return the surroundings of the first word found, in the first text with any; else ''."""
     for text in texts:
         line = " ".join(text.split())
         places = [place for word in words if (place := line.casefold().find(word)) >= 0]

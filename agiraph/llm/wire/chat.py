@@ -99,7 +99,7 @@ class _Call:
 
 
 class ChatReader(AnswerReader):
-    """Reads the chunks of an answer."""
+    """Assembles a model response from the streamed chunks of a Chat Completions answer."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -252,7 +252,7 @@ class StreamedReasoning:
         self._details: dict[str, dict[str, object]] = {}
 
     def feed(self, delta: JsonObject) -> None:
-        """Read one delta of the stream."""
+        """Add the reasoning in one delta of the stream."""
         for name in REASONING_FIELDS:
             text = delta.get(name)
             if name == REASONING_FIELDS[0] and not text:
@@ -279,7 +279,7 @@ class StreamedReasoning:
                 known[name] = _growing(name, value)
 
     def texts(self) -> list[str]:
-        """Return its readable text so far, which many services send in two fields."""
+        """Return the readable reasoning so far, which many services send in two fields."""
         return self._texts or [
             text.text
             for detail in self._details.values()
@@ -288,7 +288,7 @@ class StreamedReasoning:
         ]
 
     def parts(self) -> int:
-        """Return the number of its parts so far."""
+        """Return the number of different parts (details) of the reasoning so far."""
         return len(self._details)
 
     def result(self) -> JsonObject | None:
@@ -360,7 +360,7 @@ def _encode_call(call: ToolCall) -> JsonObject:
 
 
 class ChatWriter(AnswerWriter):
-    """Writes an answer as chunks."""
+    """Writes a model response as the streamed chunks of a Chat Completions answer."""
 
     def __init__(self, model: str, *, with_usage: bool) -> None:
         super().__init__()

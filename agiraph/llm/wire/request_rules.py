@@ -189,11 +189,14 @@ class RequestRules(ABC):
         yield from _names_in(body.get("tool_choice"))
 
     def own_tools(self, body: JsonObject) -> list[Any]:
-        """Return all tools in a request, at any place."""
+        """Return all tools that a request declares, in any of its fields."""
         return [*self.tools(body), *objects_in(body.get("functions"))]
 
     def _check_chosen(self, sent: JsonObject) -> None:
-        """Raise InvalidInput for the choice of a tool that is not sent, such as a service's own."""
+        """Raise InvalidInput if `tool_choice` names a tool that the request does not declare.
+
+        Such a tool may be one that the service itself runs.
+        """
         known = set(_names_in(self.own_tools(sent)))
         for name in self.chosen(sent):
             if name not in known:

@@ -46,22 +46,22 @@ class Sandbox:
 
     @property
     def is_up(self) -> bool:
-        """Whether commands run in it."""
+        """Whether commands run in the sandbox."""
         return self.config.mode != "none" and self.found.works
 
     @property
     def is_required(self) -> bool:
-        """Whether no command may run without it."""
+        """Whether no command may run without the sandbox."""
         return self.config.required or self.config.mode == "bwrap"
 
     @property
     def why_missing(self) -> str:
-        """Why the sandbox is missing; '' if it works."""
+        """The reason why the sandbox is missing; '' if it works."""
         return OFF if self.config.mode == "none" else self.found.why
 
     @property
     def advice(self) -> str:
-        """Advice to make it work; '' if it works."""
+        """Advice on how to make the sandbox work; '' if it works."""
         return "set sandbox.mode to auto" if self.config.mode == "none" else self.found.advice
 
     def around_helper(
@@ -142,9 +142,10 @@ class Sandbox:
         )
 
     def input_guard(self, scope: Scope) -> InputGuard | None:
-        """Return the guard of the input folder; None if no command of this scope may write there.
+        """Return the protection of the input folder from commands that may write there.
 
-        Blocks like `enclose`.
+        None without a sandbox, or if no command of this scope may write there. The first call of a
+        run blocks while the folder is surveyed.
         """
         folder = scope.input_dir
         if not self.is_up or self.config.input == "read" or folder is None or not folder.is_dir():

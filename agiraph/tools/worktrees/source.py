@@ -24,7 +24,10 @@ class RepositoryNotUsable(Refused):
 
 @dataclass(frozen=True, slots=True)
 class RepositoryInfo:
-    """A repository. `branch` is the checked-out branch, "" if none; `shallow` may be None."""
+    """A git repository to make worktrees from. `branch` is the checked-out branch, "" if none.
+
+    `shallow` is the file of a shallow clone that lists its cut commits, else None.
+    """
 
     objects: Path
     form: str
@@ -64,7 +67,10 @@ class SourceRepository:
         self._own = own | {"XDG_CONFIG_HOME": environ.get("XDG_CONFIG_HOME", "")}
 
     async def look(self) -> RepositoryInfo:
-        """Return its state; RepositoryNotUsable if no worktrees can be made of it."""
+        """Return the facts about this repository that a worktree needs.
+
+        Raises RepositoryNotUsable if no worktrees can be made of it.
+        """
         await self._require_git()
         asked = ("--show-toplevel", "--git-common-dir", "--show-object-format")
         answer = await self._git.run(
@@ -135,7 +141,7 @@ class SourceRepository:
         return await self._git.commit_of(ref(branch))
 
     async def has(self, commit: str) -> bool:
-        """Whether a commit and all its objects can be read there."""
+        """Whether a commit and all its objects can be read in this repository."""
         answer = await self._git.run("rev-list", "-1", "--quiet", commit, may_end=(0, 128))
         return answer.code == 0
 
@@ -148,7 +154,10 @@ class SourceRepository:
         await self.point(branch, commit)
 
     async def point(self, branch: str, commit: str) -> None:
-        """Move a branch forward to an existing commit; RepositoryNotUsable as in `take`."""
+        """Move a branch forward to an existing commit.
+
+        Raises RepositoryNotUsable if a person has the branch checked out, or has changed it.
+        """
         place = "%(worktreepath)"
         held = await self._git.text("for-each-ref", f"--format={place}", ref(branch))
         if held:

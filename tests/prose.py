@@ -1,14 +1,16 @@
 """`python -m tests.prose`: count phrases that replace nouns, per 1,000 words of each body of text.
 
-The bodies are docstrings, comments, documentation pages, prompts, help texts, and the docstrings
-and comments of tests. `Return what to ask the model now` avoids the noun (`Return the next model
-request`), and its readers must open the code to learn it. `make check` fails if a body exceeds its
-limit. `--list` prints each line with such a phrase, `--list docs` the lines of one body.
+The bodies are docstrings, comments, documentation pages, prompts, help texts, the docstrings and
+comments of tests, and the subjects of the last commits. `Return what to ask the model now` avoids
+the noun (`Return the next model request`), and its readers must open the code to learn it. `make
+check` fails if a body exceeds its limit, or uses a forbidden phrase. `--list` prints each line with
+a phrase that is counted, `--list docs` the lines of one body.
 """
 
 import ast
 import io
 import re
+import subprocess
 import sys
 import tokenize
 from collections.abc import Iterable, Iterator
@@ -22,7 +24,11 @@ from tests.unit.pages import PAGES, ROOT, Found, Page
 PRODUCT: Final = ("agiraph", "actors", "transport", "cli")
 PHRASES: Final = re.compile(
     r"\b(what|who|whoever|whom|nobody|everybody|somebody|the one|ones? (?:that|who)"
-    r"|that of|those (?:that|of|who)|anew|in vain|(?:is|are) told)\b",
+    r"|that of|those (?:that|of|who)|(?:is|are) told)\b",
+    re.IGNORECASE,
+)
+FORBIDDEN: Final = re.compile(
+    r"\b(anew|in vain|(?:is|are|lets?|has) let go|lets? go of|comes? of it|puts? by)\b",
     re.IGNORECASE,
 )
 WORD: Final = re.compile(r"[A-Za-z']+")
@@ -35,9 +41,12 @@ LIMITS: Final = {
     "prompts": 0.5,
     "help": 1.0,
     "tests": 1.0,
+    "commits": 3.0,
 }
 """Occurrences per 1,000 words that a body may have. Lower a limit when its text has become better;
-the aim is 3 for each."""
+the aim is 3 for each. Text must have no word of FORBIDDEN."""
+COMMITS: Final = 100
+SUBJECT_LENGTH: Final = 72
 
 
 def python_lines(path: Path) -> Iterator[tuple[str, Found]]:
@@ -77,6 +86,15 @@ def help_lines() -> Iterator[Found]:
     yield from walk(agiraph, "agiraph")
 
 
+def commit_lines() -> Iterator[Found]:
+    """Yield the subjects of the last COMMITS commits; none outside of a git repository."""
+    log = ["git", "log", f"-{COMMITS}", "--no-merges", "--format=%h %s"]
+    found = subprocess.run(log, cwd=ROOT, capture_output=True, text=True, check=False)
+    for line in found.stdout.splitlines():
+        commit, _, subject = line.partition(" ")
+        yield Found(commit, subject)
+
+
 def bodies() -> dict[str, list[Found]]:
     """Return all lines of text for people, by body."""
     found: dict[str, list[Found]] = {name: [] for name in LIMITS}
@@ -91,6 +109,7 @@ def bodies() -> dict[str, list[Found]]:
     for path in prompts:
         found["prompts"] += Page(path.relative_to(ROOT).as_posix()).text_lines()
     found["help"] = list(help_lines())
+    found["commits"] = list(commit_lines())
     return found
 
 
@@ -119,6 +138,14 @@ def main(listed: str | None) -> None:
             for line in found[body]:
                 if phrases := phrases_in(line):
                     click.echo(f"  {line.place}: {', '.join(phrases)}: {line.text.strip()}")
+    for line in (line for lines in found.values() for line in lines):
+        if match := FORBIDDEN.search(QUOTED.sub("", line.text)):
+            click.echo(f"{line.place}: do not use {match[0]!r}: {line.text.strip()}")
+            is_exceeded = True
+    for line in found["commits"]:
+        if len(line.text) > SUBJECT_LENGTH:
+            click.echo(f"{line.place}: a subject has at most {SUBJECT_LENGTH} characters")
+            is_exceeded = True
     if is_exceeded:
         click.echo("name the thing instead; `python -m tests.prose --list BODY` shows the lines")
     sys.exit(is_exceeded)

@@ -56,7 +56,7 @@ def browser(gateway_home: GatewayHome) -> str:
 
 
 def log_in(gateway_home: GatewayHome, scope: str) -> str:
-    """Go the way of a login link; return the Cookie header that comes of it."""
+    """Log in by a login link; return the Cookie header of the answer."""
     url, token = read_gateway_address(gateway_home.home.path)
     own = bearer(token)
     link = call(url, "POST", "/logins", headers=own, json={"scope": scope}).json()

@@ -130,7 +130,7 @@ def held(routed: RoutedBroker) -> "Held":
 
 
 class Held:
-    """A behaviour that answers when it is let go; `begun` is set when it was asked."""
+    """A behaviour that answers when it is released; `begun` is set by its first request."""
 
     def __init__(self, text: str = "fine") -> None:
         self.begun = asyncio.Event()

@@ -1,4 +1,4 @@
-"""A node is given to another worker or model: at once, or when its worker has let go of it."""
+"""A node is given to another worker or model: at once, or when its worker has released it."""
 
 import pytest
 

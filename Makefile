@@ -29,7 +29,7 @@ export GOAL INPUT MODEL
 .PHONY: setup run ui ui-types test slow clients clusters check docs format bench pictures first-hour clean help
 
 help:
-	@echo "make run     a team surveys a folder: no key and no network needed (INPUT=dir MODEL=model GOAL=text ARGS=options)"
+	@echo "make run     a team surveys a folder, without a key; the first use installs packages (INPUT=dir MODEL=model GOAL=text ARGS=options)"
 	@echo "make ui      the web UI, built into frontend/dist (brings a Node where there is none)"
 	@echo "make test    every test"
 	@echo "make slow    the tests that take long: the wheel, more outside agents, long storms, the local model (installs it)"

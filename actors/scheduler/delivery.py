@@ -5,7 +5,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from actors.runtime.runtime import Runtime
-from agiraph.core.ids import CLOCK, RECORDER, AgentId, coordinator_address, derived_message_id
+from agiraph.core.ids import (
+    CLOCK,
+    HUMAN_NAME,
+    RECORDER,
+    AgentId,
+    coordinator_address,
+    derived_message_id,
+)
 from agiraph.core.models import Event
 from agiraph.core.turns import JsonObject
 from agiraph.messages.event import ReportEvents
@@ -45,6 +52,9 @@ async def carry_out(runtime: Runtime, agent: AgentId, firing: TriggerRun, now: f
     """Run a firing's callback and report its result. Raises TransportError."""
     from agiraph.tools.command import forget_command
 
+    if reason := rule_against(runtime.home, firing):
+        await _report(runtime, agent, "trigger.refused", firing, now, {"reason": reason})
+        return
     await _report(runtime, agent, "trigger.fired", firing, now, {"about": firing.about})
     ended = await run_callback(runtime.home, runtime.config, agent, firing)
     runtime.log.info("callback", agent=agent, trigger=firing.name, ended=ended.text)
@@ -63,6 +73,25 @@ async def _report(
     event = Event(type=type, agent_id=agent, ts=now, entity=CLOCK, data=data)
     id = derived_message_id(CLOCK, f"{type}.{firing.id}")
     await runtime.send(RECORDER, ReportEvents(events=(event,)), id=id)
+
+
+def rule_against(home: Home, firing: TriggerRun) -> str:
+    """Return the rule of the person that is against a callback of the team's, '' if none is.
+
+    Nobody can be asked at this point, so a callback that needs approval is refused, too.
+    """
+    if firing.created_by in ("", HUMAN_NAME):
+        return ""
+    from agiraph.tools.approvals.policy import ActingEntity, actions_of_call
+    from agiraph.tools.approvals.policy_file import ApprovalPolicyFile
+    from agiraph.tools.approvals.wording import reason_against
+    from agiraph.tools.table import tool_names
+    from agiraph.tools.triggers import schedule
+
+    policy = ApprovalPolicyFile(home.path, tool_names()).current()
+    action: JsonObject = {"type": firing.action.type, "payload": firing.action.payload}
+    actions = actions_of_call(schedule.name, {"action": action})
+    return reason_against(policy.judge_all(actions, ActingEntity(firing.created_by)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,18 +78,18 @@ class InputWatch:
         if known is None or not (found := known.news()):
             return []
         reported = self._reported(agent)
-        new = [one for one in found if (one.path, one.inode) not in reported]
+        new = [one for one in found if (one.path, one.mark) not in reported]
         return events_data(str(known.folder), new)
 
-    def _reported(self, agent: AgentId) -> set[tuple[str, int]]:
-        """Return the paths and inodes that the entities of an agent have reported."""
+    def _reported(self, agent: AgentId) -> set[tuple[str, str]]:
+        """Return the paths and marks that the entities of an agent have reported."""
         log, seq = EventLog(self._home.agent(agent).events), 0
-        found: set[tuple[str, int]] = set()
+        found: set[tuple[str, str]] = set()
         while page := log.page(seq, PAGE):
             seq = page[-1].seq
             for event in page:
                 if event.type == EVENT:
-                    found |= set(zip(event.data["paths"], event.data["inodes"], strict=True))
+                    found |= set(zip(event.data["paths"], event.data["marks"], strict=True))
         return found
 
     def _run_of(self, agent: AgentId, spec: ChildSpec) -> RunId | None:

@@ -211,7 +211,7 @@ EVENT_TYPES: tuple[EventType, ...] = (
     EventType("sandbox.autorun",
               "files because of which git, an editor or another program runs commands have "
               "appeared in the input folder",
-              _ENTITY, ("folder", "paths", "inodes", "programs", "more"),
+              _ENTITY, ("folder", "paths", "marks", "programs", "more"),
               "look at these before you use {programs} in {folder}: {paths}[ and {more} more] "
               "(new, and programs run commands because of them)",
               "bad"),
@@ -345,7 +345,8 @@ EVENT_TYPES: tuple[EventType, ...] = (
               ("trigger_id", "name", "firing", "lineage"),
               "the action of trigger {name} is done", "quiet"),
     EventType("trigger.refused", "a rule of the person was against the action of a firing",
-              _COORDINATOR, ("trigger_id", "name", "firing", "reason", "lineage"),
+              "coordinator, clock",
+              ("trigger_id", "name", "firing", "action", "due", "lineage", "reason"),
               "the action of trigger {name} was not carried out: {reason}", "bad"),
     EventType("trigger.callback", "a trigger's command ended", "clock",
               ("trigger_id", "name", "firing", "action", "due", "lineage", "callback", "ended",

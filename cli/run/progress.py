@@ -53,8 +53,8 @@ class RunProgress:
     has_ended: dict[str, bool] = field(default_factory=dict)
     retries: dict[str, str] = field(default_factory=dict)
     turns: dict[int, RoleTurn] = field(default_factory=dict)
-    autorun: set[tuple[str, int]] = field(default_factory=set)
-    """The autorun files that events have named, with their inodes."""
+    autorun: set[tuple[str, str]] = field(default_factory=set)
+    """The autorun files that events have named, with their marks."""
 
     def see(self, event: EventView) -> EventLine | None:
         """Add one event; return the line to show for it, if any."""
@@ -105,7 +105,7 @@ class RunProgress:
         if event.type == "agent.reopened":
             self.ended_as, self.failure, self.is_out_of_budget = None, "", False
         if event.type == "sandbox.autorun":
-            self.autorun |= set(zip(event.data["paths"], event.data["inodes"], strict=True))
+            self.autorun |= set(zip(event.data["paths"], event.data["marks"], strict=True))
         if event.type == "team.turn":
             turn = RoleTurn.model_validate(event.data)
             self.turns[turn.turn] = turn

@@ -127,7 +127,7 @@ class RunWatcher:
             self._until_no_worker_runs()
         if (guard := known_guard_of(run)) is None:
             return
-        new = [one for one in guard.news() if (one.path, one.inode) not in self.progress.autorun]
+        new = [one for one in guard.news() if (one.path, one.mark) not in self.progress.autorun]
         for data in events_data(str(guard.folder), new):
             event = Event(type=EVENT, agent_id=self.agent.id, ts=time.time(), data=data)
             self._show(EventView.of(event))

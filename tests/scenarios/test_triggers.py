@@ -198,6 +198,7 @@ LATER_RULES = """
 rules:
 - {name: silence, action: deny, tool: send_message, pattern: "human"}
 - {name: repeats, action: ask, tool: create_work_node}
+- {name: commands, action: deny, tool: schedule, pattern: "*run_callback*"}
 """
 
 
@@ -213,6 +214,7 @@ def test_a_rule_that_is_added_later_is_against_the_action_of_a_trigger_of_the_te
     later = [
         scheduled("send_message", to="human", content="The build is due"),
         scheduled("run_node", node_id="eve-facts"),
+        scheduled("run_callback", callback="note"),
         ask("Enough?"),
         say("I have seen it."),
     ]
@@ -230,12 +232,17 @@ def test_a_rule_that_is_added_later_is_against_the_action_of_a_trigger_of_the_te
             events = whole_lines(agent / "events.jsonl")
             return [event["data"] for event in events if event["type"] == kind]
 
-        until(lambda: len(of_type("trigger.refused")) == 2, "both are refused")
+        until(lambda: len(of_type("trigger.refused")) == 3, "all are refused")
         until(lambda: of_type("trigger.done"), "the person's own trigger is carried out")
     finally:
         rules.unlink()
     reasons = {one["reason"] for one in of_type("trigger.refused")}
-    assert reasons == {"a rule denies it: silence", "a rule requires approval: repeats"}
+    assert reasons == {
+        "a rule denies it: silence",
+        "a rule requires approval: repeats",
+        "a rule denies it: commands",
+    }
+    assert of_type("trigger.callback") == []
     said = "".join(path.read_text() for path in agent.glob("runs/*/_messages/*.md"))
     assert "A word of the person" in said
     assert "The build is due" not in said

@@ -29,6 +29,7 @@ from agiraph.messages.run import BeginRun
 from agiraph.messages.text import TextMessage
 from agiraph.messages.trigger import TriggerFailed, TriggerFired
 from agiraph.tools.approvals.policy import PolicyDecision
+from agiraph.tools.approvals.wording import reason_against
 from agiraph.tools.triggers import schedule
 from transport.endpoint import Received
 from transport.errors import Nacked
@@ -105,11 +106,8 @@ class TriggerHandler:
             return False
         action: JsonObject = {"type": fired.action, "payload": fired.payload}
         decision = self._decision_now(schedule.name, {"action": action}, fired.created_by)
-        if decision.action == "allow":
+        if not (reason := reason_against(decision)):
             return False
-        rule = decision.rule.name if decision.rule is not None else ""
-        why = {"deny": "a rule denies it", "ask": "a rule requires approval"}[decision.action]
-        reason = f"{why}: {rule}" if rule else why
         self._note(fired, "trigger.refused", {"reason": reason})
         if decision.action == "ask":
             text = f"The action {fired.action} was not carried out ({reason}). To have the person "

@@ -158,3 +158,11 @@ def _not_done(act: ProposedAction) -> str:
     what = {STAGE: "The stage was not started", SPEND: "No more may be spent"}
     outcome = what.get(act.tool, "The call was not run")
     return f"{outcome}; do not try to reach the same in another way."
+
+
+def reason_against(decision: PolicyDecision) -> str:
+    """Return why an action without a waiting caller is refused, '' if it is allowed."""
+    if decision.action == "allow":
+        return ""
+    why = "a rule denies it" if decision.action == "deny" else "a rule requires approval"
+    return f"{why}: {decision.rule.name}" if decision.rule and decision.rule.name else why

@@ -331,8 +331,8 @@ class InputGuard:
         found = [one for one in seen.found if self._is_new(one)]
         if seen.gap:
             found.append(FoundAutorun(f"(not all of it was searched: {seen.gap})", "", 0))
-        new = [one for one in found if f"{one.path}\0{one.inode}" not in self._reported]
-        self._reported |= {f"{one.path}\0{one.inode}" for one in new}
+        new = [one for one in found if f"{one.path}\0{one.mark}" not in self._reported]
+        self._reported |= {f"{one.path}\0{one.mark}" for one in new}
         return tuple(new)
 
     def _is_new(self, found: FoundAutorun) -> bool:

@@ -36,7 +36,8 @@ async def report_input_news(sandbox: Sandbox, scope: Scope, report: Report) -> s
     if not found:
         return ""
     for data in events_data(str(scope.input_dir), found):
-        report(EVENT, data, derived_id("\0".join(data["paths"])))
+        named = (scope.rules.run.name, *data["paths"], *data["marks"])
+        report(EVENT, data, derived_id("\0".join(named)))
     return note(found)
 
 
@@ -76,7 +77,7 @@ def events_data(folder: str, found: Sequence[FoundAutorun]) -> list[JsonObject]:
         {
             "folder": folder,
             "paths": [_shown(one.path) for one in group],
-            "inodes": [one.inode for one in group],
+            "marks": [one.mark for one in group],
             "programs": sorted({one.program for one in group if one.program}),
             "more": more if more > 0 and group is groups[-1] else None,
         }

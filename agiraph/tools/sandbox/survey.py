@@ -43,6 +43,13 @@ class FoundAutorun:
     program: str
     inode: int
     is_link: bool = False
+    changed: int = 0
+    """When the inode of a file was changed last, in ns; 0 for a folder."""
+
+    @property
+    def mark(self) -> str:
+        """A text that differs once the file is replaced or changed."""
+        return f"{self.inode}.{self.changed}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +112,9 @@ def _look(walk: _Walk, fd: int, path: str, level: int, *, is_installed: bool) ->
         program = program_of(name, above)
         if program and (program == GIT or not is_installed):
             if not (is_folder and _is_empty(fd, name)):
-                _add(walk, FoundAutorun(inner, program, entry.inode(), entry.is_symlink()))
+                changed = 0 if is_folder else _changed(fd, name)
+                found = FoundAutorun(inner, program, entry.inode(), entry.is_symlink(), changed)
+                _add(walk, found)
         elif is_folder:
             installed = is_installed or name in DEPENDENCIES
             with _opened(walk, fd, name, inner) as below:
@@ -144,6 +153,13 @@ def _add(walk: _Walk, found: FoundAutorun) -> None:
         walk.gap = f"the name {found.path!r} is not UTF-8"
     else:
         walk.found.append(found)
+
+
+def _changed(above: int, name: str) -> int:
+    try:
+        return os.stat(name, dir_fd=above, follow_symlinks=False).st_ctime_ns
+    except OSError:  # it was removed meanwhile
+        return 0
 
 
 def _is_empty(above: int, name: str) -> bool:

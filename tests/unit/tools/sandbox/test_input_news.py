@@ -11,7 +11,7 @@ def found(count: int) -> list[FoundAutorun]:
 def test_each_new_file_is_named_among_many_decoys() -> None:
     events = events_data("/work", found(59))
     assert [path for data in events for path in data["paths"]] == [one.path for one in found(59)]
-    assert [inode for data in events for inode in data["inodes"]] == list(range(59))
+    assert [mark for data in events for mark in data["marks"]] == [one.mark for one in found(59)]
     assert all(sum(map(len, data["paths"])) <= NAMES_LENGTH for data in events)
     assert {data["more"] for data in events} == {None}
 

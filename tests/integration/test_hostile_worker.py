@@ -43,7 +43,11 @@ class HostileWorkerHome(LiveHome):
 
 @pytest.fixture
 def live_home(tmp_path: Path) -> Iterator[HostileWorkerHome]:
-    (tmp_path / "agiraph.yaml").write_text("run:\n  park_after_seconds: 0\n")
+    settings = {
+        "run": {"park_after_seconds": 0},
+        "supervisor": {"ready_within_seconds": 120},  # mallory is never ready while it throws
+    }
+    (tmp_path / "agiraph.yaml").write_text(json.dumps(settings))
     live_home = HostileWorkerHome(tmp_path)
     try:
         yield live_home

@@ -175,12 +175,12 @@ def test_claude_code_requests_permission_is_interrupted_and_reads_its_human(
         return say("Fertig.")
 
     live_home.plays(coordinator=led("lea", "claude-code"), **{"*": claude})
-    agent = live_home.begin("asked", "--model", "anthropic/fake")
-    question = live_home.await_question("asked")
+    agent = live_home.begin("german", "--model", "anthropic/fake")
+    question = live_home.await_question("german")
     assert "date > marked.txt" in question["question"]
     live_home.json("respond", question["id"], "1")
     live_home.server.wait_for(lambda seen: "Write tool.py" in seen.said and seen.step == 1)
-    live_home.command("send", "asked", "Write it in German", "--to", "lea", "--mode", "interrupt")
+    live_home.command("send", "german", "Write it in German", "--to", "lea", "--mode", "interrupt")
     live_home.server.wait_for(lambda seen: "in German" in seen.said and seen.step >= 1)
     held.set()
     live_home.await_end(agent)

@@ -6,13 +6,16 @@ instance by `agiraph stop`, is followed by this search.
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agiraph.core.errors import Corrupt
 from agiraph.core.ids import AgentId, RunId, agent_of
 from agiraph.core.models import Agent
 from agiraph.core.turns import JsonObject
 from agiraph.logs.event_log import EventLog
+from agiraph.logs.event_text import autorun_marks
 from agiraph.messages.child import ChildSpec
 from agiraph.storage.files import is_file, read_bytes
 from agiraph.storage.home import Home, input_at_start
@@ -85,11 +88,12 @@ class InputWatch:
         """Return the paths and marks that the entities of an agent have reported."""
         log, seq = EventLog(self._home.agent(agent).events), 0
         found: set[tuple[str, str]] = set()
-        while page := log.page(seq, PAGE):
-            seq = page[-1].seq
-            for event in page:
-                if event.type == EVENT:
-                    found |= set(zip(event.data["paths"], event.data["marks"], strict=True))
+        # A file is rather reported twice than never: a damaged log ends the search in it.
+        with suppress(Corrupt, OSError):
+            while page := log.page(seq, PAGE):
+                seq = page[-1].seq
+                for event in page:
+                    found |= autorun_marks(event.data) if event.type == EVENT else set()
         return found
 
     def _run_of(self, agent: AgentId, spec: ChildSpec) -> RunId | None:

@@ -15,7 +15,7 @@ around a part that is left out if a value in it is empty. The formats:
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, get_args
 
 from agiraph.core.event_types import BY_NAME, Audience, Tone
@@ -157,3 +157,15 @@ def _words(text: str) -> str:
     if not text.startswith(("{", "[{")):
         return text
     return re.sub(r'[{}\[\]"]', "", re.sub(r'"(\w+)":', r"\1", text)).replace("\\n", " ")
+
+
+def autorun_marks(data: Mapping[str, Any]) -> set[tuple[str, str]]:
+    """Return the paths and marks of the files that a `sandbox.autorun` event names.
+
+    A worker that was taken over can report an event of any shape: then there are none.
+    """
+    paths, marks = data.get("paths"), data.get("marks")
+    if not (isinstance(paths, list) and isinstance(marks, list)):
+        return set()
+    pairs = zip(paths, marks, strict=False)
+    return {(path, mark) for path, mark in pairs if isinstance(path, str) and isinstance(mark, str)}

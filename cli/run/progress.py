@@ -8,6 +8,7 @@ from agiraph.core.models import AgentEnding
 from agiraph.core.team import USER
 from agiraph.core.turns import Usage
 from agiraph.http.api import EventView
+from agiraph.logs.event_text import autorun_marks
 from agiraph.roles.engine import RoleTurn, edges_of
 from cli.console.event_text import EventLine, line_of, text_of
 from cli.output.formats import format_seconds, format_usage
@@ -105,7 +106,7 @@ class RunProgress:
         if event.type == "agent.reopened":
             self.ended_as, self.failure, self.is_out_of_budget = None, "", False
         if event.type == "sandbox.autorun":
-            self.autorun |= set(zip(event.data["paths"], event.data["marks"], strict=True))
+            self.autorun |= autorun_marks(event.data)
         if event.type == "team.turn":
             turn = RoleTurn.model_validate(event.data)
             self.turns[turn.turn] = turn

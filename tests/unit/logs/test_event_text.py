@@ -11,7 +11,7 @@ from agiraph.core.ids import AgentId
 from agiraph.core.models import Event
 from agiraph.core.naming import short_name
 from agiraph.http.api import EventView
-from agiraph.logs.event_text import fields_of
+from agiraph.logs.event_text import autorun_marks, fields_of
 from cli.console.event_text import line_of
 
 FORMATS = ("", "name", "count", "seconds", "apart", "call", "words", "each")
@@ -146,3 +146,22 @@ def test_short_names_drop_only_the_number() -> None:
     assert short_name("mary-jane-54b044") == "mary-jane"
     assert short_name("coordinator") == "coordinator"
     assert short_name("-54b044") == "-54b044"
+
+
+@pytest.mark.parametrize(
+    ("data", "named"),
+    [
+        (
+            {"paths": ["a/.git", ".envrc"], "marks": ["1.0", "2.7"]},
+            {("a/.git", "1.0"), (".envrc", "2.7")},
+        ),
+        ({"paths": ["a/.git"], "marks": []}, set()),
+        ({"paths": 3, "marks": None}, set()),
+        ({"paths": [["x"]], "marks": [{}]}, set()),
+        ({}, set()),
+    ],
+)
+def test_autorun_files_are_read_from_an_event_of_any_shape(
+    data: dict[str, Any], named: set[tuple[str, str]]
+) -> None:
+    assert autorun_marks(data) == named

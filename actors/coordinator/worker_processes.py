@@ -82,6 +82,7 @@ class WorkerProcesses:
             owner=coordinator_address(self._agent.id),
             intensity=self._runtime.config.supervisor.intensity,
             period_seconds=self._runtime.config.supervisor.period_seconds,
+            ready_within_seconds=self._runtime.config.supervisor.ready_within_seconds,
             host=host,
             labels=labels,
             stays=stays or "",

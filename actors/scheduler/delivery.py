@@ -7,7 +7,6 @@ from pathlib import Path
 from actors.runtime.runtime import Runtime
 from agiraph.core.ids import (
     CLOCK,
-    HUMAN_NAME,
     RECORDER,
     AgentId,
     coordinator_address,
@@ -80,7 +79,7 @@ def rule_against(home: Home, firing: TriggerRun) -> str:
 
     Nobody can be asked at this point, so a callback that needs approval is refused, too.
     """
-    if firing.created_by in ("", HUMAN_NAME):
+    if not firing.is_of_team:
         return ""
     from agiraph.tools.approvals.policy import ActingEntity, actions_of_call
     from agiraph.tools.approvals.policy_file import ApprovalPolicyFile

@@ -15,7 +15,7 @@ from agiraph.core.ids import AgentId, RunId, agent_of
 from agiraph.core.models import Agent
 from agiraph.core.turns import JsonObject
 from agiraph.logs.event_log import EventLog
-from agiraph.logs.event_text import autorun_marks
+from agiraph.logs.event_text import AUTORUN, autorun_marks
 from agiraph.messages.child import ChildSpec
 from agiraph.storage.files import is_file, read_bytes
 from agiraph.storage.home import Home, input_at_start
@@ -27,7 +27,6 @@ SEARCH_SECONDS = 2.0
 """How long the end of an entity waits for the search; a longer search continues without it."""
 MOST_RUNS = 64
 PAGE = 2000
-EVENT = "sandbox.autorun"
 
 Report = Callable[[AgentId, str, str, dict[str, Any]], None]
 """Takes an agent, the type of an event, the address of the entity, and the fields."""
@@ -54,7 +53,7 @@ class InputWatch:
 
     async def _search(self, agent: AgentId, spec: ChildSpec) -> None:
         for data in await asyncio.to_thread(self._news, agent, spec):
-            self._report(agent, EVENT, spec.address, data)
+            self._report(agent, AUTORUN, spec.address, data)
 
     def _news(self, agent: AgentId, spec: ChildSpec) -> list[JsonObject]:
         """Return the fields of the events, none if nothing is new.
@@ -71,18 +70,14 @@ class InputWatch:
         if not is_file(input_at_start(place)):
             return []
         from agiraph.tools.sandbox.input_guard import known_guard_of  # few runs may write an input
-        from agiraph.tools.sandbox.input_news import events_data
+        from agiraph.tools.sandbox.input_news import unreported
 
         if place not in self._guards and (guard := known_guard_of(place)) is not None:
             while len(self._guards) >= MOST_RUNS:
                 del self._guards[next(iter(self._guards))]
             self._guards[place] = guard
         known = self._guards.get(place)
-        if known is None or not (found := known.news()):
-            return []
-        reported = self._reported(agent)
-        new = [one for one in found if (one.path, one.mark) not in reported]
-        return events_data(str(known.folder), new)
+        return [] if known is None else unreported(known, lambda: self._reported(agent))
 
     def _reported(self, agent: AgentId) -> set[tuple[str, str]]:
         """Return the paths and marks that the entities of an agent have reported."""
@@ -93,7 +88,7 @@ class InputWatch:
             while page := log.page(seq, PAGE):
                 seq = page[-1].seq
                 for event in page:
-                    found |= autorun_marks(event.data) if event.type == EVENT else set()
+                    found |= autorun_marks(event.type, event.data)
         return found
 
     def _run_of(self, agent: AgentId, spec: ChildSpec) -> RunId | None:

@@ -22,6 +22,7 @@ from agiraph.core.event_types import BY_NAME, Audience, Tone
 from agiraph.core.models import Event
 from agiraph.core.naming import short_name
 
+AUTORUN: Final = "sandbox.autorun"
 VALUE_CHARACTERS: Final = 1000
 CALL_CHARACTERS: Final = 160
 ARGUMENT_CHARACTERS: Final = 60
@@ -159,13 +160,13 @@ def _words(text: str) -> str:
     return re.sub(r'[{}\[\]"]', "", re.sub(r'"(\w+)":', r"\1", text)).replace("\\n", " ")
 
 
-def autorun_marks(data: Mapping[str, Any]) -> set[tuple[str, str]]:
-    """Return the paths and marks of the files that a `sandbox.autorun` event names.
+def autorun_marks(type: str, data: Mapping[str, Any]) -> set[tuple[str, str]]:
+    """Return the paths and marks of the files that an event names; none for another type.
 
     A worker that was taken over can report an event of any shape: then there are none.
     """
     paths, marks = data.get("paths"), data.get("marks")
-    if not (isinstance(paths, list) and isinstance(marks, list)):
+    if type != AUTORUN or not (isinstance(paths, list) and isinstance(marks, list)):
         return set()
     pairs = zip(paths, marks, strict=False)
     return {(path, mark) for path, mark in pairs if isinstance(path, str) and isinstance(mark, str)}

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import Field
 
-from agiraph.core.ids import AgentId, short_derived_id
+from agiraph.core.ids import HUMAN_NAME, AgentId, short_derived_id
 from agiraph.core.record import Record
 from agiraph.core.turns import JsonObject
 
@@ -163,6 +163,11 @@ class FiringDetails(Record):
     lineage: tuple[str, ...] = ()
     about: str = ""
     created_by: str = ""
+
+    @property
+    def is_of_team(self) -> bool:
+        """Whether an entity of the team created the trigger: then the person's rules judge it."""
+        return self.created_by not in ("", HUMAN_NAME)
 
 
 class TriggerRun(FiringDetails):

@@ -105,8 +105,7 @@ class RunProgress:
             self.usage = self.usage + Usage.model_validate(event.data)
         if event.type == "agent.reopened":
             self.ended_as, self.failure, self.is_out_of_budget = None, "", False
-        if event.type == "sandbox.autorun":
-            self.autorun |= autorun_marks(event.data)
+        self.autorun |= autorun_marks(event.type, event.data)
         if event.type == "team.turn":
             turn = RoleTurn.model_validate(event.data)
             self.turns[turn.turn] = turn

@@ -12,6 +12,7 @@ from agiraph.core.ids import abbreviated
 from agiraph.core.models import ENDED_AGENT, Event, ServiceOutage
 from agiraph.http.api import AgentView, ApiError, EventView, NotReachable, QuestionView
 from agiraph.http.discovery import why_unreachable
+from agiraph.logs.event_text import AUTORUN
 from agiraph.storage.disk_space import has_room
 from agiraph.storage.files import is_file
 from agiraph.storage.home import Home, input_at_start
@@ -121,15 +122,14 @@ class RunWatcher:
         if is_elsewhere() or self._run is None or not is_file(input_at_start(run)):
             return
         from agiraph.tools.sandbox.input_guard import known_guard_of  # few runs may write an input
-        from agiraph.tools.sandbox.input_news import EVENT, events_data
+        from agiraph.tools.sandbox.input_news import unreported
 
         with contextlib.suppress(ApiError, NotReachable):
             self._until_no_worker_runs()
         if (guard := known_guard_of(run)) is None:
             return
-        new = [one for one in guard.news() if (one.path, one.mark) not in self.progress.autorun]
-        for data in events_data(str(guard.folder), new):
-            event = Event(type=EVENT, agent_id=self.agent.id, ts=time.time(), data=data)
+        for data in unreported(guard, lambda: self.progress.autorun):
+            event = Event(type=AUTORUN, agent_id=self.agent.id, ts=time.time(), data=data)
             self._show(EventView.of(event))
 
     def _until_no_worker_runs(self) -> None:

@@ -19,7 +19,6 @@ from agiraph.core.errors import ModelFailure, Refused
 from agiraph.core.ids import (
     CLOCK,
     COORDINATOR_NAME,
-    HUMAN_NAME,
     TRIGGER_NAME,
 )
 from agiraph.core.models import Event, WorkNode
@@ -102,7 +101,7 @@ class TriggerHandler:
 
         A trigger whose action the person must approve first is shown to the coordinator instead.
         """
-        if fired.created_by in ("", HUMAN_NAME):
+        if not fired.is_of_team:
             return False
         action: JsonObject = {"type": fired.action, "payload": fired.payload}
         decision = self._decision_now(schedule.name, {"action": action}, fired.created_by)

@@ -6,16 +6,17 @@ when an entity of the run has ended.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 
 from agiraph.core.ids import derived_id
 from agiraph.core.turns import JsonObject
+from agiraph.logs.event_text import AUTORUN
+from agiraph.tools.sandbox.input_guard import InputGuard
 from agiraph.tools.sandbox.sandbox import Sandbox
 from agiraph.tools.sandbox.survey import FoundAutorun
 from agiraph.tools.scopes.scope import Scope
 
-EVENT = "sandbox.autorun"
 GIT_COMMANDS = "sandbox.git_commands"
 MOST_NAMED = 500
 """The most files of one search that events name: a person must see each of them."""
@@ -37,7 +38,7 @@ async def report_input_news(sandbox: Sandbox, scope: Scope, report: Report) -> s
         return ""
     for data in events_data(str(scope.input_dir), found):
         named = (scope.rules.run.name, *data["paths"], *data["marks"])
-        report(EVENT, data, derived_id("\0".join(named)))
+        report(AUTORUN, data, derived_id("\0".join(named)))
     return note(found)
 
 
@@ -83,6 +84,19 @@ def events_data(folder: str, found: Sequence[FoundAutorun]) -> list[JsonObject]:
         }
         for group in groups
     ]
+
+
+def unreported(
+    guard: InputGuard, reported: Callable[[], Collection[tuple[str, str]]]
+) -> list[JsonObject]:
+    """Return the fields of the events for the new files whose path and mark are not reported.
+
+    `reported` is called only if there are new files. Blocks as long as the search takes.
+    """
+    found = guard.news()
+    known = reported() if found else ()
+    new = [one for one in found if (one.path, one.mark) not in known]
+    return events_data(str(guard.folder), new)
 
 
 def git_commands_data(folder: str, commands: Sequence[str]) -> JsonObject:

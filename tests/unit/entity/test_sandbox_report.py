@@ -11,8 +11,9 @@ from actors.entity.sandbox_report import guidance_of, report_sandbox
 from agiraph.core.ids import AgentId
 from agiraph.core.models import Event
 from agiraph.http.api import EventView
+from agiraph.logs.event_text import AUTORUN
 from agiraph.settings.config import SandboxConfig, load_config
-from agiraph.tools.sandbox.input_news import EVENT, MOST_NAMED, events_data, note
+from agiraph.tools.sandbox.input_news import MOST_NAMED, events_data, note
 from agiraph.tools.sandbox.probe import SandboxProbe
 from agiraph.tools.sandbox.survey import FoundAutorun
 from agiraph.tools.scopes.scope import Scope
@@ -125,7 +126,7 @@ async def test_commands_of_git_that_may_run_files_of_the_folder_are_reported_onc
 def test_new_files_by_which_programs_run_are_described() -> None:
     found = [FoundAutorun(f"s{number}/.git", "git", number) for number in range(MOST_NAMED + 10)]
     data = events_data("/shop", found)[-1]
-    happened = Event(type=EVENT, agent_id=AgentId("a"), ts=0.0, data=data)
+    happened = Event(type=AUTORUN, agent_id=AgentId("a"), ts=0.0, data=data)
     text = line_of(EventView.of(happened)).text
     assert f"before you use git in /shop: {data['paths'][0]}, {data['paths'][1]}" in text
     assert f"s{MOST_NAMED - 1}/.git and 10 more" in text

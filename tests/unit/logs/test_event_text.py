@@ -11,7 +11,7 @@ from agiraph.core.ids import AgentId
 from agiraph.core.models import Event
 from agiraph.core.naming import short_name
 from agiraph.http.api import EventView
-from agiraph.logs.event_text import autorun_marks, fields_of
+from agiraph.logs.event_text import AUTORUN, autorun_marks, fields_of
 from cli.console.event_text import line_of
 
 FORMATS = ("", "name", "count", "seconds", "apart", "call", "words", "each")
@@ -164,4 +164,5 @@ def test_short_names_drop_only_the_number() -> None:
 def test_autorun_files_are_read_from_an_event_of_any_shape(
     data: dict[str, Any], named: set[tuple[str, str]]
 ) -> None:
-    assert autorun_marks(data) == named
+    assert autorun_marks(AUTORUN, data) == named
+    assert autorun_marks("node.created", data) == set()

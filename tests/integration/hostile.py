@@ -8,12 +8,12 @@ real one.
 """
 
 import asyncio
+import contextlib
 import json
 import os
 import random
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -56,7 +56,8 @@ MALLORY = "mallory"
 THROWN = "thrown.txt"
 FORGED = "forged by mallory"
 SERVICES = ("router", "recorder", "broker", "human", "supervisor", "nobody/here")
-WITHIN_SECONDS = 90.0
+WITHIN_SECONDS = 80.0
+HEARTBEAT_SECONDS = 0.5
 WORDS = ("", "human", "../../../etc/passwd", "\x00", "a/b/c", "coordinator", "x" * 5_000, "*")
 
 
@@ -89,15 +90,21 @@ class Thrower:
         async with asyncio.timeout(WITHIN_SECONDS):
             await self._welcomed.wait()
             for blob in self._frames():
-                while not wire.send(blob):  # noqa: ASYNC110 (a poll is enough here)
-                    await asyncio.sleep(0.001)
+                await self._send(blob)
                 count += 1
-            # The heartbeat is answered in order: then the router has received everything before it.
-            self._alive.clear()
-            wire.send(self._link(protocol.HEARTBEAT, {"lag": 0.0}))
-            await self._alive.wait()
+            # A heartbeat is answered in order: then the router has received everything before it.
+            # The router drops answers while this process reads more slowly than it is answered.
+            while not self._alive.is_set():
+                await self._send(self._link(protocol.HEARTBEAT, {"lag": 0.0}))
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._alive.wait(), HEARTBEAT_SECONDS)
         wire.close(1.0)
         return count
+
+    async def _send(self, blob: bytes) -> None:
+        """Send a frame once there is room for it."""
+        while not self._wire.send(blob):  # noqa: ASYNC110 (a poll is enough here)
+            await asyncio.sleep(0.001)
 
     # --- WireEvents ---
 
@@ -230,7 +237,7 @@ class Victim:
 def victims(launch: ActorLaunch) -> list[Victim]:
     """Return all entities in this home but the hostile worker, with their runs and nodes."""
     home, found = Home(launch.home), []
-    with closing(sqlite3.connect(home.human.book)) as db:
+    with contextlib.closing(sqlite3.connect(home.human.book)) as db:
         asked = [json.loads(row[0]) for row in db.execute('SELECT "case" FROM questions')]
     own = launch.address.partition("/")[0]
     for record in home.agents.glob("*/agent.json"):

@@ -97,7 +97,8 @@ class AttemptMeter:
 
         The service's own counts and cost are used if they are plausible, otherwise estimates. A
         service that failed before any part of an answer arrived bills nothing; a call that was
-        interrupted before that point is billed for its input.
+        interrupted before that point is billed for its input. An agent at the LLM proxy may hang up
+        at will, so an interrupted call of it without a count is billed for the longest input.
         """
         if self.so_far is None and self.response is not None:
             return priced(self.response.usage, self.price)  # counted in this process
@@ -105,7 +106,10 @@ class AttemptMeter:
         if not (so_far.has_begun or so_far.is_complete or so_far.streamed_bytes):
             return None
         unseen = self._unseen_tokens() if so_far.is_accepted else 0
-        usage = believed_usage(so_far, self.size, request.max_tokens, unseen)
+        size = self.size
+        if request.door and self.is_cut_off:
+            size = replace(size, uncounted=size.most)
+        usage = believed_usage(so_far, size, request.max_tokens, unseen)
         usual = 0.0 if self.price is None else self.price.cost(usage)
         most = self._most_usd(max(request.max_tokens, usage.output_tokens))
         if usage.cost_usd is not None and not is_possible_cost(usage.cost_usd, usual, most):

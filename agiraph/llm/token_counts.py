@@ -62,21 +62,22 @@ class InputSize:
 
     A token of a text has at least one byte, so the bound is about the number of bytes. `texts` are
     the parts of the input that the service certainly reads: it counts at least their tokens.
-    `uncounted` is the billed number of tokens of an input with documents if the service reports no
-    possible count; 0 for an input without documents, for which the guess is billed.
+    `uncounted` is the billed number of tokens if the service reports no possible count; 0: the
+    guess is billed. `has_documents`: the input has files, whose tokens nothing here can count.
     """
 
     guess: int
     most: int
     texts: tuple[str, ...] = ()
     uncounted: int = 0
+    has_documents: bool = False
 
     def allows(self, tokens: int) -> bool:
         """Whether the input can have this number of tokens.
 
         The window of a model may be larger than the known one, so documents may have more tokens.
         """
-        most = max(self.most, LARGEST_WINDOW) if self.uncounted else self.most
+        most = max(self.most, LARGEST_WINDOW) if self.has_documents else self.most
         return 0 < tokens <= most and not has_more_tokens(self.texts, tokens)
 
 
@@ -177,7 +178,7 @@ def forwarded_size(
         most += max(longest, sum(one.decoded for one in documents))
     if has_service_tools:
         most += longest * MOST_SERVICE_TOOL_RUNS
-    return InputSize(guess, most, texts, uncounted)
+    return InputSize(guess, most, texts, uncounted, has_documents=bool(documents))
 
 
 def guess_input_tokens(request: ModelRequest) -> int:

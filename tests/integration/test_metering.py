@@ -27,7 +27,7 @@ from agiraph.llm.base import (
     unmetered,
 )
 from agiraph.llm.provider_pool import ProviderPool
-from agiraph.llm.token_counts import guess_input_tokens
+from agiraph.llm.token_counts import guess_input_tokens, input_size
 from agiraph.models.prices import Price
 from agiraph.models.registry import ModelName, load_presets
 from agiraph.spending.ledger import UsageLedger
@@ -197,6 +197,21 @@ async def test_a_call_that_is_interrupted_before_its_first_text_is_paid_for(
     await metered.interrupted(ask(model=f"{api}/fake"))
     gate.set()
     check_estimate(metered, api, what, "cancelled")
+
+
+async def test_abandoned_call_at_the_proxy_is_charged_for_the_longest_input(
+    build: Build, server: FakeModelServer, api: str
+) -> None:
+    held = Reply(thinking=THOUGHT, usage=COUNTED, stall_after=EVENTS[api, "thinking"])
+    held = replace(held, text_gate=(gate := threading.Event()))
+    server.responder = lambda seen: held
+    metered = build()
+    request = ask(model=f"{api}/fake", door="a proxy")
+    await metered.interrupted(request)
+    gate.set()
+    [(outcome, tokens_in, _, _, is_estimate)] = metered.rows()
+    counted = COUNTED.input_tokens if api == "anthropic" else input_size(request).most
+    assert (outcome, tokens_in, is_estimate) == ("cancelled", counted, True)
 
 
 async def test_a_call_that_takes_too_long_is_paid_for(
